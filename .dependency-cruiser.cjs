@@ -7,6 +7,7 @@ const layers = {
   rl: ['shared', 'engine'],
   host: ['shared', 'engine', 'rl'],
   cli: ['shared', 'host'],
+  library: ['shared', 'engine', 'rl', 'host'],
   main: ['shared', 'host'],
   preload: ['shared'],
   renderer: ['shared'],

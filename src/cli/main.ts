@@ -17,7 +17,7 @@ import { generate, grad, score } from './commands/inference.ts'
 import { models } from './commands/models.ts'
 import { runs } from './commands/runs.ts'
 import { app, serve } from './commands/serve.ts'
-import { demo, fork, resume, train } from './commands/train.ts'
+import { demo, fork, resume, run, train } from './commands/train.ts'
 import { createOutput, type Streams } from './output.ts'
 
 const exitStatus = { done: 0, failed: 1, wrongUsage: 2 } as const
@@ -39,7 +39,22 @@ export async function main(argv: readonly string[], streams: Streams = process):
 
 /** In the order of the help. */
 const commands = [
-  ...[demo, train, resume, fork, app, serve, runs, evaluate, evaluations, exportRun, generate, score, grad],
+  ...[
+    demo,
+    train,
+    run,
+    resume,
+    fork,
+    app,
+    serve,
+    runs,
+    evaluate,
+    evaluations,
+    exportRun,
+    generate,
+    score,
+    grad,
+  ],
   ...[configs, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 

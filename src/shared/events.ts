@@ -20,6 +20,8 @@ export interface TrainerState {
   /** Tokens of all trajectories. */
   readonly tokens: number
   readonly updateHistory: UpdateHistory
+  /** What a training script yielded last, as JSON; absent without one. */
+  readonly script?: unknown
 }
 
 /** What the next update is compared with before it is taken (rl/training/updateGuard.ts). */

@@ -5,15 +5,21 @@ import { z } from 'zod'
 import { bare } from '#shared/config/fields.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
-import { readRunConfig, requireKnownParts, requireWorkingCode } from '#host/runs/runConfigFile.ts'
+import {
+  readRunConfig,
+  requireKnownParts,
+  requireWorkingCode,
+  withAbsolutePaths,
+} from '#host/runs/runConfigFile.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
+import { loadScript } from '#host/training/scriptFile.ts'
 import { resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { verdictOf } from '#host/runs/runVerdict.ts'
 import { repeated, usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
@@ -99,6 +105,28 @@ export const train = (context: Context) =>
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}`)
       await trainAndReport(host, run, null, here)
+    })
+
+export const run = (context: Context) =>
+  new Command('run')
+    .description('Train as a script of your own says; scripts are trusted code and are not sandboxed')
+    .argument(
+      '<SCRIPT.ts>',
+      'module with a run config as `config` and an async generator as `train`; paths are relative to it',
+    )
+    .action(async (file) => {
+      const here = context()
+      const { dataDirectory, output } = here
+      const script = await loadScript(file)
+      const parsed = parseRunConfig(script.config)
+      requireKnownParts(parsed)
+      const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)
+      await requireWorkingCode(config)
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const created = createRun(host, config, script.reference)
+      output.json({ at: created.createdAt, type: 'run', id: created.id, directory: created.directory })
+      output.line(`Run ${created.id}`)
+      await trainAndReport(host, created, null, here)
     })
 
 /** One line per key of a config: path, meaning, default. */

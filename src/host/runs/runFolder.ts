@@ -40,6 +40,7 @@ export const runPaths = (directory: string) => ({
   checkpoints: path.join(directory, 'checkpoints'),
   origin: path.join(directory, 'origin'),
   rewards: path.join(directory, 'rewards'),
+  script: path.join(directory, 'script.json'),
   adapter: path.join(directory, 'adapter'),
   workerLog: path.join(directory, 'worker.log'),
   lock: path.join(directory, 'lock'),
@@ -53,11 +54,32 @@ export interface RunOrigin {
   readonly rewards: string | null
 }
 
+/** What a run begins with besides its config. */
+export interface RunBeginnings {
+  readonly origin?: RunOrigin | null
+  /** The script that takes its steps. */
+  readonly script?: ScriptReference | null
+}
+
+/** A training script where it lies: it is not copied, since it may import what lies beside it. */
+export interface ScriptReference {
+  readonly file: string
+  readonly sha256: string
+}
+
+/** null for runs whose steps are taken by this program. Errors: AppError 'config/invalid'. */
+export function readScriptReference(runDirectory: string): ScriptReference | null {
+  const { script } = runPaths(runDirectory)
+  return existsSync(script) ? scriptSchema.parse(readJsonObject(script, 'config/invalid')) : null
+}
+
+const scriptSchema = z.object({ file: z.string(), sha256: z.string() })
+
 /** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
 export function createRunFolder(
   dataDirectory: string,
   config: unknown,
-  origin: RunOrigin | null = null,
+  { origin = null, script = null }: RunBeginnings = {},
 ): RunFolder {
   const id = `run_${randomUUIDv7()}`
   const directory = path.join(dataFolders(dataDirectory).runs, id)
@@ -67,6 +89,7 @@ export function createRunFolder(
     const paths = runPaths(folder)
     makeFolder(paths.checkpoints)
     writeFileAtomic(paths.config, `${JSON.stringify(config, null, 2)}\n`)
+    if (script !== null) writeFileAtomic(paths.script, `${JSON.stringify(script)}\n`)
     if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
     if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
     writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)

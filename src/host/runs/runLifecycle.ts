@@ -7,7 +7,15 @@ import type { RunEntry } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { unpackError } from '#host/processes/messages.ts'
 import { openLogTail, type LoggedEvent } from './eventLog.ts'
-import { createRunFolder, runPaths, isRunFolder, openRunFolder, type RunFolder } from './runFolder.ts'
+import {
+  readScriptReference,
+  type ScriptReference,
+  createRunFolder,
+  runPaths,
+  isRunFolder,
+  openRunFolder,
+  type RunFolder,
+} from './runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
 import type { WorkerStatus } from './supervisor.ts'
 import { existsSync } from 'node:fs'
@@ -41,8 +49,12 @@ export function resumePoint(dataDirectory: string, target: string): ResumePoint 
 }
 
 /** The folder of a new run and its place in the history; nothing is started. Errors: AppError 'file/unwritable'. */
-export function createRun({ dataDirectory, history, bell }: Host, config: RunConfig): RunEntry {
-  const run = history.add(createRunFolder(dataDirectory, config))
+export function createRun(
+  { dataDirectory, history, bell }: Host,
+  config: RunConfig,
+  script: ScriptReference | null = null,
+): RunEntry {
+  const run = history.add(createRunFolder(dataDirectory, config, { script }))
   bell.ring()
   return run
 }
@@ -215,9 +227,12 @@ export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: F
   requireSameAdapter(former, config, directory)
   requireFurther(config, step)
   return createRunFolder(dataDirectory, config, {
-    parent: { runId: parent.id, step },
-    checkpoint: directory,
-    rewards: isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null,
+    origin: {
+      parent: { runId: parent.id, step },
+      checkpoint: directory,
+      rewards: isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null,
+    },
+    script: readScriptReference(parent.directory),
   })
 }
 

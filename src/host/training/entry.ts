@@ -19,9 +19,10 @@ import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
 import type { TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
+import type { TrainingScript } from '#rl/training/script.ts'
 import { train } from '#rl/training/train.ts'
 import type { Retention } from '#host/runs/checkpointRetention.ts'
-import { loadCheckpoint } from '#host/runs/checkpoints.ts'
+import { type Checkpoint, loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { isCheckpoint } from '#host/runs/checkpointState.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { lockRun, runPaths } from '#host/runs/runFolder.ts'
@@ -34,6 +35,7 @@ import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
+import { scriptOfRun } from './scriptFile.ts'
 import { Recorder } from './recording.ts'
 import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
@@ -45,7 +47,11 @@ export type RunControl = Pick<TrainingControl, 'signal' | 'pause'> & Pick<TrainD
  * Trains the run in a folder until its end, or until `control` says so: then after the current step. Yields what happens
  * as it happens; a failure is in the log before it is thrown.
  */
-export async function* runTraining(request: TrainingRequest, control: RunControl): AsyncGenerator<RunEvent> {
+export async function* runTraining(
+  request: TrainingRequest,
+  control: RunControl,
+  ownScript: TrainingScript | null = null,
+): AsyncGenerator<RunEvent> {
   const { runDirectory, cacheDirectory, resumeFrom } = request
   using _lock = lockRun(runDirectory)
   using recorder = new Recorder(runDirectory)
@@ -55,7 +61,7 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
     yield* recorder.takeUp(checkpoint)
     recorder.watch(new RunWatch(config))
-    const start = checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
+    const start = startOf(checkpoint, runDirectory)
     const step = start?.checkpoint.trainer.step ?? 0
     yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
     const model = openModelFolder(checkpoint?.model ?? config.model, config)
@@ -67,17 +73,40 @@ export async function* runTraining(request: TrainingRequest, control: RunControl
     const judging = { rewards: rewards.specs, environment: world.environment }
     const stages = await readStages(config, model, judging)
     yield* recorder.say(scheduleOf(stages, start, request.expected))
+    const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
     const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
     yield* recorder.sayManifest(manifest, step)
     const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
     const name = path.basename(runDirectory)
-    const run = { name, stages, model, device, cacheDirectory, recorder, control }
+    const run = { name, stages, model, device, cacheDirectory, recorder, control, script }
     if (start === null) yield* recorder.say(...(await roundingNotice(run)))
     yield* runStages(run, start)
   } catch (error) {
     recorder.fail(errorEvent(error))
     throw error
   }
+}
+
+const startOf = (checkpoint: Checkpoint | null, runDirectory: string): TrainingStart | null =>
+  checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
+
+/** The script in the run's folder; a run goes on with it as it is now. */
+async function* scriptFor(
+  run: {
+    readonly recorder: Recorder
+    readonly runDirectory: string
+    readonly ownScript: TrainingScript | null
+  },
+  step: number,
+): AsyncGenerator<RunEvent, TrainingScript | null> {
+  const { recorder, runDirectory, ownScript } = run
+  if (ownScript !== null) return ownScript
+  const script = await scriptOfRun(runDirectory)
+  if (script?.hasChanged === true) {
+    const message = 'The training script changed since this run began: the result will differ.'
+    yield* recorder.say({ type: 'warning', step, message })
+  }
+  return script?.train ?? null
 }
 
 /** The device of the run, said where it is not in the log yet. */
@@ -131,11 +160,12 @@ interface Stages {
   readonly cacheDirectory: string
   readonly recorder: Recorder
   readonly control: RunControl
+  readonly script: TrainingScript | null
 }
 
 /** One after the other: the policy a stage ends with is start and reference of the next. */
 async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
-  const { name, stages, model, device, cacheDirectory, recorder, control } = run
+  const { name, stages, model, device, cacheDirectory, recorder, control, script } = run
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
@@ -143,7 +173,8 @@ async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenera
     const { step } = begin?.state ?? initialState
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }
-    const events = remembering(train({ ...training.dependencies, ...control }), ended)
+    const dependencies = { ...training.dependencies, ...control, ...(script === null ? {} : { script }) }
+    const events = remembering(train(dependencies), ended)
     yield* recorder.record(events, retentionOf(config, model), training.state)
     const { state } = ended
     const isOver = state === null || state.step < stage.lastStep || control.signal.aborted

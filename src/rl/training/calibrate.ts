@@ -43,6 +43,7 @@ export async function calibrateStep(
   onPhase(isActing ? 'generating' : 'learning')
   if (isActing) await warmUpDecoding(own)
   const collected = await plan.source.collect(initialState)
+  if (collected === null) throw new Error('Expected trajectories of a first step.')
   const { trajectories, times } = collected
   const rows = Math.min(batchRows, config.rollout.promptsPerStep * groupSizeOf(config, algorithm))
   const decoding = isActing ? await decodingTimes(own, promptOf(trajectories), rows) : null

@@ -10,6 +10,7 @@ import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 import type { Environment } from '../environment.ts'
 import type { RewardSpec } from '../rewards.ts'
 import type { DataRow } from '../rollout/prompts.ts'
+import type { TrainingScript } from './script.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 
 /** Everything `train` works with; made once, by whoever starts the run. */
@@ -20,6 +21,8 @@ export interface TrainDependencies {
   readonly device?: DeviceKind
   readonly algorithm: ConfiguredAlgorithm
   readonly rewards: readonly RewardSpec[]
+  /** Steps as a person wrote them; absent: as this program takes them. */
+  readonly script?: TrainingScript
   /** The world of several turns; absent where completions of prompts are judged. */
   readonly environment?: Environment | null
   readonly trainRows: readonly DataRow[]
@@ -80,10 +83,19 @@ export interface ExperienceSource {
   readonly trajectoriesPerStep: number
   /** At which the policy is trained. */
   readonly temperature: number
-  /** The trajectories of the step after `before`. */
-  collect(before: TrainerState): Promise<Collected>
+  /** The trajectories of the step after `before`; null: there is none. */
+  collect(before: TrainerState): Promise<Collected | null>
+  /** No further step follows; absent: as many as the config says. */
+  isOver?(): boolean
+  /** Told what the step came to; what a script has to add, and what it goes on with. */
+  complete?(metrics: Metrics): Promise<CompletedStep>
   /** Held-out rows; `step` is the number of steps completed. Yields nothing without such rows. */
   evaluate(step: number): AsyncGenerator<EvaluationEvent | SamplesEvent>
+}
+
+export interface CompletedStep {
+  readonly metrics: Metrics
+  readonly script: unknown
 }
 
 export interface Collected {

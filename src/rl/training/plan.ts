@@ -10,6 +10,7 @@ import type { PlanningParts, TrainDependencies, ExperienceSource } from './depen
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
 import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
+import { scriptSource } from './scriptSource.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import { noUpdates } from './updateGuard.ts'
 
@@ -109,14 +110,16 @@ function sourceOf(
     const heldOut: EncodedPrompts =
       heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, heldOutRows)
     const turns = environment ? (config.environment?.maxTurns ?? environment.maxTurns) : 1
-    return rolloutSource(dependencies, {
+    const rolloutPlan = {
       prompts,
       heldOut: heldOut.prompts.slice(0, shownRows),
       tooLong: tooLong.length + heldOut.tooLong.length,
       groupSize: groupSizeOf(config, algorithm),
       rollOut: shared.rollOut,
       tokenLimit: config.rollout.maxNewTokens * turns,
-    })
+    }
+    const { script } = dependencies
+    return script ? scriptSource(dependencies, rolloutPlan, script) : rolloutSource(dependencies, rolloutPlan)
   }
   const { examples, tooLong } = examplesOf(dependencies, trainRows)
   const heldOut: EncodedExamples =

@@ -17,10 +17,11 @@
  */
 import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches, learningLoad, stopwatch } from './packing.ts'
-import type { TrainDependencies, Collected } from './dependencies.ts'
+import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
 import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
 import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
@@ -50,7 +51,8 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
 /** The last checkpoint; a stage that others follow does not say that the run is over. */
 function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): Generator<RunEvent> {
   dependencies.onPhase?.('saving')
-  const phase = state.step < plan.steps ? 'stopped' : 'finished'
+  const isOver = state.step >= plan.steps || plan.source.isOver?.() === true
+  const phase = isOver ? 'finished' : 'stopped'
   const goesOnElsewhere = isStageOver(plan, state) && !plan.isLastStage
   yield { type: 'checkpoint-due', step: state.step, reason: goesOnElsewhere ? 'interval' : phase, state }
   if (!goesOnElsewhere || dependencies.signal?.aborted === true) yield status(phase, state, plan)
@@ -63,7 +65,8 @@ const isBeginning = (
   state: TrainerState,
 ): boolean => given === undefined || isFork === true || (stage > 0 && state.step === firstStep)
 
-const isStageOver = ({ lastStep }: TrainPlan, { step }: TrainerState): boolean => step >= lastStep
+const isStageOver = ({ lastStep, source }: TrainPlan, { step }: TrainerState): boolean =>
+  step >= lastStep || source.isOver?.() === true
 
 const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): RunEvent => ({
   type: 'status',
@@ -133,6 +136,7 @@ async function* trainStep(
   const watch = stopwatch()
   onPhase?.('generating')
   const collected = await plan.source.collect(before)
+  if (collected === null) return before
   watch.lap()
   onPhase?.('scoring')
   const rows = await rowsToLearnFrom(dependencies, plan, collected.candidates)
@@ -150,10 +154,8 @@ async function* trainStep(
   const state = stateAfter(before, collected, minibatches.length, guard)
   refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
-  for (const message of policy.takeNotes?.() ?? []) yield { type: 'warning', step, message }
-  const skipped = guard.warning(minibatches.length)
-  if (skipped !== null) yield { type: 'warning', step, message: skipped }
-  const metrics = {
+  yield* notes(policy, guard.warning(minibatches.length), step)
+  const own = {
     ...collected.metrics,
     ...dependencies.rolloutMetrics?.(),
     ...updateMetrics(summary, rows, mismatchLimitOf(config)),
@@ -162,12 +164,31 @@ async function* trainStep(
     epoch: state.promptsDrawn / plan.source.size,
     num_tokens: state.tokens,
   }
+  const { metrics, ...added } = await completedBy(plan.source, own)
   yield { type: 'step', step, steps: plan.steps, metrics }
-  if (shown.length > 0) {
-    const samples = shownSamples(shown, rows, summary.heads)
-    yield { type: 'samples', step, source: 'rollout', samples }
-  }
-  return state
+  const samples = shownSamples(shown, rows, summary.heads)
+  if (samples.length > 0) yield { type: 'samples', step, source: 'rollout', samples }
+  return { ...state, ...added }
+}
+
+/** What the policy and the guard have to say. */
+function* notes(
+  policy: TrainDependencies['policy'],
+  skipped: string | null,
+  step: number,
+): Generator<RunEvent> {
+  const messages = [...(policy.takeNotes?.() ?? []), ...(skipped === null ? [] : [skipped])]
+  for (const message of messages) yield { type: 'warning', step, message }
+}
+
+/** A script has something to add. */
+async function completedBy(
+  source: ExperienceSource,
+  own: Metrics,
+): Promise<{ readonly metrics: Metrics; readonly script?: unknown }> {
+  if (source.complete === undefined) return { metrics: own }
+  const { metrics, script } = await source.complete(own)
+  return { metrics: { ...own, ...metrics }, script }
 }
 
 function rowsToLearnFrom(

@@ -79,7 +79,7 @@ test('a run whose making fails half-way leaves nothing', () => {
   const { runs } = dataFolders(dataDirectory)
   const missing = path.join(dataDirectory, 'no-checkpoint')
   const origin = { parent: { runId: 'run_0', step: 1 }, checkpoint: missing, rewards: null }
-  expect(() => createRunFolder(dataDirectory, { model: 'm' }, origin)).toThrow(/no-checkpoint/)
+  expect(() => createRunFolder(dataDirectory, { model: 'm' }, { origin })).toThrow(/no-checkpoint/)
   expect(readdirSync(runs)).toEqual([])
   rmSync(dataDirectory, { recursive: true })
 })

@@ -1,0 +1,71 @@
+/**
+ * Training scripts on disk. A script is trusted code: it runs in the training process, as its person, with everything Node has;
+ * so it is started from the command line alone, and never comes in by a config or over the API.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { AppError } from '#shared/errors.ts'
+import type { TrainingScript } from '#rl/training/script.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { readScriptReference, type ScriptReference } from '#host/runs/runFolder.ts'
+
+export interface LoadedScript {
+  readonly reference: ScriptReference
+  /** A run config as in a file; relative paths are meant from the script's folder. */
+  readonly config: unknown
+  readonly train: TrainingScript
+}
+
+/** Runs the module. Errors: AppError 'file/unreadable', 'script/failed' for what throws or exports no script. */
+export async function loadScript(file: string): Promise<LoadedScript> {
+  const absolute = path.resolve(file)
+  const reference = { file: absolute, sha256: createHash('sha256').update(readText(absolute)).digest('hex') }
+  knowOurselves()
+  const module = (await import(pathToFileURL(absolute).href).catch((error: unknown) => {
+    throw new AppError('script/failed', `${file} does not load: ${String(error)}`, undefined, error)
+  })) as Record<string, unknown>
+  const { default: main, train = main, config } = module
+  if (typeof train !== 'function' || typeof config !== 'object' || config === null) {
+    throw new AppError(
+      'script/failed',
+      `${file} is no training script.`,
+      'A script exports a run config as `config`, and as `train` (or as default) an async generator function (run, state) that yields after every step.',
+    )
+  }
+  return { reference, config, train: train as TrainingScript }
+}
+
+/** The script of a run, and whether it has changed since the run began; null for runs without one. Errors: as loadScript. */
+export async function scriptOfRun(
+  runDirectory: string,
+): Promise<{ readonly train: TrainingScript; readonly hasChanged: boolean } | null> {
+  const before = readScriptReference(runDirectory)
+  if (before === null) return null
+  const { train, reference } = await loadScript(before.file)
+  return { train, hasChanged: reference.sha256 !== before.sha256 }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
+
+let isKnown = false
+
+/** A script may import `turnwise` from wherever it lies. */
+function knowOurselves(): void {
+  if (isKnown) return
+  isKnown = true
+  const { url } = import.meta
+  const own = new URL(url.endsWith('.ts') ? '../../library/turnwise.ts' : './turnwise.js', url).href
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === 'turnwise' ? { url: own, shortCircuit: true } : next(specifier, context),
+  })
+}

@@ -1,0 +1,49 @@
+/**
+ * Training scripts of one's own: a script rolls out, learns and reports as it likes, and yields when a step is over. What it yields
+ * is kept in checkpoints, and it begins with that when the run goes on.
+ */
+import type { Metrics } from '#shared/metrics.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { DataRow, Prompt } from '../rollout/prompts.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
+import type { Stats } from './stats.ts'
+
+/** Begins with what it yielded last; undefined at the beginning of a run. What it yields is plain JSON. */
+export type TrainingScript = (run: ScriptRun, state: unknown) => AsyncGenerator<unknown, void, void>
+
+export interface ScriptRollout {
+  /** Completions or episodes per prompt; the algorithm's group size if absent. */
+  readonly samples?: number
+  readonly greedy?: boolean
+}
+
+/** What a script works with. */
+export interface ScriptRun {
+  readonly config: RunConfig
+  /** Steps completed. */
+  readonly step: number
+  readonly rows: readonly DataRow[]
+  readonly stats: Stats
+  /** The next prompts in the run's seeded order; they count as drawn. */
+  readonly prompts: (count?: number) => readonly Prompt[]
+  /** Completions of each prompt, or episodes in the run's environment, with the run's rewards; group after group. */
+  readonly rollout: (prompts: readonly Prompt[], request?: ScriptRollout) => Promise<readonly Trajectory[]>
+  /**
+   * Scores, advantages, loss, gradients and optimizer, as the config's algorithm has them; once in a step. Returns what the
+   * step reports of it. Trajectories without a reward take no part.
+   */
+  readonly learn: (trajectories: readonly Trajectory[]) => Promise<Metrics>
+  /** Mean reward of greedy answers to the validation rows; null without any. */
+  readonly evaluate: () => Promise<number | null>
+}
+
+/** The same trajectory with another reward than the run's functions gave it, for its last turn. */
+export const withReward = (trajectory: Trajectory, reward: number): Trajectory => ({
+  ...trajectory,
+  reward: { ...trajectory.reward, total: reward },
+  tokenRewards: null,
+  turnRewards:
+    trajectory.turnRewards.length > 1
+      ? trajectory.turnRewards.map((_, k, all) => (k === all.length - 1 ? reward : 0))
+      : [reward],
+})

@@ -1,0 +1,191 @@
+/** Steps of a training script: the loop asks for trajectories as it does elsewhere, and the script goes on with what was learned. */
+import { AppError } from '#shared/errors.ts'
+import type { PhaseProgress, TrainerState } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import { rewardTrajectories } from '../trajectoryRewards.ts'
+import { drawNext, type Prompt } from '../rollout/prompts.ts'
+import type { Trajectory } from '../rollout/trajectory.ts'
+import type { Collected, CompletedStep, ExperienceSource, TrainDependencies } from './dependencies.ts'
+import { evaluateRollouts, greedyRollouts } from './evaluate.ts'
+import { stopwatch } from './packing.ts'
+import type { RolloutPlan } from './rolloutSource.ts'
+import type { ScriptRollout, ScriptRun, TrainingScript } from './script.ts'
+import { Stats } from './stats.ts'
+import { rolloutMetrics } from './stepMetrics.ts'
+
+export function scriptSource(
+  dependencies: TrainDependencies,
+  plan: RolloutPlan,
+  script: TrainingScript,
+): ExperienceSource {
+  const { config } = dependencies
+  let session: ScriptSession | null = null
+  return {
+    size: plan.prompts.length,
+    tooLong: plan.tooLong,
+    trajectoriesPerStep: config.rollout.promptsPerStep * plan.groupSize,
+    temperature: config.rollout.temperature,
+    collect(before) {
+      session ??= new ScriptSession(dependencies, plan, script)
+      return session.collect(before)
+    },
+    complete(metrics) {
+      if (session === null) throw new Error('Expected a step that has begun.')
+      return session.complete(metrics)
+    },
+    evaluate: (step) => evaluateRollouts(dependencies, plan, step),
+    isOver: () => session?.isOver ?? false,
+  }
+}
+
+/** What a step has come to so far. */
+interface Gathering {
+  readonly trajectories: Trajectory[]
+  readonly times: { rollout: number; reward: number }
+  drawn: number
+}
+
+/** Trajectories that the script has handed over, and waits for. */
+interface Lesson {
+  readonly trajectories: readonly Trajectory[]
+  readonly learned: (metrics: Metrics) => void
+}
+
+class ScriptSession {
+  readonly #dependencies: TrainDependencies
+  readonly #plan: RolloutPlan
+  readonly #script: TrainingScript
+  readonly #stats = new Stats()
+  #generator: ReturnType<TrainingScript> | null = null
+  #before: TrainerState | null = null
+  #isOver = false
+  #gathering: Gathering = nothingGathered()
+  #lesson: Lesson | null = null
+  #onLesson: () => void = () => {}
+  /** The step, up to its yield. */
+  #turn: Promise<IteratorResult<unknown, void>> | null = null
+
+  constructor(dependencies: TrainDependencies, plan: RolloutPlan, script: TrainingScript) {
+    this.#dependencies = dependencies
+    this.#plan = plan
+    this.#script = script
+  }
+
+  /** No further step follows. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Lets the script go on until it has something to learn from, or is done with the step. */
+  async collect(before: TrainerState): Promise<Collected | null> {
+    this.#before = before
+    this.#gathering = nothingGathered()
+    this.#lesson = null
+    this.#generator ??= this.#script(this.#run(), before.script)
+    const handed = new Promise<void>((resolve) => (this.#onLesson = resolve))
+    this.#turn = this.#generator.next()
+    const ended = await Promise.race([handed, this.#turn])
+    this.#isOver = ended?.done === true
+    if (this.#isOver && this.#gathering.trajectories.length === 0) return null
+    const lesson = this.#lesson as Lesson | null
+    const { trajectories, times, drawn } = this.#gathering
+    const takesPart = ({ reward, baselineReward }: Trajectory) =>
+      reward.total !== null && !(this.#dependencies.algorithm.needs.greedyBaseline && baselineReward === null)
+    return {
+      trajectories,
+      candidates: (lesson?.trajectories ?? []).filter(takesPart),
+      drawn,
+      metrics: rolloutMetrics(trajectories),
+      times,
+    }
+  }
+
+  /** What was learned goes to the script, which ends its step with that. */
+  async complete(metrics: Metrics): Promise<CompletedStep> {
+    this.#lesson?.learned(metrics)
+    const { value, done = false } = (await this.#turn) ?? {}
+    this.#isOver = done
+    const logged = Object.entries(this.#stats.flush()).map(([name, number]) => [`logged/${name}`, number])
+    const state = done ? this.#before?.script : plainState(value)
+    return { metrics: Object.fromEntries(logged) as Metrics, script: state }
+  }
+
+  #run(): ScriptRun {
+    const { config, trainRows } = this.#dependencies
+    const before = () => this.#before
+    return {
+      config,
+      get step() {
+        return before()?.step ?? 0
+      },
+      rows: trainRows,
+      stats: this.#stats,
+      prompts: (count = config.rollout.promptsPerStep) => this.#draw(count),
+      rollout: (prompts, request = {}) => this.#rollOut(prompts, request),
+      learn: (trajectories) => this.#learn(trajectories),
+      evaluate: async () => {
+        const { metrics } = await greedyRollouts(this.#dependencies, this.#plan, before()?.step ?? 0)
+        return metrics.eval_reward ?? null
+      },
+    }
+  }
+
+  #draw(count: number): readonly Prompt[] {
+    const { config } = this.#dependencies
+    const order = { seed: config.seed, shuffle: config.data.shuffle }
+    const from = (this.#before?.promptsDrawn ?? 0) + this.#gathering.drawn
+    this.#gathering.drawn += count
+    return drawNext(this.#plan.prompts, from, count, order)
+  }
+
+  async #rollOut(prompts: readonly Prompt[], { samples, greedy = false }: ScriptRollout) {
+    const { config, rewards, tokenizer, onPhase } = this.#dependencies
+    const { groupSize, tokenLimit, rollOut } = this.#plan
+    const { trajectories: known, times } = this.#gathering
+    const watch = stopwatch()
+    const step = (this.#before?.step ?? 0) + 1
+    const request = { groupSize: samples ?? (greedy ? 1 : groupSize), step, source: 'training' as const }
+    const earlier = new Map<number, number>()
+    for (const { prompt } of greedy ? [] : known) earlier.set(prompt.row, 1)
+    const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)
+    const answers = await rollOut(prompts, { ...request, isGreedy: greedy, earlier, onProgress })
+    times.rollout += watch.lap()
+    const options = { rewards, onFailure: config.rewardFailures, step, tokenizer }
+    const firstGroup = known.reduce((next, { group }) => Math.max(next, group + 1), 0)
+    const scored = (await rewardTrajectories(answers, options)).map((trajectory) => ({
+      ...trajectory,
+      tokenLimit,
+      group: firstGroup + trajectory.group,
+    }))
+    times.reward += watch.lap()
+    if (!greedy) known.push(...scored)
+    return scored
+  }
+
+  #learn(trajectories: readonly Trajectory[]): Promise<Metrics> {
+    if (this.#lesson !== null) throw scriptError('A step learns once: yield its state before learning again.')
+    return new Promise((learned) => {
+      this.#lesson = { trajectories, learned }
+      this.#onLesson()
+    })
+  }
+}
+
+const nothingGathered = (): Gathering => ({ trajectories: [], times: { rollout: 0, reward: 0 }, drawn: 0 })
+
+/** As it will be read back from a checkpoint. Errors: AppError 'script/failed'. */
+function plainState(value: unknown): unknown {
+  if (value === undefined) return undefined
+  // Of a function, say, there is none.
+  const text = JSON.stringify(value) as string | undefined
+  if (text === undefined || text.length > maxStateCharacters) {
+    throw scriptError(
+      `What a script yields is kept in checkpoints: plain JSON of at most ${maxStateCharacters} characters.`,
+    )
+  }
+  return JSON.parse(text) as unknown
+}
+
+const maxStateCharacters = 1_000_000
+
+const scriptError = (message: string): AppError => new AppError('script/failed', message)

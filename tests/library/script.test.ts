@@ -1,0 +1,133 @@
+/** Training scripts: the loop of the AReaL example is that of the built-in algorithm, and a run of one resumes exactly. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { loadCheckpoint } from '#host/runs/checkpoints.ts'
+import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
+import { createControl, runTraining } from '#host/training/entry.ts'
+import { loadScript } from '#host/training/scriptFile.ts'
+import { train, type TrainingScript } from '../../src/library/turnwise.ts'
+import { createWorkplace, linesOf } from '../cli/turnwise.ts'
+import { historyOf } from '../host/runs/runFixture.ts'
+
+const home = mkdtempSync(path.join(tmpdir(), 'turnwise-script-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+const examples = path.join(import.meta.dirname, '../../examples')
+
+const small = {
+  rollout: { promptsPerStep: 8, groupSize: 2, maxNewTokens: 8 },
+  evaluation: { every: 0 },
+  checkpoints: { every: 2, keepLast: 4 },
+  device: { threads: 1 },
+  steps: 4,
+}
+
+async function trained(run: RunFolder, resumeFrom: string | null = null): Promise<void> {
+  const request = { runDirectory: run.directory, cacheDirectory: path.join(home, 'cache'), resumeFrom }
+  for await (const _ of runTraining(request, createControl()));
+}
+
+const at = (run: RunFolder, step: number) =>
+  path.join(runPaths(run.directory).checkpoints, `step-00000${String(step)}`)
+const metricsOf = (run: RunFolder) =>
+  historyOf(run, 'step').map(({ metrics }) => metrics as Readonly<Record<string, number>>)
+
+async function exampleConfig(changes: object) {
+  const { config, reference } = await loadScript(path.join(examples, 'gsm8k.ts'))
+  const parsed = parseRunConfig({ ...(config as object), ...small, ...changes })
+  return { config: withAbsolutePaths(parsed, examples, home), reference }
+}
+
+test('the example learns what the built-in ReMax learns, and resumes exactly', async () => {
+  const { config, reference } = await exampleConfig({})
+  const run = createRunFolder(home, config, { script: reference })
+  await trained(run)
+  const { config: plain } = await exampleConfig({ algorithm: { id: 'remax' } })
+  const builtIn = createRunFolder(home, plain)
+  await trained(builtIn)
+  expect(loadCheckpoint(at(run, 4)).actor).toEqual(loadCheckpoint(at(builtIn, 4)).actor)
+  expect(metricsOf(run).map(({ reward }) => reward)).toEqual(metricsOf(builtIn).map(({ reward }) => reward))
+  const [first] = metricsOf(run)
+  expect(first!['logged/greedy/reward/avg']).toBeCloseTo(
+    metricsOf(builtIn)[0]!['reward/greedy_baseline']!,
+    12,
+  )
+  expect(first!['logged/timeperf/rollout']).toBeGreaterThan(0)
+
+  const straight = loadCheckpoint(at(run, 4))
+  const { script } = loadCheckpoint(at(run, 2)).trainer
+  expect(script).toEqual({
+    best: Math.max(
+      ...metricsOf(run)
+        .slice(0, 2)
+        .map(({ reward }) => reward!),
+    ),
+  })
+  await trained(run, at(run, 2))
+  expect(loadCheckpoint(at(run, 4)).actor).toEqual(straight.actor)
+  expect(loadCheckpoint(at(run, 4)).trainer).toEqual(straight.trainer)
+})
+
+test('from the command line a script imports turnwise, ends its run and gives rewards of its own', async () => {
+  using place = createWorkplace()
+  const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
+  const file = path.join(home, 'short.mjs')
+  writeFileSync(
+    file,
+    `import { withReward } from 'turnwise'
+     export const config = ${JSON.stringify(config)}
+     export default async function* ({ prompts, rollout, learn, stats, evaluate }) {
+       for (let step = 1; step <= 2; step++) {
+         const batch = await rollout(prompts(4), { samples: 2 })
+         const own = batch.map((each, i) => withReward(each, i % 2))
+         const { grad_norm } = await learn(own)
+         stats.scalar({ learned: grad_norm, nothing: NaN })
+         await stats.scope('outer', () => stats.masked({ x: [1, 5, 3] }, [1, 0, 1]))
+         yield { step, reward: await evaluate() }
+       }
+     }`,
+  )
+  const { status, stdout } = await place.run('run', file, '--json')
+  expect(status).toBe(0)
+  const events = linesOf(stdout) as Readonly<Record<string, unknown>>[]
+  const steps = events.filter(({ type }) => type === 'step')
+  expect(steps).toHaveLength(2)
+  const [first] = steps.map(({ metrics }) => metrics as Readonly<Record<string, number>>)
+  expect(first).toMatchObject({ 'logged/outer/x/avg': 2, 'logged/outer/x/min': 1, 'logged/outer/x/max': 3 })
+  expect(first).not.toHaveProperty('logged/nothing')
+  expect(first!['logged/learned']).toBeGreaterThan(0)
+  expect(events.filter(({ type }) => type === 'status').at(-1)).toMatchObject({ phase: 'finished' })
+  const { directory } = events.find(({ type }) => type === 'run') as unknown as { directory: string }
+  const { trainer } = loadCheckpoint(path.join(runPaths(directory).checkpoints, 'step-000002'))
+  expect(trainer).toMatchObject({
+    script: { step: 2, reward: expect.any(Number) as number },
+    promptsDrawn: 8,
+  })
+})
+
+test('what is no script, learns twice or throws is a sentence', async () => {
+  const file = path.join(home, 'wrong.mjs')
+  writeFileSync(file, 'export default 1')
+  await expect(loadScript(file)).rejects.toThrow(/is no training script/)
+  await expect(loadScript(path.join(home, 'missing.mjs'))).rejects.toMatchObject({ code: 'file/unreadable' })
+  const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
+  const outcome = async (script: TrainingScript) => {
+    for await (const _ of train(config, { dataDirectory: home, script }));
+  }
+  await expect(
+    outcome(async function* ({ prompts, rollout, learn }) {
+      const batch = await rollout(prompts(4))
+      await Promise.all([learn(batch), learn(batch)])
+      yield
+    }),
+  ).rejects.toThrow(/A step learns once/)
+  await expect(
+    outcome(async function* () {
+      await Promise.resolve()
+      throw new Error('no reason')
+    }),
+  ).rejects.toThrow(/no reason/)
+})
