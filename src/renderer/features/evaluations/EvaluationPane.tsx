@@ -11,15 +11,18 @@ import {
 import { useState, type ReactNode } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import {
+  formatCount,
   formatDate,
   formatDuration,
   formatNumber,
   formatPercent,
   formatReward,
   formatTime,
+  lastPart,
   plural,
 } from '#renderer/client/format.ts'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
+import { choiceName, type RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -42,7 +45,7 @@ interface PaneProps {
 export function EvaluationPane({ evaluation, evaluations }: PaneProps) {
   const { id, error, summary } = evaluation
   return (
-    <div className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto px-6 py-4">
+    <div className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto px-6 py-4 *:shrink-0 phone:px-4">
       <Header evaluation={evaluation} />
       {error !== null && <ErrorNote error={error} />}
       <UnderWay evaluation={evaluation} />
@@ -68,7 +71,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
   const canGoOn = status === 'stopped' || status === 'interrupted' || status === 'failed'
   return (
     <header className="flex min-h-7 flex-wrap items-center gap-2">
-      <h2 className="min-w-0 truncate text-xl font-semibold">{title}</h2>
+      <h2 className="min-w-24 truncate text-xl font-semibold">{title}</h2>
       {status === 'waiting' ? <StatusBadge status="queued" /> : <StatusBadge status={status} />}
       <time className="text-sm text-faint" title={formatTime(createdAt)}>
         {formatDate(createdAt)}
@@ -149,7 +152,7 @@ function Results({ evaluation, summary }: ResultsProps) {
     passRule === 'correct' ? 'the metric correct' : `a reward of at least ${formatNumber(passRule)}`
   return (
     <Panel title={`Result on ${plural(prompts, 'prompt')}`}>
-      <div className="grid grid-cols-[max-content_max-content_minmax(80px,1fr)_max-content] items-center gap-x-4 gap-y-1.5">
+      <div className={estimateGrid}>
         {reward !== null && <EstimateRow name="Mean reward" estimate={reward} scale={scale} isMain />}
         {pass.map(({ k, ...estimate }) => (
           <EstimateRow key={k} name={`pass@${String(k)}`} estimate={estimate} scale={scale} />
@@ -161,6 +164,8 @@ function Results({ evaluation, summary }: ResultsProps) {
       </p>
       <KeyValue
         entries={[
+          ['Rows', rowsWords(evaluation)],
+          ['Judged by', judgeWords(evaluation)],
           ['Decoding', decodingWords(evaluation)],
           ['Truncated', formatPercent(truncated)],
           [
@@ -177,11 +182,33 @@ function Results({ evaluation, summary }: ResultsProps) {
   )
 }
 
+/** A file by its name, an imported data set by the beginning of its digest. */
+function rowsWords({ config: { data }, limit }: Evaluation): string {
+  const part = limit === null ? '' : `${formatCount(limit)} drawn from `
+  const { train, heldOut } = data
+  if (typeof heldOut === 'string') return `${part}${sourceName(heldOut)}`
+  if (typeof train !== 'string') return `${part}${plural(train.episodes, 'episode')}`
+  return heldOut === null
+    ? `${part}${sourceName(train)}`
+    : `${part}the validation split of ${sourceName(train)}`
+}
+
+const sourceName = (source: string): string => lastPart(source).replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, '$1')
+
+function judgeWords({ config: { rewards, environment } }: Evaluation): string {
+  const names = (rewards as readonly RewardChoice[]).map(choiceName)
+  return [...(environment === null ? [] : [environment.function]), ...names].map(lastPart).join(', ')
+}
+
 function decodingWords({ greedy, samples, config: { rollout } }: Evaluation): string {
   const limit = `at most ${plural(rollout.maxNewTokens, 'new token')}`
   if (greedy) return `greedy, ${limit}`
   return `${plural(samples, 'sample')} of each prompt at temperature ${formatNumber(rollout.temperature)}, ${limit}`
 }
+
+/** Without the bars where there is no room for them. */
+const estimateGrid =
+  'grid grid-cols-[minmax(0,max-content)_max-content_minmax(60px,1fr)_max-content] items-center gap-x-4 gap-y-1.5 phone:grid-cols-[minmax(0,1fr)_max-content_max-content] phone:gap-x-3'
 
 interface EstimateRowProps {
   readonly name: string
@@ -196,11 +223,13 @@ interface EstimateRowProps {
 function EstimateRow({ name, estimate, scale, isMain = false }: EstimateRowProps) {
   return (
     <>
-      <span className={isMain ? 'font-medium' : 'text-muted'}>{name}</span>
+      <span className={isMain ? 'min-w-0 truncate font-medium' : 'min-w-0 truncate text-muted'}>{name}</span>
       <span className={isMain ? 'font-mono font-semibold tabular-nums' : 'font-mono tabular-nums'}>
         {formatReward(estimate.value)}
       </span>
-      <IntervalBar estimate={estimate} scale={scale} />
+      <span className="phone:hidden">
+        <IntervalBar estimate={estimate} scale={scale} />
+      </span>
       <span className="font-mono text-sm text-muted tabular-nums">{intervalWords(estimate)}</span>
     </>
   )
@@ -282,7 +311,7 @@ function Verdict({ a, b }: { a: Evaluation; b: Evaluation }) {
   const scale = scaleOf([a.summary?.reward, b.summary?.reward])
   return (
     <div className="flex flex-col gap-3">
-      <div className="grid grid-cols-[max-content_max-content_minmax(80px,1fr)_max-content] items-center gap-x-4 gap-y-1.5">
+      <div className={estimateGrid}>
         {(
           [
             ['A', a],

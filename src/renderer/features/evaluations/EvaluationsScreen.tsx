@@ -94,14 +94,9 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
     {
       id: 'title',
       title: 'Evaluated',
-      width: 'minmax(190px, 1.4fr)',
+      width: 'minmax(150px, 1.4fr)',
       sortBy: ({ title }) => title,
-      cell: ({ title, greedy }) => (
-        <span title={title}>
-          {title}
-          {!greedy && <span className="ml-1.5 text-sm text-faint">sampled</span>}
-        </span>
-      ),
+      cell: ({ title }) => <span title={title}>{title}</span>,
     },
     {
       id: 'reward',
@@ -114,7 +109,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
     {
       id: 'interval',
       title: '95 % interval',
-      width: 'minmax(96px, 1fr)',
+      width: 'minmax(88px, 1fr)',
       cell: (evaluation) => <IntervalCell evaluation={evaluation} scale={scale} />,
     },
     {
@@ -131,7 +126,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
       width: '92px',
       isNumber: true,
       sortBy: ({ total }) => total,
-      cell: ({ total, samples }) => (samples === 1 ? total : `${String(total)} × ${String(samples)}`),
+      cell: ({ total, samples, greedy }) => (greedy ? total : `${String(total)} × ${String(samples)}`),
     },
   ]
   return (
