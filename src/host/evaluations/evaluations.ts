@@ -61,7 +61,7 @@ export class Evaluations implements AsyncDisposable {
   /** Goes on with what is not done. Errors: AppError 'run/not-found', 'run/busy' where it goes on already. */
   resume(id: string): void {
     const record = this.#record(id)
-    if (this.#isAtWork(record)) throw new AppError('run/busy', 'This evaluation goes on already.')
+    if (this.#isAtWork(record)) throw new AppError('run/busy', 'This evaluation is already running.')
     if (record.status === 'finished') throw new AppError('api/refused', 'This evaluation is finished.')
     this.#set(id, { status: 'waiting', owner: this.#mark, endedAt: null, error: null, summary: null })
     this.#enqueue(id)
@@ -86,7 +86,7 @@ export class Evaluations implements AsyncDisposable {
     if (this.#isAtWork(this.#record(id))) {
       throw new AppError(
         'run/busy',
-        'This evaluation is not over, so it cannot be deleted.',
+        'This evaluation is still running, so it cannot be deleted.',
         'Stop it first.',
       )
     }
@@ -253,13 +253,13 @@ function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers):
   if (prompts.every(({ row, columns }) => now.get(row) === JSON.stringify(columns))) return
   throw new AppError(
     'data/invalid',
-    'The data changed since this evaluation began, so it cannot go on.',
-    'What was answered is kept. Start another one on the data as it is.',
+    'The data changed since this evaluation began, so it cannot be resumed.',
+    'Its results so far are kept. Start a new evaluation on the current data.',
   )
 }
 
 const elsewhere = (): AppError =>
-  new AppError('run/busy', 'Another process computes this evaluation.', 'Stop it there.')
+  new AppError('run/busy', 'Another process is running this evaluation.', 'Stop it there.')
 
 /** So often at most the history is told how many are done. */
 const tellEveryMs = 500

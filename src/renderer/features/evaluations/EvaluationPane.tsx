@@ -79,7 +79,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
       <span className="ml-auto flex items-center gap-2">
         {runId !== null && (
           <a className="text-sm text-accent-ink underline" href={link(`/runs/${runId}/checkpoints`)}>
-            Its run
+            Open run
           </a>
         )}
         {isOpen && (
@@ -89,7 +89,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
         )}
         {canGoOn && (
           <Button icon={<Play size={14} aria-hidden />} onClick={() => void resume.run({ id })}>
-            Go on
+            Resume
           </Button>
         )}
         <Menu
@@ -115,7 +115,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
         action="Delete evaluation"
         onConfirm={() => void remove.run({ id })}
       >
-        Its result and its answers are removed and cannot be restored. The model and the data stay.
+        Its results and completions are removed for good. The model and the data stay.
       </ConfirmDialog>
     </header>
   )
@@ -126,11 +126,11 @@ function UnderWay({ evaluation: { status, done, total, secondsLeft } }: { evalua
   if (status === 'finished') return null
   const left = secondsLeft === null ? '' : ` · ${formatDuration(1000 * Math.ceil(secondsLeft))} left`
   const words = {
-    waiting: 'It starts when the one before it is over.',
-    running: done === 0 ? 'Opening the model' : `${String(done)} of ${plural(total, 'prompt')}${left}`,
-    stopped: `Stopped after ${String(done)} of ${plural(total, 'prompt')}: what follows is of those.`,
-    interrupted: `Its process ended after ${String(done)} of ${plural(total, 'prompt')}. What was answered is kept.`,
-    failed: `It failed after ${String(done)} of ${plural(total, 'prompt')}. What was answered is kept.`,
+    waiting: 'Starts when the evaluation before it is done.',
+    running: done === 0 ? 'Loading the model' : `${String(done)} of ${plural(total, 'prompt')}${left}`,
+    stopped: `Stopped after ${String(done)} of ${plural(total, 'prompt')}. The results below are for those.`,
+    interrupted: `Interrupted after ${String(done)} of ${plural(total, 'prompt')}. The results so far are kept.`,
+    failed: `Failed after ${String(done)} of ${plural(total, 'prompt')}. The results so far are kept.`,
   }[status]
   return (
     <div role="status" className="flex flex-col gap-2 text-muted">
@@ -159,13 +159,12 @@ function Results({ evaluation, summary }: ResultsProps) {
         ))}
       </div>
       <p className="mt-2 mb-3 text-xs text-faint text-pretty">
-        Intervals of 95 % over prompts (Student’s t); samples of one prompt count together. A pass is{' '}
-        {passWords}.
+        95 % intervals over prompts (Student’s t). A pass is {passWords}.
       </p>
       <KeyValue
         entries={[
           ['Rows', rowsWords(evaluation)],
-          ['Judged by', judgeWords(evaluation)],
+          ['Scored by', judgeWords(evaluation)],
           ['Decoding', decodingWords(evaluation)],
           ['Truncated', formatPercent(truncated)],
           [
@@ -278,7 +277,7 @@ function Comparing({ evaluation, evaluations }: PaneProps) {
             ...(against === undefined ? [{ value: '', label: 'Compare with…' }] : []),
             ...others.map(({ id, title, summary }) => ({
               value: id,
-              label: `than ${title} (${formatReward(summary?.reward?.value)})`,
+              label: `vs. ${title} (${formatReward(summary?.reward?.value)})`,
             })),
           ]}
           onChange={(id) => setQuery({ against: id })}
@@ -286,9 +285,7 @@ function Comparing({ evaluation, evaluations }: PaneProps) {
       }
     >
       {against === undefined ? (
-        <p className="text-muted">
-          Choose the evaluation to compare this one with, such as that of the base model.
-        </p>
+        <p className="text-muted">Choose an evaluation to compare with, such as that of the base model.</p>
       ) : (
         <Verdict a={against} b={evaluation} />
       )}
@@ -342,8 +339,7 @@ function Verdict({ a, b }: { a: Evaluation; b: Evaluation }) {
       ))}
       {data.method === 'paired' && (
         <p className="text-xs text-faint text-pretty">
-          Prompt by prompt, by a sign-flip permutation test: had neither been better, each difference could as
-          well have come with the other sign.
+          Paired by prompt; two-sided sign-flip permutation test of the mean reward.
         </p>
       )}
     </div>

@@ -53,7 +53,7 @@ export function EvaluationsScreen() {
 
 function aboutWords(evaluations: readonly Evaluation[]): string {
   const open = evaluations.filter(({ status }) => status === 'running' || status === 'waiting').length
-  return open === 0 ? '' : `${String(open)} not finished yet`
+  return open === 0 ? '' : `${String(open)} in progress`
 }
 
 /** The list beside the one that is chosen, the newest where none is. */
@@ -66,8 +66,8 @@ function Evaluations({ evaluations, id }: { evaluations: readonly Evaluation[]; 
         title="Did it get better?"
         action={<Button onClick={() => setQuery({ new: 'any' })}>Evaluate a model…</Button>}
       >
-        A checkpoint answers rows it was not trained on, and rewards score its answers. Evaluate the base
-        model too: the difference is told with how sure it is.
+        A checkpoint completes held-out prompts and rewards score them. Evaluate the base model too, to see
+        whether the difference is more than chance.
       </EmptyState>
     )
   }
