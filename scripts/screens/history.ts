@@ -89,6 +89,17 @@ async function fill(client: Client<Api>): Promise<void> {
   })
 }
 
+/** The first run's checkpoints and its base model on its validation rows, the last one with samples too. */
+async function evaluate(client: Client<Api>): Promise<void> {
+  const runId = (await client.call('runs.list', {})).find(({ name }) => name === 'arith-grpo-1')?.id ?? ''
+  for (const step of [null, 20, 30]) await client.call('evaluations.start', { subject: { runId, step } })
+  await client.call('evaluations.start', { subject: { runId, step: 30 }, samples: 8 })
+  for await (const _ of client.follow('evaluations.watch')) {
+    const all = await client.call('evaluations.list', {})
+    if (all.every(({ status }) => status === 'finished')) return
+  }
+}
+
 async function importData(client: Client<Api>, source: { path: string }, name: string): Promise<void> {
   for await (const item of client.stream('datasets.import', { source, name })) {
     if ('result' in item) console.log(`${name} ${item.result.version.id}`)
@@ -126,4 +137,5 @@ const { origin, hash } = new URL(host.url)
 const client = createClient<Api>(await openWebSocketPort({ origin, token: hash.replace('#token=', '') }))
 await library(client)
 await fill(client)
+await evaluate(client)
 client.close()

@@ -31,8 +31,17 @@ async function generate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'They are alike' }).waitFor()
 }
 
+/** The checkpoint that was evaluated beside its base model. */
+async function byTask(page: Page): Promise<void> {
+  await page
+    .getByRole('row', { name: /arith-grpo-1, step 30/ })
+    .last()
+    .click()
+  await page.getByLabel('Column', { exact: true }).selectOption('task')
+}
+
 /** Places that are pictured with something chosen. */
-const isBelow = new Set(['compare', 'arena', 'settings'])
+const isBelow = new Set(['compare', 'arena', 'evaluations', 'settings'])
 
 export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const runs = await client.call('runs.list', {})
@@ -51,6 +60,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     prepare === undefined ? { name, route } : { name, route, prepare }
   return [
     ...places.flatMap(({ id, route }) => (isBelow.has(id) ? [] : [place(id, `#${route}`)])),
+    place('evaluations', '#/evaluations', byTask),
     place('data-rows', `#/data/${versionId}`),
     ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),

@@ -26,11 +26,19 @@ export async function followAndReport(
 }
 
 function notFinished({ id, done, total, error }: EvaluationEntry): AppError {
-  const kept = `${done} of ${plural(total, 'prompt')} ${done === 1 ? 'is' : 'are'} kept.`
-  const command = `Go on with: turnwise evaluations resume ${id}`
-  if (error === null) return new AppError('run/stopped', `The evaluation was stopped; ${kept}`, { command })
+  const prompts = `${done} of ${plural(total, 'prompt')}`
+  const command = `To resume: turnwise evaluations resume ${id}`
+  if (error === null)
+    return new AppError(
+      'run/stopped',
+      `The evaluation was stopped after ${prompts}; their results are kept.`,
+      { command },
+    )
   const hint = error.hint === null ? {} : { text: error.hint }
-  return new AppError(error.code ?? 'runtime/failed', `${error.message} ${kept}`, { ...hint, command })
+  return new AppError(error.code ?? 'runtime/failed', `${error.message} Results of ${prompts} are kept.`, {
+    ...hint,
+    command,
+  })
 }
 
 async function followed(
@@ -40,7 +48,7 @@ async function followed(
 ): Promise<EvaluationEntry> {
   const progress = createProgress(output, json)
   const stopping = () => {
-    progress.note('Stopping; what is answered is kept.')
+    progress.note('Stopping; finished prompts are kept.')
     evaluations.stop(id)
   }
   using _interrupt = watchInterrupts(stopping, () => undefined)

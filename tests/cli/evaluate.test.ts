@@ -60,7 +60,7 @@ test('mean with interval, pass@k and a table by column; two of them are compared
   const compared = await place.run('evaluations', 'compare', first.id, second.id)
   expect(compared.stdout).toContain('on 12 prompts')
   expect(compared.stdout).toContain('Only the 12 prompts that both answered are compared.')
-  expect(compared.stdout).toContain('A decoded greedily and B sampled')
+  expect(compared.stdout).toContain('A used greedy decoding and B sampling')
   const shown = await place.run('evaluations', 'show', second.id.slice(-8), '--prompts', '1', '--by', 'task')
   expect(shown.stdout).toContain('12 of 12 prompts')
   expect(shown.stdout).toMatch(/Row \d+\nPlease add/)
@@ -86,8 +86,10 @@ test('Ctrl-C keeps what is done, and resume goes on with the rest', async () => 
   running.child.kill('SIGINT')
   const stopped = await running.finished
   expect(stopped.status).toBe(1)
-  expect(stopped.stderr).toContain('Stopping; what is answered is kept.')
-  expect(stopped.stderr).toMatch(/The evaluation was stopped; \d+ of 24 prompts? (is|are) kept\./)
+  expect(stopped.stderr).toContain('Stopping; finished prompts are kept.')
+  expect(stopped.stderr).toMatch(
+    /The evaluation was stopped after \d+ of 24 prompts; their results are kept\./,
+  )
   const id = /turnwise evaluations resume (\S+)/.exec(stopped.stderr)?.[1] ?? ''
   const resumed = await place.run('evaluations', 'resume', id, '--json')
   expect(entryOf(resumed)).toMatchObject({ id, status: 'finished', done: 24 })

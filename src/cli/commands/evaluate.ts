@@ -24,39 +24,48 @@ import {
 } from '../command.ts'
 import { followAndReport } from '../evaluations.ts'
 
+const about =
+  'Evaluate a model, an adapter or a checkpoint on a data set or in an environment.\n\nWith --run, whatever is not given comes from the run: its validation rows, prompts, rewards and limits. Results are kept; turnwise evaluations compare A B tests whether one is better than another. Ctrl-C keeps finished prompts.'
+
 export const evaluate = (context: Context) =>
   new Command('evaluate')
-    .description(
-      'Measure a model, an adapter or a checkpoint of a run on a data set or in an environment.\n\nOf a run everything that is not said is as in the run: its validation rows, prompts, rewards and limits. The result is kept: turnwise evaluations compare A B tells whether one is better than another. Ctrl-C keeps what is done.',
-    )
+    .description(about)
     .option('--model <MODEL>', 'model folder, or a name of model list')
     .option('--adapter <DIR>', 'with --model: PEFT adapter folder, or the folder of a checkpoint')
     .option('--run <RUN>', 'run id, an unambiguous part of it, or the folder of the run')
-    .option('--step <N>', 'its checkpoint: a step, best, last, or base for its model without adapter', 'last')
-    .option('--data <DATA>', 'file with rows, or a data set by name or the beginning of its id')
+    .option(
+      '--step <N>',
+      'checkpoint of the run: a step, best, last, or base for the model without adapter',
+      'last',
+    )
+    .option('--data <DATA>', 'file of rows, or an imported data set by name or beginning of its id')
     .option(
       '--prompt <FORM>',
-      'a column, a text with {column} in it, or JSON as data.prompt of a config (default: as the columns say)',
+      'a column, a template with {column}, or JSON as data.prompt in a config (default: detected from the columns)',
     )
     .option(
       '--reward <FUNCTION>',
-      'a built-in, a file of reward code, or JSON as an entry of rewards; may be repeated',
+      'built-in id, file of reward code, or JSON as an entry of rewards; may be repeated',
       repeated,
       [],
     )
-    .option('--environment <ID>', 'a built-in, a file of code, or JSON as environment of a config')
-    .option('--samples <K>', 'completions of each prompt, or episodes of each row', whole(1, 1024), 1)
+    .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
+    .option('--samples <K>', 'completions per prompt, or episodes per row', whole(1, 1024), 1)
     .option('--greedy', 'always take the most probable token (default with one sample)')
     .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
     .option('--max-new-tokens <N>', 'longest completion', whole(1))
-    .option('--limit <N>', 'so many rows, drawn with the seed; without --data so many episodes', whole(1))
+    .option(
+      '--limit <N>',
+      'number of rows, drawn with the seed; with an environment and no data, of episodes',
+      whole(1),
+    )
     .option(
       '--pass-at <REWARD>',
-      'the least reward that passes (default: the metric correct, else 1)',
+      'smallest reward that passes (default: the metric correct, else 1)',
       real(-1e9),
     )
-    .option('--by <COLUMN>', 'also by the values of a column')
-    .option('--seed <S>', 'of samples, episodes and the choice of rows', whole(0))
+    .option('--by <COLUMN>', 'also show means by the values of a column')
+    .option('--seed <S>', 'seed of samples, episodes and the choice of rows', whole(0))
     .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
     .option(...threads, whole(1, maxThreads))
     .action(async (options) => {
@@ -164,8 +173,8 @@ function requireOwnRows(run: RunSections | null): void {
     throw usageError('Give --data DATA, or --environment ID.', 'See turnwise evaluate --help.')
   if (run.data.heldOut !== null || typeof run.data.train !== 'string') return
   throw usageError(
-    'The run has no validation rows, so it does not say what to evaluate on.',
-    'Give --data DATA; the data it was trained on would flatter it.',
+    'The run has no validation split to evaluate on.',
+    'Give --data DATA with rows that it was not trained on.',
   )
 }
 
@@ -182,7 +191,7 @@ async function detectedForm(source: string): Promise<unknown> {
   if (prompt !== null && mapping.every(({ kind }) => kind === 'column')) return prompt
   throw new AppError(
     'data/invalid',
-    `The columns of ${source} do not say which one is the prompt: ${Object.keys(rows[0] ?? {}).join(', ')}.`,
-    'Say so with --prompt COLUMN, or with a text such as --prompt "Question: {question}".',
+    `It is not clear which column of ${source} is the prompt: ${Object.keys(rows[0] ?? {}).join(', ')}.`,
+    'Give --prompt COLUMN, or a template such as --prompt "Question: {question}".',
   )
 }

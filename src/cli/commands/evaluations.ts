@@ -67,10 +67,10 @@ function findEvaluation({ evaluations: all }: Host, part: string): EvaluationEnt
 
 const show = (context: Context) =>
   new Command('show')
-    .description('Show one evaluation: what it came to, by a column, and what was answered')
+    .description('Show one evaluation: its results, by a column, and its completions')
     .argument(...evaluationArgument)
-    .option('--by <COLUMN>', 'by the values of a column')
-    .option('--prompts <N>', 'how many prompts with their answers are shown', whole(0), 0)
+    .option('--by <COLUMN>', 'also show means by the values of a column')
+    .option('--prompts <N>', 'how many prompts with their completions to show', whole(0), 0)
     .action(async (part, { by, prompts: count }) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -94,10 +94,10 @@ function tellPrompt({ row: number, prompt, samples }: EvaluatedPrompt, output: O
 const compare = (context: Context) =>
   new Command('compare')
     .description(
-      'Tell whether one evaluation is better than another.\n\nOn the prompts that both answered: a sign-flip permutation test of their mean rewards, two-sided; without common prompts Welch’s t test.',
+      'Test whether one evaluation is better than another.\n\nA two-sided sign-flip permutation test of the mean rewards, paired by prompt; Welch’s t test where they have no prompts in common.',
     )
     .argument('<A>', 'an evaluation, such as that of the base model')
-    .argument('<B>', 'the one that is hoped to be better')
+    .argument('<B>', 'the one to test against it, such as that of a checkpoint')
     .action(async (a, b) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -119,20 +119,20 @@ const comparisonLines = ({ words, notes }: Comparison): string[] => [
 
 const resume = (context: Context) =>
   new Command('resume')
-    .description('Go on with an evaluation that was stopped or whose process died')
+    .description('Resume an evaluation that was stopped, failed or interrupted')
     .argument(...evaluationArgument)
     .action(async (part) => {
       const here = context()
       await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
       const { id, title, done, total } = findEvaluation(host, part)
       host.evaluations.resume(id)
-      here.output.line(`Going on with ${title}: ${total - done} of ${plural(total, 'prompt')} are left.`)
+      here.output.line(`Resuming ${title}: ${total - done} of ${plural(total, 'prompt')} left.`)
       await followAndReport(host, id, null, here)
     })
 
 const remove = (context: Context) =>
   new Command('delete')
-    .description('Delete an evaluation with its answers, for good')
+    .description('Delete an evaluation and its completions for good')
     .argument(...evaluationArgument)
     .action(async (part) => {
       const { dataDirectory, output } = context()

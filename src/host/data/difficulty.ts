@@ -8,24 +8,21 @@ import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { datasetsApi } from '#shared/api/datasets.ts'
 import { type Difficulty, difficultySchema } from '#shared/api/difficulty.ts'
-import { schemaProblems } from '#shared/config/problems.ts'
-import { AppError, ConfigError } from '#shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { runConfigSchema, type RunConfig } from '#shared/runConfig.ts'
-import { scoreRewards, type RewardSpec } from '#rl/rewards.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
+import type { PromptRow } from '#rl/rollout/prompts.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { absoluteReward, codeReference, readRewardCode } from '#host/rewards/rewardCode.ts'
-import { resolveRewards } from '#host/rewards/resolveRewards.ts'
-import type { RowCompletion, Contender } from '#host/processes/question.ts'
-import { greedyAtZero, resolveContender } from '#host/models/modelsService.ts'
+import type { AnsweredRow, Contender, EvaluationNews, Question } from '#host/processes/question.ts'
+import { resolveContender } from '#host/models/modelsService.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
-import type { DataRow } from './dataFile.ts'
 import type { DataSetVersion } from './dataSetVersion.ts'
-import { openVersion, parsePromptForm } from './dataSetVersions.ts'
+import { openVersion } from './dataSetVersions.ts'
 
 type Request = Parameters<Handlers<typeof datasetsApi>['difficulty']>[0]
 type Item = OutputOf<Api, 'datasets.difficulty'>
@@ -38,36 +35,27 @@ export async function* measureDifficulty(
   signal: AbortSignal,
 ): AsyncGenerator<Item> {
   const version = openVersion(host, request.versionId)
-  const rewards = parseRewards(request.rewards, host.dataDirectory)
-  const cacheDirectory = dataFolders(host.dataDirectory).cache
   const contender = resolveContender(host, request)
+  const config = configOf(request, version, host.dataDirectory)
+  const cacheDirectory = dataFolders(host.dataDirectory).cache
   const { adapter: _, model: _model, rewards: _rewards, ...rest } = request
-  const id = await difficultyId({ contender, rewards, request: rest, cacheDirectory })
+  const id = await difficultyId({ contender, rewards: config.rewards, request: rest, cacheDirectory })
   const known = usableDifficulty(version.directory, id)
   if (known !== null) {
     yield { result: known }
     return
   }
-  const chosen = chooseRows(version, request)
-  await using scorer = await openScorer({ rewards })
-  const answers = host.ask(
-    {
-      ...{ type: 'complete-rows', contender, cacheDirectory },
-      rows: chosen.map(({ columns }) => ({ ...columns })),
-      form: parsePromptForm(request.prompt),
-      samplesPerRow: request.samplesPerRow,
-      ...samplingOf(request),
-      withTokens: scorer.specs.some((spec) => spec.function.needsTokens === true),
-    },
-    signal,
-  )
+  const rows = chooseRows(version, request)
   const results: RowResult[] = []
   const failures: string[] = []
-  for await (const row of gathered(answers, chosen, request.samplesPerRow)) {
-    const result = 'problem' in row ? row : await scoredRow(row, scorer.specs, failures)
+  const answering = { contender, config, rows, samples: request.samplesPerRow, cacheDirectory }
+  const greedy = request.sampling.temperature === 0
+  for await (const news of answersTo(host, { ...answering, greedy }, signal)) {
+    if ('progress' in news) continue
+    const result = 'problem' in news ? news : rowOf(news, failures)
     results.push(result)
     yield {
-      progress: { phase: 'Measuring', done: results.length, total: chosen.length, unit: 'rows' },
+      progress: { phase: 'Measuring', done: results.length, total: rows.length, unit: 'rows' },
       row: result,
     }
   }
@@ -78,102 +66,52 @@ export async function* measureDifficulty(
   yield { result: difficulty }
 }
 
-function parseRewards(given: Request['rewards'], dataDirectory: string): RunConfig['rewards'] {
-  const result = runConfigSchema.shape.rewards.safeParse(given, { reportInput: true })
-  if (!result.success) throw new ConfigError(schemaProblems(result.error.issues, 'rewards'))
-  return result.data.map((entry) => ({ ...entry, function: absoluteReward(entry.function, dataDirectory) }))
+/** What a run of these settings would answer and be judged by. Errors: AppError 'config/invalid'. */
+function configOf(
+  { prompt, rewards, sampling: { temperature, seed, ...filters } }: Request,
+  { directory }: DataSetVersion,
+  dataDirectory: string,
+): RunConfig {
+  const config = parseRunConfig({
+    ...{ model: directory, data: { train: directory, prompt }, rewards, seed },
+    rollout: { ...filters, ...(temperature === 0 ? {} : { temperature }) },
+  })
+  const absolute = (id: string) => absoluteReward(id, dataDirectory)
+  return {
+    ...config,
+    rewards: config.rewards.map((entry) => ({ ...entry, function: absolute(entry.function) })),
+  }
 }
 
-function samplingOf({ sampling }: Request) {
-  const { seed, temperature, ...filters } = sampling
-  return { seed, sampling: { ...filters, ...greedyAtZero(temperature), minNewTokens: 0 } }
-}
+type Asked = Question & { readonly type: 'evaluate' }
 
-interface ChosenRow {
-  /** Its number in the version. */
-  readonly row: number
-  readonly columns: DataRow
+/** Copies of reward code go where they are removed again. */
+async function* answersTo(
+  { ask }: Host,
+  asked: Pick<Asked, 'contender' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
+  signal: AbortSignal,
+): AsyncGenerator<EvaluationNews> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-difficulty-'))
+  try {
+    yield* ask({ type: 'evaluate', ...asked, directory, places: [] }, signal)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
 }
 
 /** Drawn by the seed, in their order. */
-function chooseRows(version: DataSetVersion, { rows, sampling }: Request): ChosenRow[] {
+function chooseRows(version: DataSetVersion, { rows, sampling }: Request): PromptRow[] {
   const all = Array.from({ length: version.info.rows }, (_, row) => row)
   const isPart = rows < all.length
   const drawn = isPart ? new SequentialRandom(randomStream(sampling.seed)).shuffled(all).slice(0, rows) : all
   return drawn.sort((a, b) => a - b).map((row) => ({ row, columns: version.rows(row, 1)[0] ?? {} }))
 }
 
-type Completed = Pick<Extract<RowCompletion, { completion: string }>, 'completion' | 'tokens'>
-
-interface AnsweredRow extends ChosenRow {
-  readonly prompt: string
-  readonly completions: readonly Completed[]
-}
-
-/** Rows whose samples are all there. */
-async function* gathered(
-  answers: AsyncIterable<RowCompletion>,
-  chosen: readonly ChosenRow[],
-  samples: number,
-): AsyncGenerator<AnsweredRow | Difficulty['problems'][number]> {
-  const begun = new Map<number, Completed[]>()
-  for await (const answer of answers) {
-    const place = chosen[answer.row]
-    if (place === undefined) throw new Error(`Expected a row below ${chosen.length}, got ${answer.row}.`)
-    if ('problem' in answer) {
-      yield { row: place.row, problem: answer.problem }
-      continue
-    }
-    const completions = begun.get(answer.row) ?? new Array<Completed>(samples)
-    begun.set(answer.row, completions)
-    completions[answer.sample] = answer
-    // Holes are not counted.
-    if (Object.keys(completions).length < samples) continue
-    begun.delete(answer.row)
-    yield { ...place, prompt: answer.prompt, completions }
-  }
-}
-
-interface Scorer extends AsyncDisposable {
-  readonly specs: readonly RewardSpec[]
-}
-
-/** Copies of reward code go where they are removed again. */
-async function openScorer({ rewards }: Pick<RunConfig, 'rewards'>): Promise<Scorer> {
-  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-difficulty-'))
-  const remove = () => rmSync(directory, { recursive: true, force: true })
-  try {
-    const rewardLimits = runConfigSchema.shape.rewardLimits.parse(undefined)
-    const resolved = await resolveRewards({ rewards, rewardLimits }, directory)
-    return {
-      specs: resolved.specs,
-      async [Symbol.asyncDispose]() {
-        await resolved[Symbol.asyncDispose]()
-        remove()
-      },
-    }
-  } catch (error) {
-    remove()
-    throw error
-  }
-}
-
 const textLength = 200
 
-async function scoredRow(
-  { row, columns, prompt, completions }: AnsweredRow,
-  specs: readonly RewardSpec[],
-  failures: string[],
-): Promise<Difficulty['rows'][number]> {
-  const inputs = completions.map(({ completion, tokens }) => ({
-    ...{ prompt, completion, row: columns, step: 0 },
-    ...(tokens === null ? {} : { tokens, turnLengths: [tokens.length] }),
-  }))
-  const rewards = await scoreRewards(specs, inputs, 'null')
-  for (const failure of rewards.flatMap((reward) => reward.failures)) {
-    failures.push(`${failure.name}: ${failure.message}`)
-  }
-  const values = rewards.map(({ total }) => total)
+function rowOf({ row, prompt, samples }: AnsweredRow, failures: string[]): Difficulty['rows'][number] {
+  failures.push(...samples.flatMap((sample) => sample.failures ?? []))
+  const values = samples.map(({ reward }) => reward)
   return { row, mean: meanOf(values), values, text: prompt.slice(0, textLength) }
 }
 

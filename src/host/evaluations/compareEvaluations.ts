@@ -17,7 +17,7 @@ export interface Compared {
 export function compareEvaluations(a: Compared, b: Compared): Comparison {
   if (a.entry.judge !== b.entry.judge) {
     return refused(
-      'They were judged by different rewards, so the numbers of one say nothing beside those of the other. Evaluate both with the same rewards.',
+      'They used different rewards, so their means are not comparable. Evaluate both with the same rewards.',
     )
   }
   const [rewardsA, rewardsB] = [rewardsByKey(a), rewardsByKey(b)]
@@ -28,7 +28,7 @@ export function compareEvaluations(a: Compared, b: Compared): Comparison {
     const counts = `${plural(rewardsA.size, 'prompt')} of A and ${rewardsB.size} of B`
     if (difference === null) return refused(`There are too few prompts to compare: ${counts}.`)
     notes.unshift(
-      'They answered different prompts, so the comparison is unpaired (Welch’s t test): part of the difference may be that of the prompts.',
+      'They have no prompts in common, so the comparison is unpaired (Welch’s t test); part of the difference may come from the prompts.',
     )
     return told(difference, 'unpaired', { notes, counts, prompts: 0 })
   }
@@ -77,7 +77,7 @@ function words(
   if (verdict !== 'alike') {
     return `B is ${verdict} by ${figure(Math.abs(difference))} on ${counts}${range}; the difference is larger than chance would give, ${chance}.`
   }
-  const few = interval === null ? ' Fewer than six prompts can never tell.' : ''
+  const few = interval === null ? ' With fewer than six prompts this test cannot reach significance.' : ''
   return `They cannot be told apart on ${counts}: B − A is ${signed(difference)}${range}, ${chance}.${few}`
 }
 
@@ -119,7 +119,7 @@ const unfinishedNotes = (a: Compared, b: Compared): string[] =>
   [['A', a] as const, ['B', b] as const].flatMap(([letter, { entry, prompts }]) =>
     entry.status === 'finished'
       ? []
-      : [`${letter} is not finished: what it answered so far counts (${plural(prompts.length, 'prompt')}).`],
+      : [`${letter} is not finished; the ${plural(prompts.length, 'prompt')} it has so far are used.`],
   )
 
 const drawnBy = [
@@ -129,7 +129,9 @@ const drawnBy = [
 function samplingNotes(a: Facts, b: Facts): string[] {
   if (a.greedy !== b.greedy) {
     const [first, second] = a.greedy ? ['A', 'B'] : ['B', 'A']
-    return [`${first} decoded greedily and ${second} sampled: part of the difference may be that.`]
+    return [
+      `${first} used greedy decoding and ${second} sampling; part of the difference may come from that.`,
+    ]
   }
   const [rolloutA, rolloutB] = [a.config.rollout, b.config.rollout]
   const isSame = a.greedy || drawnBy.every((name) => isDeepStrictEqual(rolloutA[name], rolloutB[name]))
@@ -137,7 +139,7 @@ function samplingNotes(a: Facts, b: Facts): string[] {
   return [
     ...(rolloutA.maxNewTokens === rolloutB.maxNewTokens
       ? []
-      : [`${limits}: part of the difference may be that.`]),
-    ...(isSame ? [] : ['They sampled with different settings: part of the difference may be that.']),
+      : [`${limits}; part of the difference may come from that.`]),
+    ...(isSame ? [] : ['Their sampling settings differ; part of the difference may come from that.']),
   ]
 }

@@ -37,9 +37,6 @@ interface Job {
   readonly stopping: AbortController
 }
 
-const goesOn = ({ status }: Pick<EvaluationRecord, 'status'>): boolean =>
-  status === 'waiting' || status === 'running'
-
 export class Evaluations implements AsyncDisposable {
   readonly #options: EvaluationsOptions
   /** The first is computed. */
@@ -64,7 +61,7 @@ export class Evaluations implements AsyncDisposable {
   /** Goes on with what is not done. Errors: AppError 'run/not-found', 'run/busy' where it goes on already. */
   resume(id: string): void {
     const record = this.#record(id)
-    if (goesOn(record)) throw new AppError('run/busy', 'This evaluation goes on already.')
+    if (this.#isAtWork(record)) throw new AppError('run/busy', 'This evaluation is already running.')
     if (record.status === 'finished') throw new AppError('api/refused', 'This evaluation is finished.')
     this.#set(id, { status: 'waiting', owner: this.#mark, endedAt: null, error: null, summary: null })
     this.#enqueue(id)
@@ -77,15 +74,19 @@ export class Evaluations implements AsyncDisposable {
       job.stopping.abort()
       if (this.#jobs[0] !== job) this.#end(id, 'stopped')
       this.#jobs = this.#jobs.filter((each) => each !== job || each === this.#jobs[0])
-    } else if (goesOn(this.#record(id))) throw elsewhere()
+      return
+    }
+    const record = this.#record(id)
+    if (this.#isAtWork(record)) throw elsewhere()
+    if (record.status === 'waiting') this.#end(id, 'stopped')
   }
 
   /** With its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
   remove(id: string): void {
-    if (goesOn(this.#record(id))) {
+    if (this.#isAtWork(this.#record(id))) {
       throw new AppError(
         'run/busy',
-        'This evaluation is not over, so it cannot be deleted.',
+        'This evaluation is still running, so it cannot be deleted.',
         'Stop it first.',
       )
     }
@@ -188,6 +189,7 @@ export class Evaluations implements AsyncDisposable {
     const { id, model, adapter, samples, greedy, limit } = record
     const config = parseRunConfig(record.config)
     const data = await evaluatedRows(config, limit)
+    requireSameRows(data, before)
     const known = new Set([...before.prompts, ...before.problems].map(({ row }) => row))
     const rows = data.rows.filter(({ row }) => !known.has(data.places[row] ?? row))
     if (rows.length === 0) return
@@ -199,6 +201,12 @@ export class Evaluations implements AsyncDisposable {
     }
     const keeper = new Keeper(this.folder(id), data, known.size, (done) => this.#set(id, { done }))
     for await (const news of ask(question, signal)) keeper.take(news)
+  }
+
+  /** Some process computes it, or will: one that waits for a host to come does not. */
+  #isAtWork({ id, status, owner }: EvaluationRecord): boolean {
+    if (status !== 'waiting' && status !== 'running') return false
+    return this.isHere(id) || (owner !== null && livingProcess(owner) !== null)
   }
 
   #end(id: string, status: EvaluationRecord['status'], more: Partial<EvaluationRecord> = {}): void {
@@ -239,8 +247,19 @@ export class Evaluations implements AsyncDisposable {
   }
 }
 
+/** What goes on must go on with the rows it began with. Errors: AppError 'data/invalid'. */
+function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers): void {
+  const now = new Map(rows.map(({ row, columns }) => [places[row] ?? row, JSON.stringify(columns)]))
+  if (prompts.every(({ row, columns }) => now.get(row) === JSON.stringify(columns))) return
+  throw new AppError(
+    'data/invalid',
+    'The data changed since this evaluation began, so it cannot be resumed.',
+    'Its results so far are kept. Start a new evaluation on the current data.',
+  )
+}
+
 const elsewhere = (): AppError =>
-  new AppError('run/busy', 'Another process computes this evaluation.', 'Stop it there.')
+  new AppError('run/busy', 'Another process is running this evaluation.', 'Stop it there.')
 
 /** So often at most the history is told how many are done. */
 const tellEveryMs = 500

@@ -15,7 +15,7 @@ import { evaluatedSections, type EvaluationRequest } from '#shared/api/evaluatio
 import { conflict } from '#shared/config/problems.ts'
 import { AppError, ConfigError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
@@ -33,7 +33,7 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
-import { requireColumn } from './summary.ts'
+import { requireGroups } from './summary.ts'
 
 export type EvaluationConfig = EvaluationRecord['config']
 
@@ -80,7 +80,7 @@ export async function prepareEvaluation(
   const folder = openModelFolder(subject.model, config)
   if (subject.adapter !== null) adapterForModel(readAdapter(subject.adapter), folder.config, subject.adapter)
   const { rows } = await evaluatedRows(config, request.limit)
-  if (by !== null) requireColumn([...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))], by)
+  if (by !== null) requireGroups(rows, by)
   const id = `ev_${randomUUIDv7()}`
   const directory = evaluationFolder(parts.dataDirectory, id)
   makeFolder(directory)
@@ -198,14 +198,13 @@ function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void
 
 /** Digest of what judges; it is opened for it, so that what cannot work is told now. */
 async function judgeOf(config: RunConfig, directory: string, cacheDirectory: string): Promise<string> {
-  await using rewards = await resolveRewards(config, directory)
-  await using world = await resolveEnvironment(config, directory, { cacheDirectory, onRequest: () => {} })
+  await using _rewards = await resolveRewards(config, directory)
+  await using _world = await resolveEnvironment(config, directory, { cacheDirectory, onRequest: () => {} })
   const { function: _, ...play } = config.environment ?? { function: null }
-  const parts = [
-    judgeDigests(config, directory),
-    rewards.specs.map(({ name, weight }) => [name, weight]),
-    world.environment === null ? null : play,
-    config.rewardFailures,
-  ]
+  // What rewards are called changes nothing.
+  const digests = judgeDigests(config, directory)
+  const weighted = config.rewards.map((entry) => [digests[rewardName(entry)], entry.weight])
+  const world = config.environment === null ? null : [digests['environment'], play]
+  const parts = [weighted, world, config.rewardFailures]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -72,9 +72,13 @@ function partsOf(samples: readonly Sample[]): EvaluationSummary['parts'] {
 /** A column with more values than this is of no use to tell groups apart. */
 const mostGroups = 50
 
+interface WithColumns {
+  readonly columns: Readonly<Record<string, unknown>>
+}
+
 /** Columns that the rows have, in their order. */
-export const columnsOf = (prompts: readonly EvaluatedPrompt[]): string[] => [
-  ...new Set(prompts.flatMap(({ columns }) => Object.keys(columns))),
+export const columnsOf = (rows: readonly WithColumns[]): string[] => [
+  ...new Set(rows.flatMap(({ columns }) => Object.keys(columns))),
 ]
 
 /** By the values of a column, the largest first. Errors: AppError 'data/invalid' for a column that tells no groups. */
@@ -83,15 +87,8 @@ export function groupsBy(
   column: string,
   rule: PassRule,
 ): EvaluationGroup[] {
-  requireColumn(columnsOf(prompts), column)
+  requireGroups(prompts, column)
   const groups = Map.groupBy(prompts, ({ columns }) => valueWords(columns[column]))
-  if (groups.size > mostGroups) {
-    throw new AppError(
-      'data/invalid',
-      `The column “${column}” has ${groups.size} different values, too many to compare groups by (at most ${mostGroups}).`,
-      'Choose a column with few values, such as a category or a level.',
-    )
-  }
   return [...groups]
     .map(([value, members]) => ({
       value,
@@ -102,13 +99,19 @@ export function groupsBy(
     .sort((a, b) => b.prompts - a.prompts || a.value.localeCompare(b.value))
 }
 
-/** Errors: AppError 'data/invalid'. */
-export function requireColumn(columns: readonly string[], wanted: string): void {
-  if (columns.includes(wanted)) return
+/** Errors: AppError 'data/invalid' where rows have no such column, or too many values in it. */
+export function requireGroups(rows: readonly WithColumns[], wanted: string): void {
+  const columns = columnsOf(rows)
+  if (!columns.includes(wanted)) {
+    const hint = columns.length === 0 ? undefined : `They have ${columns.join(', ')}.`
+    throw new AppError('data/invalid', `The rows have no column “${wanted}”.`, hint)
+  }
+  const { size } = new Set(rows.map((row) => valueWords(row.columns[wanted])))
+  if (size <= mostGroups) return
   throw new AppError(
     'data/invalid',
-    `The rows have no column “${wanted}”.`,
-    columns.length === 0 ? undefined : `They have ${columns.join(', ')}.`,
+    `The column “${wanted}” has ${size} different values, too many to compare groups by (at most ${mostGroups}).`,
+    'Choose a column with few values, such as a category or a level.',
   )
 }
 

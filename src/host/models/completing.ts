@@ -79,18 +79,18 @@ function textListener(tokenizer: Tokenizer, onText: (sample: number, text: strin
   }
 }
 
-/** Completions of several prompts, generated together, in the order in which they are done. */
+/** One completion of each prompt, generated together, in the order in which they are done. */
 export async function* completeEach(
   { policy, role, folder }: OpenedModel,
   text: LoadedTokenizer,
-  { promptIds, samples, seed, sampling: given }: EachRequest,
+  { promptIds, seed, sampling: given }: EachRequest,
 ): AsyncGenerator<AnsweredCompletion & { readonly prompt: number }> {
   const longest = Math.max(...promptIds.map(({ length }) => length))
   const sampling = samplingFor({ sampling: given }, longest, policy.contextLength, stopIdsOf(folder, text))
   const decode = (ids: readonly number[]) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
   const requests = promptIds.map((ids, prompt) => ({
     promptIds: ids,
-    streams: Array.from({ length: samples }, (_, sample) => randomStream(seed, prompt, sample)),
+    streams: [randomStream(seed, prompt, 0)],
   }))
   for await (const completion of policy.generate(requests, { role, sampling, decode })) {
     yield { prompt: completion.request, ...answer(completion, decode, sampling.stopStrings) }
@@ -99,8 +99,6 @@ export async function* completeEach(
 
 export interface EachRequest {
   readonly promptIds: readonly Int32Array[]
-  /** Of each prompt. */
-  readonly samples: number
   readonly seed: number
   readonly sampling: CompletionRequest['sampling']
 }

@@ -117,7 +117,7 @@ async function* generate(
 type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
 type ContenderInput = InputOf<Api, 'models.generate'>['contenders'][number]
 
-export const greedyAtZero = (temperature: number) =>
+const greedyAtZero = (temperature: number) =>
   temperature === 0 ? { greedy: true, temperature: 1 } : { greedy: false, temperature }
 
 /** Errors: AppError 'model/invalid', 'run/not-found'. */

@@ -49,12 +49,12 @@ export type Question =
       readonly device: Device | null
       readonly cacheDirectory: string
     }
+  /** One completion of each row. */
   | {
       readonly type: 'complete-rows'
       readonly contender: Contender
       readonly rows: readonly DataRow[]
       readonly form: PromptForm
-      readonly samplesPerRow: number
       /** Also tells the tokens of each completion. */
       readonly withTokens?: boolean
       readonly seed: number
@@ -114,7 +114,6 @@ export interface CompletionPiece {
 export type RowCompletion =
   | {
       readonly row: number
-      readonly sample: number
       readonly prompt: string
       readonly completion: string
       /** null where nobody asked. */

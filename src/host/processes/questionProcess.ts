@@ -131,9 +131,9 @@ async function completeOne(
 }
 
 async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete-rows'>): Promise<void> {
-  const { contender, rows, form, samplesPerRow: samples, seed, sampling, withTokens = false } = question
+  const { contender, rows, form, seed, sampling, withTokens = false } = question
   const device = { kind: null, threads: null }
-  using model = await open(contender, { ...question, device, rows: rows.length * samples })
+  using model = await open(contender, { ...question, device, rows: rows.length })
   const text = openText(model.folder)
   const prompts: Prompt[] = []
   for (const [row, columns] of rows.entries()) {
@@ -144,13 +144,12 @@ async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete
       await say({ row, problem: `Its prompt of ${prompt.ids.length} tokens leaves no room to complete it.` })
   }
   if (prompts.length === 0) return
-  const request = { promptIds: prompts.map(({ ids }) => ids), samples, seed, sampling }
+  const request = { promptIds: prompts.map(({ ids }) => ids), seed, sampling }
   for await (const completion of completeEach(model, text, request)) {
     const prompt = prompts[completion.prompt]
     if (prompt === undefined) continue
-    const { sample, text: said } = completion
     const tokens = withTokens ? generatedTokens({ ...completion, turns: null }, text.tokenizer) : null
-    await say({ row: prompt.row, sample, prompt: prompt.text, completion: said, tokens })
+    await say({ row: prompt.row, prompt: prompt.text, completion: completion.text, tokens })
   }
 }
 

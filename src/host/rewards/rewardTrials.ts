@@ -106,7 +106,6 @@ async function* freshlyCompleted(
       contender: { directory: findModel(model, dataDirectory), adapter },
       rows: rows.map((row) => ({ ...row })),
       form: parsePromptForm(prompt),
-      samplesPerRow: 1,
       withTokens,
       seed,
       sampling,

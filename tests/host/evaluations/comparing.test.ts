@@ -168,14 +168,14 @@ describe('comparing', () => {
   test('another way of sampling, and an evaluation that is not finished, are said', () => {
     const sampled = compared(half, { greedy: false })
     expect(compareEvaluations(compared(zeros), sampled).notes[0]).toContain(
-      'A decoded greedily and B sampled',
+      'A used greedy decoding and B sampling',
     )
     const hot = { ...config, rollout: { ...config.rollout, temperature: 2, maxNewTokens: 7 } }
     const notes = compareEvaluations(sampled, compared(half, { greedy: false, config: hot })).notes.join(' ')
     expect(notes).toContain('B 7')
-    expect(notes).toContain('different settings')
+    expect(notes).toContain('sampling settings differ')
     const stopped = compareEvaluations(compared(zeros), compared(half, { status: 'stopped' }))
-    expect(stopped.notes).toEqual(['B is not finished: what it answered so far counts (40 prompts).'])
+    expect(stopped.notes).toEqual(['B is not finished; the 40 prompts it has so far are used.'])
   })
 
   test('episodes are the same only with the same chance', () => {

@@ -112,6 +112,53 @@ test('what was left goes on where it ended, and comes to the same', async () => 
   await expect(client.call('evaluations.resume', { id: whole.id })).rejects.toThrow('is finished')
 })
 
+test('data that changed since is no longer what it began with', async () => {
+  const rows = (more: string) =>
+    fixture.write(
+      'changing.jsonl',
+      ['a', 'b', 'c'].map((word) => JSON.stringify({ prompt: word + more })).join('\n'),
+    )
+  const config = {
+    data: { train: rows('') },
+    rewards: [{ function: 'length-penalty' }],
+    rollout: { maxNewTokens: 4 },
+  }
+  const { id } = await evaluated({ subject: { model: 'starter', adapter: null }, config })
+  host.store.evaluations.set(id, { status: 'stopped' })
+  rows('!')
+  await client.call('evaluations.resume', { id })
+  const { status, error, done } = await over(id)
+  expect({ status, done }).toEqual({ status: 'failed', done: 3 })
+  expect(error?.message).toContain('The data changed since this evaluation began')
+})
+
+test('one that waits for a host to come can be gone on with, stopped and deleted', async () => {
+  const { id } = await evaluated({ subject: { runId, step: 4 }, limit: 2 })
+  const waiting = { status: 'waiting', owner: null, summary: null, endedAt: null } as const
+  host.store.evaluations.set(id, waiting)
+  await client.call('evaluations.stop', { id })
+  expect(await client.call('evaluations.get', { id })).toMatchObject({ status: 'stopped', done: 2 })
+  host.store.evaluations.set(id, waiting)
+  await client.call('evaluations.resume', { id })
+  expect(await over(id)).toMatchObject({ status: 'finished', done: 2 })
+  host.store.evaluations.set(id, waiting)
+  await client.call('evaluations.delete', { id })
+  expect(host.store.evaluations.find(id)).toBeNull()
+})
+
+test('what rewards are called does not keep evaluations from being compared, what they count does', async () => {
+  const judged = (name: string, weight: number) =>
+    evaluated({
+      subject: { runId, step: 4 },
+      limit: 3,
+      config: { rewards: [{ function: 'starter-correct', name, weight }] },
+    })
+  const [first, renamed, heavier] = [await judged('one', 1), await judged('two', 1), await judged('one', 2)]
+  const compared = (b: Entry) => client.call('evaluations.compare', { a: first.id, b: b.id })
+  expect(await compared(renamed)).toMatchObject({ verdict: 'alike', method: 'paired', difference: 0 })
+  expect(await compared(heavier)).toMatchObject({ verdict: 'refused' })
+})
+
 test('one that is stopped keeps what is done, and those behind it go on', async () => {
   const request: Request = { subject: { runId, step: 4 }, samples: 64 }
   const [{ id: first }, { id: second }, { id: third }] = [

@@ -15,12 +15,12 @@ export function AnswersList({ id }: { id: string }) {
   const [from, setFrom] = useState(0)
   const { data, error } = useAnswer('evaluations.prompts', { id, from, count: shownAtOnce }, { keep: true })
   if (error !== null) return <ErrorNote error={error} />
-  if (data === undefined) return <Loading label="Reading the answers" />
+  if (data === undefined) return <Loading label="Reading the completions" />
   const last = Math.min(from + shownAtOnce, data.total)
   return (
     <Panel
       isFlush
-      title="Answers"
+      title="Completions"
       actions={
         <>
           <span className="text-sm text-faint tabular-nums">

@@ -43,7 +43,7 @@ export function EvaluateDialog({ first, evaluations, onClose, onStarted }: Evalu
       isOpen
       onClose={onClose}
       title="Evaluate"
-      description="It goes on when this window is closed, and is kept with every answer."
+      description="Runs in the background, also with this window closed. Results and completions are kept."
       width={640}
       actions={
         <>
@@ -78,7 +78,7 @@ export function EvaluateDialog({ first, evaluations, onClose, onStarted }: Evalu
           <Checkbox
             checked={form.withBase}
             onChange={(withBase) => set({ withBase })}
-            label="Evaluate its base model too, to tell whether it got better"
+            label="Also evaluate the base model, to compare with"
           />
         )}
       </div>
@@ -90,7 +90,7 @@ function Rows({ form }: { form: Form }) {
   const { draft, set, own } = form
   const { source, rewards } = draft
   const sources: readonly Option<RowSource>[] = [
-    ...(hasOwnRows(own) ? [{ value: 'run' as const, label: 'Its validation rows' }] : []),
+    ...(hasOwnRows(own) ? [{ value: 'run' as const, label: 'Validation rows' }] : []),
     { value: 'data', label: 'A data set' },
     { value: 'environment', label: 'An environment' },
   ]
@@ -103,8 +103,8 @@ function Rows({ form }: { form: Form }) {
       {source === 'run' && own !== undefined && (
         <p className="text-muted text-pretty">
           {own.environment === null
-            ? `Rows the run was not trained on, with its prompts, judged by ${rewardsOf(own).map(choiceName).join(', ')}.`
-            : `Episodes of its environment, ${own.environment.function}, that it was not trained on.`}
+            ? `The run’s validation rows and prompts, scored by ${rewardsOf(own).map(choiceName).join(', ')}.`
+            : `New episodes of the run’s environment, ${own.environment.function}.`}
         </p>
       )}
       {source === 'data' && (
@@ -137,8 +137,8 @@ function Answering({ form }: { form: Form }) {
           label="Decoding"
           value={draft.isGreedy ? 'greedy' : 'sampled'}
           options={[
-            { value: 'greedy', label: 'Greedy: the likeliest answer' },
-            { value: 'sampled', label: 'Sampled: several answers, pass@k' },
+            { value: 'greedy', label: 'Greedy: one completion' },
+            { value: 'sampled', label: 'Sampled: several completions, pass@k' },
           ]}
           onChange={(decoding) => set({ isGreedy: decoding === 'greedy' })}
         />
@@ -148,7 +148,7 @@ function Answering({ form }: { form: Form }) {
           <>
             <Field
               label="Samples per prompt"
-              help="pass@k can be told up to as many."
+              help="The largest k of pass@k."
               error={isWhole(draft.samples, 1, 1024) ? null : '1 to 1024'}
             >
               {(ids) => (
@@ -166,7 +166,7 @@ function Answering({ form }: { form: Form }) {
             </Field>
           </>
         )}
-        <Field label="Max new tokens" help="Longer answers are truncated.">
+        <Field label="Max new tokens" help="Longer completions are truncated.">
           {(ids) => (
             <NumberInput
               {...ids}

@@ -11,15 +11,18 @@ import {
 import { useState, type ReactNode } from 'react'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import {
+  formatCount,
   formatDate,
   formatDuration,
   formatNumber,
   formatPercent,
   formatReward,
   formatTime,
+  lastPart,
   plural,
 } from '#renderer/client/format.ts'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
+import { choiceName, type RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -42,7 +45,7 @@ interface PaneProps {
 export function EvaluationPane({ evaluation, evaluations }: PaneProps) {
   const { id, error, summary } = evaluation
   return (
-    <div className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto px-6 py-4">
+    <div className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto px-6 py-4 *:shrink-0 phone:px-4">
       <Header evaluation={evaluation} />
       {error !== null && <ErrorNote error={error} />}
       <UnderWay evaluation={evaluation} />
@@ -68,7 +71,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
   const canGoOn = status === 'stopped' || status === 'interrupted' || status === 'failed'
   return (
     <header className="flex min-h-7 flex-wrap items-center gap-2">
-      <h2 className="min-w-0 truncate text-xl font-semibold">{title}</h2>
+      <h2 className="min-w-24 truncate text-xl font-semibold">{title}</h2>
       {status === 'waiting' ? <StatusBadge status="queued" /> : <StatusBadge status={status} />}
       <time className="text-sm text-faint" title={formatTime(createdAt)}>
         {formatDate(createdAt)}
@@ -76,7 +79,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
       <span className="ml-auto flex items-center gap-2">
         {runId !== null && (
           <a className="text-sm text-accent-ink underline" href={link(`/runs/${runId}/checkpoints`)}>
-            Its run
+            Open run
           </a>
         )}
         {isOpen && (
@@ -86,7 +89,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
         )}
         {canGoOn && (
           <Button icon={<Play size={14} aria-hidden />} onClick={() => void resume.run({ id })}>
-            Go on
+            Resume
           </Button>
         )}
         <Menu
@@ -112,7 +115,7 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
         action="Delete evaluation"
         onConfirm={() => void remove.run({ id })}
       >
-        Its result and its answers are removed and cannot be restored. The model and the data stay.
+        Its results and completions are removed for good. The model and the data stay.
       </ConfirmDialog>
     </header>
   )
@@ -123,11 +126,11 @@ function UnderWay({ evaluation: { status, done, total, secondsLeft } }: { evalua
   if (status === 'finished') return null
   const left = secondsLeft === null ? '' : ` · ${formatDuration(1000 * Math.ceil(secondsLeft))} left`
   const words = {
-    waiting: 'It starts when the one before it is over.',
-    running: done === 0 ? 'Opening the model' : `${String(done)} of ${plural(total, 'prompt')}${left}`,
-    stopped: `Stopped after ${String(done)} of ${plural(total, 'prompt')}: what follows is of those.`,
-    interrupted: `Its process ended after ${String(done)} of ${plural(total, 'prompt')}. What was answered is kept.`,
-    failed: `It failed after ${String(done)} of ${plural(total, 'prompt')}. What was answered is kept.`,
+    waiting: 'Starts when the evaluation before it is done.',
+    running: done === 0 ? 'Loading the model' : `${String(done)} of ${plural(total, 'prompt')}${left}`,
+    stopped: `Stopped after ${String(done)} of ${plural(total, 'prompt')}. The results below are for those.`,
+    interrupted: `Interrupted after ${String(done)} of ${plural(total, 'prompt')}. The results so far are kept.`,
+    failed: `Failed after ${String(done)} of ${plural(total, 'prompt')}. The results so far are kept.`,
   }[status]
   return (
     <div role="status" className="flex flex-col gap-2 text-muted">
@@ -149,18 +152,19 @@ function Results({ evaluation, summary }: ResultsProps) {
     passRule === 'correct' ? 'the metric correct' : `a reward of at least ${formatNumber(passRule)}`
   return (
     <Panel title={`Result on ${plural(prompts, 'prompt')}`}>
-      <div className="grid grid-cols-[max-content_max-content_minmax(80px,1fr)_max-content] items-center gap-x-4 gap-y-1.5">
+      <div className={estimateGrid}>
         {reward !== null && <EstimateRow name="Mean reward" estimate={reward} scale={scale} isMain />}
         {pass.map(({ k, ...estimate }) => (
           <EstimateRow key={k} name={`pass@${String(k)}`} estimate={estimate} scale={scale} />
         ))}
       </div>
       <p className="mt-2 mb-3 text-xs text-faint text-pretty">
-        Intervals of 95 % over prompts (Student’s t); samples of one prompt count together. A pass is{' '}
-        {passWords}.
+        95 % intervals over prompts (Student’s t). A pass is {passWords}.
       </p>
       <KeyValue
         entries={[
+          ['Rows', rowsWords(evaluation)],
+          ['Scored by', judgeWords(evaluation)],
           ['Decoding', decodingWords(evaluation)],
           ['Truncated', formatPercent(truncated)],
           [
@@ -177,11 +181,33 @@ function Results({ evaluation, summary }: ResultsProps) {
   )
 }
 
+/** A file by its name, an imported data set by the beginning of its digest. */
+function rowsWords({ config: { data }, limit }: Evaluation): string {
+  const part = limit === null ? '' : `${formatCount(limit)} drawn from `
+  const { train, heldOut } = data
+  if (typeof heldOut === 'string') return `${part}${sourceName(heldOut)}`
+  if (typeof train !== 'string') return `${part}${plural(train.episodes, 'episode')}`
+  return heldOut === null
+    ? `${part}${sourceName(train)}`
+    : `${part}the validation split of ${sourceName(train)}`
+}
+
+const sourceName = (source: string): string => lastPart(source).replace(/^([0-9a-f]{12})[0-9a-f]{52}$/, '$1')
+
+function judgeWords({ config: { rewards, environment } }: Evaluation): string {
+  const names = (rewards as readonly RewardChoice[]).map(choiceName)
+  return [...(environment === null ? [] : [environment.function]), ...names].map(lastPart).join(', ')
+}
+
 function decodingWords({ greedy, samples, config: { rollout } }: Evaluation): string {
   const limit = `at most ${plural(rollout.maxNewTokens, 'new token')}`
   if (greedy) return `greedy, ${limit}`
   return `${plural(samples, 'sample')} of each prompt at temperature ${formatNumber(rollout.temperature)}, ${limit}`
 }
+
+/** Without the bars where there is no room for them. */
+const estimateGrid =
+  'grid grid-cols-[minmax(0,max-content)_max-content_minmax(60px,1fr)_max-content] items-center gap-x-4 gap-y-1.5 phone:grid-cols-[minmax(0,1fr)_max-content_max-content] phone:gap-x-3'
 
 interface EstimateRowProps {
   readonly name: string
@@ -196,11 +222,13 @@ interface EstimateRowProps {
 function EstimateRow({ name, estimate, scale, isMain = false }: EstimateRowProps) {
   return (
     <>
-      <span className={isMain ? 'font-medium' : 'text-muted'}>{name}</span>
+      <span className={isMain ? 'min-w-0 truncate font-medium' : 'min-w-0 truncate text-muted'}>{name}</span>
       <span className={isMain ? 'font-mono font-semibold tabular-nums' : 'font-mono tabular-nums'}>
         {formatReward(estimate.value)}
       </span>
-      <IntervalBar estimate={estimate} scale={scale} />
+      <span className="phone:hidden">
+        <IntervalBar estimate={estimate} scale={scale} />
+      </span>
       <span className="font-mono text-sm text-muted tabular-nums">{intervalWords(estimate)}</span>
     </>
   )
@@ -249,7 +277,7 @@ function Comparing({ evaluation, evaluations }: PaneProps) {
             ...(against === undefined ? [{ value: '', label: 'Compare with…' }] : []),
             ...others.map(({ id, title, summary }) => ({
               value: id,
-              label: `than ${title} (${formatReward(summary?.reward?.value)})`,
+              label: `vs. ${title} (${formatReward(summary?.reward?.value)})`,
             })),
           ]}
           onChange={(id) => setQuery({ against: id })}
@@ -257,9 +285,7 @@ function Comparing({ evaluation, evaluations }: PaneProps) {
       }
     >
       {against === undefined ? (
-        <p className="text-muted">
-          Choose the evaluation to compare this one with, such as that of the base model.
-        </p>
+        <p className="text-muted">Choose an evaluation to compare with, such as that of the base model.</p>
       ) : (
         <Verdict a={against} b={evaluation} />
       )}
@@ -282,7 +308,7 @@ function Verdict({ a, b }: { a: Evaluation; b: Evaluation }) {
   const scale = scaleOf([a.summary?.reward, b.summary?.reward])
   return (
     <div className="flex flex-col gap-3">
-      <div className="grid grid-cols-[max-content_max-content_minmax(80px,1fr)_max-content] items-center gap-x-4 gap-y-1.5">
+      <div className={estimateGrid}>
         {(
           [
             ['A', a],
@@ -313,8 +339,7 @@ function Verdict({ a, b }: { a: Evaluation; b: Evaluation }) {
       ))}
       {data.method === 'paired' && (
         <p className="text-xs text-faint text-pretty">
-          Prompt by prompt, by a sign-flip permutation test: had neither been better, each difference could as
-          well have come with the other sign.
+          Paired by prompt; two-sided sign-flip permutation test of the mean reward.
         </p>
       )}
     </div>

@@ -53,7 +53,7 @@ export function EvaluationsScreen() {
 
 function aboutWords(evaluations: readonly Evaluation[]): string {
   const open = evaluations.filter(({ status }) => status === 'running' || status === 'waiting').length
-  return open === 0 ? '' : `${String(open)} not finished yet`
+  return open === 0 ? '' : `${String(open)} in progress`
 }
 
 /** The list beside the one that is chosen, the newest where none is. */
@@ -66,8 +66,8 @@ function Evaluations({ evaluations, id }: { evaluations: readonly Evaluation[]; 
         title="Did it get better?"
         action={<Button onClick={() => setQuery({ new: 'any' })}>Evaluate a model…</Button>}
       >
-        A checkpoint answers rows it was not trained on, and rewards score its answers. Evaluate the base
-        model too: the difference is told with how sure it is.
+        A checkpoint completes held-out prompts and rewards score them. Evaluate the base model too, to see
+        whether the difference is more than chance.
       </EmptyState>
     )
   }
@@ -94,14 +94,9 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
     {
       id: 'title',
       title: 'Evaluated',
-      width: 'minmax(190px, 1.4fr)',
+      width: 'minmax(150px, 1.4fr)',
       sortBy: ({ title }) => title,
-      cell: ({ title, greedy }) => (
-        <span title={title}>
-          {title}
-          {!greedy && <span className="ml-1.5 text-sm text-faint">sampled</span>}
-        </span>
-      ),
+      cell: ({ title }) => <span title={title}>{title}</span>,
     },
     {
       id: 'reward',
@@ -114,7 +109,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
     {
       id: 'interval',
       title: '95 % interval',
-      width: 'minmax(96px, 1fr)',
+      width: 'minmax(88px, 1fr)',
       cell: (evaluation) => <IntervalCell evaluation={evaluation} scale={scale} />,
     },
     {
@@ -131,7 +126,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
       width: '92px',
       isNumber: true,
       sortBy: ({ total }) => total,
-      cell: ({ total, samples }) => (samples === 1 ? total : `${String(total)} × ${String(samples)}`),
+      cell: ({ total, samples, greedy }) => (greedy ? total : `${String(total)} × ${String(samples)}`),
     },
   ]
   return (

@@ -33,7 +33,7 @@ export function GroupsPanel({ id }: { id: string }) {
       {error !== null && <ErrorNote error={error} className="m-3" />}
       {error === null && data === undefined && <Loading />}
       {error === null && data !== undefined && column === null && (
-        <p className="p-3 text-muted">The mean of each value of a column, such as a task or a level.</p>
+        <p className="p-3 text-muted">Means by the values of a column, such as task or level.</p>
       )}
       {error === null && column !== null && data !== undefined && (
         <GroupTable column={column} groups={data.groups} />
