@@ -62,6 +62,8 @@ export interface Environment {
   readonly description: string
   /** Turns an episode may have where a run does not say. */
   readonly maxTurns: number
+  /** The same of an episode that begins with this row; absent where all are alike. Errors: AppError 'config/invalid'. */
+  readonly turnsOf?: (row: DataRow) => number
   reset(starts: readonly EpisodeStart[]): Promise<readonly EnvironmentAnswer[]>
   step(actions: readonly EpisodeAction[]): Promise<readonly EnvironmentAnswer[]>
 }

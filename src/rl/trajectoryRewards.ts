@@ -100,7 +100,8 @@ const environmentPart = 'environment'
 function withEnvironment(episode: EpisodeOutcome, judged: Reward, onFailure: RewardFailurePolicy): Reward {
   const own = environmentReward(episode, onFailure)
   const isLeftOut = episode.turns === 0 || (episode.failure !== null && own === null)
-  const failures = episode.failure === null ? [] : [{ name: environmentPart, message: episode.failure }]
+  const message = episode.failure ?? openingFault(episode)
+  const failures = message === null ? [] : [{ name: environmentPart, message }]
   return {
     parts: { [environmentPart]: own, ...judged.parts },
     total: isLeftOut ? null : sumOf([own, judged.total]),
@@ -108,6 +109,17 @@ function withEnvironment(episode: EpisodeOutcome, judged: Reward, onFailure: Rew
     logged: { ...episode.columns, ...judged.logged },
     metrics: { ...episode.metrics, ...judged.metrics },
   }
+}
+
+/** Why an episode never began, as a sentence: it is no fault of the environment's, but it must be told. */
+function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
+  if (turns > 0 || overflow === null) return null
+  const { fullPromptLength, maxPromptTokens, contextLength, maxNewTokens } = overflow
+  const reserved =
+    maxNewTokens === null
+      ? ''
+      : `, since the context of ${contextLength} must also hold ${maxNewTokens} new tokens`
+  return `The first observation has ${fullPromptLength} tokens, and at most ${maxPromptTokens} fit${reserved}.`
 }
 
 /** What each turn earned in all, and which part of it stands on single tokens. `judged`: the functions' share of `reward`. */

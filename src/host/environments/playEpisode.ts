@@ -50,7 +50,10 @@ export interface PlayedEpisode {
 export async function playEpisode(play: Play): Promise<PlayedEpisode> {
   if ('builtIn' in play.environment) {
     const { settings, place } = play
-    await using opened = await openBuiltIn({ function: play.environment.builtIn, settings }, place)
+    await using opened = await openBuiltIn(
+      { function: play.environment.builtIn, settings, settingsFromRow: {} },
+      place,
+    )
     return await playWith(builtInWorld(opened.environment, play), play)
   }
   await using sandbox = await openSandbox(play.environment)

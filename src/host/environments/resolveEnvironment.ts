@@ -8,7 +8,9 @@
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import type { TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
+import { withRowSettings } from '#rl/environments/rowSettings.ts'
 import type { Environment } from '#rl/environment.ts'
 import { openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { codeReference, readRewardCode, runEnvironmentCode } from '#host/rewards/rewardCode.ts'
@@ -38,7 +40,7 @@ export async function resolveEnvironment(
   const sandbox = await openSandbox(code, config.rewardLimits)
   try {
     return {
-      environment: sandboxedEnvironment(sandbox, entry),
+      environment: codeEnvironment(sandbox, entry),
       [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
     }
   } catch (error) {
@@ -48,10 +50,11 @@ export async function resolveEnvironment(
 }
 
 /** A built-in is there and takes its settings; code is looked at when the run begins. Errors: AppError 'config/invalid'. */
-export function requireKnownEnvironment({ function: id, settings }: EnvironmentEntry): void {
+export function requireKnownEnvironment(entry: EnvironmentEntry): void {
+  const { function: id, settings } = entry
   if (codeReference(id) !== null) return
   if (isSearch(id)) soughtIn(settings)
-  builtInEnvironment(id, settings, isSearch(id) ? { retrieve: () => Promise.resolve([]) } : {})
+  builtInWith(entry, isSearch(id) ? { retrieve: () => Promise.resolve([]) } : {})
 }
 
 /** Code loads and is an environment, documents are there: asked before a run is made. Errors as resolveEnvironment. */
@@ -63,7 +66,7 @@ export async function requireWorkingEnvironment(
   const reference = codeReference(entry.function)
   if (reference !== null) {
     await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
-    sandboxedEnvironment(sandbox, entry)
+    codeEnvironment(sandbox, entry)
   }
   const corpus = corpusOf(entry)
   if (corpus !== null) requireCorpus(corpus)
@@ -91,13 +94,39 @@ const isSearch = (id: string): boolean => {
 
 /** Errors: AppError 'config/invalid', and those of reading documents. */
 export async function openBuiltIn(
-  { function: id, settings }: Pick<EnvironmentEntry, 'function' | 'settings'>,
+  entry: Played,
   place: RetrieverPlace,
 ): Promise<ResolvedEnvironment & { readonly environment: Environment }> {
-  const retriever = isSearch(id) ? await openRetriever(settings, place) : null
-  const environment = builtInEnvironment(id, settings, retriever ?? {})
+  const retriever = isSearch(entry.function) ? await openRetriever(entry.settings, place) : null
+  const environment = builtInWith(entry, retriever ?? {})
   return { environment, [Symbol.asyncDispose]: () => Promise.resolve(retriever?.[Symbol.dispose]()) }
 }
+
+type Played = Pick<EnvironmentEntry, 'function' | 'settings' | 'settingsFromRow'>
+
+/** Errors: AppError 'config/invalid'. */
+function builtInWith(
+  { function: id, settings, settingsFromRow }: Played,
+  services: TaskServices,
+): Environment {
+  const found = builtInEnvironments.find((each) => each.id === id)
+  // What is searched in is opened once for all.
+  const { corpus: _, url: _url, api: _api, ...known } = found?.settings ?? {}
+  return withRowSettings({
+    ...{ known, settings, fromRow: settingsFromRow },
+    create: (own) => builtInEnvironment(id, own, services),
+  })
+}
+
+/** Errors: as sandboxedEnvironment. */
+const codeEnvironment = (
+  sandbox: Sandbox,
+  { function: id, settings, settingsFromRow }: Played,
+): Environment =>
+  withRowSettings({
+    ...{ known: sandbox.settings, settings, fromRow: settingsFromRow },
+    create: (own) => sandboxedEnvironment(sandbox, { function: id, settings: own }),
+  })
 
 type EnvironmentSettings = Readonly<Record<string, string | number | boolean>>
 

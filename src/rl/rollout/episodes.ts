@@ -67,6 +67,8 @@ export interface EpisodeOptions {
 
 /** An episode so far. */
 interface Episode {
+  /** Turns it may have. */
+  readonly maxTurns: number
   readonly prompt: Prompt
   readonly group: number
   /** Counted on where a row comes twice in a step. */
@@ -95,7 +97,7 @@ export async function playEpisodes(
   options: EpisodeOptions,
 ): Promise<UnscoredTrajectory[]> {
   let episodes = await openEpisodes(request, options)
-  for (let turn = 0; turn < options.limits.maxTurns; turn++) {
+  for (let turn = 0; ; turn++) {
     const live = episodes.filter(isLive)
     request.onProgress?.({ done: episodes.length - live.length, total: episodes.length })
     if (live.length === 0) break
@@ -134,7 +136,11 @@ async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): P
   )
   return groups.flatMap(({ row, chance, first }, group) => {
     const opened = openEpisode(row, answers[group], options)
-    return Array.from({ length: groupSize }, (_, i) => ({ ...opened, group, sample: first + i, chance }))
+    const maxTurns = Math.min(options.limits.maxTurns, options.environment.turnsOf?.(row.columns) ?? Infinity)
+    return Array.from({ length: groupSize }, (_, i) => ({
+      ...{ ...opened, maxTurns },
+      ...{ group, sample: first + i, chance },
+    }))
   })
 }
 
@@ -142,7 +148,7 @@ async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): P
 const seedAt = (chance: RandomStream, position: number): number =>
   Math.floor(chance.uniformAt(position) * 0x100000000)
 
-type Opened = Omit<Episode, 'group' | 'sample' | 'chance'>
+type Opened = Omit<Episode, 'maxTurns' | 'group' | 'sample' | 'chance'>
 
 function openEpisode(row: PromptRow, answer: EnvironmentAnswer | undefined, options: EpisodeOptions): Opened {
   const turn = checkedAnswer(answer)
@@ -283,7 +289,7 @@ function advance(
   }
   if (turn.terminated) return { ...told, end: 'terminated' }
   if (turn.truncated === true) return leave(told, 'truncated', turn, options)
-  if (told.rewards.length === options.limits.maxTurns) return leave(told, 'turn-limit', turn, options)
+  if (told.rewards.length === told.maxTurns) return leave(told, 'turn-limit', turn, options)
   const transcript = answered(told.transcript, turn, options.text)
   const overflow = overflowOf(transcript, options.limits)
   if (overflow === null) return { ...told, transcript }
@@ -328,13 +334,13 @@ function trajectoryOf(episode: Episode, { decode, limits }: EpisodeOptions): Uns
     completionTokens,
     stopReason,
     truncated: end !== 'terminated',
-    episode: outcomeOf(episode, limits),
+    episode: outcomeOf(episode),
     lastState: left?.ids ?? null,
   }
 }
 
-function outcomeOf(episode: Episode, { maxTurns }: EpisodeLimits): UnscoredTrajectory['episode'] {
-  const { rewards, end, lastAction, overflow, failure, columns, metrics } = episode
+function outcomeOf(episode: Episode): UnscoredTrajectory['episode'] {
+  const { maxTurns, rewards, end, lastAction, overflow, failure, columns, metrics } = episode
   const given = rewards.filter((reward) => reward !== null)
   return {
     end: end ?? 'turn-limit',

@@ -9,7 +9,7 @@ import { groupSizeOf, requireFitting } from './conflicts.ts'
 import type { PlanningParts, TrainDependencies, ExperienceSource } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
-import { planRollOut, promptsOf, type RollOut } from './rollOut.ts'
+import { mostTurns, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { scriptSource } from './scriptSource.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import { noUpdates } from './updateGuard.ts'
@@ -103,20 +103,19 @@ function sourceOf(
   dependencies: TrainDependencies,
   shared: Pick<TrainPlan, 'rollOut' | 'referenceRole'>,
 ): ExperienceSource {
-  const { config, algorithm, environment, trainRows, heldOutRows } = dependencies
+  const { config, algorithm, trainRows, heldOutRows } = dependencies
   const shownRows = config.evaluation.rows ?? undefined
   if (algorithm.experience === 'rollout') {
     const { prompts, tooLong } = promptsOf(dependencies, trainRows)
     const heldOut: EncodedPrompts =
       heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, heldOutRows)
-    const turns = environment ? (config.environment?.maxTurns ?? environment.maxTurns) : 1
     const rolloutPlan = {
       prompts,
       heldOut: heldOut.prompts.slice(0, shownRows),
       tooLong: tooLong.length + heldOut.tooLong.length,
       groupSize: groupSizeOf(config, algorithm),
       rollOut: shared.rollOut,
-      tokenLimit: config.rollout.maxNewTokens * turns,
+      tokenLimit: config.rollout.maxNewTokens * mostTurns(dependencies),
     }
     const { script } = dependencies
     return script ? scriptSource(dependencies, rolloutPlan, script) : rolloutSource(dependencies, rolloutPlan)

@@ -1,7 +1,7 @@
 /** How a run produces trajectories: completions of prompts, or episodes in an environment. */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
-import { withFormatBonus } from '../environment.ts'
+import { type Environment, withFormatBonus } from '../environment.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
 import {
   type DataRow,
@@ -91,7 +91,7 @@ function episodeOptions(dependencies: ActingParts, options: RolloutOptions): Epi
     ...options,
     environment: formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus),
     text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
-    limits: episodeLimits(dependencies, config.environment, environment.maxTurns),
+    limits: episodeLimits(dependencies, config.environment, environment),
     criticTokens: algorithm?.needs.values === true ? policy.contextLength : null,
   }
 }
@@ -101,7 +101,7 @@ type EnvironmentConfig = NonNullable<TrainDependencies['config']['environment']>
 function episodeLimits(
   { config: { rollout }, policy }: ActingParts,
   { maxTurns, slidingWindow, contextLength: wanted }: EnvironmentConfig,
-  suggestedTurns: number,
+  { maxTurns: suggested, turnsOf }: Environment,
 ): EpisodeLimits {
   const contextLength = Math.min(wanted ?? policy.contextLength, policy.contextLength)
   const { maxNewTokens } = rollout
@@ -114,12 +114,35 @@ function episodeLimits(
     )
   }
   return {
-    maxTurns: maxTurns ?? suggestedTurns,
+    maxTurns: maxTurns ?? (turnsOf === undefined ? suggested : Infinity),
     maxPromptTokens,
     slidingWindow,
     maxTranscriptTokens: policy.contextLength - maxNewTokens,
     contextLength,
     maxNewTokens,
+  }
+}
+
+/** Turns that an episode of the run may have. Errors: AppError 'config/invalid' naming the row that sets what cannot be. */
+export function mostTurns(dependencies: PlanningParts): number {
+  const { config, environment, trainRows, heldOutRows } = dependencies
+  if (!environment) return 1
+  const limit = config.environment?.maxTurns ?? Infinity
+  if (environment.turnsOf === undefined) return Math.min(limit, environment.maxTurns)
+  const turns = [trainRows, heldOutRows].flatMap((rows) => {
+    const places = placesOf(dependencies, rows)
+    return rows.map((row, i) => turnsAt(environment, row, (places?.[i] ?? i) + 1))
+  })
+  return Math.min(limit, Math.max(...turns))
+}
+
+/** `number`: of the row in its data set, from 1. */
+function turnsAt(environment: Environment, row: DataRow, number: number): number {
+  try {
+    return environment.turnsOf?.(row) ?? environment.maxTurns
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    throw new AppError(error.code, `Row ${number}: ${error.message}`, error.hint, error)
   }
 }
 

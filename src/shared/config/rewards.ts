@@ -48,6 +48,11 @@ export const environmentSection = z.strictObject({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})
     .describe('Settings of the environment.'),
+  settingsFromRow: z.record(z.string(), z.string().min(1)).default({}).meta({
+    label: 'Settings from the row',
+    description:
+      'Settings that each row brings for its own episodes: the name of the setting, and of the column.',
+  }),
   maxTurns: z.int().min(1).max(100_000).nullable().default(null).meta({
     description: 'Turns of the policy after which an episode ends.',
     empty: 'the environment’s own limit',

@@ -2,7 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import {
+  requireKnownEnvironment,
+  requireWorkingEnvironment,
+  resolveEnvironment,
+} from '#host/environments/resolveEnvironment.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { play } from '../../rl/environments/play.ts'
 
@@ -81,6 +85,32 @@ describe('environment code', () => {
       'not an environment',
     )
   })
+})
+
+test('settings come from the rows where the run says so', async () => {
+  const file = path.join(folder, 'swept.js')
+  writeFileSync(file, doubling)
+  const run = mkdtempSync(path.join(folder, 'run-'))
+  const entry = {
+    function: file,
+    settings: { maxTurns: 5 },
+    settingsFromRow: { start: 'from', maxTurns: 'turns' },
+  }
+  await using world = await resolveEnvironment(configOf(entry), run, quiet)
+  const { environment } = world
+  const answers = await environment!.reset([
+    { row: { from: 7, turns: 2 }, seed: 1 },
+    { row: { from: '9', turns: 1 }, seed: 1 },
+  ])
+  expect(answers).toMatchObject([{ observation: 'double 7' }, { observation: 'double 9' }])
+  expect([environment!.maxTurns, environment!.turnsOf!({ from: 7, turns: 2 })]).toEqual([5, 2])
+  const misspelt = configOf({ ...entry, settingsFromRow: { begin: 'from' } })
+  await expect(resolveEnvironment(misspelt, run, quiet)).rejects.toThrow('has no setting “begin”')
+  await expect(requireWorkingEnvironment(misspelt)).rejects.toThrow('has no setting “begin”')
+  const builtIn = (settingsFromRow: object) =>
+    configOf({ function: 'number-guessing', settingsFromRow }).environment!
+  expect(() => requireKnownEnvironment(builtIn({ guesses: 'tries' }))).not.toThrow()
+  expect(() => requireKnownEnvironment(builtIn({ tries: 'guesses' }))).toThrow('has no setting “tries”')
 })
 
 test('a run without an environment has none', async () => {

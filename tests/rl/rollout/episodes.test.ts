@@ -216,6 +216,13 @@ describe('episodes', () => {
     const played = await playEpisodes(request(rowsOf('abcd', 'a')), optionsOf({ maxPromptTokens: 4 }))
     expect(played[0]!.episode).toMatchObject({ end: 'context-limit', turns: 0, total: null })
     expect(played[5]!.episode!.turns).toBeGreaterThan(0)
+    const options = { rewards: [], onFailure: 'fail', step: 1, tokenizer: fakeTokenizer } as const
+    const fine = played.find(({ episode }) => episode!.turns > 0 && episode!.failure === null)!
+    const [left, begun] = await rewardTrajectories([played[0]!, fine], options)
+    const message =
+      'The first observation has 5 tokens, and at most 4 fit, since the context of 1003 must also hold 3 new tokens.'
+    expect(left).toMatchObject({ reward: { total: null, failures: [{ name: 'environment', message }] } })
+    expect(begun!.reward.failures).toEqual([])
   })
 })
 

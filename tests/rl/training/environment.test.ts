@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Environment } from '#rl/environment.ts'
+import { AppError } from '#shared/errors.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import {
   collect,
@@ -111,6 +112,40 @@ describe('training in an environment', () => {
     expect(whole.batches[0]!.map(({ lastStateValue }) => lastStateValue)).toEqual(
       whole.batches[0]!.map(() => null),
     )
+  })
+
+  test('episodes of a row may be as long as its settings say', async () => {
+    const swept: Environment = { ...wantsC, turnsOf: ({ turns }) => Number(turns) }
+    const { algorithm, batches } = watched(reinforce.configure({ klCoefficient: 0 }))
+    const rows = {
+      trainRows: [{ turns: 1 }, { turns: 2 }, { turns: 3 }, { turns: 2 }],
+      heldOutRows: [{ turns: 3 }],
+    }
+    const events = await collect(runOf({ algorithm, ...rows, config: { steps: 1 } }, swept))
+    expect(steps(events)[0]!.metrics).toMatchObject({
+      'environment/turns': 2,
+      'environment/done_ratio': 0.25,
+    })
+    const [batch] = batches
+    expect(batch!.map(({ turnRewards }) => turnRewards.length).toSorted()).toEqual([1, 2, 2, 3])
+    expect(new Set(batch!.map(({ tokenLimit }) => tokenLimit))).toEqual(new Set([3]))
+    const environment = { function: 'wants-c', applyChatTemplate: false, maxTurns: 2 }
+    const shorter = await collect(runOf({ ...rows, config: { environment, steps: 1 } }, swept))
+    expect(steps(shorter)[0]!.metrics).toMatchObject({ 'environment/turns': 1.75 })
+  })
+
+  test('a row whose settings cannot be is named before anything is generated', async () => {
+    const strict: Environment = {
+      ...wantsC,
+      turnsOf({ turns }) {
+        if (typeof turns === 'number') return turns
+        throw new AppError('config/invalid', 'no turns')
+      },
+    }
+    const policy = fakePolicy()
+    const rows = { trainRows: [{ turns: 1 }, { turns: 'x' }], heldOutRows: [] }
+    await expect(collect(runOf({ policy, ...rows }, strict))).rejects.toThrow('Row 2: no turns')
+    expect(policy.calls).toEqual({})
   })
 
   test('a context without room for a prompt is refused', async () => {
