@@ -19,6 +19,7 @@ const table = {
   home: { group: 'Places', label: 'Home', keys: ['Digit1', 'Mod+Digit1'] },
   data: { group: 'Places', label: 'Data', keys: ['Digit2', 'Mod+Digit2'] },
   rewards: { group: 'Places', label: 'Rewards', keys: ['Digit3', 'Mod+Digit3'] },
+  losses: { group: 'Places', label: 'Losses', keys: ['Digit8', 'Mod+Digit8'] },
   runs: { group: 'Places', label: 'Runs', keys: ['Digit4', 'Mod+Digit4'] },
   compare: { group: 'Places', label: 'Compare', keys: ['Digit5', 'Mod+Digit5'] },
   arena: { group: 'Places', label: 'Arena', keys: ['Digit6', 'Mod+Digit6'] },

@@ -107,6 +107,33 @@ export const lossDescriptionSchema = z.object({
 })
 export type LossDescription = z.output<typeof lossDescriptionSchema>
 
+// ---- what is looked at before anything is learned ----
+
+/** In the order in which a fault explains what the later ones would say. */
+export const lossCheckNames = [
+  'not-finite',
+  'no-gradient',
+  'severed-gradient',
+  'sign',
+  'padding',
+  'row-order',
+  'micro-batches',
+  'gradient',
+] as const
+export type LossCheckName = (typeof lossCheckNames)[number]
+
+/** What holds where a check finds nothing wrong. */
+export const lossCheckWords: Readonly<Record<LossCheckName, string>> = {
+  'not-finite': 'Loss and gradient are finite, also at ratio 0 and at a ratio of 10¹³',
+  'no-gradient': 'The loss has a gradient',
+  'severed-gradient': 'Good and bad tokens both get a gradient where the loss depends on them',
+  sign: 'The gradient makes good tokens likelier and bad ones less likely',
+  padding: 'Padding counts for nothing',
+  'row-order': 'The order of rows changes nothing',
+  'micro-batches': 'Cutting a minibatch into micro-batches changes nothing',
+  gradient: 'The gradient agrees with central differences',
+}
+
 // ---- its own advantages ----
 
 const numbers = z.union([z.number(), z.array(z.number())])
@@ -114,3 +141,9 @@ const numbers = z.union([z.number(), z.array(z.number())])
 export const advantagesSchema = z.array(
   z.union([numbers, z.null(), z.object({ advantages: numbers, returns: numbers.nullish() })]),
 )
+
+// ---- how a loss is drawn ----
+
+/** Over the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given token. */
+export const lossAxes = ['ratio', 'margin', 'logp'] as const
+export type LossAxis = (typeof lossAxes)[number]

@@ -6,6 +6,7 @@ import { checkpointsService } from '#host/runs/checkpointsService.ts'
 import { datasetsService } from '#host/data/datasetsService.ts'
 import { evaluationsService } from '#host/evaluations/evaluationsService.ts'
 import { librariesService } from '#host/devices/librariesService.ts'
+import { lossesService } from '#host/losses/lossesService.ts'
 import { metricsService } from '#host/runs/metricsService.ts'
 import { modelsService } from '#host/models/modelsService.ts'
 import { queueService } from '#host/runs/queueService.ts'
@@ -22,6 +23,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     checkpoints: checkpointsService(host),
     datasets: datasetsService(host),
     rewards: rewardsService(host),
+    losses: lossesService(host),
     evaluations: evaluationsService(host),
     models: modelsService(host),
     settings: settingsService(host),

@@ -9,7 +9,7 @@ import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { Algorithm } from '#rl/algorithms/define.ts'
 import { builtInAlgorithm, registerWritten } from '#rl/algorithms/registry.ts'
 import { sampleBatch } from '#rl/losses/sampleBatch.ts'
-import { checkLoss, unsoundLoss } from '#rl/losses/check.ts'
+import { checkLoss, type LossCheckOptions, unsoundLoss } from '#rl/losses/check.ts'
 import { inputsOf, pruned } from '#rl/losses/program.ts'
 import { settingsTable, weighing, writtenAlgorithm } from '#rl/losses/written.ts'
 import type { SandboxFailure } from '#host/sandbox/answers.ts'
@@ -97,6 +97,22 @@ export async function openLoss(id: string, source: CodeSource): Promise<OpenLoss
 
 /** Records what the loss does with these settings, and refuses what cannot be learned from. Errors: AppError. */
 export async function traceInto(
+  loss: OpenLoss,
+  given: Readonly<Record<string, unknown>>,
+): Promise<LossProgram> {
+  const program = await traced(loss, given)
+  const fault = checkLoss(program, sampleBatch(), checkOptions(loss))
+  if (fault !== null) throw unsoundLoss(loss.algorithm.title, fault)
+  return program
+}
+
+export const checkOptions = ({ description: { experience } }: OpenLoss): LossCheckOptions => ({
+  unit: experience === 'preferences' ? 2 : 1,
+  experience,
+})
+
+/** The same without the refusal. Errors: AppError for code that fails, settings out of range, or a weight that cannot be known. */
+export async function traced(
   { sandbox, description, algorithm, programs }: OpenLoss,
   given: Readonly<Record<string, unknown>>,
 ): Promise<LossProgram> {
@@ -118,13 +134,12 @@ export async function traceInto(
     )
   }
   programs.set(JSON.stringify(settings), program)
-  const unit = description.experience === 'preferences' ? 2 : 1
-  const fault = checkLoss(program, sampleBatch(), { unit, experience: description.experience })
-  if (fault !== null) throw unsoundLoss(algorithm.title, fault)
   return program
 }
 
-function failed(what: string, { message, line, column }: SandboxFailure): AppError {
+/** The cause says where in the code. */
+function failed(what: string, failure: SandboxFailure): AppError {
+  const { message, line, column } = failure
   const where = line === null ? '' : ` (line ${line}, column ${column ?? 1})`
-  return new AppError('loss/failed', `${what}${where}: ${message}`)
+  return new AppError('loss/failed', `${what}${where}: ${message}`, undefined, failure)
 }

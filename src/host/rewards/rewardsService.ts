@@ -1,4 +1,4 @@
-/** User-written reward functions and environments: their versions, the built-in ones, and dry runs. */
+/** User-written reward functions, environments and losses: their versions, the built-in ones, and dry runs. */
 import path from 'node:path'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -10,8 +10,7 @@ import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/t
 import type { Host } from '#host/host.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { playEpisode } from '#host/environments/playEpisode.ts'
-import type { SandboxFailure } from '#host/sandbox/answers.ts'
-import { openSandbox, type CodeSource } from '#host/sandbox/sandbox.ts'
+import { failureOf, openSandbox, type CodeSource } from '#host/sandbox/sandbox.ts'
 import type { RewardRecord } from '#host/store/rewards.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import type { Store } from '#host/store/store.ts'
@@ -88,7 +87,7 @@ const testing = ({ store, bell }: Host) =>
         const { kind, functions, settings } = sandbox
         return { kind, functions, settings }
       } catch (error) {
-        if (error instanceof AppError && error.code === 'sandbox/failed') return { problem: faultOf(error) }
+        if (error instanceof AppError && error.code === 'sandbox/failed') return { problem: failureOf(error) }
         throw error
       }
     },
@@ -129,12 +128,6 @@ async function play({ store, dataDirectory }: Host, { code, ...episode }: PlayRe
   return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }
 }
 
-/** The sandbox gives its failure as the cause; without one the code never answered. */
-function faultOf({ cause, message }: AppError): SandboxFailure {
-  const nothing = { kind: 'timeout', message, line: null, column: null } as const
-  return typeof cause === 'object' && cause !== null && 'kind' in cause ? (cause as SandboxFailure) : nothing
-}
-
 const builtIns = () => [
   ...builtInRewards.map((reward) => builtIn('reward', reward)),
   ...builtInEnvironments.map((environment) => builtIn('environment', environment)),
@@ -146,15 +139,20 @@ const builtIn = (
 ) => ({ ...{ id, kind, title: id, description }, ...{ language: null, code: null, settings, examples: [] } })
 
 const codeExamples = () =>
-  readGallery().map(({ id, kind, title, description, source, examples }) => ({
+  [...readGallery(), ...readLosses()].map(({ id, kind, title, description, source, examples }) => ({
     ...{ id, kind, title, description },
     ...{ language: source.language, code: source.code, settings: null, examples },
   }))
 
-/* Which runs were trained with which version of a reward or environment, told by the code that they name. */
+/* Which runs were trained with which version of a reward, environment or loss, told by the code that they name. */
 
 const named = z.object({ function: z.string() })
-const configSchema = z.object({ rewards: z.array(named).default([]), environment: named.nullish() })
+const learning = z.object({ algorithm: z.object({ id: z.string().default('') }).optional() })
+const configSchema = learning.extend({
+  rewards: z.array(named).default([]),
+  environment: named.nullish(),
+  stages: z.array(learning).default([]),
+})
 
 function usersOf(store: Store, rewardId: string): { runId: string; version: string }[] {
   const versions = new Set(store.rewards.versions(rewardId).map(({ hash }) => hash))
@@ -169,9 +167,10 @@ function versionsIn(config: string, rewardId: string): Set<string> {
   // Most runs use built-ins: they need not be parsed.
   if (!config.includes(rewardId)) return new Set()
   const parsed = configSchema.safeParse(JSON.parse(config))
-  const { rewards = [], environment } = parsed.data ?? {}
-  const all = environment ? [...rewards, environment] : rewards
-  const files = all.flatMap((each) => codeReference(each.function)?.file ?? [])
+  const { rewards = [], environment, algorithm, stages = [] } = parsed.data ?? {}
+  const functions = [...rewards, ...(environment ? [environment] : [])].map((each) => each.function)
+  const losses = [{ algorithm }, ...stages].flatMap((stage) => stage.algorithm?.id ?? [])
+  const files = [...functions, ...losses].flatMap((id) => codeReference(id)?.file ?? [])
   const own = files.filter((file) => path.basename(path.dirname(file)) === rewardId)
   return new Set(own.map((file) => path.parse(file).name))
 }
@@ -203,12 +202,28 @@ interface GalleryEntry {
 }
 
 export function readGallery(): GalleryEntry[] {
-  const folder = path.join(resourcesDirectory, 'rewards')
-  const { rewards } = manifestSchema.parse(
-    readJsonObject(path.join(folder, 'manifest.json'), 'config/invalid'),
-  )
-  return rewards.map((entry) => {
-    const file = path.join(folder, entry.file)
-    return { ...entry, file, source: { code: readFileSync(file, 'utf8'), language: 'ts' } }
-  })
+  const { rewards } = manifestSchema.parse(readManifest('rewards'))
+  return rewards.map((entry) => ({ ...entry, ...codeIn('rewards', entry.file) }))
+}
+
+const lossManifestSchema = z.strictObject({
+  losses: z.array(
+    z.strictObject({ id: z.string(), title: z.string(), description: z.string(), file: z.string() }),
+  ),
+})
+
+/** Built-in algorithms as people write losses. */
+const readLosses = () =>
+  lossManifestSchema.parse(readManifest('losses')).losses.map((entry) => ({
+    ...entry,
+    ...codeIn('losses', entry.file),
+    ...{ kind: 'loss' as const, examples: [] },
+  }))
+
+const readManifest = (folder: string): unknown =>
+  readJsonObject(path.join(resourcesDirectory, folder, 'manifest.json'), 'config/invalid')
+
+function codeIn(folder: string, name: string): Pick<GalleryEntry, 'file' | 'source'> {
+  const file = path.join(resourcesDirectory, folder, name)
+  return { file, source: { code: readFileSync(file, 'utf8'), language: 'ts' } }
 }

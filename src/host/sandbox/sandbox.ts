@@ -91,6 +91,12 @@ export async function openSandbox(source: CodeSource, limits: Partial<SandboxLim
   return sandbox
 }
 
+/** What an AppError of code says of it: the sandbox gives its failure as the cause; without one the code never answered. */
+export function failureOf({ cause, message }: AppError): SandboxFailure {
+  const nothing = { kind: 'timeout', message, line: null, column: null } as const
+  return typeof cause === 'object' && cause !== null && 'kind' in cause ? (cause as SandboxFailure) : nothing
+}
+
 /** Time of day the call took, ms. */
 export type Timed<Answer> = Answer & { readonly durationMs: number }
 

@@ -29,7 +29,7 @@ import { basicSetup } from 'codemirror'
 import { useEffect, useLayoutEffect, useRef, type RefObject } from 'react'
 import { acceptCompletion, closeCompletion } from '@codemirror/autocomplete'
 import { useLatest } from '#renderer/client/api.tsx'
-import type { RowColumn } from './types/ambient.ts'
+import type { CodeContext } from './types/ambient.ts'
 import type { CodeLanguage } from './types/injectTypes.ts'
 import { openChecker } from './checker.ts'
 import { codeLook } from './editorTheme.ts'
@@ -42,8 +42,8 @@ export interface CodeEditorProps {
   readonly language: CodeLanguage
   /** What a screen reader calls it. */
   readonly label: string
-  /** Of the rows the code will see; null: nothing is known of them. */
-  readonly columns?: readonly RowColumn[] | null
+  /** What the code runs on. */
+  readonly context?: CodeContext
   /** Where the code failed when it ran. */
   readonly problems?: readonly CodeFailurePlace[]
   /** A line to go to; another object goes there again. */
@@ -60,7 +60,7 @@ const noProblems: readonly CodeFailurePlace[] = []
 
 /** Fills its parent. */
 export function CodeEditor(props: CodeEditorProps) {
-  const { value, columns = null, problems = noProblems, goTo = null } = props
+  const { value, context = null, problems = noProblems, goTo = null } = props
   const parent = useRef<HTMLDivElement>(null)
   const view = useCodeView(parent, props)
 
@@ -75,7 +75,7 @@ export function CodeEditor(props: CodeEditorProps) {
   }, [view, problems])
   useEffect(() => {
     if (view.current !== null) forceLinting(view.current)
-  }, [view, columns])
+  }, [view, context])
 
   useEffect(() => {
     const shown = view.current
@@ -98,7 +98,7 @@ function useCodeView(
   const { language, label } = props
   useEffect(() => {
     if (parent.current === null) return
-    const checker = openChecker(() => latest.current.columns ?? null)
+    const checker = openChecker(() => latest.current.context ?? null)
     const extensions = [
       basicSetup,
       codeKeys(() => latest.current),

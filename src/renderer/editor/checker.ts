@@ -1,10 +1,10 @@
 /** The type checker's worker as seen from an editor: loaded with the first editor, gone a while after the last. */
 import { wrap, type Remote } from 'comlink'
-import type { RowColumn } from './types/ambient.ts'
+import type { CodeContext } from './types/ambient.ts'
 import type { TypeService } from './types/typeService.ts'
 
 export interface Checker {
-  /** Asks about code that runs on rows with the columns of now. */
+  /** Asks about code that runs on what it runs on now. */
   readonly types: () => Remote<TypeService>
   /** After that nothing may be asked. */
   readonly release: () => void
@@ -15,12 +15,11 @@ const keptMs = 60_000
 
 function startWorker() {
   const worker = new Worker(new URL('./types/typeWorker.ts', import.meta.url), { type: 'module' })
-  const started = { worker, types: wrap<TypeService>(worker), users: 0, columns: null as RowColumns }
+  const started = { worker, types: wrap<TypeService>(worker), users: 0, context: null as CodeContext }
   worker.addEventListener('error', () => stopWorker(started))
   return started
 }
 
-type RowColumns = readonly RowColumn[] | null
 type StartedWorker = ReturnType<typeof startWorker>
 
 let shared: StartedWorker | null = null
@@ -30,15 +29,15 @@ function stopWorker(started: StartedWorker): void {
   if (shared === started) shared = null
 }
 
-/** `columns` is asked for at every question; null: nothing is known of the rows. */
-export function openChecker(columns: () => RowColumns): Checker {
+/** `context` is asked for at every question. */
+export function openChecker(context: () => CodeContext): Checker {
   const started = (shared ??= startWorker())
   started.users++
   return {
     types() {
-      const now = columns()
-      // Messages arrive in order, so whatever is asked next is asked of these columns.
-      if (now !== started.columns) void started.types.setColumns((started.columns = now))
+      const now = context()
+      // Messages arrive in order, so whatever is asked next is asked of this.
+      if (now !== started.context) void started.types.setContext((started.context = now))
       return started.types
     },
     release() {

@@ -129,13 +129,13 @@ function Library({ then }: { then: Then }) {
           </Entry>
         ))}
       </Command.Group>
-      <Command.Group heading="Rewards and environments">
-        {rewards?.map(({ id, name }) => (
+      <Command.Group heading="Rewards, environments and losses">
+        {rewards?.map(({ id, name, kind }) => (
           <Entry
             key={id}
             value={`${name} ${id}`}
             icon={<Code size={14} aria-hidden />}
-            onSelect={go(`/rewards/${id}`)}
+            onSelect={go(`/${kind === 'loss' ? 'losses' : 'rewards'}/${id}`)}
           >
             {name}
           </Entry>

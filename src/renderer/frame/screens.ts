@@ -7,6 +7,7 @@ import {
   GitCompareArrows,
   House,
   Settings,
+  Sigma,
   Swords,
   Table2,
   type LucideIcon,
@@ -41,6 +42,10 @@ const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> =
   rewards: {
     icon: Award,
     load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).RewardsScreen,
+  },
+  losses: {
+    icon: Sigma,
+    load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).LossesScreen,
   },
   runs: {
     icon: ChartNoAxesCombined,

@@ -2,27 +2,21 @@
  * Whether a loss can be learned from, found out on a batch before anything is: numbers that are finite, a gradient that is there
  * and points the right way, and nothing that depends on padding, on the order of rows or on how a minibatch is cut.
  */
-import { headNames, type HeadName, type LossProgram } from '#shared/losses.ts'
+import {
+  headNames,
+  lossCheckNames,
+  type HeadName,
+  type LossCheckName,
+  type LossProgram,
+} from '#shared/losses.ts'
 import { AppError } from '#shared/errors.ts'
 import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
 import { actionsOf, jittered, moved, onPolicy, type Place, shiftedTo, withPadding } from './alteredRows.ts'
 import { evaluate, type Evaluation } from './evaluate.ts'
 import { inputsOf } from './program.ts'
 
-export const lossFaultNames = [
-  'not-finite',
-  'no-gradient',
-  'severed-gradient',
-  'sign',
-  'padding',
-  'row-order',
-  'micro-batches',
-  'gradient',
-] as const
-export type LossFaultName = (typeof lossFaultNames)[number]
-
 export interface LossFault {
-  readonly name: LossFaultName
+  readonly name: LossCheckName
   /** What is wrong and what to do, in sentences. */
   readonly message: string
   /** The token that shows it: its row, and its place in the shifted frame; null where it takes all of them. */
@@ -41,13 +35,23 @@ export function checkLoss(
   batch: readonly LossRow[],
   options: LossCheckOptions,
 ): LossFault | null {
+  for (const { fault } of checked(program, batch, options)) if (fault !== null) return fault
+  return null
+}
+
+/** What each check says, in their order; where there is no gradient to speak of, the later ones are not asked. */
+export function* checked(
+  program: LossProgram,
+  batch: readonly LossRow[],
+  options: LossCheckOptions,
+): Generator<{ readonly name: LossCheckName; readonly fault: LossFault | null }> {
   const rows = batch.map(onPolicy)
   const subject = { program, rows, options, base: lossOf(program, rows) }
-  for (const check of checks) {
-    const fault = check(subject)
-    if (fault !== null) return fault
+  for (const name of lossCheckNames) {
+    const fault = checks[name](subject)
+    yield { name, fault }
+    if (fault !== null && (name === 'not-finite' || name === 'no-gradient')) return
   }
-  return null
 }
 
 /** A loss that is refused before anything is learned. `text`: of the token that shows it. */
@@ -95,7 +99,7 @@ const tokenWords = ({ row, place }: Place, rows: readonly LossRow[]): string => 
 
 const shown = (x: number): string => (Number.isFinite(x) ? String(Number(x.toPrecision(4))) : String(x))
 
-// ---- the checks, in the order in which one is worth telling ----
+// ---- the checks ----
 
 type Check = (subject: Subject) => LossFault | null
 
@@ -324,17 +328,16 @@ const isDerivative: Check = ({ program, rows }) => {
   return null
 }
 
-/** In the order in which a fault explains what the later ones would say. */
-const checks: readonly Check[] = [
-  isFinite,
-  hasGradient,
-  isConnected,
-  pointsRight,
-  ignoresPadding,
-  ignoresOrder,
-  addsUp,
-  isDerivative,
-]
+const checks: Readonly<Record<LossCheckName, Check>> = {
+  'not-finite': isFinite,
+  'no-gradient': hasGradient,
+  'severed-gradient': isConnected,
+  sign: pointsRight,
+  padding: ignoresPadding,
+  'row-order': ignoresOrder,
+  'micro-batches': addsUp,
+  gradient: isDerivative,
+}
 
 interface Difference {
   readonly words: string

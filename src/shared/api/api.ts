@@ -3,6 +3,7 @@ import { checkpointsApi, queueApi } from './queue.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
 import { librariesApi } from './libraries.ts'
+import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
 import { modelsApi } from './models.ts'
 import { rewardsApi } from './rewards.ts'
@@ -18,6 +19,7 @@ export const api = {
   checkpoints: checkpointsApi,
   datasets: datasetsApi,
   rewards: rewardsApi,
+  losses: lossesApi,
   evaluations: evaluationsApi,
   models: modelsApi,
   settings: settingsApi,

@@ -9,7 +9,7 @@ const language = z.enum(['js', 'ts'])
 const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 
 /** Code as it stands in an editor, or a version that was saved. */
-const code = z.union([
+export const code = z.union([
   z.strictObject({ language, code: z.string().max(500_000) }),
   z.strictObject({ rewardId, version: digest }),
 ])
@@ -45,7 +45,7 @@ const testCase = z.object({
 })
 
 /** What went wrong in user code, for one sample. */
-const codeFailure = z.object({
+export const codeFailure = z.object({
   kind: z.enum(['exception', 'timeout', 'memory', 'stack', 'not-a-number', 'wrong-type', 'too-large']),
   message: z.string(),
   /** From 1, as the code was written. */

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { RowColumn } from '#renderer/editor/types/ambient.ts'
 import { libraries } from '#renderer/editor/types/libraries.ts'
@@ -17,7 +19,7 @@ const columns: readonly RowColumn[] = [
   },
   { name: 'hint', kinds: { text: 1 }, missing: 2, examples: ['add'] },
 ]
-service.setColumns(columns)
+service.setContext(columns)
 
 const problems = (code: string, language: 'ts' | 'js' = 'ts') =>
   service.problems({ code, language }).map(({ from, to, sentence }) => [code.slice(from, to), sentence])
@@ -172,9 +174,9 @@ describe('problems', () => {
   })
 
   test('anything goes where nothing is known of the rows', () => {
-    service.setColumns(null)
+    service.setContext(null)
     expect(problems('export default ({ row }) => row.whatever.length')).toEqual([])
-    service.setColumns(columns)
+    service.setContext(columns)
   })
 })
 
@@ -223,9 +225,38 @@ describe('the gallery', () => {
   }
 
   test.each(manifest.rewards.map(({ file }) => file))('%s has no problem', (file) => {
-    service.setColumns(null)
+    service.setContext(null)
     const found = problems(readFileSync(`resources/rewards/${file}`, 'utf8'))
-    service.setColumns(columns)
+    service.setContext(columns)
     expect(found).toEqual([])
+  })
+})
+
+describe('code of losses', () => {
+  const gallery = fileURLToPath(new URL('../../../resources/losses', import.meta.url))
+  const files = readdirSync(gallery).filter((file) => file.endsWith('.ts'))
+  const within = <Result>(ask: () => Result): Result => {
+    service.setContext('loss')
+    const result = ask()
+    service.setContext(columns)
+    return result
+  }
+
+  test.each(files)('%s of the gallery has no type errors', (file) => {
+    const code = readFileSync(path.join(gallery, file), 'utf8')
+    expect(within(() => service.problems({ code, language: 'ts' }))).toEqual([])
+  })
+
+  test('inputs, settings and functions are known, and nothing of rewards is', () => {
+    const problemsIn = (body: string) => {
+      const code = `export default defineLoss({ settings: { clip: { default: 0.2 }, mode: 'a' }, loss({ logp, mask, settings }) { ${body} } })`
+      return within(() => service.problems({ code, language: 'ts' })).map(({ sentence }) => sentence)
+    }
+    expect(problemsIn('return -mean(min(exp(logp), settings.clip) * logp, mask, "sequence")')).toEqual([])
+    expect(problemsIn('return mean(logp, mask, "word")').join()).toContain('word')
+    expect(problemsIn('return settings.clap').join()).toContain('clap')
+    expect(problemsIn('return settings.mode').join()).toContain('string')
+    expect(problemsIn('return mean(logprob, mask)').join()).toContain('logprob')
+    expect(problemsIn('return environmentOf()').join()).toContain('environmentOf')
   })
 })

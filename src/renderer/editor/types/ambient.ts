@@ -1,5 +1,7 @@
 /** What reward code finds around itself, as type declarations: the contract, and the columns that the rows really have. */
 
+import { lossTypes } from './lossTypes.ts'
+
 /** A column of a data set: its kinds of values with how many rows have each, and some of the values. */
 export interface RowColumn {
   readonly name: string
@@ -118,9 +120,12 @@ declare function environmentOf<Settings = SettingValues>(settings?: Settings): <
 declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...values: unknown[]) => void>
 `
 
-/** Declarations of code that runs on rows with these columns; null: nothing is known of the rows. */
-export const ambientTypes = (columns: readonly RowColumn[] | null): string =>
-  `/** A row of the data set. */\n${rowType(columns)}\n${contract}`
+/** What code runs on: rows with these columns, rows of which nothing is known, or the tensors of a loss. */
+export type CodeContext = readonly RowColumn[] | null | 'loss'
+
+/** Declarations of what such code finds around itself. */
+export const ambientTypes = (context: CodeContext): string =>
+  context === 'loss' ? lossTypes : `/** A row of the data set. */\n${rowType(context)}\n${contract}`
 
 function rowType(columns: readonly RowColumn[] | null): string {
   if (columns === null) return 'type Row = { readonly [column: string]: any }'

@@ -2,14 +2,14 @@
  * The type checker behind the code editor. Reading guide:
  *
  *   typeService.ts   (here) TypeScript's language service over three texts in memory: library, contract, the code
- *   ambient.ts       the contract and the columns of the rows as declarations
+ *   ambient.ts       the contract and the columns of the rows as declarations; lossTypes.ts those of losses
  *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text; places in both texts
  *   libraries.ts     declarations of what the sandbox's JavaScript has
  *   typeWorker.ts    the worker around all this
  */
 import { createSystem, createVirtualTypeScriptEnvironment } from '@typescript/vfs'
 import ts from 'typescript'
-import { ambientTypes, type RowColumn } from './ambient.ts'
+import { ambientTypes, type CodeContext } from './ambient.ts'
 import { insertInto, missingTypes, type CodeLanguage, type MappedText } from './injectTypes.ts'
 import type { Libraries } from './libraries.ts'
 
@@ -108,8 +108,8 @@ export function createTypeService(libraries: Libraries) {
     return { service: types.languageService, name, mapped, code }
   }
   return {
-    /** What rows have from now on; null: nothing is known of them. */
-    setColumns: (columns: readonly RowColumn[] | null) => set(ambientFile, ambientTypes(columns)),
+    /** What code runs on from now on. */
+    setContext: (context: CodeContext) => set(ambientFile, ambientTypes(context)),
     problems: (input: CheckedCode) => problemsOf(open(input), input),
     complete: (input: PlaceInCode) => completionsAt(open(input), input.at),
     describe: (input: PlaceInCode & { readonly label: string }) =>

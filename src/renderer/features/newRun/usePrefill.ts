@@ -163,8 +163,9 @@ async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> 
   ])
   const file = versions[0]?.file
   if (file === undefined) return {}
-  const isWorld = list.find(({ id }) => id === reward)?.kind === 'environment'
-  return isWorld ? { environment: { function: file } } : { rewards: [{ function: file }] }
+  const kind = list.find(({ id }) => id === reward)?.kind
+  if (kind === 'loss') return { algorithm: { id: file } }
+  return kind === 'environment' ? { environment: { function: file } } : { rewards: [{ function: file }] }
 }
 
 function parsedChanges(text: string | undefined): JsonObject {

@@ -1,20 +1,28 @@
 import { CircleAlert, CircleCheck, CircleDashed, TriangleAlert } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { plural } from '#renderer/client/format.ts'
-import type { RowColumn } from '#renderer/editor/types/ambient.ts'
+import type { CodeContext } from '#renderer/editor/types/ambient.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LazyCodeEditor, LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import { failureWords } from './results.ts'
 import type { Code, CodeCheck } from './types.ts'
 
+/** What the sandbox says of the code, in a line. */
+export interface EditorStatus {
+  readonly tone: 'good' | 'caution' | 'bad'
+  readonly words: string
+}
+
 interface EditorPaneProps {
   /** The reward it is the code of: another one is another editor, with its own undo. */
   readonly rewardKey: string
+  /** What a screen reader calls it. */
+  readonly label?: string
   readonly code: Code
-  readonly check: CodeCheck | undefined
+  readonly status: EditorStatus | undefined
   readonly problems: readonly CodeFailurePlace[]
-  readonly columns: readonly RowColumn[] | null
+  readonly context: CodeContext
   readonly goTo: { readonly line: number } | null
   /** null: it comes with the program and is only read. */
   readonly onChange: ((code: Code) => void) | null
@@ -26,7 +34,8 @@ interface EditorPaneProps {
 
 /** The code with what the sandbox says of it underneath. */
 export function EditorPane(props: EditorPaneProps) {
-  const { rewardKey, code, check, problems, columns, goTo, onChange, onRun, onSave, about } = props
+  const { rewardKey, label = 'Reward code', code, status, problems, context, goTo, about } = props
+  const { onChange, onRun, onSave } = props
   const [typeErrors, setTypeErrors] = useState({ rewardKey, count: 0 })
   return (
     <section aria-label="Code" className="flex min-h-0 min-w-0 grow flex-col">
@@ -54,10 +63,10 @@ export function EditorPane(props: EditorPaneProps) {
         ) : (
           <LazyCodeEditor
             key={rewardKey}
-            label="Reward code"
+            label={label}
             value={code.code}
             language={code.language}
-            columns={columns}
+            context={context}
             problems={problems}
             goTo={goTo}
             onTypeErrors={(count) => setTypeErrors({ rewardKey, count })}
@@ -71,7 +80,7 @@ export function EditorPane(props: EditorPaneProps) {
         className="flex h-7 shrink-0 items-center gap-2 border-t border-line px-3 text-sm"
         role="status"
       >
-        <CheckLine check={check} typeErrors={typeErrors.rewardKey === rewardKey ? typeErrors.count : 0} />
+        <StatusLine status={status} typeErrors={typeErrors.rewardKey === rewardKey ? typeErrors.count : 0} />
       </footer>
     </section>
   )
@@ -79,40 +88,39 @@ export function EditorPane(props: EditorPaneProps) {
 
 const languageNames = { ts: 'TypeScript', js: 'JavaScript' } as const
 
-function CheckLine({ check, typeErrors }: { check: CodeCheck | undefined; typeErrors: number }) {
-  if (check === undefined)
+const statusIcons = { good: CircleCheck, caution: TriangleAlert, bad: CircleAlert } as const
+const statusColors = { good: 'text-good', caution: 'text-caution', bad: 'text-bad' } as const
+
+function StatusLine({ status, typeErrors }: { status: EditorStatus | undefined; typeErrors: number }) {
+  if (status === undefined)
     return (
       <>
         <CircleDashed size={13} aria-hidden className="text-faint" />
         <span className="text-faint">Not checked yet</span>
       </>
     )
-  if ('problem' in check) {
-    const words = `Does not load. ${failureWords(check.problem)}`
-    return (
-      <>
-        <CircleAlert size={13} aria-hidden className="shrink-0 text-bad" />
-        <span className="truncate text-bad" title={words}>
-          {words}
-        </span>
-      </>
-    )
-  }
-  if (typeErrors > 0)
-    return (
-      <>
-        <TriangleAlert size={13} aria-hidden className="shrink-0 text-caution" />
-        <span className="truncate text-caution">Loads, {plural(typeErrors, 'type error')}</span>
-      </>
-    )
-  const { kind, functions } = check
-  const words = kind === 'environment' ? 'An environment: reset and step' : functionWords(functions)
+  const isTyped = status.tone !== 'good' || typeErrors === 0
+  const { tone, words } = isTyped
+    ? status
+    : ({ tone: 'caution', words: `Loads, ${plural(typeErrors, 'type error')}` } as const)
+  const Icon = statusIcons[tone]
   return (
     <>
-      <CircleCheck size={13} aria-hidden className="shrink-0 text-good" />
-      <span className="truncate text-muted">Loads. {words}</span>
+      <Icon size={13} aria-hidden className={`shrink-0 ${statusColors[tone]}`} />
+      <span className={`truncate ${tone === 'good' ? 'text-muted' : statusColors[tone]}`} title={words}>
+        {words}
+      </span>
     </>
   )
+}
+
+/** Of a reward or environment. */
+export function codeStatus(check: CodeCheck | undefined): EditorStatus | undefined {
+  if (check === undefined) return undefined
+  if ('problem' in check) return { tone: 'bad', words: `Does not load. ${failureWords(check.problem)}` }
+  const { kind, functions } = check
+  const words = kind === 'environment' ? 'An environment: reset and step' : functionWords(functions)
+  return { tone: 'good', words: `Loads. ${words}` }
 }
 
 const functionWords = (functions: readonly string[]): string =>

@@ -9,7 +9,7 @@ import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page, KeyValue } from '#renderer/kit/Page.tsx'
 import { BatteryTab } from './BatteryTab.tsx'
 import { textColumns } from './bench.ts'
-import { EditorPane } from './EditorPane.tsx'
+import { codeStatus, EditorPane } from './EditorPane.tsx'
 import { galleryKey } from './library.ts'
 import { PlayTab } from './PlayTab.tsx'
 import { ResultsTab } from './ResultsTab.tsx'
@@ -71,10 +71,10 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
             <EditorPane
               rewardKey={key}
               code={code}
-              check={check}
+              status={codeStatus(check)}
               problems={[]}
               goTo={null}
-              columns={bench.columns}
+              context={bench.columns}
               onChange={null}
               onRun={run}
               onSave={() => {}}

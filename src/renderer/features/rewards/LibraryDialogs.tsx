@@ -9,7 +9,7 @@ import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
-import { galleryKey } from './library.ts'
+import { galleryKey, kindWords, type Shelf } from './library.ts'
 import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from './types.ts'
 
 /** What a new reward begins as. */
@@ -21,6 +21,7 @@ export interface Beginning extends Code {
 }
 
 interface NewDialogProps {
+  readonly shelf: Shelf
   readonly gallery: readonly GalleryEntry[]
   readonly taken: readonly string[]
   readonly isBusy: boolean
@@ -29,8 +30,8 @@ interface NewDialogProps {
 }
 
 /** A name, a kind, and what it begins with. */
-export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: NewDialogProps) {
-  const [kind, setKind] = useState<RewardKind>('reward')
+export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCreate }: NewDialogProps) {
+  const [kind, setKind] = useState(shelf.kinds[0])
   const [name, setName] = useState('')
   const [from, setFrom] = useState('')
   const copies = gallery.filter((entry) => entry.code !== null && entry.kind === kind)
@@ -52,8 +53,8 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
     <Dialog
       isOpen
       onClose={onClose}
-      title="New reward"
-      description="Code that scores completions, or an environment the policy acts in."
+      title={shelf.newWords}
+      description={shelf.newHelp}
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -71,20 +72,20 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
           if (name.trim() !== '') create()
         }}
       >
-        <div className="flex">
-          <Segmented
-            label="Kind"
-            value={kind}
-            options={[
-              { value: 'reward', label: 'Reward function' },
-              { value: 'environment', label: 'Environment' },
-            ]}
-            onChange={setKind}
-          />
-        </div>
+        {shelf.kinds.length > 1 && (
+          <div className="flex">
+            <KindChoice kinds={shelf.kinds} value={kind} onChange={setKind} />
+          </div>
+        )}
         <Field label="Name" note={fault ?? undefined}>
           {(ids) => (
-            <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder="Sums are right" />
+            <TextInput
+              {...ids}
+              autoFocus
+              value={name}
+              onChange={setName}
+              placeholder={kind === 'loss' ? 'Clip without a floor' : 'Sums are right'}
+            />
           )}
         </Field>
         <Field label="Begin with" note={chosen?.description}>
@@ -104,6 +105,27 @@ export function NewRewardDialog({ gallery, taken, isBusy, onClose, onCreate }: N
     </Dialog>
   )
 }
+
+const kindTitles: Readonly<Record<RewardKind, string>> = {
+  reward: 'Reward function',
+  environment: 'Environment',
+  loss: 'Loss',
+}
+
+interface KindChoiceProps {
+  readonly kinds: readonly RewardKind[]
+  readonly value: RewardKind
+  readonly onChange: (kind: RewardKind) => void
+}
+
+const KindChoice = ({ kinds, value, onChange }: KindChoiceProps) => (
+  <Segmented
+    label="Kind"
+    value={value}
+    options={kinds.map((kind) => ({ value: kind, label: kindTitles[kind] }))}
+    onChange={onChange}
+  />
+)
 
 interface ArrivedDialogProps {
   readonly file: { readonly name: string; readonly code: string }
@@ -144,15 +166,7 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
           <Field label="Name" className="grow">
             {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
           </Field>
-          <Segmented
-            label="Kind"
-            value={kind}
-            options={[
-              { value: 'reward', label: 'Reward function' },
-              { value: 'environment', label: 'Environment' },
-            ]}
-            onChange={setKind}
-          />
+          <KindChoice kinds={['reward', 'environment', 'loss']} value={kind} onChange={setKind} />
         </div>
         <div className="h-80 rounded border border-line">
           <LazyCodeView value={file.code} language={language} label={`Code of ${file.name}`} />
@@ -219,7 +233,7 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
       isOpen
       onClose={onClose}
       title={`Delete “${reward.name}”`}
-      action={reward.kind === 'reward' ? 'Delete reward' : 'Delete environment'}
+      action={`Delete ${kindWords[reward.kind]}`}
       isDisabled={uses === undefined || remove.isRunning}
       onConfirm={() => void remove.run({ rewardId: reward.id })}
     >

@@ -17,7 +17,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { EditorPane } from './EditorPane.tsx'
+import { codeStatus, EditorPane } from './EditorPane.tsx'
 import { versionNumber } from './library.ts'
 import { environmentTabs, rewardTabs, type OwnState } from './ownTabs.tsx'
 import { RowsPane } from './RowsPane.tsx'
@@ -72,10 +72,10 @@ export function OwnWorkbench({ reward, models, library }: OwnWorkbenchProps) {
               <EditorPane
                 rewardKey={reward.id}
                 code={open.code}
-                check={check}
+                status={codeStatus(check)}
                 problems={problems}
                 goTo={goTo}
-                columns={bench.columns}
+                context={bench.columns}
                 onChange={open.change}
                 onRun={run}
                 onSave={save}
@@ -135,24 +135,24 @@ function useOwnWorkbench(reward: Reward) {
   }
 }
 
-const canSave = ({ version, isSaving, isLoaded }: OpenReward): boolean =>
+export const canSave = ({ version, isSaving, isLoaded }: OpenReward): boolean =>
   version === null && !isSaving && isLoaded
 
 /** The gate goes on to the new version. */
-async function saveVersion(open: OpenReward): Promise<void> {
+export async function saveVersion(open: OpenReward): Promise<void> {
   if (!canSave(open)) return
   const number = open.versions.length + 1
   const saved = await open.save({ gatesStart: open.versions[0]?.gatesStart ?? false })
   if (saved !== undefined) toast({ title: `Version ${String(number)} is saved.`, tone: 'good' })
 }
 
-function About({ open: { version, versions, isLoaded } }: { open: OpenReward }) {
+export function About({ open: { version, versions, isLoaded } }: { open: OpenReward }) {
   if (!isLoaded) return null
   if (version === null) return <Badge tone="caution">Unsaved changes</Badge>
   return <Badge>version {versionNumber(versions, version.hash)}</Badge>
 }
 
-function Changes({ open }: { open: OpenReward }) {
+export function Changes({ open }: { open: OpenReward }) {
   const { version, versions, discard } = open
   const newest = versions.length
   if (version !== null && version.hash === versions[0]?.hash) return <span>Version {newest}</span>

@@ -1,5 +1,5 @@
-import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus } from 'lucide-react'
-import { useEffect, useMemo, useState } from 'react'
+import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus, Sigma } from 'lucide-react'
+import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
@@ -12,7 +12,8 @@ import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { BuiltInPage, GalleryWorkbench } from './GalleryWorkbench.tsx'
-import { findGalleryEntry, libraryGroups, type LibraryItem } from './library.ts'
+import { findGalleryEntry, libraryGroups, shelfOf, shelves, type LibraryItem, type Shelf } from './library.ts'
+import { GalleryLoss, OwnLoss } from './LossWorkbench.tsx'
 import { OwnWorkbench } from './OwnWorkbench.tsx'
 import {
   ArrivedDialog,
@@ -26,33 +27,30 @@ import { freeName } from './testForm.ts'
 import { useDraftIds, useRewardLibrary } from './useRewards.ts'
 
 /** Rewards and environments: the list, and one of them with its code, rows and results. */
-export function RewardsScreen() {
-  const place = useRewardsPlace()
+export const RewardsScreen = () => <LibraryScreen key="rewards" shelf={shelves.rewards} />
+
+/** The same of losses, with their curves and checks. */
+export const LossesScreen = () => <LibraryScreen key="losses" shelf={shelves.losses} />
+
+function LibraryScreen({ shelf }: { shelf: Shelf }) {
+  const place = useLibraryPlace(shelf)
   const { rewards, gallery, isLoaded, error, selected, models, drafts, actions, dialogs } = place
   const library = (
     <div className="flex w-52 shrink-0 flex-col border-r border-line narrow:max-h-56 narrow:w-full narrow:border-r-0 narrow:border-b">
-      <Library rewards={rewards} gallery={gallery} selected={selected} drafts={drafts} actions={actions} />
+      <Library {...{ shelf, rewards, gallery, selected, drafts, actions }} />
     </div>
   )
   const own = rewards.find(({ id }) => id === selected)
   const entry = selected === null ? undefined : findGalleryEntry(selected, gallery)
+  const onCopy = () => selected !== null && actions.duplicate(selected)
   return (
     <>
-      {own !== undefined && <OwnWorkbench key={own.id} reward={own} models={models} library={library} />}
-      {entry !== undefined && entry.code !== null && (
-        <GalleryWorkbench
-          key={selected}
-          entry={entry}
-          models={models}
-          library={library}
-          onCopy={() => selected !== null && actions.duplicate(selected)}
-        />
-      )}
-      {entry !== undefined && entry.code === null && (
-        <BuiltInPage key={selected} entry={entry} library={library} />
+      {own !== undefined && <OwnPage key={own.id} own={own} models={models} library={library} />}
+      {entry !== undefined && (
+        <GalleryPage key={selected} entry={entry} models={models} library={library} onCopy={onCopy} />
       )}
       {own === undefined && entry === undefined && (
-        <Page isFull title="Rewards" main={<NewButton onClick={actions.create} />}>
+        <Page isFull title={shelf.title} main={<NewButton shelf={shelf} onClick={actions.create} />}>
           <div className={besideClasses}>
             {isLoaded && library}
             <div className="min-w-0 grow">
@@ -61,25 +59,45 @@ export function RewardsScreen() {
               {isLoaded && (
                 <EmptyState
                   icon={<FileCode2 size={24} aria-hidden />}
-                  title={
-                    selected === null ? 'Say what a good completion is.' : 'This reward no longer exists.'
-                  }
-                  action={<NewButton onClick={actions.create} />}
+                  title={selected === null ? shelf.emptyTitle : 'It no longer exists.'}
+                  action={<NewButton shelf={shelf} onClick={actions.create} />}
                 >
-                  A few lines of code score each completion. Begin with your own, or open one of the gallery
-                  on the left and make a copy.
+                  {shelf.emptyText}
                 </EmptyState>
               )}
             </div>
           </div>
         </Page>
       )}
-      <RewardDialogs rewards={rewards} gallery={gallery} dialogs={dialogs} />
+      <RewardDialogs shelf={shelf} rewards={rewards} gallery={gallery} dialogs={dialogs} />
     </>
   )
 }
 
+interface OpenedProps {
+  readonly models: readonly string[]
+  readonly library: ReactNode
+}
+
+const OwnPage = ({ own, models, library }: OpenedProps & { own: Reward }) =>
+  own.kind === 'loss' ? (
+    <OwnLoss loss={own} library={library} />
+  ) : (
+    <OwnWorkbench reward={own} models={models} library={library} />
+  )
+
+function GalleryPage(props: OpenedProps & { readonly entry: GalleryEntry; readonly onCopy: () => void }) {
+  const { entry, models, library, onCopy } = props
+  if (entry.code === null) return <BuiltInPage entry={entry} library={library} />
+  return entry.kind === 'loss' ? (
+    <GalleryLoss entry={entry} library={library} onCopy={onCopy} />
+  ) : (
+    <GalleryWorkbench entry={entry} models={models} library={library} onCopy={onCopy} />
+  )
+}
+
 interface RewardDialogsProps {
+  readonly shelf: Shelf
   readonly rewards: readonly Reward[]
   readonly gallery: readonly GalleryEntry[]
   readonly dialogs: {
@@ -96,7 +114,7 @@ interface RewardDialogsProps {
 }
 
 /** Whichever dialog of the library is open. */
-function RewardDialogs({ rewards, gallery, dialogs }: RewardDialogsProps) {
+function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps) {
   const { open, target, arrived, isBusy, close, create, deleted } = dialogs
   if (arrived !== null)
     return (
@@ -104,9 +122,7 @@ function RewardDialogs({ rewards, gallery, dialogs }: RewardDialogsProps) {
     )
   if (open === 'new') {
     const taken = rewards.map(({ name }) => name)
-    return (
-      <NewRewardDialog gallery={gallery} taken={taken} isBusy={isBusy} onClose={close} onCreate={create} />
-    )
+    return <NewRewardDialog {...{ shelf, gallery, taken, isBusy }} onClose={close} onCreate={create} />
   }
   if (target === null) return null
   if (open === 'rename') return <RenameDialog key={target.id} reward={target} onClose={close} />
@@ -115,15 +131,15 @@ function RewardDialogs({ rewards, gallery, dialogs }: RewardDialogsProps) {
   ) : null
 }
 
-/* The place of rewards as a whole: what is open, and making, copying, renaming and deleting. */
+/* The place as a whole: what is open, and making, copying, renaming and deleting. */
 
 type OpenDialog = 'new' | 'rename' | 'delete' | null
 
-function useRewardsPlace() {
+function useLibraryPlace({ route, kinds }: Shelf) {
   const { path } = useRoute()
-  const library = useRewardLibrary()
+  const library = useRewardLibrary(kinds)
   const { rewards, gallery } = library
-  const [remembered, remember] = useSetting<string | null>('rewards.open', null)
+  const [remembered, remember] = useSetting<string | null>(`${route}.open`, null)
   const known = (key: string | null | undefined): boolean =>
     key !== null &&
     key !== undefined &&
@@ -134,8 +150,8 @@ function useRewardsPlace() {
   const selected = asked ?? last
   const opened = asked !== null && known(asked) ? asked : null
   useEffect(() => {
-    if (last !== null) navigate(`/rewards/${encodeURIComponent(last)}`, {}, { replace: true })
-  }, [last])
+    if (last !== null) navigate(`/${route}/${encodeURIComponent(last)}`, {}, { replace: true })
+  }, [last, route])
   useEffect(() => {
     if (opened !== null && opened !== remembered) remember(opened)
   }, [opened, remembered, remember])
@@ -186,7 +202,7 @@ function useRewardsPlace() {
       deleted: () => {
         close()
         remember(null)
-        navigate('/rewards')
+        navigate(`/${route}`)
       },
     },
   }
@@ -203,7 +219,7 @@ function useMakeReward(rewards: readonly Reward[]) {
       const { id: rewardId } = await client.call('rewards.create', { kind, name: freeName(name, taken) })
       await client.call('rewards.save', { rewardId, language, code, note })
       if (tests.length > 0) await client.call('rewards.setTests', { rewardId, tests })
-      navigate(`/rewards/${rewardId}`)
+      navigate(`/${shelfOf(kind).route}/${rewardId}`)
       return true
     } catch (thrown) {
       toastError(asError(thrown))
@@ -233,6 +249,7 @@ interface LibraryActions {
 }
 
 interface LibraryProps {
+  readonly shelf: Shelf
   readonly rewards: readonly Reward[]
   readonly gallery: readonly GalleryEntry[]
   readonly selected: string | null
@@ -241,15 +258,15 @@ interface LibraryProps {
 }
 
 /** Everything that can be opened: one's own, and what comes with the program. */
-function Library({ rewards, gallery, selected, drafts, actions }: LibraryProps) {
+function Library({ shelf, rewards, gallery, selected, drafts, actions }: LibraryProps) {
   const [filter, setFilter] = useState('')
   const groups = libraryGroups(rewards, gallery, filter)
   return (
-    <nav aria-label="Reward library" className="flex min-h-0 grow flex-col bg-panel">
+    <nav aria-label={shelf.listLabel} className="flex min-h-0 grow flex-col bg-panel">
       <div className="flex shrink-0 items-center gap-1 border-b border-line p-2">
-        <SearchInput label="Find a reward" value={filter} onChange={setFilter} className="min-w-0 grow" />
+        <SearchInput label={shelf.searchLabel} value={filter} onChange={setFilter} className="min-w-0 grow" />
         <IconButton
-          label="New reward or environment"
+          label={shelf.route === 'losses' ? 'New loss' : 'New reward or environment'}
           icon={<Plus size={16} aria-hidden />}
           onClick={actions.create}
         />
@@ -296,7 +313,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
   return (
     <li className="group relative flex items-center">
       <a
-        href={link(`/rewards/${key}`)}
+        href={link(`/${shelfOf(item.kind).route}/${key}`)}
         title={about}
         aria-current={isSelected ? 'page' : undefined}
         className={classes(
@@ -326,12 +343,13 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
 }
 
 function Icon({ item: { kind, key } }: { item: LibraryItem }) {
+  if (kind === 'loss') return <Sigma size={14} aria-hidden className="shrink-0 text-faint" />
   const Shape = kind === 'environment' ? Gamepad2 : key.startsWith('builtin.') ? Blocks : Braces
   return <Shape size={14} aria-hidden className="shrink-0 text-faint" />
 }
 
-const NewButton = ({ onClick }: { onClick: () => void }) => (
+const NewButton = ({ shelf, onClick }: { shelf: Shelf; onClick: () => void }) => (
   <Button variant="primary" icon={<Plus size={14} aria-hidden />} onClick={onClick}>
-    New reward
+    {shelf.newWords}
   </Button>
 )

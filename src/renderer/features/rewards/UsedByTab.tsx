@@ -13,7 +13,7 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import type { Answer } from '#renderer/client/api.tsx'
-import { versionNumber } from './library.ts'
+import { kindWords, versionNumber } from './library.ts'
 import type { RewardKind, RewardVersion } from './types.ts'
 import { useRescore } from './useTrials.ts'
 
@@ -53,7 +53,7 @@ export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
           )
         }
       >
-        Runs that used this reward appear here, with the version they used.
+        Runs that used this {kindWords[kind]} appear here, with the version they used.
       </EmptyState>
     )
   }

@@ -19,7 +19,8 @@ export interface WorkbenchTab {
 interface WorkbenchProps {
   readonly editor: ReactNode
   readonly rows: ReactNode
-  readonly settings: {
+  /** absent: its rows have them. */
+  readonly settings?: {
     readonly known: SettingValues
     readonly values: SettingValues
     readonly onChange: (values: SettingValues) => void
@@ -38,7 +39,9 @@ export function Workbench({ editor, rows, settings, tabs, openTab, onOpenTab }: 
         {editor}
         <div className="flex min-h-0 min-w-0 grow flex-col">
           {rows}
-          {Object.keys(settings.known).length > 0 && <SettingsSection {...settings} />}
+          {settings !== undefined && Object.keys(settings.known).length > 0 && (
+            <SettingsSection {...settings} />
+          )}
         </div>
       </SplitPane>
       {open !== undefined && (
@@ -56,7 +59,7 @@ export function Workbench({ editor, rows, settings, tabs, openTab, onOpenTab }: 
   )
 }
 
-const SettingsSection = ({ known, values, onChange, columns }: WorkbenchProps['settings']) => (
+const SettingsSection = ({ known, values, onChange, columns }: NonNullable<WorkbenchProps['settings']>) => (
   <section aria-label="Settings" className="flex max-h-44 shrink-0 flex-col border-t border-line">
     <h2 className="flex h-7 shrink-0 items-center pl-3 text-sm font-medium text-muted">
       Settings

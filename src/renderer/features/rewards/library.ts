@@ -1,5 +1,57 @@
 /** What there is to choose from, and how addresses and files name it. */
-import type { GalleryEntry, Reward, RewardVersion } from './types.ts'
+import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './types.ts'
+
+/** A place of the window that shows a part of the library. */
+export interface Shelf {
+  /** First part of its addresses; settings of the place begin with it. */
+  readonly route: 'rewards' | 'losses'
+  readonly title: string
+  readonly kinds: readonly [RewardKind, ...RewardKind[]]
+  /** Of the button, and of the dialog that it opens. */
+  readonly newWords: string
+  readonly newHelp: string
+  readonly listLabel: string
+  readonly searchLabel: string
+  readonly emptyTitle: string
+  readonly emptyText: string
+}
+
+const rewardShelf: Shelf = {
+  route: 'rewards',
+  title: 'Rewards',
+  kinds: ['reward', 'environment'],
+  newWords: 'New reward',
+  newHelp: 'Code that scores completions, or an environment the policy acts in.',
+  listLabel: 'Reward library',
+  searchLabel: 'Find a reward',
+  emptyTitle: 'Say what a good completion is.',
+  emptyText:
+    'A few lines of code score each completion. Begin with your own, or open one of the gallery on the left and make a copy.',
+}
+
+const lossShelf: Shelf = {
+  route: 'losses',
+  title: 'Losses',
+  kinds: ['loss'],
+  newWords: 'New loss',
+  newHelp: 'What the optimizer makes smaller, from log-probabilities and advantages.',
+  listLabel: 'Loss library',
+  searchLabel: 'Find a loss',
+  emptyTitle: 'Say what the policy learns from its completions.',
+  emptyText:
+    'A loss is arithmetic on log-probabilities and advantages; its derivative is taken for you, and it is checked before anything is trained. Begin with a short example, or open a built-in algorithm of the gallery on the left and make a copy.',
+}
+
+export const shelves = { rewards: rewardShelf, losses: lossShelf } as const
+
+export const shelfOf = (kind: RewardKind): Shelf => (kind === 'loss' ? lossShelf : rewardShelf)
+
+/** As it is called in the middle of a sentence. */
+export const kindWords: Readonly<Record<RewardKind, string>> = {
+  reward: 'reward',
+  environment: 'environment',
+  loss: 'loss',
+}
 
 /** Part of an address: functions without code and code of the gallery may have the same id. */
 export const galleryKey = ({ id, code }: Pick<GalleryEntry, 'id' | 'code'>): string =>
@@ -67,6 +119,7 @@ export function libraryGroups(
   const groups: readonly LibraryGroup[] = [
     { title: 'Your rewards', items: own.filter(({ kind }) => kind === 'reward') },
     { title: 'Your environments', items: own.filter(({ kind }) => kind === 'environment') },
+    { title: 'Your losses', items: own.filter(({ kind }) => kind === 'loss') },
     { title: 'Gallery: code to copy', items: builtIn.filter(({ key }) => code.includes(key)) },
     { title: 'Built-in functions', items: builtIn.filter(({ key }) => !code.includes(key)) },
   ]

@@ -106,7 +106,7 @@ const batteryTab = ({ battery, bench }: OwnState): WorkbenchTab => ({
   ),
 })
 
-const versionsTab = ({ open }: OwnState): WorkbenchTab => ({
+export const versionsTab = ({ open }: Pick<OwnState, 'open'>): WorkbenchTab => ({
   tab: { id: 'versions', label: 'Versions', mark: <Count of={open.versions.length} /> },
   content: (
     <VersionsTab
@@ -121,7 +121,11 @@ const versionsTab = ({ open }: OwnState): WorkbenchTab => ({
   ),
 })
 
-const usedByTab = ({ reward, open, uses }: OwnState): WorkbenchTab => ({
+export const usedByTab = ({
+  reward,
+  open,
+  uses,
+}: Pick<OwnState, 'reward' | 'open' | 'uses'>): WorkbenchTab => ({
   tab: {
     id: 'used-by',
     label: 'Used by',

@@ -13,6 +13,7 @@ import {
   type PromptForm,
   type Shown,
 } from './bench.ts'
+import { shelves } from './library.ts'
 import type {
   Code,
   CodeCheck,
@@ -20,6 +21,7 @@ import type {
   DataVersion,
   GalleryEntry,
   Reward,
+  RewardKind,
   RewardVersion,
   SettingValues,
   CodeLanguage,
@@ -38,12 +40,13 @@ export interface RewardLibrary {
   readonly error: Error | null
 }
 
-export function useRewardLibrary(): RewardLibrary {
+/** What it has of these kinds. */
+export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.kinds): RewardLibrary {
   const rewards = useAnswer('rewards.list', {})
   const gallery = useAnswer('rewards.gallery', undefined)
   return {
-    rewards: rewards.data ?? [],
-    gallery: gallery.data ?? [],
+    rewards: (rewards.data ?? []).filter(({ kind }) => kinds.includes(kind)),
+    gallery: (gallery.data ?? []).filter(({ kind }) => kinds.includes(kind)),
     isLoaded: rewards.data !== undefined && gallery.data !== undefined,
     error: rewards.error ?? gallery.error,
   }

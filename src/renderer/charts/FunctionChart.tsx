@@ -1,0 +1,180 @@
+import { extent, ticks as ticksOf } from 'd3-array'
+import { useMemo } from 'react'
+import { CartesianGrid, ComposedChart, Label, Line, ReferenceLine, Tooltip, XAxis, YAxis } from 'recharts'
+import { axisNumber, readNumber, valueAxis, type Range } from './axes.ts'
+import { tick } from './LineDrawing.tsx'
+import { LineMark } from './marks.tsx'
+import { useSize } from './useSize.ts'
+
+export interface FunctionLine {
+  readonly id: string
+  readonly label: string
+  /** A CSS colour, and SVG dashes. */
+  readonly color: string
+  readonly dash?: string | undefined
+  /** At each point; null where it is not finite. */
+  readonly values: readonly (number | null)[]
+}
+
+interface FunctionChartProps {
+  readonly title: string
+  readonly xLabel: string
+  readonly points: readonly number[]
+  readonly lines: readonly FunctionLine[]
+  /** Where a dotted line stands. */
+  readonly mark: { readonly at: number; readonly label: string } | null
+  /** Charts of one name follow each other's pointer. */
+  readonly syncId: string
+}
+
+const margin = { left: 0, right: 16, top: 20, bottom: 4 }
+const xHeight = 36
+
+/** Functions of a number, as tall as there is room. */
+export function FunctionChart(props: FunctionChartProps) {
+  const { title, xLabel, points, lines } = props
+  const { size, setElement } = useSize()
+  return (
+    <figure className="flex min-h-44 min-w-0 grow flex-col" aria-label={title}>
+      <figcaption className="pl-4 text-sm font-medium text-muted">{title}</figcaption>
+      <div ref={setElement} className="relative min-h-0 grow">
+        {size !== null && size.width > 0 && size.height > 0 && (
+          <div className="absolute inset-0" aria-hidden>
+            <Drawing {...props} {...size} />
+          </div>
+        )}
+      </div>
+      <ul className="sr-only">
+        {lines.map(({ id, label, values }) => (
+          <li key={id}>
+            {label}: {summaryOf(values, points, xLabel)}
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
+}
+
+function Drawing(props: FunctionChartProps & { readonly width: number; readonly height: number }) {
+  const { xLabel, points, lines, mark, syncId, width, height } = props
+  const rows = useMemo(
+    () =>
+      points.map((x, i) => ({
+        x,
+        ...Object.fromEntries(lines.map(({ id, values }) => [id, values[i] ?? null])),
+      })),
+    [points, lines],
+  )
+  const y = valueAxis(
+    lines.flatMap(({ values }) => values.filter((value) => value !== null)),
+    'linear',
+  )
+  const [from = 0, to = 1] = extent(points)
+  const domain: Range = [from, to]
+  return (
+    <ComposedChart
+      {...{ width, height, margin, syncId }}
+      accessibilityLayer={false}
+      data={rows}
+      className="text-sm"
+    >
+      <CartesianGrid vertical={false} syncWithTicks stroke="var(--line)" />
+      <XAxis
+        type="number"
+        dataKey="x"
+        domain={[...domain]}
+        ticks={ticksOf(from, to, Math.max(3, Math.round(width / 90)))}
+        tickFormatter={axisNumber}
+        tick={tick}
+        tickLine={false}
+        axisLine={{ stroke: 'var(--line)' }}
+        height={xHeight}
+        interval={0}
+      >
+        <Label value={xLabel} position="insideBottom" offset={2} fontSize={12} fill="var(--muted)" />
+      </XAxis>
+      <YAxis
+        type="number"
+        domain={[...y.domain]}
+        ticks={y.ticks}
+        tickFormatter={axisNumber}
+        tick={tick}
+        tickLine={false}
+        axisLine={false}
+        width={52}
+        interval={0}
+      />
+      <ReferenceLine y={0} stroke="var(--line-strong)" />
+      {mark !== null && mark.at >= from && mark.at <= to && (
+        <ReferenceLine
+          x={mark.at}
+          stroke="var(--muted)"
+          strokeDasharray="2 3"
+          label={{ value: mark.label, position: 'top', ...tick, fill: 'var(--muted)' }}
+        />
+      )}
+      <Tooltip
+        isAnimationActive={false}
+        cursor={{ stroke: 'var(--muted)' }}
+        content={<Readout xLabel={xLabel} lines={lines} />}
+      />
+      {lines.map(({ id, color, dash }) => (
+        <Line
+          key={id}
+          dataKey={id}
+          stroke={color}
+          strokeWidth={dash === undefined ? 2 : 1.5}
+          dot={false}
+          activeDot={{ r: 3 }}
+          isAnimationActive={false}
+          legendType="none"
+          {...(dash === undefined ? {} : { strokeDasharray: dash })}
+        />
+      ))}
+    </ComposedChart>
+  )
+}
+
+interface ReadoutProps {
+  readonly xLabel: string
+  readonly lines: readonly FunctionLine[]
+  /** Of the tooltip. */
+  readonly active?: boolean
+  readonly label?: string | number
+  readonly payload?: readonly { readonly dataKey?: unknown; readonly value?: unknown }[]
+}
+
+function Readout({ xLabel, lines, active = false, label, payload = [] }: ReadoutProps) {
+  if (!active || label === undefined) return null
+  return (
+    <div className="rounded border border-line bg-bg px-2 py-1 text-sm whitespace-nowrap shadow-float">
+      <p className="text-faint tabular-nums">
+        {xLabel} {readNumber(Number(label))}
+      </p>
+      <ul>
+        {lines.map(({ id, label: name, color, dash }) => {
+          const value = payload.find(({ dataKey }) => dataKey === id)?.value
+          return (
+            <li key={id} className="flex items-center gap-1.5">
+              <LineMark color={color} dash={dash} />
+              <span className="text-muted">{name}</span>
+              <span className="ml-auto pl-3 font-mono tabular-nums">
+                {typeof value === 'number' ? readNumber(value) : 'not finite'}
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </div>
+  )
+}
+
+/** For those who do not see it: both ends and the middle. */
+function summaryOf(values: FunctionLine['values'], points: readonly number[], xLabel: string): string {
+  const places = [0, Math.floor(points.length / 2), points.length - 1]
+  const said = places.map((i) => {
+    const value = values[i]
+    return `${value == null ? 'not finite' : readNumber(value)} at ${xLabel} ${readNumber(points[i] ?? 0)}`
+  })
+  return said.join(', ')
+}
