@@ -156,10 +156,12 @@ export async function scoreFitting(
   return [...(await scoreFitting(first, work)), ...(await scoreFitting(second, work))]
 }
 
+type Arrivals = Pick<GenerateOptions, 'onToken' | 'later'>
+
 type Generate = (
   requests: readonly GenerationRequest[],
   rows: number,
-  onToken: GenerateOptions['onToken'],
+  arrivals: Arrivals,
 ) => AsyncGenerator<Completion>
 
 /**
@@ -168,16 +170,18 @@ type Generate = (
  */
 export async function* generateFitting(
   requests: readonly GenerationRequest[],
-  { sizes, maxRows, onToken }: { sizes: FittingSizes; maxRows: number; onToken: GenerateOptions['onToken'] },
+  { sizes, maxRows, onToken, later }: Arrivals & { sizes: FittingSizes; maxRows: number },
   generate: Generate,
 ): AsyncGenerator<Completion> {
+  const asked = [...requests]
   const open = requests.map(({ streams }) => [...streams.keys()])
+  let mayCome = later !== undefined
   const told = new Map<string, number>()
   for (;;) {
     const wanted = [...open.keys()].filter((request) => open[request]?.length)
     const samples = wanted.map((request) => [...(open[request] ?? [])])
-    const rest = wanted.map((request, at) => pick(requests[request] ?? missing(), samples[at] ?? []))
-    const rows = Math.min(maxRows, sizes.rows, samples.flat().length)
+    const rest = wanted.map((request, at) => pick(asked[request] ?? missing(), samples[at] ?? []))
+    const rows = Math.min(maxRows, sizes.rows, mayCome ? Infinity : samples.flat().length)
     const placeOf = (at: number, sample: number) => ({
       request: wanted[at] ?? missing(),
       sample: samples[at]?.[sample] ?? missing(),
@@ -194,8 +198,22 @@ export async function* generateFitting(
         told.set(key, count)
         onToken({ ...place, id })
       })
+    const arrive: GenerateOptions['later'] =
+      later &&
+      (async (isIdle) => {
+        const arriving = mayCome ? await later(isIdle) : null
+        if (arriving === null) mayCome = false
+        for (const request of arriving ?? []) {
+          const own = [...request.streams.keys()]
+          wanted.push(asked.push(request) - 1)
+          samples.push(own)
+          open.push([...own])
+        }
+        return arriving
+      })
+    const arrivals = { ...(hear && { onToken: hear }), ...(arrive && { later: arrive }) }
     try {
-      for await (const completion of generate(rest, Math.max(1, rows), hear)) {
+      for await (const completion of generate(rest, Math.max(1, rows), arrivals)) {
         const place = placeOf(completion.request, completion.sample)
         open[place.request] = (open[place.request] ?? []).filter((sample) => sample !== place.sample)
         yield { ...completion, ...place }
@@ -208,8 +226,8 @@ export async function* generateFitting(
   }
 }
 
-const pick = ({ promptIds, streams }: GenerationRequest, samples: readonly number[]): GenerationRequest => ({
-  promptIds,
+const pick = ({ streams, ...request }: GenerationRequest, samples: readonly number[]): GenerationRequest => ({
+  ...request,
   streams: samples.map((sample) => streams[sample] ?? missing()),
 })
 
