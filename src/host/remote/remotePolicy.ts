@@ -157,18 +157,17 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     first: number,
     options: GenerateOptions,
   ): AsyncGenerator<Completion> {
-    const samplings = requests.map(({ sampling }) => sampling ?? options.sampling)
-    samplings.forEach(requireUnfiltered)
-    const limits = requests.map((request, i) => this.#limitOf(request, samplings[i]!))
+    const planned = requests.map((request) => {
+      const sampling = request.sampling ?? options.sampling
+      requireUnfiltered(sampling)
+      return { ...request, limit: this.#limitOf(request, sampling), options: { ...options, sampling } }
+    })
     const { server, versions, settings } = this.#parts
     using adapter = options.role === 'base' ? null : await versions.use(options.role)
     const leaving = new AbortController()
     const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])])
-    const places = requests.flatMap(({ promptIds, streams }, i) =>
-      streams.map((stream, sample): Place => {
-        const own = { ...options, sampling: samplings[i]! }
-        return { request: first + i, sample, promptIds, stream, limit: limits[i]!, options: own }
-      }),
+    const places = planned.flatMap(({ streams, ...rest }, i) =>
+      streams.map((stream, sample): Place => ({ ...rest, request: first + i, sample, stream })),
     )
     const jobs = places.map((place) => async () => {
       const wanted = { ...place, adapter, vocabSize: this.vocabSize }
@@ -187,8 +186,9 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     } finally {
       leaving.abort()
     }
-    const byTemperature = Map.groupBy(compared, (each) => scoringOptions(each.options).temperature)
-    for (const alike of byTemperature.values()) await this.#requireSmallGap(alike, alike[0]!.options)
+    const alike = Map.groupBy(compared, (each) => scoringOptions(each.options).temperature)
+    for (const [temperature, some] of alike)
+      await this.#requireSmallGap(some, { ...scoringOptions(options), temperature })
   }
 
   /** NaN where there is none, or none that counts: an id that may not end yet is left out of what the server tells. */
@@ -228,14 +228,17 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  async #requireSmallGap(compared: readonly Compared[], options: GenerateOptions): Promise<void> {
-    const own = await ownLogprobs(this.#parts.local, compared, scoringOptions(options))
+  async #requireSmallGap(
+    compared: readonly Compared[],
+    scoring: ReturnType<typeof scoringOptions>,
+  ): Promise<void> {
+    const own = await ownLogprobs(this.#parts.local, compared, scoring)
     const gap = compared.map(({ logprobs }, i) => gapBetween(logprobs, own[i] ?? [])).reduce(bothGaps, noGap)
     this.#gap = bothGaps(this.#gap, gap)
     const { gapLimit } = this.#parts.settings
     const { server } = this.#parts
     const isUntold =
-      compared.some(({ ids }) => ids.length > options.sampling.minNewTokens) && gap.tokens === 0
+      compared.some(({ ids, options }) => ids.length > options.sampling.minNewTokens) && gap.tokens === 0
     if (isUntold) {
       const { title, remedies } = server.dialect
       throw server.unsuitable(

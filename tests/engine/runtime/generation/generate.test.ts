@@ -186,7 +186,7 @@ describe('requests of one batch', () => {
       [],
       [],
       requests.slice(3, 5),
-      ...Array(60).fill([]),
+      ...Array.from({ length: 60 }, () => []),
       requests.slice(5),
     ])
     const late = await generated(model, requests.slice(0, 2), { ...options, later })
