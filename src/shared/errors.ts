@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'reward/failed'
   | 'environment/failed'
   | 'loss/failed'
+  | 'workflow/failed'
   | 'probe/failed'
   | 'run/diverged'
   | 'run/unsound'

@@ -115,7 +115,7 @@ export function sandboxedEnvironment(
   if (sandbox.kind !== 'environment') {
     throw new AppError(
       'config/invalid',
-      'The code is a reward function, not an environment.',
+      `The code is ${sandbox.kind === 'reward' ? 'a reward function' : 'a workflow'}, not an environment.`,
       'An environment exports { reset, step } as default.',
     )
   }

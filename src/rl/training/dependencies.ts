@@ -11,6 +11,7 @@ import type { Environment } from '../environment.ts'
 import type { RewardSpec } from '../rewards.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
+import type { Workflow } from '../workflow.ts'
 
 /** Everything `train` works with; made once, by whoever starts the run. */
 export interface TrainDependencies {
@@ -22,6 +23,8 @@ export interface TrainDependencies {
   readonly rewards: readonly RewardSpec[]
   /** The world of several turns; absent where completions of prompts are judged. */
   readonly environment?: Environment | null
+  /** How an episode goes; absent: a prompt is answered, or the environment played to its end. */
+  readonly workflow?: Workflow | null
   readonly trainRows: readonly DataRow[]
   readonly heldOutRows: readonly DataRow[]
   /** Where each of these rows stands in its data set, from 0; absent: as they come. */
