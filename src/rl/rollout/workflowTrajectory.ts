@@ -241,26 +241,27 @@ function piecesOf(ids: Int32Array, { start, end }: Run, generated: readonly Gene
   return pieces
 }
 
-/** Where it stands in its own context; else, as where old turns left the prompt, from its beginning. */
+/** What one completion holds of them: in its own context, from which old turns may have been left out. */
 function pieceAt(ids: Int32Array, at: number, end: number, generated: readonly Generated[]): Piece | null {
-  const fitting = (from: number, each: Generated): Piece | null => {
-    const length = Math.min(end - at, each.ids.length - from)
-    if (length < 1 || !isSame(ids.subarray(at, at + length), each.ids.subarray(from, from + length)))
-      return null
-    return { start: at, end: at + length, from, generated: each }
-  }
   for (const each of generated) {
-    const from = at - each.promptIds.length
-    if (from < 0 || !isSame(ids.subarray(0, each.promptIds.length), each.promptIds)) continue
-    if (!isSame(ids.subarray(each.promptIds.length, at), each.ids.subarray(0, from))) continue
-    const piece = fitting(from, each)
-    if (piece !== null) return piece
+    const from = placeBehind(ids.subarray(0, at), each)
+    if (from === null) continue
+    const length = Math.min(end - at, each.ids.length - from)
+    const isSaid = isSame(ids.subarray(at, at + length), each.ids.subarray(from, from + length))
+    if (length > 0 && isSaid) return { start: at, end: at + length, from, generated: each }
   }
-  const others = generated.map((each) => fitting(0, each)).filter((piece) => piece !== null)
-  return others.reduce<Piece | null>(
-    (best, piece) => (best === null || piece.end > best.end ? piece : best),
-    null,
-  )
+  return null
+}
+
+/** From which of its ids on a completion goes on behind these: its prompt, or what a window of it showed; null: none. */
+function placeBehind(before: Int32Array, { promptIds, ids }: Generated): number | null {
+  const from = before.length - promptIds.length
+  if (from < 0) return null
+  if (isSame(before, joined(promptIds, ids.subarray(0, from)))) return from
+  let [first, last] = [0, 0]
+  while (first < promptIds.length && promptIds[first] === before[first]) first++
+  while (last < promptIds.length && promptIds.at(-1 - last) === before.at(-1 - last)) last++
+  return first > 0 && last > 0 && first + last >= promptIds.length ? 0 : null
 }
 
 /** null and absent are told apart: nothing said of rewards at all leaves them to the reward functions. */
