@@ -65,7 +65,7 @@ function returnedTrajectory(
 ): UnscoredTrajectory {
   const ids = checkedIds(returned, parts)
   const actions = actionsOf(returned)
-  const pieces = runsOf(actions).flatMap((run) => piecesOf(ids, run, episode.generated))
+  const pieces = piecesOf(ids, runsOf(actions), episode.generated)
   const own = assembled(ids, pieces, episode, parts)
   return {
     ...own,
@@ -225,43 +225,56 @@ function runsOf(actions: Uint8Array): Run[] {
   return runs
 }
 
-/** The completions that make up a run of actions, one after the other. Throws TrajectoryFault: forged ids. */
-function piecesOf(ids: Int32Array, { start, end }: Run, generated: readonly Generated[]): Piece[] {
+/** The completions that make up the actions, one after the other. Throws TrajectoryFault: forged ids. */
+function piecesOf(ids: Int32Array, runs: readonly Run[], generated: readonly Generated[]): Piece[] {
   const pieces: Piece[] = []
-  for (let at = start; at < end;) {
-    const piece = pieceAt(ids, at, end, generated)
-    if (piece === null) {
-      throw new TrajectoryFault(
-        `Tokens ${at} to ${end - 1} are called actions, but the engine did not generate them in this episode.`,
-      )
+  for (const { start, end } of runs) {
+    for (let at = start; at < end;) {
+      const piece = pieceAt(ids, { start: at, end }, generated, pieces)
+      if (piece === null) {
+        throw new TrajectoryFault(
+          `Tokens ${at} to ${end - 1} are called actions, but the engine did not generate them in this episode.`,
+        )
+      }
+      pieces.push(piece)
+      at = piece.end
     }
-    pieces.push(piece)
-    at = piece.end
   }
   return pieces
 }
 
-/** What one completion holds of them: in its own context, from which old turns may have been left out. */
-function pieceAt(ids: Int32Array, at: number, end: number, generated: readonly Generated[]): Piece | null {
-  for (const each of generated) {
-    const from = placeBehind(ids.subarray(0, at), each)
-    if (from === null) continue
+/** What one completion holds of them: in its own context; else in a window, from which old turns were left out. */
+function pieceAt(
+  ids: Int32Array,
+  { start: at, end }: Run,
+  generated: readonly Generated[],
+  earlier: readonly Piece[],
+): Piece | null {
+  const before = ids.subarray(0, at)
+  const fitting = (each: Generated, from: number): Piece[] => {
     const length = Math.min(end - at, each.ids.length - from)
     const isSaid = isSame(ids.subarray(at, at + length), each.ids.subarray(from, from + length))
-    if (length > 0 && isSaid) return { start: at, end: at + length, from, generated: each }
+    return length > 0 && isSaid ? [{ start: at, end: at + length, from, generated: each }] : []
   }
-  return null
+  const exact = generated.flatMap((each) => {
+    const from = at - each.promptIds.length
+    const isBehind = from >= 0 && isSame(before, joined(each.promptIds, each.ids.subarray(0, from)))
+    return isBehind ? fitting(each, from) : []
+  })
+  if (exact[0] !== undefined) return exact[0]
+  const used = new Set(earlier.map((piece) => piece.generated))
+  const shown = generated.filter((each) => !used.has(each) && isWindow(each.promptIds, before))
+  const windows = shown.flatMap((each) => fitting(each, 0))
+  // The more of it was shown, the nearer it is to the whole.
+  return windows.sort((a, b) => b.generated.promptIds.length - a.generated.promptIds.length)[0] ?? null
 }
 
-/** From which of its ids on a completion goes on behind these: its prompt, or what a window of it showed; null: none. */
-function placeBehind(before: Int32Array, { promptIds, ids }: Generated): number | null {
-  const from = before.length - promptIds.length
-  if (from < 0) return null
-  if (isSame(before, joined(promptIds, ids.subarray(0, from)))) return from
+/** Whether a prompt is the beginning and the end of these. */
+function isWindow(prompt: Int32Array, before: Int32Array): boolean {
   let [first, last] = [0, 0]
-  while (first < promptIds.length && promptIds[first] === before[first]) first++
-  while (last < promptIds.length && promptIds.at(-1 - last) === before.at(-1 - last)) last++
-  return first > 0 && last > 0 && first + last >= promptIds.length ? 0 : null
+  while (first < prompt.length && prompt[first] === before[first]) first++
+  while (last < prompt.length && prompt.at(-1 - last) === before.at(-1 - last)) last++
+  return prompt.length < before.length && first > 0 && last > 0 && first + last >= prompt.length
 }
 
 /** null and absent are told apart: nothing said of rewards at all leaves them to the reward functions. */
@@ -274,7 +287,9 @@ function rewardOf(
   const given = typeof reward === 'object' && reward !== null ? reward : { total: reward ?? null }
   const last = checkedReward(given.total, 'reward')
   const perTurn = checkedRewards(turnRewards, 'turnRewards', turns)
-  const perToken = checkedRewards(tokenRewards, 'tokenRewards', actions.length)
+  const perToken = checkedRewards(tokenRewards, 'tokenRewards', actions.length)?.filter(
+    (_, i) => actions[i] === 1,
+  )
   const all = [last, ...(perTurn ?? []), ...(perToken ?? [])].filter((value) => value !== null)
   const earned = (values: readonly (number | null)[] | null) => values && values.map((value) => value ?? 0)
   return {
@@ -284,7 +299,7 @@ function rewardOf(
     placed: {
       last,
       perTurn: earned(perTurn),
-      perToken: earned(perToken && perToken.filter((_, i) => actions[i] === 1)),
+      perToken: earned(perToken ?? null),
     },
   }
 }

@@ -1,11 +1,12 @@
 /** The workflows of the gallery on the starter model, beside what is built in. */
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { TrajectorySample } from '#shared/events.ts'
 import { unpackFloats } from '#shared/packedArray.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { openSandbox } from '#host/sandbox/sandbox.ts'
 import type { RunFolder } from '#host/runs/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
@@ -117,3 +118,86 @@ describe('the same run as what is built in', () => {
     expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
   })
 })
+
+/** The starter as it is answers in words, or wrongly, often enough for every branch. */
+describe('the others of the gallery run', () => {
+  const { workflows } = JSON.parse(readFileSync(path.join(gallery, 'manifest.json'), 'utf8')) as {
+    readonly workflows: readonly { readonly id: string; readonly file: string }[]
+  }
+
+  test('and the manifest names every file', () => {
+    const files = readdirSync(gallery).filter((name) => name.endsWith('.ts'))
+    expect(workflows.map(({ file }) => file).sort()).toEqual(files.sort())
+    expect(workflows.every(({ id, file }) => file === `${id}.ts`)).toBe(true)
+  })
+
+  test.each([
+    ['self-correction', 'grpo', { 'logged/attempts': [1, 3] }],
+    ['best-of-n', 'remax', { 'logged/mean': [0, 1] }],
+    ['tree', 'grpo', {}],
+    ['calculator', 'grpo', { 'logged/calls': [0, 4] }],
+  ] as const)('%s', { timeout: 120_000 }, async (id, algorithm, expected) => {
+    const settings = { steps: 2, algorithm: { id: algorithm }, rollout: { groupSize: 4, promptsPerStep: 6 } }
+    const run = await train(settings, id)
+    expect(failuresOf(run)).toEqual([])
+    for (const metrics of metricsOf(run)) {
+      expect(metrics['reward/unscored']).toBe(0)
+      for (const [name, [least, most]] of Object.entries<readonly [number, number]>(expected)) {
+        expect(metrics[name]).toBeGreaterThanOrEqual(least)
+        expect(metrics[name]).toBeLessThanOrEqual(most)
+      }
+    }
+    const learned = metricsOf(run).reduce((sum, metrics) => sum + (metrics['update/count'] ?? 0), 0)
+    expect(learned).toBeGreaterThan(0)
+  })
+
+  test('the calculator computes what it is asked for, and its results are no actions', async () => {
+    await using sandbox = await openSandbox({
+      code: readFileSync(path.join(gallery, 'calculator.ts'), 'utf8'),
+      language: 'ts',
+    })
+    const completion = (text: string, ids: number[], finishReason = 'stop') => ({
+      isList: false,
+      completions: [{ text, ids, logprobs: ids.map(() => -1), version: 0, finishReason }],
+    })
+    const script = [
+      completion('12 times 3 is <calc>12*3', [5, 6]),
+      [7, 8],
+      completion('so 36.', [9]),
+      [{ total: 1, parts: { right: 1 }, failures: [] }],
+    ]
+    const [asked, answers]: [string[], unknown[]] = [[], []]
+    for (const answer of script) {
+      const [step] = await sandbox.episode([{ ...opening, asked, answers }])
+      if (step === undefined || !('requests' in step)) throw new Error(JSON.stringify(step))
+      asked.push(...step.requests.map(({ text }) => text))
+      answers.push(answer)
+    }
+    expect(JSON.parse(asked[1]!)).toEqual({ kind: 'encode', text: '=36 ' })
+    expect(JSON.parse(asked[2]!)).toMatchObject({ ids: [1, 2, 5, 6, 7, 8] })
+    expect(JSON.parse(asked[3]!)).toEqual({
+      kind: 'rewards',
+      of: [{ completion: '12 times 3 is <calc>12*3</calc>=36 so 36.' }],
+    })
+    const [end] = await sandbox.episode([{ ...opening, asked, answers }])
+    expect(end).toMatchObject({
+      trajectories: [
+        {
+          ids: [1, 2, 5, 6, 7, 8, 9],
+          actions: [
+            [2, 4],
+            [6, 7],
+          ],
+          reward: { total: 1 },
+        },
+      ],
+      metrics: { calls: 1 },
+    })
+  })
+})
+
+const opening = {
+  row: {},
+  prompt: { text: 'ab', ids: [1, 2] },
+  ...{ environment: null, isEvaluation: false, seed: 1 },
+}

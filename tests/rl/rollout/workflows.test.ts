@@ -142,6 +142,31 @@ test('old turns may have left the prompt, but nothing else', async () => {
   expect(await endsOf((ids) => [4, ...ids.slice(1)])).toEqual(failed)
 })
 
+test('the same words in a later turn are those of the later turn', async () => {
+  const again = { temperature: 0.5, maxNewTokens: 1 }
+  const workflow = workflowOf((run) => {
+    const ids = run.prompt?.ids ?? []
+    if (run.answers.length === 0) return generate(ids, { maxNewTokens: 1 })
+    const first = [...ids, ...completionsOf(run, 0)[0]!.ids, ...ids]
+    if (run.answers.length === 1) return generate(first, again)
+    const all = [...first, ...completionsOf(run, 1)[0]!.ids]
+    const actions: [number, number][] = [
+      [ids.length, ids.length + 1],
+      [first.length, all.length],
+    ]
+    return returning([{ ids: all, actions, reward: 1 }])
+  })
+  // Whatever comes second is as likely as at half the temperature.
+  const table = Float64Array.from({ length: 81 }, (_, i) => (i % 9 === 3 ? 6 : 0))
+  const own = await playWorkflow(request, optionsOf(workflow, fakePolicy({ table })))
+  const same = own.filter(({ ids }) => ids.at(-1) === 3 && ids[Math.floor((ids.length - 2) / 2)] === 3)
+  expect(same.length).toBeGreaterThan(2)
+  for (const { samplerLogprobs } of same) {
+    expect(samplerLogprobs![0]).toBeCloseTo(-Math.log(1 + 8 * Math.exp(-6)), 9)
+    expect(samplerLogprobs![1]).toBeCloseTo(-Math.log(1 + 8 * Math.exp(-12)), 9)
+  }
+})
+
 describe('what is no trajectory is a sentence on the episode', () => {
   const spans = (ids: readonly number[], start: number) => ({
     ids,
