@@ -191,7 +191,7 @@ function environmentReward(
 }
 
 /** null where nothing is there to add. */
-function sumOf(values: readonly (number | null)[]): number | null {
+export function sumOf(values: readonly (number | null)[]): number | null {
   const given = values.filter((value) => value !== null)
   return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
 }

@@ -10,7 +10,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import type { Environment } from '#rl/environment.ts'
-import { openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
+import { kindTitles, openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { codeReference, readRewardCode, runEnvironmentCode } from '#host/rewards/rewardCode.ts'
 import { requireCorpus } from './corpus.ts'
 import { openRetriever, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
@@ -115,7 +115,7 @@ export function sandboxedEnvironment(
   if (sandbox.kind !== 'environment') {
     throw new AppError(
       'config/invalid',
-      `The code is ${sandbox.kind === 'reward' ? 'a reward function' : 'a workflow'}, not an environment.`,
+      `The code is ${kindTitles[sandbox.kind]}, not an environment.`,
       'An environment exports { reset, step } as default.',
     )
   }

@@ -35,10 +35,11 @@ export async function resolveRunConfig(given: unknown, dataDirectory: string): P
   return resolved
 }
 
-/** Code of rewards, environment and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'loss/failed'. */
+/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'loss/failed'. */
 export async function requireWorkingCode(config: RunConfig): Promise<void> {
   await requireKnownRewards(config)
   await requireWorkingEnvironment(config)
+  await requireWorkingWorkflows(config)
   await using _ = await resolveAlgorithms(config, null)
   requireFittingAlgorithms(config, () => true)
 }

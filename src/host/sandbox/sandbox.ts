@@ -91,6 +91,14 @@ export interface CodeSource {
   readonly language: CodeLanguage
 }
 
+/** What code is, in a sentence. */
+export const kindTitles: Readonly<Record<CodeDescription['kind'], string>> = {
+  reward: 'a reward function',
+  environment: 'an environment',
+  loss: 'a loss',
+  workflow: 'a workflow',
+}
+
 /** Opens code in a process of its own. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where the code is at fault. */
 export async function openSandbox(source: CodeSource, limits: Partial<SandboxLimits> = {}): Promise<Sandbox> {
   const sandbox = new Sandbox(source, { ...defaultLimits, ...limits })
@@ -192,10 +200,7 @@ export class Sandbox implements AsyncDisposable {
 
   async #turn(target: 'reset' | 'step', inputs: readonly ResetInput[]): Promise<Timed<EnvironmentAnswer>[]> {
     if (this.kind !== 'environment') {
-      throw new AppError(
-        'sandbox/failed',
-        `The code is a ${this.kind === 'loss' ? 'loss' : 'reward function'}, not an environment.`,
-      )
+      throw new AppError('sandbox/failed', `The code is ${kindTitles[this.kind]}, not an environment.`)
     }
     const texts = inputs.map((input) => this.#text(input))
     return this.#call(target, texts, readTurn)
@@ -320,8 +325,7 @@ export function sandboxedReward(sandbox: Sandbox, name: string, settings: Reward
 export function chosenFunctions(sandbox: Sandbox, name: string | null): readonly string[] {
   const { functions, kind } = sandbox
   if (kind !== 'reward') {
-    const what = { loss: 'a loss', environment: 'an environment', workflow: 'a workflow' }[kind]
-    throw new AppError('config/invalid', `The code is ${what}, not a reward function.`)
+    throw new AppError('config/invalid', `The code is ${kindTitles[kind]}, not a reward function.`)
   }
   if (name === null) return functions.includes('default') ? ['default'] : functions
   if (functions.includes(name)) return [name]

@@ -3,7 +3,13 @@ import { AppError } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { Workflow } from '#rl/workflow.ts'
 import { codeReference, readRewardCode, runWorkflowCode } from '#host/rewards/rewardCode.ts'
-import { openSandbox, requireSettings, type CodeSource, type Sandbox } from '#host/sandbox/sandbox.ts'
+import {
+  kindTitles,
+  openSandbox,
+  requireSettings,
+  type CodeSource,
+  type Sandbox,
+} from '#host/sandbox/sandbox.ts'
 
 type WorkflowEntry = NonNullable<RunConfig['rollout']['workflow']>
 
@@ -83,7 +89,7 @@ function sandboxedWorkflow(
   if (sandbox.kind !== 'workflow') {
     throw new AppError(
       'config/invalid',
-      `The code is ${sandbox.kind === 'reward' ? 'a reward function' : 'an environment'}, not a workflow.`,
+      `The code is ${kindTitles[sandbox.kind]}, not a workflow.`,
       'A workflow exports defineWorkflow({ episode }) as default.',
     )
   }

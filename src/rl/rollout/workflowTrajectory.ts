@@ -4,7 +4,8 @@
  */
 import type { StopReason } from '#engine/policy.ts'
 import { rewardFault } from '../rewards.ts'
-import type { ReturnedTrajectory } from '../workflow.ts'
+import { sumOf } from '../trajectoryRewards.ts'
+import type { ReturnedReward, ReturnedTrajectory } from '../workflow.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
 
@@ -284,25 +285,33 @@ function rewardOf(
   turns: number,
 ): Reward | null {
   if (reward === undefined && turnRewards === undefined && tokenRewards === undefined) return null
-  const given = typeof reward === 'object' && reward !== null ? reward : { total: reward ?? null }
+  const given = wholeReward(reward)
   const last = checkedReward(given.total, 'reward')
   const perTurn = checkedRewards(turnRewards, 'turnRewards', turns)
-  const perToken = checkedRewards(tokenRewards, 'tokenRewards', actions.length)?.filter(
-    (_, i) => actions[i] === 1,
-  )
-  const all = [last, ...(perTurn ?? []), ...(perToken ?? [])].filter((value) => value !== null)
-  const earned = (values: readonly (number | null)[] | null) => values && values.map((value) => value ?? 0)
+  const ofAll = checkedRewards(tokenRewards, 'tokenRewards', actions.length)
+  const perToken = ofAll && ofAll.filter((_, i) => actions[i] === 1)
   return {
-    total: all.length === 0 ? null : all.reduce((sum, value) => sum + value, 0),
-    parts: given.parts ?? {},
-    failures: (given.failures ?? []).map((message) => ({ name: 'workflow', message })),
-    placed: {
-      last,
-      perTurn: earned(perTurn),
-      perToken: earned(perToken ?? null),
-    },
+    total: sumOf([last, ...(perTurn ?? []), ...(perToken ?? [])]),
+    parts: given.parts,
+    failures: given.failures.map((message) => ({ name: 'workflow', message })),
+    placed: { last, perTurn: earned(perTurn), perToken: earned(perToken) },
   }
 }
+
+interface WholeReward {
+  readonly total: number | null
+  readonly parts: NonNullable<ReturnedReward['parts']>
+  readonly failures: readonly string[]
+}
+
+function wholeReward(reward: ReturnedTrajectory['reward']): WholeReward {
+  const given = typeof reward === 'object' ? reward : null
+  const total = given === null ? (reward as number | null | undefined) : given.total
+  return { total: total ?? null, parts: given?.parts ?? {}, failures: given?.failures ?? [] }
+}
+
+const earned = (values: readonly (number | null)[] | null): readonly number[] | null =>
+  values && values.map((value) => value ?? 0)
 
 function checkedRewards(
   values: readonly (number | null)[] | undefined,

@@ -73,9 +73,9 @@ export default {
   step({ state, action, random, log }) {
     const turn = state.turn + 1
     log.metric('turn', turn)
-    if (action.includes(String(state.sum)) || action.length % 3 === 0) return { state, reward: 1 / turn, done: true }
+    if (action.includes(String(state.sum)) || action.length % 3 === 0) return { state, reward: 1 / turn, terminated: true }
     const [a, b] = sum(random, 9)
-    return { state: { sum: a + b, turn }, observation: 'Add ' + a + ' and ' + b, reward: -0.1, done: false }
+    return { state: { sum: a + b, turn }, observation: 'Add ' + a + ' and ' + b, reward: -0.1, terminated: false }
   },
 }`
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { GenerateOptions, GenerationRequest } from '#engine/policy.ts'
-import { rewardTrajectories } from '#rl/rewards.ts'
+import { rewardTrajectories } from '#rl/trajectoryRewards.ts'
 import type { Prompt } from '#rl/rollout/prompts.ts'
 import { generateTrajectories } from '#rl/rollout/rollout.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
@@ -102,7 +102,7 @@ describe('trajectories of a workflow', () => {
       expect(new Set(turnIds)).toEqual(new Set([-1, 0, 1]))
       expect(baselineReward).toBe(0.5)
     }
-    const options = { rewards: [likesC], onFailure: 'null', step: 3 } as const
+    const options = { rewards: [likesC], onFailure: 'null', step: 3, tokenizer: fakeTokenizer } as const
     const [first] = await rewardTrajectories(own, options)
     expect(first).toMatchObject({ turnRewards: [1, 2], reward: { total: 3, parts: {}, logged: { seen: 1 } } })
   })
@@ -119,7 +119,12 @@ describe('trajectories of a workflow', () => {
       ...[1, 1].map((group) => [group, undefined, 'rejected']),
       ...[2, 2].flatMap(() => [1, 2, 1, 0].map((subgroup) => [2, subgroup, 'returned'])),
     ])
-    const scored = await rewardTrajectories(own, { rewards: [likesC], onFailure: 'zero', step: 3 })
+    const scored = await rewardTrajectories(own, {
+      rewards: [likesC],
+      onFailure: 'zero',
+      step: 3,
+      tokenizer: fakeTokenizer,
+    })
     expect(scored.map(({ reward }) => reward.total === null)).toEqual(own.map(({ group }) => group === 1))
   })
 })
@@ -215,7 +220,12 @@ describe('what is no trajectory is a sentence on the episode', () => {
       run.row['name'] === 'ab' ? returned(ids, start) : { ...spans(ids, start), reward: 1 },
     ])
     const own = await playWorkflow(request, optionsOf(workflow))
-    const scored = await rewardTrajectories(own, { rewards: [likesC], onFailure: 'null', step: 3 })
+    const scored = await rewardTrajectories(own, {
+      rewards: [likesC],
+      onFailure: 'null',
+      step: 3,
+      tokenizer: fakeTokenizer,
+    })
     for (const { group, reward, workflow: how } of scored) {
       if (group > 0) expect(reward).toMatchObject({ total: 1, failures: [] })
       else {
@@ -223,9 +233,9 @@ describe('what is no trajectory is a sentence on the episode', () => {
         expect(reward).toMatchObject({ total: null, failures: [{ name: 'workflow', message: how?.failure }] })
       }
     }
-    await expect(rewardTrajectories(own, { rewards: [likesC], onFailure: 'fail', step: 3 })).rejects.toThrow(
-      sentence,
-    )
+    await expect(
+      rewardTrajectories(own, { rewards: [likesC], onFailure: 'fail', step: 3, tokenizer: fakeTokenizer }),
+    ).rejects.toThrow(sentence)
   })
 
   test('ids of another episode', async () => {
