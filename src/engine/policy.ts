@@ -82,6 +82,8 @@ export interface GenerationRequest {
   readonly promptIds: Int32Array
   /** One stream per sample; token i of the completion uses position i. */
   readonly streams: readonly RandomStream[]
+  /** How its completions are sampled; absent: as the options say. */
+  readonly sampling?: SamplingOptions
 }
 
 export type StopReason = 'stop-id' | 'stop-string' | 'length'
@@ -110,6 +112,11 @@ export interface GenerateOptions<Role = PolicyRole> {
     readonly id: number
   }) => void
   readonly signal?: AbortSignal
+  /**
+   * Asked between passes for requests that join the others, which are counted on behind those before; null: no more will
+   * come. `isIdle`: nothing is left to generate, so that an answer without requests would be for nothing.
+   */
+  readonly later?: (isIdle: boolean) => Promise<readonly GenerationRequest[] | null>
 }
 
 export interface UpdateOptions {

@@ -150,11 +150,18 @@ export function combinedReward(
     parts,
     total,
     failures,
-    ...(Object.keys(logged).length === 0 ? {} : { logged }),
-    ...(Object.keys(metrics).length === 0 ? {} : { metrics }),
+    ...notEmpty('logged', logged),
+    ...notEmpty('metrics', metrics),
     ...withPlaces(placed),
   }
 }
+
+/** A field with what there is to say; none where that is nothing. */
+export const notEmpty = <Name extends string, Entries extends object>(
+  name: Name,
+  entries: Entries,
+): Partial<Record<Name, Entries>> =>
+  (Object.keys(entries).length === 0 ? {} : { [name]: entries }) as Partial<Record<Name, Entries>>
 
 const nowhere: PlacedReward = { last: null, perTurn: null, perToken: null }
 

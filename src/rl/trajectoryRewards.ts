@@ -5,6 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import { poolByTurns, turnOfTokens } from './algorithms/terms/turns.ts'
 import {
   type GeneratedToken,
+  notEmpty,
   type RewardFailurePolicy,
   type RewardInput,
   type RewardSpec,
@@ -16,6 +17,7 @@ import type {
   Reward,
   Trajectory,
   UnscoredTrajectory,
+  WorkflowOutcome,
 } from './rollout/trajectory.ts'
 
 export interface RewardOptions {
@@ -36,7 +38,8 @@ export async function rewardTrajectories(
   { rewards, onFailure, step, tokenizer }: RewardOptions,
 ): Promise<Trajectory[]> {
   const wantTokens = rewards.some((spec) => spec.function.needsTokens === true)
-  const inputs = trajectories.map((trajectory): RewardInput => ({
+  const open = trajectories.filter(({ workflow }) => isJudged(workflow))
+  const inputs = open.map((trajectory): RewardInput => ({
     prompt: trajectory.prompt.text,
     completion: trajectory.episode?.lastAction ?? trajectory.completion,
     row: trajectory.prompt.columns,
@@ -45,18 +48,57 @@ export async function rewardTrajectories(
     ...(wantTokens ? { tokens: tokensOf(trajectory, tokenizer) } : {}),
   }))
   const scored = await scoreRewards(rewards, inputs, onFailure)
-  return trajectories.map((trajectory, i) => {
-    const judged = scored[i]!
-    const reward =
-      trajectory.episode === null ? judged : withEnvironment(trajectory.episode, judged, onFailure)
+  const scores = new Map(open.map((trajectory, i) => [trajectory, scored[i]!]))
+  return trajectories.map((trajectory) => {
+    const { episode, workflow } = trajectory
+    const judged = scores.get(trajectory) ?? unjudged
+    if (workflow) {
+      const reward = withWorkflow(workflow, judged, onFailure)
+      return { ...trajectory, reward, ...laidOut(trajectory, reward, reward) }
+    }
+    const reward = episode === null ? judged : withEnvironment(episode, judged, onFailure)
     return { ...trajectory, reward, ...laidOut(trajectory, reward, judged) }
   })
 }
 
+const unjudged: Reward = { parts: {}, total: null, failures: [] }
+
+/** Whether the reward functions are asked; a workflow may have said what its trajectory is worth. */
+const isJudged = (workflow: WorkflowOutcome | undefined): boolean =>
+  workflow === undefined || (workflow.end === 'returned' && workflow.reward === null)
+
+/** What a workflow says, or else the functions. Errors: `workflow/failed`. */
+function withWorkflow(
+  { end, failure, reward: own, turns, columns, metrics }: WorkflowOutcome,
+  judged: Reward,
+  onFailure: RewardFailurePolicy,
+): Reward {
+  if (failure !== null && onFailure === 'fail') throw workflowFailed(failure)
+  const isZero = end === 'failed' && onFailure === 'zero' && turns > 0
+  const given = own ?? (isZero ? { ...judged, total: 0 } : judged)
+  return {
+    ...given,
+    failures: failure === null ? given.failures : [{ name: 'workflow', message: failure }],
+    ...notEmpty('logged', { ...columns, ...given.logged }),
+    ...notEmpty('metrics', { ...metrics, ...given.metrics }),
+  }
+}
+
+const workflowFailed = (failure: string): AppError =>
+  new AppError(
+    'workflow/failed',
+    `The workflow failed: ${failure}`,
+    'Correct the workflow, or let rewardFailures leave such episodes out.',
+  )
+
+/** Turns of the policy. */
+const turnsOf = ({ episode, workflow }: Pick<UnscoredTrajectory, 'episode' | 'workflow'>): number =>
+  episode?.turns ?? workflow?.turns ?? 1
+
 /** Tokens of each turn of the policy. */
-function turnLengthsOf({ actionMask, turnIds, episode }: UnscoredTrajectory): number[] {
-  const lengths = new Array<number>(episode?.turns ?? 1).fill(0)
-  for (const turn of turnOfTokens({ actionMask, turnIds })) if (turn >= 0) lengths[turn]! += 1
+function turnLengthsOf(trajectory: UnscoredTrajectory): number[] {
+  const lengths = new Array<number>(turnsOf(trajectory)).fill(0)
+  for (const turn of turnOfTokens(trajectory)) if (turn >= 0) lengths[turn]! += 1
   return lengths
 }
 
@@ -131,8 +173,9 @@ function laidOut(
   if (total === null) return { turnRewards: [], tokenRewards: null }
   const { last, perTurn, perToken }: PlacedReward = judged.placed ?? { ...whole, last: judged.total }
   const tokenRewards = perToken === null ? null : onActions(trajectory.actionMask, perToken)
-  const own = trajectory.episode?.turnRewards ?? [null]
-  const lastTurn = (trajectory.episode?.turns ?? 1) - 1
+  const turns = turnsOf(trajectory)
+  const own = trajectory.episode?.turnRewards ?? Array.from({ length: turns }, () => null)
+  const lastTurn = turns - 1
   const onTokens = tokenRewards && poolByTurns(tokenRewards, turnOfTokens(trajectory), own.length, 'sum')
   const turnRewards = own.map(
     (value, k) =>
@@ -160,7 +203,7 @@ function environmentReward(
 }
 
 /** null where nothing is there to add. */
-function sumOf(values: readonly (number | null)[]): number | null {
+export function sumOf(values: readonly (number | null)[]): number | null {
   const given = values.filter((value) => value !== null)
   return given.length === 0 ? null : given.reduce((sum, value) => sum + value, 0)
 }

@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'environment/failed'
   | 'loss/failed'
   | 'script/failed'
+  | 'workflow/failed'
   | 'probe/failed'
   | 'run/diverged'
   | 'run/unsound'

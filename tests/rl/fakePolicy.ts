@@ -1,5 +1,13 @@
 /** A bigram softmax policy and critic with exact gradients: the smallest thing that can learn. One character is one token. */
-import type { Completion, Heads, Policy, PolicyRole, TokenSequence, UpdateOptions } from '#engine/policy.ts'
+import type {
+  Completion,
+  GenerationRequest,
+  Heads,
+  Policy,
+  PolicyRole,
+  TokenSequence,
+  UpdateOptions,
+} from '#engine/policy.ts'
 
 const alphabet = '.abcdefgh' // '.' ends a completion
 const vocabulary = alphabet.length
@@ -83,11 +91,11 @@ export function fakePolicy({
     contextLength: 32,
     learningTokens: 512,
     replicas: 1,
-    async *generate(requests, { sampling, role }) {
-      count(sampling.greedy ? 'greedy' : 'generate')
-      if (!sampling.greedy) temperatures.push(sampling.temperature)
-      const completions: Completion[] = requests.flatMap(({ promptIds, streams }, request) =>
-        streams.map((stream, sample) => {
+    async *generate(given, { sampling: shared, role, later }) {
+      count(shared.greedy ? 'greedy' : 'generate')
+      if (!shared.greedy) temperatures.push(shared.temperature)
+      const complete = ({ promptIds, streams, sampling = shared }: GenerationRequest, request: number) =>
+        streams.map((stream, sample): Completion => {
           const [ids, logprobs]: [number[], number[]] = [[], []]
           while (ids.length < sampling.maxNewTokens && !sampling.stopIds.includes(ids.at(-1) ?? -1)) {
             const p = distribution(
@@ -109,9 +117,14 @@ export function fakePolicy({
             logprobs: Float64Array.from(logprobs),
             stopReason,
           }
-        }),
-      )
-      yield* completions.toReversed() // finished rows come in any order
+        })
+      yield* given.flatMap(complete).toReversed() // finished rows come in any order
+      let asked = given.length
+      for (let more = await later?.(true); more; more = await later?.(true)) {
+        const first = asked
+        asked += more.length
+        yield* more.flatMap((request, i) => complete(request, first + i)).toReversed()
+      }
     },
     async score(sequences, { role, temperature }) {
       count(`score ${role}`)

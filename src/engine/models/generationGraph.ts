@@ -39,7 +39,7 @@ export const layerInputName = (layer: number, name: string): string => `${String
  *
  * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
  * [B, 1, R, P+T] with R = 1 or g·T of each window, last [B],
- * inverseTemperature [1], `key i` and `value i` [B, K, P, C], adapters.
+ * inverseTemperature [B, 1], `key i` and `value i` [B, K, P, C], adapters.
  * For `choice` also uniforms [B, 1].
  * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, best [B, 2], choice [B, W + 3],
  * `new key i` and `new value i` [B, K, T, C].
@@ -239,7 +239,7 @@ export function decoderScores(
   }
   // Only one position of each row is scored: the vocabulary product is the largest of all.
   const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
-  const inverseTemperature = input('inverseTemperature', 'float32', [1])
+  const inverseTemperature = input('inverseTemperature', 'float32', ['B', 1])
   const { hidden: scored, logitCap } = headInput(config, { hidden: last, inverseTemperature }, (name) =>
     weights.vector(name),
   )

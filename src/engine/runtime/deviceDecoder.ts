@@ -32,6 +32,7 @@ import type {
   Decoding,
   DecodingOptions,
   KeptRow,
+  NewPrompt,
   PassScores,
   PrefilledPrompt,
   PromptSlots,
@@ -141,17 +142,18 @@ class DeviceDecoding implements Decoding {
     return this.#cache.sizeBytes
   }
 
-  prefill(prompts: readonly Int32Array[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]> {
+  prefill(prompts: readonly NewPrompt[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]> {
     const [first] = prompts
-    const isLong = prompts.length === 1 && first!.length > this.#options.prefillTokens
+    const isLong = prompts.length === 1 && first!.ids.length > this.#options.prefillTokens
     return isLong ? this.#prefillInPieces(first!, want) : this.#prefillTogether(prompts, want)
   }
 
   async #prefillTogether(
-    prompts: readonly Int32Array[],
+    given: readonly NewPrompt[],
     want: 'logits' | 'probabilities',
   ): Promise<PrefilledPrompt[]> {
-    const rows = prompts.length
+    const rows = given.length
+    const prompts = given.map(({ ids }) => ids)
     const length = prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0)
     const ids = new Int32Array(rows * length)
     const positions = new Int32Array(rows * length)
@@ -162,12 +164,16 @@ class DeviceDecoding implements Decoding {
     })
     const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
     const seen = { rows, length, positions, slots: 0, mask: causalMask(rows, length, 0) }
-    const pass = { ids, positions, rows, length, last }
+    const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
+    const pass = { ids, positions, rows, length, last, inverseTemperatures }
     const { scores, caches } = await this.#pass('prompt', want, pass, maskFeeds(seen, this.#config))
     return this.#remember({ caches, rows, slots: length }, prompts, scores)
   }
 
-  async #prefillInPieces(prompt: Int32Array, want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]> {
+  async #prefillInPieces(
+    { ids: prompt, inverseTemperature }: NewPrompt,
+    want: 'logits' | 'probabilities',
+  ): Promise<PrefilledPrompt[]> {
     const { prefillTokens } = this.#options
     let past: Feeds = {}
     for (let start = 0; ; start += prefillTokens) {
@@ -177,7 +183,8 @@ class DeviceDecoding implements Decoding {
       const positions = Int32Array.from(ids, (_, index) => start + index)
       const seen = { rows: 1, length, positions, slots: start, mask: causalMask(1, length, start) }
       const own = { ...maskFeeds(seen, this.#config), ...renamed(past, 'past') }
-      const pass = { ids, positions, rows: 1, length, last: Int32Array.of(length - 1) }
+      const inverseTemperatures = Float64Array.of(inverseTemperature)
+      const pass = { ids, positions, rows: 1, length, last: Int32Array.of(length - 1), inverseTemperatures }
       const name = start === 0 ? 'prompt' : 'longPrompt'
       const { scores, caches } = await this.#pass(name, isLast ? want : 'none', pass, own)
       Object.values(past).forEach(release)
@@ -199,7 +206,7 @@ class DeviceDecoding implements Decoding {
     return this.#cache.enter(prompts.map(devicePrompt))
   }
 
-  async step({ ids, uniforms, want }: RowStep): Promise<RowScores> {
+  async step({ ids, uniforms, inverseTemperatures, want }: RowStep): Promise<RowScores> {
     const cached = await this.#cache.stepFeeds()
     const pass = {
       ids,
@@ -207,6 +214,7 @@ class DeviceDecoding implements Decoding {
       rows: ids.length,
       length: 1,
       last: new Int32Array(ids.length),
+      inverseTemperatures,
       uniforms,
     }
     const { scores, caches } = await this.#pass('decode', want, pass, cached)
@@ -236,10 +244,7 @@ class DeviceDecoding implements Decoding {
     this.#options.onPass(name === 'decode' ? 'decode' : 'prefill')
     const { [want]: scores, ...caches } = await this.#decoder.options.programs.run(passName(name, want), {
       ids: int64s(pass.ids, [pass.ids.length]),
-      ...positionFeeds(
-        { ...pass, inverseTemperature: this.#options.inverseTemperature },
-        this.#decoder.rotary,
-      ),
+      ...positionFeeds(pass, this.#decoder.rotary),
       ...this.#adapter.feeds,
       ...own,
     })
@@ -253,7 +258,7 @@ class DeviceDecoding implements Decoding {
   }
 }
 
-interface DevicePass extends Omit<NewPositions, 'inverseTemperature'> {
+interface DevicePass extends NewPositions {
   /** [N = B·T] */
   readonly ids: Int32Array
 }

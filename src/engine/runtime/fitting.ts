@@ -156,11 +156,90 @@ export async function scoreFitting(
   return [...(await scoreFitting(first, work)), ...(await scoreFitting(second, work))]
 }
 
+type Arrivals = Pick<GenerateOptions, 'onToken' | 'later'>
+
 type Generate = (
   requests: readonly GenerationRequest[],
   rows: number,
-  onToken: GenerateOptions['onToken'],
+  arrivals: Arrivals,
 ) => AsyncGenerator<Completion>
+
+/** A sample of a request. */
+type Place = Pick<Completion, 'request' | 'sample'>
+
+/** What is still to be generated, of requests that may become more. */
+class OpenRequests {
+  readonly #asked: GenerationRequest[] = []
+  /** Of each request the samples without a completion. */
+  readonly #open: number[][] = []
+  /** Tokens of each sample that were told of. */
+  readonly #told = new Map<string, number>()
+  readonly #arrivals: Arrivals
+  #mayCome: boolean
+
+  constructor(requests: readonly GenerationRequest[], arrivals: Arrivals) {
+    this.#arrivals = arrivals
+    this.#mayCome = arrivals.later !== undefined
+    for (const request of requests) this.#add(request)
+  }
+
+  #add(request: GenerationRequest): number {
+    this.#open.push([...request.streams.keys()])
+    return this.#asked.push(request) - 1
+  }
+
+  finish({ request, sample }: Place): void {
+    this.#open[request] = (this.#open[request] ?? []).filter((other) => other !== sample)
+  }
+
+  /** The rest as requests of their own, and where each of their samples belongs. */
+  attempt() {
+    const wanted = [...this.#open.keys()].filter((request) => this.#open[request]?.length)
+    const samples = wanted.map((request) => [...(this.#open[request] ?? [])])
+    const requests = wanted.map((request, at) => pick(this.#asked[request] ?? missing(), samples[at] ?? []))
+    const placeOf = ({ request: at, sample }: Place): Place => ({
+      request: wanted[at] ?? missing(),
+      sample: samples[at]?.[sample] ?? missing(),
+    })
+    const take = (request: GenerationRequest): void => {
+      wanted.push(this.#add(request))
+      samples.push([...request.streams.keys()])
+    }
+    const rows = this.#mayCome ? Infinity : samples.flat().length
+    return { requests, rows, placeOf, arrivals: { ...this.#hearing(placeOf), ...this.#taking(take) } }
+  }
+
+  /** Each token once, however often it is generated. */
+  #hearing(placeOf: (place: Place) => Place): Arrivals {
+    const { onToken } = this.#arrivals
+    if (!onToken) return {}
+    const heard = new Map<string, number>()
+    return {
+      onToken: ({ id, ...at }) => {
+        const place = placeOf(at)
+        const key = `${String(place.request)} ${String(place.sample)}`
+        const count = (heard.get(key) ?? 0) + 1
+        heard.set(key, count)
+        if (count <= (this.#told.get(key) ?? 0)) return
+        this.#told.set(key, count)
+        onToken({ ...place, id })
+      },
+    }
+  }
+
+  #taking(take: (request: GenerationRequest) => void): Arrivals {
+    const { later } = this.#arrivals
+    if (!later || !this.#mayCome) return {}
+    return {
+      later: async (isIdle) => {
+        const arriving = await later(isIdle)
+        if (arriving === null) this.#mayCome = false
+        arriving?.forEach(take)
+        return arriving
+      },
+    }
+  }
+}
 
 /**
  * Generates with as many rows as fit: completions that were finished stay, the others begin anew. Their ids are the same, since
@@ -168,36 +247,17 @@ type Generate = (
  */
 export async function* generateFitting(
   requests: readonly GenerationRequest[],
-  { sizes, maxRows, onToken }: { sizes: FittingSizes; maxRows: number; onToken: GenerateOptions['onToken'] },
+  { sizes, maxRows, ...given }: Arrivals & { sizes: FittingSizes; maxRows: number },
   generate: Generate,
 ): AsyncGenerator<Completion> {
-  const open = requests.map(({ streams }) => [...streams.keys()])
-  const told = new Map<string, number>()
+  const open = new OpenRequests(requests, given)
   for (;;) {
-    const wanted = [...open.keys()].filter((request) => open[request]?.length)
-    const samples = wanted.map((request) => [...(open[request] ?? [])])
-    const rest = wanted.map((request, at) => pick(requests[request] ?? missing(), samples[at] ?? []))
-    const rows = Math.min(maxRows, sizes.rows, samples.flat().length)
-    const placeOf = (at: number, sample: number) => ({
-      request: wanted[at] ?? missing(),
-      sample: samples[at]?.[sample] ?? missing(),
-    })
-    const heard = new Map<string, number>()
-    const hear: GenerateOptions['onToken'] =
-      onToken &&
-      (({ request, sample, id }) => {
-        const place = placeOf(request, sample)
-        const key = `${String(place.request)} ${String(place.sample)}`
-        const count = (heard.get(key) ?? 0) + 1
-        heard.set(key, count)
-        if (count <= (told.get(key) ?? 0)) return
-        told.set(key, count)
-        onToken({ ...place, id })
-      })
+    const { requests: rest, placeOf, arrivals, rows: wanted } = open.attempt()
+    const rows = Math.min(maxRows, sizes.rows, wanted)
     try {
-      for await (const completion of generate(rest, Math.max(1, rows), hear)) {
-        const place = placeOf(completion.request, completion.sample)
-        open[place.request] = (open[place.request] ?? []).filter((sample) => sample !== place.sample)
+      for await (const completion of generate(rest, Math.max(1, rows), arrivals)) {
+        const place = placeOf(completion)
+        open.finish(place)
         yield { ...completion, ...place }
       }
       return
@@ -208,8 +268,8 @@ export async function* generateFitting(
   }
 }
 
-const pick = ({ promptIds, streams }: GenerationRequest, samples: readonly number[]): GenerationRequest => ({
-  promptIds,
+const pick = ({ streams, ...request }: GenerationRequest, samples: readonly number[]): GenerationRequest => ({
+  ...request,
   streams: samples.map((sample) => streams[sample] ?? missing()),
 })
 

@@ -194,11 +194,12 @@ export class OrtPolicy implements Policy {
   ): AsyncGenerator<Completion> {
     const decoder = await this.#programs.decoder((role) => this.#adapter(role))
     const { maxRows } = this.#options
-    const fitting = { sizes: this.#sizes, maxRows, onToken: options.onToken }
-    yield* generateFitting(requests, fitting, (wanted, rows, onToken) =>
+    const { onToken, later, ...rest } = options
+    const arrivals = { ...(onToken && { onToken }), ...(later && { later }) }
+    yield* generateFitting(requests, { sizes: this.#sizes, maxRows, ...arrivals }, (wanted, rows, own) =>
       generateCompletions(decoder, wanted, {
-        ...options,
-        ...(onToken && { onToken }),
+        ...rest,
+        ...own,
         maxRows: rows,
         contextLength: this.contextLength,
         prefillTokens: PREFILL_TOKENS,

@@ -14,7 +14,8 @@ export interface NewPositions {
   readonly positions: Int32Array
   /** [B] which of the T is each row's last. */
   readonly last: Int32Array
-  readonly inverseTemperature: number
+  /** [B] */
+  readonly inverseTemperatures: Float64Array
   /** [B]; read only where the graph chooses. */
   readonly uniforms?: Float64Array
 }
@@ -26,7 +27,7 @@ export const boundedUniforms = (uniforms: ArrayLike<number>): Float32Array =>
   Float32Array.from(uniforms, (uniform) => Math.min(uniform, LARGEST_UNIFORM))
 
 export function positionFeeds(
-  { rows, length, positions, last, inverseTemperature, uniforms }: NewPositions,
+  { rows, length, positions, last, inverseTemperatures, uniforms }: NewPositions,
   tables: readonly RotaryTables[],
 ): Feeds {
   return {
@@ -35,7 +36,7 @@ export function positionFeeds(
       last.map((position, row) => row * length + position),
       [rows],
     ),
-    inverseTemperature: floats(Float32Array.of(inverseTemperature), [1]),
+    inverseTemperature: floats(Float32Array.from(inverseTemperatures), [rows, 1]),
     uniforms: floats(boundedUniforms(uniforms ?? new Float64Array(rows)), [rows, 1]),
     ...rotaryFeeds(tables, Math.max(length, ...positions)),
   }

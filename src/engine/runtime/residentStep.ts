@@ -144,7 +144,7 @@ export class ResidentStep implements DecodeStep {
       [loopNames.open]: floats(new Float32Array(rows).fill(1), [rows, 1]),
       [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
       [loopNames.stops]: floats(Float32Array.from(stops), [1, stops.length]),
-      inverseTemperature: floats(Float32Array.of(pass.inverseTemperature), [1]),
+      inverseTemperature: floats(Float32Array.from(pass.inverseTemperatures), [rows, 1]),
       last: int64s(
         Int32Array.from({ length: rows }, (_, row) => row),
         [rows],

@@ -20,6 +20,13 @@ export interface Choice {
 /** The least that may be wanted of a pass to choose from. */
 export type WantedScores = 'logits' | 'probabilities' | 'choice' | 'best'
 
+/** What serves all of them: every choice can be made from the probabilities, or else from the logits. */
+export function servingAll(wanted: readonly WantedScores[]): WantedScores {
+  const [first = 'probabilities', ...others] = new Set(wanted)
+  if (others.length === 0) return first
+  return wanted.includes('logits') ? 'logits' : 'probabilities'
+}
+
 /** What happened to a row before this token. */
 interface RowHistory {
   /** Ids of prompt and completion; read only with a repetition penalty. */
@@ -106,9 +113,10 @@ export class Sampler {
   readonly #sampling: SamplingOptions
   readonly #filter: TokenFilter
 
-  constructor(vocabSize: number, sampling: SamplingOptions) {
+  /** `filter`: may serve several samplers of one vocabulary, since each choice fills it anew. */
+  constructor(vocabSize: number, sampling: SamplingOptions, filter = new TokenFilter(vocabSize)) {
     this.#sampling = sampling
-    this.#filter = new TokenFilter(vocabSize)
+    this.#filter = filter
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 

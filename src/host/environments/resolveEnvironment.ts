@@ -12,7 +12,7 @@ import type { TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { withRowSettings } from '#rl/environments/rowSettings.ts'
 import type { Environment } from '#rl/environment.ts'
-import { openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
+import { kindTitles, openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 import { codeReference, readRewardCode, runEnvironmentCode } from '#host/rewards/rewardCode.ts'
 import { requireCorpus } from './corpus.ts'
 import { openRetriever, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
@@ -144,7 +144,7 @@ export function sandboxedEnvironment(
   if (sandbox.kind !== 'environment') {
     throw new AppError(
       'config/invalid',
-      'The code is a reward function, not an environment.',
+      `The code is ${kindTitles[sandbox.kind]}, not an environment.`,
       'An environment exports { reset, step } as default.',
     )
   }

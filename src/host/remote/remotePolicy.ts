@@ -25,6 +25,7 @@ import type {
   Heads,
   LossCoefficients,
   Policy,
+  SamplingOptions,
   ScoreOptions,
   TokenSequence,
   UpdateOptions,
@@ -104,10 +105,13 @@ interface Place {
   readonly sample: number
   readonly promptIds: Int32Array
   readonly stream: RandomStream
+  /** Most tokens. */
+  readonly limit: number
+  readonly options: GenerateOptions
 }
 
 /** One whose log-probabilities are compared: NaN where there is nothing to compare. */
-interface Compared extends Pick<Place, 'promptIds'> {
+interface Compared extends Pick<Place, 'promptIds' | 'options'> {
   readonly ids: readonly number[]
   readonly logprobs: readonly number[]
 }
@@ -131,41 +135,60 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   }
 
   /**
-   * Errors: AppError 'server/unreachable' after all attempts, 'server/unsuitable' when the log-probabilities are too far
-   * from our own; then no completion may be learned from.
+   * Requests that come later are taken when those before are done. Errors: AppError 'server/unreachable' after all
+   * attempts, 'server/unsuitable' when the log-probabilities are too far from our own; then no completion may be learned from.
    */
   async *generate(
     requests: readonly GenerationRequest[],
     options: GenerateOptions,
   ): AsyncGenerator<Completion> {
-    requireUnfiltered(options)
-    const limits = requests.map((request) => this.#limitOf(request, options))
+    const asked: GenerationRequest[] = []
+    for (let round: readonly GenerationRequest[] | null = requests; round !== null;) {
+      const first = asked.length
+      asked.push(...round)
+      yield* this.#generateRound(round, first, options)
+      round = (await options.later?.(true)) ?? null
+    }
+  }
+
+  /** The requests from number `first` on. */
+  async *#generateRound(
+    requests: readonly GenerationRequest[],
+    first: number,
+    options: GenerateOptions,
+  ): AsyncGenerator<Completion> {
+    const planned = requests.map((request) => {
+      const sampling = request.sampling ?? options.sampling
+      requireUnfiltered(sampling)
+      return { ...request, limit: this.#limitOf(request, sampling), options: { ...options, sampling } }
+    })
     const { server, versions, settings } = this.#parts
     using adapter = options.role === 'base' ? null : await versions.use(options.role)
     const leaving = new AbortController()
     const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])])
-    const places = requests.flatMap(({ promptIds, streams }, request) =>
-      streams.map((stream, sample): Place => ({ request, sample, promptIds, stream })),
+    const places = planned.flatMap(({ streams, ...rest }, i) =>
+      streams.map((stream, sample): Place => ({ ...rest, request: first + i, sample, stream })),
     )
     const jobs = places.map((place) => async () => {
-      const { vocabSize } = this
-      const wanted = { ...place, limit: limits[place.request] ?? 0, adapter, vocabSize }
-      return { place, made: await completeRemotely(server, wanted, options, signal) }
+      const wanted = { ...place, adapter, vocabSize: this.vocabSize }
+      return { place, made: await completeRemotely(server, wanted, place.options, signal) }
     })
     const toCompare = new Set(spread(places, settings.gapCompletions))
     const compared: Compared[] = []
     try {
       for await (const { place, made } of inParallel(jobs, settings.maxConcurrent)) {
-        const known = this.#knownLogprobs(made, options)
+        const known = this.#knownLogprobs(made, place.options)
         if (toCompare.has(place)) compared.push({ ...place, ids: made.ids, logprobs: known })
         const { request, sample } = place
         for (const id of made.ids) options.onToken?.({ request, sample, id })
-        yield await this.#finished(place, { ...made, logprobs: known }, options)
+        yield await this.#finished(place, { ...made, logprobs: known })
       }
     } finally {
       leaving.abort()
     }
-    await this.#requireSmallGap(compared, options)
+    const alike = Map.groupBy(compared, (each) => scoringOptions(each.options).temperature)
+    for (const [temperature, some] of alike)
+      await this.#requireSmallGap(some, { ...scoringOptions(options), temperature })
   }
 
   /** NaN where there is none, or none that counts: an id that may not end yet is left out of what the server tells. */
@@ -176,7 +199,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   }
 
   /** Most tokens of a completion. Errors: AppError 'data/invalid', 'server/unsuitable'. */
-  #limitOf({ promptIds }: GenerationRequest, { sampling }: GenerateOptions): number {
+  #limitOf({ promptIds }: GenerationRequest, sampling: SamplingOptions): number {
     const { server, contextLength } = this.#parts
     const limit = Math.min(sampling.maxNewTokens, this.contextLength - promptIds.length)
     if (promptIds.length === 0 || limit < 1) {
@@ -192,8 +215,8 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     )
   }
 
-  async #finished(place: Place, made: RemoteCompletion, options: GenerateOptions): Promise<Completion> {
-    const { request, sample, promptIds } = place
+  async #finished(place: Place, made: RemoteCompletion): Promise<Completion> {
+    const { request, sample, promptIds, options } = place
     const { ids, stopReason } = made
     const completion = { request, sample, ids: Int32Array.from(ids), stopReason }
     const logprobs = Float64Array.from(made.logprobs)
@@ -205,14 +228,17 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  async #requireSmallGap(compared: readonly Compared[], options: GenerateOptions): Promise<void> {
-    const own = await ownLogprobs(this.#parts.local, compared, scoringOptions(options))
+  async #requireSmallGap(
+    compared: readonly Compared[],
+    scoring: ReturnType<typeof scoringOptions>,
+  ): Promise<void> {
+    const own = await ownLogprobs(this.#parts.local, compared, scoring)
     const gap = compared.map(({ logprobs }, i) => gapBetween(logprobs, own[i] ?? [])).reduce(bothGaps, noGap)
     this.#gap = bothGaps(this.#gap, gap)
     const { gapLimit } = this.#parts.settings
     const { server } = this.#parts
     const isUntold =
-      compared.some(({ ids }) => ids.length > options.sampling.minNewTokens) && gap.tokens === 0
+      compared.some(({ ids, options }) => ids.length > options.sampling.minNewTokens) && gap.tokens === 0
     if (isUntold) {
       const { title, remedies } = server.dialect
       throw server.unsuitable(
@@ -296,8 +322,7 @@ const scoringOptions = ({ role, sampling, signal }: GenerateOptions) => ({
 })
 
 /** Errors: AppError 'config/invalid'. */
-function requireUnfiltered({ sampling }: GenerateOptions): void {
-  const { topK, topP, minP, repetitionPenalty } = sampling
+function requireUnfiltered({ topK, topP, minP, repetitionPenalty }: SamplingOptions): void {
   if (topK === 0 && topP === 1 && minP === 0 && repetitionPenalty === 1) return
   throw new AppError(
     'config/invalid',

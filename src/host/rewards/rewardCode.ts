@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
+import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
@@ -72,6 +73,17 @@ export function runAlgorithmCode(id: string, runDirectory: string): RewardCode {
   const code = runCode(id, `loss-${name}-${crc32(id).toString(16)}`, runDirectory)
   if (code === null) throw new Error(`Expected a file of code, got “${id}”.`)
   return code
+}
+
+/** The same of the workflow of a stage. Errors: AppError 'config/invalid' where that is no file of code. */
+export function runWorkflowCode(
+  entry: NonNullable<RunConfig['rollout']['workflow']>,
+  runDirectory: string,
+  stage: number,
+): RewardCode {
+  const code = runCode(entry.function, stage === 0 ? 'workflow' : `workflow-${stage}`, runDirectory)
+  if (code !== null) return code
+  throw new AppError('config/invalid', `“${entry.function}” is not the path of a .ts or .js file.`)
 }
 
 function runCode(id: string, copyName: string, runDirectory: string): RewardCode | null {

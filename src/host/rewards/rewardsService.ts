@@ -79,12 +79,18 @@ const library = (host: Host) => {
   } satisfies Partial<Handlers<typeof rewardsApi>>
 }
 
+const isWorkflow = {
+  kind: 'wrong-type',
+  message: 'The code is a workflow, which is neither a reward nor an environment.',
+} as const
+
 const testing = ({ store, bell }: Host) =>
   ({
     async check({ code }) {
       try {
         await using sandbox = await openSandbox(sourceOf(store, code))
         const { kind, functions, settings } = sandbox
+        if (kind === 'workflow') return { problem: { ...isWorkflow, line: null, column: null } }
         return { kind, functions, settings }
       } catch (error) {
         if (error instanceof AppError && error.code === 'sandbox/failed') return { problem: failureOf(error) }

@@ -15,6 +15,7 @@ import {
   runAlgorithmCode,
   runEnvironmentCode,
   runRewardCode,
+  runWorkflowCode,
 } from '#host/rewards/rewardCode.ts'
 import { describeVersions } from '#host/dataDirectory.ts'
 
@@ -45,7 +46,11 @@ export async function computeManifest(subject: ManifestSubject): Promise<RunMani
     config: sha256(readFileSync(runPaths(runDirectory).config)),
     model: await modelDigest(model, cacheDirectory),
     data: Object.fromEntries(data.map(({ name }, i) => [name, dataDigests[i] ?? ''])),
-    rewards: { ...judgeDigests(config, runDirectory), ...lossDigests(config, runDirectory) },
+    rewards: {
+      ...judgeDigests(config, runDirectory),
+      ...lossDigests(config, runDirectory),
+      ...workflowDigests(config, runDirectory),
+    },
   }
 }
 
@@ -110,6 +115,21 @@ function environmentDigest({ environment }: RunConfig, runDirectory: string): Re
   const code = runEnvironmentCode(environment, runDirectory)?.code ?? environment.function
   return { environment: rewardDigest(code, environment) }
 }
+
+/** Under a name of its own; a later stage may have another one. */
+const workflowDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
+  Object.fromEntries(
+    stagesOf(config).flatMap(({ rollout: { workflow } }, stage) =>
+      workflow === null
+        ? []
+        : [
+            [
+              stage === 0 ? 'workflow' : `workflow ${stage + 1}`,
+              rewardDigest(runWorkflowCode(workflow, runDirectory, stage).code, workflow),
+            ],
+          ],
+    ),
+  )
 
 /** Of user code its text; of a built-in its id. Settings count in both. */
 const rewardDigest = (code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string =>

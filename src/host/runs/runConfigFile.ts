@@ -16,6 +16,7 @@ import {
   withAbsoluteCorpus,
 } from '#host/environments/resolveEnvironment.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
+import { requireWorkflowFile, requireWorkingWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
@@ -34,10 +35,11 @@ export async function resolveRunConfig(given: unknown, dataDirectory: string): P
   return resolved
 }
 
-/** Code of rewards, environment and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'loss/failed'. */
+/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'loss/failed'. */
 export async function requireWorkingCode(config: RunConfig): Promise<void> {
   await requireKnownRewards(config)
   await requireWorkingEnvironment(config)
+  await requireWorkingWorkflows(config)
   await using _ = await resolveAlgorithms(config, null)
   requireFittingAlgorithms(config, () => true)
 }
@@ -51,7 +53,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
   }
   const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
   const orNull = (given: string | null) => (given === null ? null : absolute(given))
-  const { adapter, reference, data, rewards, environment, stages } = config
+  const { adapter, reference, data, rewards, environment, rollout, stages } = config
   return {
     ...config,
     model: existsSync(absolute(config.model))
@@ -64,6 +66,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     environment:
       environment &&
       withAbsoluteCorpus({ ...environment, function: absoluteReward(environment.function, base) }, base),
+    rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
       ...stage,
@@ -72,6 +75,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
         : { algorithm: { ...stage.algorithm, id: absoluteReward(stage.algorithm.id, base) } }),
       ...(stage.data === undefined ? {} : { data: withRowsAt(stage.data, rowsOf) }),
       ...(stage.reference === undefined ? {} : { reference: withAdapterAt(stage.reference, absolute) }),
+      ...(stage.rollout === undefined ? {} : { rollout: withWorkflowAt(stage.rollout, base) }),
     })),
   }
 }
@@ -84,6 +88,15 @@ function withRowsAt(data: Readonly<Record<string, unknown>>, rowsOf: <Rows>(rows
   return Object.fromEntries(named) as Record<string, unknown>
 }
 
+function withWorkflowAt<Rollout extends Readonly<Record<string, unknown>>>(
+  rollout: Rollout,
+  base: string,
+): Rollout {
+  const workflow = rollout['workflow'] as RunConfig['rollout']['workflow'] | undefined
+  if (!workflow) return rollout
+  return { ...rollout, workflow: { ...workflow, function: absoluteReward(workflow.function, base) } }
+}
+
 const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (given: string) => string) =>
   typeof reference['adapter'] === 'string'
     ? { ...reference, adapter: absolute(reference['adapter']) }
@@ -93,6 +106,11 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 export function requireKnownParts(config: RunConfig): void {
   const { rewards, environment } = config
   requireFittingAlgorithms(config, (id) => codeReference(id) === null)
+  for (const [i, { rollout }] of stagesOf(config).entries()) {
+    const { workflow } = rollout
+    const stage = config.stages.length === 0 ? null : i
+    if (workflow !== null) blaming('rollout.workflow', stage, () => requireWorkflowFile(workflow))
+  }
   for (const [i, reward] of rewards.entries()) {
     if (codeReference(reward.function) !== null) continue
     blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))

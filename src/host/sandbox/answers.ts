@@ -55,7 +55,7 @@ export type EnvironmentAnswer = (EnvironmentTurn & Logged) | Failed
 
 /** What a module offers. */
 const descriptionSchema = z.object({
-  kind: z.enum(['reward', 'environment', 'loss']),
+  kind: z.enum(['reward', 'environment', 'loss', 'workflow']),
   functions: z.array(z.string()),
   settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   /** What code of a loss says of itself. */
@@ -68,7 +68,7 @@ export type CodeDescription = z.output<typeof descriptionSchema>
 const name = z.string().max(answerLimits.nameCharacters + 1)
 const numbers = z.record(name, z.number())
 const lines = z.array(z.string())
-const logged = { columns: z.record(name, z.unknown()), metrics: numbers, lines }
+export const logged = { columns: z.record(name, z.unknown()), metrics: numbers, lines }
 const failureSchema = z.object({
   failure: z.object({ kind: z.enum(failureKinds), message: z.string(), stack: z.string() }),
   lines: lines.default([]),
@@ -146,10 +146,12 @@ const unreadable: SandboxFailure = {
   column: null,
 }
 
-function misshapen(error: z.ZodError): Failed {
+/** `what`: who is wrong, where that is not the answer itself. */
+export function misshapen(error: z.ZodError, what?: string): Failed {
   const issue = error.issues[0]
   const place = issue?.path.join('.') ?? ''
-  const sentence = `${place === '' ? 'The answer' : `“${place}”`} ${issue?.message ?? 'cannot be read'}.`
+  const own = place === '' ? (what ?? 'The answer') : `${what === undefined ? '' : `${what}: `}“${place}”`
+  const sentence = `${own} ${issue?.message ?? 'cannot be read'}.`
   return { failure: { ...unreadable, message: sentence }, lines: [] }
 }
 

@@ -6,6 +6,8 @@
  * taken hold of first, and answers are put together from primitive strings only.
  */
 
+import { workflowHarness } from './workflowHarness.ts'
+
 /** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
 export const answerLimits = {
   /** Of an answer as JSON text. */
@@ -291,6 +293,7 @@ export const harnessSource = `(() => {
     return answer((hasState ? '' : '"state":null' + (fields === '' ? '' : ',')) + fields + going.fields)
   }
 
+${workflowHarness}
   const targets = { __proto__: null }
   const offer = (name, action, holder, finish) => {
     targets[name] = { __proto__: null, action, holder, finish }
@@ -322,6 +325,10 @@ export const harnessSource = `(() => {
       offer('step', main.step, main, told(true))
       return stringify({ kind: 'environment', functions: [], settings: module.settings ?? {} })
     }
+    if (typeof main === 'object' && main !== noObject && typeof main.episode === 'function') {
+      offer('episode', main.episode, main, returned)
+      return stringify({ kind: 'workflow', functions: [], settings: main.settings ?? module.settings ?? {} })
+    }
     const list = (holder, self) => {
       const keys = ownKeys(holder)
       for (let i = 0; i < keys.length; i++) {
@@ -334,7 +341,8 @@ export const harnessSource = `(() => {
     list(module, undefined)
     const group = module.rewards
     if (typeof group === 'object' && group !== noObject) list(group, group)
-    if (names.length === 0) throw new KindOfError('The code exports no reward function, no environment and no loss.')
+    if (names.length === 0)
+      throw new KindOfError('The code exports no reward function, no environment, no loss and no workflow.')
     const needs = module.needs ?? []
     if (!isArray(needs) || needs.length > 1 || (needs.length === 1 && needs[0] !== 'tokens'))
       throw new KindOfError("There is one thing rewards may need: export const needs = ['tokens']")
@@ -342,16 +350,30 @@ export const harnessSource = `(() => {
   }
 
   let late
+  let isEpisode = false
   // JSON text of the answer, or undefined while a promise is under way: then run the jobs and take().
   const call = (name, input, start) => {
     seed = start
     const { action, holder, finish } = targets[name]
+    isEpisode = finish === returned
     try {
       const sample = parse(input)
+      if (isEpisode) beginEpisode(sample)
       sample.log = log
       sample.random = random
       if (finish === scored && sample.tokens === undefined) sample.tokens = null
       const result = apply(action, holder, [sample])
+      if (isEpisode) {
+        const end = (settle, isFailure) => (value) => {
+          try {
+            ending = { __proto__: null, text: settle(value), isFailure }
+          } catch (error) {
+            ending = { __proto__: null, text: failed(error), isFailure: true }
+          }
+        }
+        apply(then, apply(resolve, PlainPromise, [result]), [end(finish, false), end(failed, true)])
+        return undefined
+      }
       if (typeof result !== 'object' || result === noObject || typeof result.then !== 'function')
         return finish(result, sample)
       late = wrong('exception', 'The promise was never settled: nothing can be waited for in here.')
@@ -368,5 +390,5 @@ export const harnessSource = `(() => {
       return failed(error)
     }
   }
-  return { describe, call, take: () => late }
+  return { describe, call, take: () => (isEpisode ? takeEpisode() : late) }
 })()`

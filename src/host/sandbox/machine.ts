@@ -203,8 +203,13 @@ export class Machine {
     const limit = this.#limits.answerCharacters
     if (context.typeof(called.value) === 'string')
       return textOf(context, called.value, this.#entrances.length, limit)
-    runJobs(this.#runtime, this.#clock)
-    return stringOf(context, context.callFunction(this.#entrances.take, context.undefined), limit)
+    for (;;) {
+      runJobs(this.#runtime, this.#clock)
+      const taken = context.callFunction(this.#entrances.take, context.undefined)
+      // undefined: what it waited for was given, so that there are jobs again.
+      const goesOn = !taken.error && context.typeof(taken.value) === 'undefined' && !this.#clock.hasPassed()
+      if (!goesOn) return stringOf(context, taken, limit)
+    }
   }
 }
 

@@ -9,14 +9,16 @@
  *   harness.ts         what user code finds around itself inside
  *   lossHarness.ts     what code of a loss finds besides: tensors that record; operators.ts makes operators calls on them
  *   answers.ts         reading what came out, trusting nothing
+ *   workflowHarness.ts, workflowAnswers.ts   the same for episodes of a workflow
  *
- * A module exports a reward function as default, several by name or in an object called `rewards`, or an environment
- * `{ reset, step }` as default, or a loss; `export const settings = {…}` names what a run may set, and `export const needs =
- * ['tokens']` asks for the tokens, log-probabilities and turns of what is scored. What goes wrong with a sample is
- * its answer; it never reaches the others.
+ * A module exports a reward function as default, several by name or in an object called `rewards`, or as default an
+ * environment `{ reset, step }`, a workflow `{ episode }` or a loss; `export const settings = {…}` names what a run may set,
+ * and `export const needs = ['tokens']` asks for the tokens, log-probabilities and turns of what is scored. What goes wrong
+ * with a sample is its answer; it never reaches the others.
  */
 import { AppError } from '#shared/errors.ts'
 import type { GeneratedToken, RewardFunction } from '#rl/rewards.ts'
+import type { EpisodeRun } from '#rl/workflow.ts'
 import {
   parsed,
   readDescription,
@@ -32,6 +34,7 @@ import {
 import { answerLimits } from './harness.ts'
 import type { CodeLanguage } from './protocol.ts'
 import { SandboxLink } from './sandboxLink.ts'
+import { type EpisodeAnswer, readEpisode } from './workflowAnswers.ts'
 
 export interface SandboxLimits {
   /** Processor time of one call, ms. */
@@ -79,9 +82,21 @@ export interface StepInput extends ResetInput {
   readonly action: string
 }
 
+export interface EpisodeInput extends EpisodeRun {
+  readonly settings?: Readonly<Record<string, unknown>>
+}
+
 export interface CodeSource {
   readonly code: string
   readonly language: CodeLanguage
+}
+
+/** What code is, in a sentence. */
+export const kindTitles: Readonly<Record<CodeDescription['kind'], string>> = {
+  reward: 'a reward function',
+  environment: 'an environment',
+  loss: 'a loss',
+  workflow: 'a workflow',
 }
 
 /** Opens code in a process of its own. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where the code is at fault. */
@@ -182,18 +197,22 @@ export class Sandbox implements AsyncDisposable {
     return answer
   }
 
+  /** Runs episodes of a workflow from their beginning. */
+  async episode(inputs: readonly EpisodeInput[]): Promise<Timed<EpisodeAnswer>[]> {
+    if (this.kind !== 'workflow') throw new AppError('sandbox/failed', 'The code is not a workflow.')
+    const texts = inputs.map((input) => this.#text(input))
+    return this.#call('episode', texts, readEpisode)
+  }
+
   async #turn(target: 'reset' | 'step', inputs: readonly ResetInput[]): Promise<Timed<EnvironmentAnswer>[]> {
     if (this.kind !== 'environment') {
-      throw new AppError(
-        'sandbox/failed',
-        `The code is a ${this.kind === 'loss' ? 'loss' : 'reward function'}, not an environment.`,
-      )
+      throw new AppError('sandbox/failed', `The code is ${kindTitles[this.kind]}, not an environment.`)
     }
     const texts = inputs.map((input) => this.#text(input))
     return this.#call(target, texts, readTurn)
   }
 
-  #text(input: ScoreInput | ResetInput): string {
+  #text(input: ScoreInput | ResetInput | EpisodeInput): string {
     return JSON.stringify({ ...input, settings: { ...this.settings, ...input.settings } })
   }
 
@@ -312,8 +331,7 @@ export function sandboxedReward(sandbox: Sandbox, name: string, settings: Reward
 export function chosenFunctions(sandbox: Sandbox, name: string | null): readonly string[] {
   const { functions, kind } = sandbox
   if (kind !== 'reward') {
-    const what = kind === 'loss' ? 'a loss' : 'an environment'
-    throw new AppError('config/invalid', `The code is ${what}, not a reward function.`)
+    throw new AppError('config/invalid', `The code is ${kindTitles[kind]}, not a reward function.`)
   }
   if (name === null) return functions.includes('default') ? ['default'] : functions
   if (functions.includes(name)) return [name]

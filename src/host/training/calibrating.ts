@@ -15,6 +15,7 @@ import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import type {
   CalibratedStage,
   CalibrationNews,
@@ -51,7 +52,8 @@ export async function calibrate(
     })
     const model = openModelFolder(config.model, config)
     const judging = { rewards: rewards.specs, environment: world.environment }
-    const stages = await readStages(config, model, judging)
+    await using workflows = await resolveWorkflows(config, directory)
+    const stages = await readStages(config, model, judging, workflows.all)
     const { device, reason } = await chooseRunDevice({ config, model, cacheDirectory, before: null })
     const calibrated: CalibratedStage[] = []
     const meter = new MemoryMeter()

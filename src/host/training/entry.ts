@@ -31,6 +31,7 @@ import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
@@ -71,7 +72,8 @@ export async function* runTraining(
       onRequest: () => countBeside(cacheDirectory),
     })
     const judging = { rewards: rewards.specs, environment: world.environment }
-    const stages = await readStages(config, model, judging)
+    await using workflows = await resolveWorkflows(config, runDirectory)
+    const stages = await readStages(config, model, judging, workflows.all)
     yield* recorder.say(scheduleOf(stages, start, request.expected))
     const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
     const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })

@@ -4,6 +4,7 @@ import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { scheduleById } from '#engine/optimizers/schedules.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { StagePlace, TrainDependencies } from '#rl/training/dependencies.ts'
+import type { Workflow } from '#rl/workflow.ts'
 import { countSteps, stageState } from '#rl/training/plan.ts'
 import type { Checkpoint } from '#host/runs/checkpoints.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
@@ -43,12 +44,13 @@ export async function readStages(
   config: RunConfig,
   model: ModelFolder,
   judging: Pick<StageParts, 'rewards' | 'environment'>,
+  workflows: readonly (Workflow | null)[],
 ): Promise<readonly Stage[]> {
   const text = loadTokenizer(model.directory)
   const stopIds = stopIdsOf(model, text)
   const policy = { contextLength: model.config.contextLength }
   const parts = await Promise.all(
-    stagesOf(config).map(async (own): Promise<StageParts> => {
+    stagesOf(config).map(async (own, index): Promise<StageParts> => {
       const { train, heldOut, places } = await readRunData(own.data)
       const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
       const rows = { trainRows: train, heldOutRows: heldOut, rowPlaces: places }
@@ -57,6 +59,7 @@ export async function readStages(
         algorithm,
         ...rows,
         ...judging,
+        workflow: workflows[index] ?? null,
         ...text,
         stopIds,
         learningRatesAt: scheduled(own),

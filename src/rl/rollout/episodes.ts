@@ -120,16 +120,24 @@ const isLive = ({ end }: Episode): boolean => end === null
 const CHANCE_PURPOSE = 0xe417
 const sourceNumbers = { training: 0, evaluation: 1 } as const
 
+/** The random numbers of the environment in the episodes of a row that was rolled out so often before in this step. */
+export function chanceOf(
+  { seed, step, source }: Pick<EpisodeRequest, 'seed' | 'step' | 'source'>,
+  row: number,
+  earlier: number,
+): RandomStream {
+  const when = source === 'training' ? step : 0
+  return randomStream(seed, CHANCE_PURPOSE, sourceNumbers[source], when, row, earlier)
+}
+
 /** One reset per group: its members share all but what the policy does. */
 async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): Promise<Episode[]> {
-  const { rows, groupSize, seed, step, source } = request
+  const { rows, groupSize } = request
   const seen = new Map(request.earlier)
   const groups = rows.map((row) => {
     const earlier = seen.get(row.row) ?? 0
     seen.set(row.row, earlier + 1)
-    const when = source === 'training' ? step : 0
-    const chance = randomStream(seed, CHANCE_PURPOSE, sourceNumbers[source], when, row.row, earlier)
-    return { row, chance, first: earlier * groupSize }
+    return { row, chance: chanceOf(request, row.row, earlier), first: earlier * groupSize }
   })
   const answers = await options.environment.reset(
     groups.map(({ row, chance }) => ({ row: row.columns, seed: seedAt(chance, 0) })),
@@ -145,7 +153,7 @@ async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): P
 }
 
 /** A whole number below 2³². */
-const seedAt = (chance: RandomStream, position: number): number =>
+export const seedAt = (chance: RandomStream, position: number): number =>
   Math.floor(chance.uniformAt(position) * 0x100000000)
 
 type Opened = Omit<Episode, 'maxTurns' | 'group' | 'sample' | 'chance'>
@@ -186,7 +194,7 @@ function unopened(row: PromptRow): Opened {
 }
 
 /** What an environment of whatever origin answers, or a sentence on why that is nothing. */
-function checkedAnswer(
+export function checkedAnswer(
   answer: EnvironmentAnswer | undefined,
 ): EnvironmentTurn | { readonly failure: string } {
   if (answer === undefined) return { failure: 'The environment returned nothing for this episode.' }

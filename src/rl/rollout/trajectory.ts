@@ -25,6 +25,10 @@ export interface Trajectory extends Experience {
    * to value. null where it terminated or failed, for single completions, and without a critic.
    */
   readonly lastState: Int32Array | null
+  /** What a workflow made of it; absent where there was none. */
+  readonly workflow?: WorkflowOutcome
+  /** Tells trajectories of one group apart that are compared among themselves; absent: 0. */
+  readonly subgroup?: number
   readonly reward: Reward
 }
 
@@ -84,6 +88,22 @@ export interface EpisodeOutcome {
   /** What went wrong in the environment. */
   readonly failure: string | null
   /** What the environment logged to look at, and to chart. */
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** How an episode of a workflow went. */
+export interface WorkflowOutcome {
+  /** `rejected`: the workflow returned nothing; `failed`: it could not go on. */
+  readonly end: 'returned' | 'rejected' | 'failed'
+  readonly failure: string | null
+  /** What the workflow says it is worth; null: the reward functions say it. */
+  readonly reward: Reward | null
+  /** Turns of the policy. */
+  readonly turns: number
+  /** Requests of the episode, and how often they were answered. */
+  readonly requests: number
+  readonly rounds: number
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
 }

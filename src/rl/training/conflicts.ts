@@ -66,7 +66,7 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
   const { id, groupSize } = algorithm
   const size = rollout.groupSize ?? groupSize.default
   return [
-    ...(rewards.length === 0 && environment === null
+    ...(rewards.length === 0 && environment === null && rollout.workflow === null
       ? [
           missingReward(
             `${id} learns from rewards, but there is neither a reward function nor an environment.`,

@@ -12,6 +12,7 @@ import type { RewardSpec } from '../rewards.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { TrainingScript } from './script.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
+import type { Workflow } from '../workflow.ts'
 
 /** Everything `train` works with; made once, by whoever starts the run. */
 export interface TrainDependencies {
@@ -25,6 +26,8 @@ export interface TrainDependencies {
   readonly script?: TrainingScript
   /** The world of several turns; absent where completions of prompts are judged. */
   readonly environment?: Environment | null
+  /** How an episode goes; absent: a prompt is answered, or the environment played to its end. */
+  readonly workflow?: Workflow | null
   readonly trainRows: readonly DataRow[]
   readonly heldOutRows: readonly DataRow[]
   /** Where each of these rows stands in its data set, from 0; absent: as they come. */

@@ -60,7 +60,7 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
   const decode = (ids: Iterable<number>) => tokenizer.decode(ids, { skipSpecialTokens: true })
   const generate: GenerateOptions = { role: 'actor', sampling: samplingOptions(dependencies), decode }
   const isRollout = algorithm.experience === 'rollout'
-  const acting = isRollout ? dependencies : { ...dependencies, environment: null }
+  const acting = isRollout ? dependencies : { ...dependencies, environment: null, workflow: null }
   const rollOut = planRollOut(acting, { policy: dependencies.policy, generate, decode })
   const referenceRole = config.reference.policy === 'base' ? 'base' : 'reference'
   const source = sourceOf(dependencies, { rollOut, referenceRole })

@@ -1,7 +1,8 @@
-/** How a run produces trajectories: completions of prompts, or episodes in an environment. */
+/** How a run produces trajectories: completions of prompts, episodes in an environment, or episodes of a workflow. */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { type Environment, withFormatBonus } from '../environment.ts'
+import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
 import {
   type DataRow,
@@ -13,7 +14,9 @@ import {
 } from '../rollout/prompts.ts'
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
-import { createTurnText } from '../rollout/turnText.ts'
+import { createTurnText, type TurnText } from '../rollout/turnText.ts'
+import { playWorkflow } from '../rollout/workflows.ts'
+import type { WorkflowToolOptions } from '../rollout/workflowTools.ts'
 import type { PlanningParts, TrainDependencies } from './dependencies.ts'
 
 export interface RollOutRequest {
@@ -40,14 +43,20 @@ export type ActingParts = Pick<
   TrainDependencies,
   'config' | 'policy' | 'environment' | 'tokenizer' | 'chatTemplate'
 > &
-  Partial<Pick<TrainDependencies, 'algorithm'>>
+  Partial<Pick<TrainDependencies, 'algorithm' | 'workflow' | 'rewards'>>
 
 export function planRollOut(dependencies: ActingParts, options: RolloutOptions): RollOut {
   const { seed } = dependencies.config
+  const { workflow = null, policy } = dependencies
   const episodes = episodeOptions(dependencies, options)
+  const tools = workflow && workflowTools(dependencies)
   return (prompts, request) => {
     const isGreedy = request.isGreedy ?? request.source === 'evaluation'
     const generate = { ...options.generate, sampling: { ...options.generate.sampling, greedy: isGreedy } }
+    if (workflow && tools) {
+      const own = { ...options, policy, generate, workflow, tools: tools(request.step) }
+      return playWorkflow({ ...request, prompts, seed }, own)
+    }
     return episodes === null
       ? generateTrajectories({ ...request, prompts, seed }, { ...options, generate })
       : playEpisodes({ ...request, rows: prompts, seed }, { ...episodes, generate })
@@ -83,20 +92,53 @@ export const placesOf = (
 
 /** null without an environment. */
 function episodeOptions(dependencies: ActingParts, options: RolloutOptions): EpisodeOptions | null {
-  const { config, environment, tokenizer, algorithm, policy } = dependencies
+  const { config, environment, algorithm, policy } = dependencies
   if (!environment || config.environment === null) return null
-  const { formatBonus, applyChatTemplate, strictBoundary } = config.environment
-  const chatTemplate = withSwitches(dependencies.chatTemplate, config.data.templateVariables)
   return {
     ...options,
-    environment: formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus),
-    text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
+    environment: rewarded(environment, config.environment),
+    text: turnTextOf(dependencies).text,
     limits: episodeLimits(dependencies, config.environment, environment),
     criticTokens: algorithm?.needs.values === true ? policy.contextLength : null,
   }
 }
 
 type EnvironmentConfig = NonNullable<TrainDependencies['config']['environment']>
+
+const rewarded = (environment: Environment, { formatBonus }: EnvironmentConfig): Environment =>
+  formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus)
+
+function turnTextOf({ config, tokenizer, ...dependencies }: ActingParts): {
+  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  readonly text: TurnText
+} {
+  const { applyChatTemplate = true, strictBoundary = true } = config.environment ?? {}
+  const chatTemplate = withSwitches(dependencies.chatTemplate, config.data.templateVariables)
+  return {
+    chatTemplate,
+    text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
+  }
+}
+
+const withTurns = (environment: Environment, maxTurns: number): Environment => ({
+  ...environment,
+  maxTurns,
+  reset: (starts) => environment.reset(starts),
+  step: (actions) => environment.step(actions),
+})
+
+/** What a workflow may ask for at a step of the run. */
+function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
+  const { config, environment = null, rewards = [], tokenizer } = dependencies
+  const own = config.environment
+  const world = environment && own && rewarded(environment, own)
+  const shared = {
+    environment: world && withTurns(world, own.maxTurns ?? world.maxTurns),
+    tokenizer,
+    ...turnTextOf(dependencies),
+  }
+  return (step) => ({ ...shared, rewards: { rewards, onFailure: config.rewardFailures, step } })
+}
 
 function episodeLimits(
   { config: { rollout }, policy }: ActingParts,

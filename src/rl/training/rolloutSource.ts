@@ -4,7 +4,7 @@ import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
 import { rewardTrajectories } from '../trajectoryRewards.ts'
 import { drawNext, type Prompt } from '../rollout/prompts.ts'
-import type { Trajectory } from '../rollout/trajectory.ts'
+import type { Trajectory, UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'
 import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
 import type { RollOut, RollOutRequest } from './rollOut.ts'
@@ -124,9 +124,8 @@ async function playRound(
   const watch = stopwatch()
   const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)
   const answers = await rollOut(prompts, { ...request, onProgress })
-  const greedy = algorithm.needs.greedyBaseline
-    ? await rollOut(prompts, { ...request, groupSize: 1, isGreedy: true })
-    : []
+  const needsBaseline = algorithm.needs.greedyBaseline && answers.some(isCompared)
+  const greedy = needsBaseline ? await rollOut(prompts, { ...request, groupSize: 1, isGreedy: true }) : []
   times.rollout += watch.lap()
   onPhase?.('scoring')
   const scored = await rewardTrajectories(answers, options)
@@ -135,12 +134,20 @@ async function playRound(
   const earned = new Map(baselines.map(({ group, reward }) => [group, reward.total]))
   const trajectories = scored.map((trajectory) => ({
     ...trajectory,
-    tokenLimit,
-    group: firstGroup + trajectory.group,
-    baselineReward: earned.get(trajectory.group) ?? null,
+    tokenLimit: Math.max(tokenLimit, trajectory.tokenLimit ?? 0),
+    group: firstGroup + trajectory.group + (trajectory.subgroup ?? 0) * groupNumbers,
+    baselineReward: trajectory.baselineReward ?? earned.get(trajectory.group) ?? null,
   }))
-  return { trajectories, baselines: [...earned.values()].filter((reward) => reward !== null) }
+  const known = [...answers.map(({ baselineReward }) => baselineReward), ...earned.values()]
+  return { trajectories, baselines: known.filter((reward) => reward !== null) }
 }
+
+/** Above all numbers of prompts in a step. */
+const groupNumbers = 2 ** 32
+
+/** Whether the answer to compare with has still to be found; a workflow may have done so. */
+const isCompared = ({ baselineReward, workflow }: UnscoredTrajectory): boolean =>
+  baselineReward === null && (workflow === undefined || workflow.end === 'returned')
 
 function baselineMetrics(rounds: readonly Round[]): Metrics {
   const rewards = rounds.flatMap(({ baselines }) => baselines)

@@ -75,6 +75,17 @@ const rolloutServerSection = z.strictObject({
   }),
 })
 
+const workflowSection = z.strictObject({
+  function: z
+    .string()
+    .min(1)
+    .meta({ label: 'File', description: 'Path of the .ts or .js file of the workflow.' }),
+  settings: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .default({})
+    .describe('Settings of the workflow.'),
+})
+
 export const rolloutSection = z.strictObject({
   promptsPerStep: wholeNumber(1, 100_000).default(8).meta({
     label: 'Prompts per step',
@@ -136,6 +147,12 @@ export const rolloutSection = z.strictObject({
     .describe(
       'For tokens whose weight exceeds the limit: truncate sets it to the limit, mask removes the token from the policy term.',
     ),
+  workflow: workflowSection.nullable().default(null).meta({
+    label: 'Workflow',
+    description:
+      'Code that says how an episode goes: which requests it makes and which trajectories come of it.',
+    empty: 'the policy answers each prompt, or plays the environment',
+  }),
   server: rolloutServerSection.nullable().default(null).meta({
     label: 'Rollout server',
     description: 'A vLLM or SGLang server that generates instead of this machine.',

@@ -80,7 +80,7 @@ describe.each([
       cache,
       mask: causalMask(1, ids.length, start),
       last: Int32Array.of(ids.length - 1),
-      inverseTemperature: 1 / 0.8,
+      inverseTemperatures: Float64Array.of(1 / 0.8),
       want,
       role: 'actor',
     })
@@ -168,7 +168,7 @@ describe.each([
       cache: new KvCache(step, rows, 0),
       mask: causalMask(rows, ids.length, 0),
       last: new Int32Array(rows).fill(ids.length - 1),
-      inverseTemperature: 1 / 0.8,
+      inverseTemperatures: new Float64Array(rows).fill(1 / 0.8),
       uniforms,
       want: 'choice',
       role: 'actor',
@@ -198,7 +198,7 @@ describe.each([
         cache,
         mask,
         last: Int32Array.of(0),
-        inverseTemperature: 1 / 0.8,
+        inverseTemperatures: Float64Array.of(1 / 0.8),
         want: 'probabilities',
         role: 'actor',
       })
@@ -220,7 +220,7 @@ describe.each([
         cache,
         mask: new Float32Array(1),
         last: Int32Array.of(0),
-        inverseTemperature: 1,
+        inverseTemperatures: Float64Array.of(1),
         want: 'probabilities',
         role: 'actor',
       })

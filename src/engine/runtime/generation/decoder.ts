@@ -11,6 +11,13 @@ import type { KvCache, NewSlots } from './kvCache.ts'
  */
 export type PassScores = 'probabilities' | 'logits' | 'choice' | 'best' | 'none'
 
+/** A prompt to compute. */
+export interface NewPrompt {
+  readonly ids: Int32Array
+  /** The inverse of what the logits behind it are divided by. */
+  readonly inverseTemperature: number
+}
+
 /** The keys and values of a computed prompt, from which any number of rows may start. */
 export interface PromptSlots {
   /** Tokens. */
@@ -32,6 +39,8 @@ export interface RowStep {
   readonly turns: number
   /** [turns, B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms: Float64Array
+  /** [B] the inverse of what each row's logits are divided by. */
+  readonly inverseTemperatures: Float64Array
   /** [B] the most ids that a row still takes, and the ids that end it: a decoder may stop when all rows have ended. */
   readonly room: readonly number[]
   readonly stopIds: readonly number[]
@@ -47,8 +56,6 @@ export interface RowScores {
 
 export interface DecodingOptions {
   readonly role: AnsweringRole
-  /** The inverse of what logits are divided by. */
-  readonly inverseTemperature: number
   /** Most rows at a time. */
   readonly maxRows: number
   /** Most positions, padding included, of one pass over prompts. */
@@ -62,7 +69,7 @@ export interface Decoding extends Disposable {
   /** Held by the keys and values of live rows. */
   readonly sizeBytes: number
   /** Computes prompts, none of them empty; `want` says which scores follow the last position. */
-  prefill(prompts: readonly Int32Array[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]>
+  prefill(prompts: readonly NewPrompt[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]>
   /** New rows behind the live ones, each with a prompt's keys and values. */
   enter(prompts: readonly PromptSlots[]): Promise<void>
   /** Scores after one more token of each live row, or after several. */
@@ -116,8 +123,8 @@ export interface DecodePass {
   readonly mask: Float32Array
   /** [B] which of the T positions is the row's last real one; scores are computed there alone. */
   readonly last: Int32Array
-  /** The inverse of what logits are divided by. */
-  readonly inverseTemperature: number
+  /** [B] the inverse of what each row's logits are divided by. */
+  readonly inverseTemperatures: Float64Array
   /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms?: Float64Array
   readonly want: PassScores
@@ -148,7 +155,8 @@ export interface LoopPass {
   readonly room: readonly number[]
   /** Ids that end a row. */
   readonly stopIds: readonly number[]
-  readonly inverseTemperature: number
+  /** [B] */
+  readonly inverseTemperatures: Float64Array
   readonly want: 'choice' | 'best'
   readonly role: AnsweringRole
 }

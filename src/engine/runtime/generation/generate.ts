@@ -4,15 +4,17 @@
  * one growing completion; `../sampling.ts` chooses ids.
  *
  * Every prompt is computed once, however many samples it has. Which rows happen to share a step does not matter to
- * any of them: id i of a completion is chosen by number i of its own stream.
+ * any of them: id i of a completion is chosen by number i of its own stream. Requests may come while others are decoded;
+ * they enter where rows become free.
  */
 import { AppError } from '#shared/errors.ts'
-import type { Completion, GenerateOptions, GenerationRequest } from '#engine/policy.ts'
+import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
-import { Sampler, type Choice, type WantedScores } from '../sampling.ts'
+import { Sampler, servingAll, type Choice, type WantedScores } from '../sampling.ts'
 import type { Decoder, Decoding, PassScores, PromptSlots, RowScores } from './decoder.ts'
 import { OpenCompletion } from './openCompletion.ts'
 import { ragFit } from './prefill.ts'
+import { TokenFilter } from './tokenFilter.ts'
 
 export interface BatchLimits {
   /** Most completions that decode together. */
@@ -44,32 +46,36 @@ export interface GenerationStats {
   samplingMs: number
 }
 
-/** Yields completions as they finish. Throws `AppError` before any work when a request or an option cannot be served. */
+/**
+ * Yields completions as they finish. Throws `AppError` before any work when a request or an option cannot be served; of a
+ * request that comes later, then.
+ */
 export async function* generateCompletions(
   decoder: Decoder,
   requests: readonly GenerationRequest[],
   options: Options,
 ): AsyncGenerator<Completion> {
   checkOptions(options)
-  requests.forEach((request, index) => checkPrompt(request, index, options.contextLength))
+  requests.forEach((request, index) => checkRequest(request, index, options))
   const stats = noStats()
   try {
-    const sampler = new Sampler(decoder.vocabSize, options.sampling)
     const samples = requests.reduce((sum, { streams }) => sum + streams.length, 0)
+    const maxRows = options.later ? options.maxRows : Math.min(options.maxRows, samples)
     using decoding = await decoder.open({
       role: options.role,
-      inverseTemperature: 1 / sampler.temperature,
-      maxRows: Math.min(options.maxRows, samples),
+      maxRows,
       prefillTokens: options.prefillTokens,
       onPass(kind) {
         options.signal?.throwIfAborted()
         if (kind === 'prefill') stats.prefillPasses++
       },
     })
-    const graphChooses = decoder.choiceWidth !== null
-    const parts = { decoding, sampler, stats, graphChooses, maxTurns: decoder.maxTurns }
-    const generation = new Generation(requests, options, parts)
-    while (generation.isUnfinished) {
+    const generation = new Generation(options, { decoding, decoder, stats, maxRows })
+    generation.add(requests)
+    for (let { later = null } = options; later !== null || generation.isUnfinished;) {
+      const arriving = await later?.(!generation.isUnfinished)
+      if (arriving === null) later = null
+      else generation.add(arriving ?? [])
       for (const completion of await generation.advance()) yield completion.finish()
     }
   } finally {
@@ -98,32 +104,36 @@ interface Arrival {
 
 interface GenerationParts {
   readonly decoding: Decoding
-  readonly sampler: Sampler
+  readonly decoder: Decoder
   readonly stats: GenerationStats
-  /** The decoder can answer with a `choice` or the `best`. */
-  readonly graphChooses: boolean
-  readonly maxTurns: number
+  readonly maxRows: number
 }
 
 class Generation {
   readonly #parts: GenerationParts
-  readonly #requests: readonly GenerationRequest[]
+  readonly #requests: GenerationRequest[] = []
   readonly #options: Options
-  readonly #maxRows: number
+  readonly #samplers: Samplers
   /** Completions that grow by one token in every step: live rows, always the first ones. */
   #live: readonly OpenCompletion[] = []
   /** Samples of computed prompts for which there is no free row yet. */
   readonly #waiting: Arrival[] = []
   /** Indices of requests whose prompt is not computed yet. */
-  readonly #queue: number[]
+  readonly #queue: number[] = []
 
-  constructor(requests: readonly GenerationRequest[], options: Options, parts: GenerationParts) {
+  constructor(options: Options, parts: GenerationParts) {
     this.#parts = parts
-    this.#requests = requests
     this.#options = options
-    this.#queue = [...requests.keys()].filter((index) => requests[index]!.streams.length > 0)
-    const samples = requests.reduce((sum, { streams }) => sum + streams.length, 0)
-    this.#maxRows = Math.min(options.maxRows, samples)
+    this.#samplers = new Samplers(parts.decoder.vocabSize)
+  }
+
+  /** Behind those before. Errors: AppError for one that cannot be served. */
+  add(requests: readonly GenerationRequest[]): void {
+    for (const request of requests) {
+      const index = this.#requests.push(request) - 1
+      checkRequest(request, index, this.#options)
+      if (request.streams.length > 0) this.#queue.push(index)
+    }
   }
 
   get isUnfinished(): boolean {
@@ -131,7 +141,7 @@ class Generation {
   }
 
   get #free(): number {
-    return this.#maxRows - this.#live.length
+    return this.#parts.maxRows - this.#live.length
   }
 
   /** Fills free rows: with waiting completions, else by computing prompts, else decodes. Returns what finished. */
@@ -176,12 +186,16 @@ class Generation {
   async #prefill(): Promise<OpenCompletion[]> {
     const { decoding, stats } = this.#parts
     const indices = this.#takePrompts()
+    const samplers = indices.map((index) => this.#samplers.of(this.#samplingOf(index)))
     // Samples of a prompt draw from the same row, so the graph cannot choose for them.
-    const wanted = this.#wanted([0])
+    const wanted = servingAll(samplers.map((sampler) => sampler.wanted([0])))
     const want = wanted === 'logits' ? wanted : 'probabilities'
-    const prompts = indices.map((index) => this.#requests[index]!.promptIds)
+    const prompts = indices.map((index, i) => ({
+      ids: this.#requests[index]!.promptIds,
+      inverseTemperature: 1 / samplers[i]!.temperature,
+    }))
     const prefilled = await this.#timed(decoding.prefill(prompts, want))
-    stats.prefillTokens += prompts.reduce((sum, { length }) => sum + length, 0)
+    stats.prefillTokens += prompts.reduce((sum, { ids }) => sum + ids.length, 0)
     const finished: OpenCompletion[] = []
     for (const [position, { slots, scores }] of prefilled.entries()) {
       for (const completion of this.#openAll(indices[position]!)) {
@@ -196,28 +210,38 @@ class Generation {
 
   #openAll(request: number): OpenCompletion[] {
     const { promptIds, streams } = this.#requests[request]!
-    const { contextLength, sampling } = this.#options
-    const limit = Math.min(sampling.maxNewTokens, contextLength - promptIds.length)
+    const sampling = this.#samplingOf(request)
+    const limit = Math.min(sampling.maxNewTokens, this.#options.contextLength - promptIds.length)
     return streams.map(
-      (stream, sample) => new OpenCompletion({ request, sample, promptIds, stream, limit }, this.#options),
+      (stream, sample) =>
+        new OpenCompletion({ request, sample, promptIds, stream, sampling, limit }, this.#options),
     )
+  }
+
+  #samplingOf(request: number): SamplingOptions {
+    return this.#requests[request]!.sampling ?? this.#options.sampling
   }
 
   async #decode(): Promise<OpenCompletion[]> {
     const { decoding, stats } = this.#parts
     const completions = this.#live
     if (completions.length === 0) return []
-    const want = this.#wanted(completions.map(({ length }) => length))
+    const want = this.#wanted(completions)
     const room = completions.map((completion) => completion.room)
-    const turns = want === 'choice' || want === 'best' ? Math.min(this.#parts.maxTurns, Math.max(...room)) : 1
+    const { maxTurns } = this.#parts.decoder
+    const turns = want === 'choice' || want === 'best' ? Math.min(maxTurns, Math.max(...room)) : 1
     const step = {
       ids: Int32Array.from(completions, ({ lastId }) => lastId),
       turns,
       uniforms: Float64Array.from({ length: turns * completions.length }, (_, index) =>
         completions[index % completions.length]!.uniformAt(Math.floor(index / completions.length)),
       ),
+      inverseTemperatures: Float64Array.from(
+        completions,
+        ({ sampling }) => 1 / this.#samplers.of(sampling).temperature,
+      ),
       room,
-      stopIds: this.#options.sampling.stopIds,
+      stopIds: [...new Set(completions.flatMap(({ sampling }) => sampling.stopIds))],
       want,
     }
     const scores = await this.#timed(decoding.step(step))
@@ -254,9 +278,13 @@ class Generation {
     return finished.reverse()
   }
 
-  #wanted(generated: readonly number[]): WantedScores {
-    const wanted = this.#parts.sampler.wanted(generated)
-    return wanted === 'logits' || this.#parts.graphChooses ? wanted : 'probabilities'
+  /** The least that serves all rows. */
+  #wanted(completions: readonly OpenCompletion[]): WantedScores {
+    const rows = Map.groupBy(completions, ({ sampling }) => this.#samplers.of(sampling))
+    const each = Array.from(rows, ([sampler, own]) => sampler.wanted(own.map(({ length }) => length)))
+    const wanted = servingAll(each)
+    const graphChooses = this.#parts.decoder.choiceWidth !== null
+    return wanted === 'logits' || graphChooses ? wanted : 'probabilities'
   }
 
   async #timed<Result>(pass: Promise<Result>): Promise<Result> {
@@ -275,7 +303,7 @@ class Generation {
   }
 
   #choice(completion: OpenCompletion, scores: Float32Array, kind: PassScores): Choice {
-    const { sampler } = this.#parts
+    const sampler = this.#samplers.of(completion.sampling)
     if (kind === 'best') return sampler.fromBest(scores)
     const uniform = completion.uniformAt(0)
     if (kind === 'choice') return sampler.fromChoice(scores, uniform)
@@ -283,6 +311,31 @@ class Generation {
     if (kind === 'probabilities') return sampler.fromProbabilities(scores, history, uniform)
     return sampler.fromLogits(scores, history, uniform)
   }
+}
+
+/** One for each way of sampling; all use one filter in turn. */
+class Samplers {
+  readonly #vocabSize: number
+  readonly #filter: TokenFilter
+  readonly #samplers = new Map<SamplingOptions, Sampler>()
+
+  constructor(vocabSize: number) {
+    this.#vocabSize = vocabSize
+    this.#filter = new TokenFilter(vocabSize)
+  }
+
+  of(sampling: SamplingOptions): Sampler {
+    const known = this.#samplers.get(sampling)
+    if (known) return known
+    const sampler = new Sampler(this.#vocabSize, sampling, this.#filter)
+    this.#samplers.set(sampling, sampler)
+    return sampler
+  }
+}
+
+function checkRequest(request: GenerationRequest, index: number, { contextLength, decode }: Options): void {
+  checkPrompt(request, index, contextLength)
+  if (request.sampling) checkSampling(request.sampling, decode)
 }
 
 function checkPrompt({ promptIds }: GenerationRequest, index: number, contextLength: number): void {
@@ -302,7 +355,7 @@ function checkPrompt({ promptIds }: GenerationRequest, index: number, contextLen
   }
 }
 
-function samplingProblems({ sampling }: Pick<GenerateOptions, 'sampling'>): string[] {
+function samplingProblems(sampling: SamplingOptions): string[] {
   const { greedy, temperature, maxNewTokens, repetitionPenalty, stopStrings } = sampling
   const isPositive = (value: number) => Number.isFinite(value) && value > 0
   const problems: string[] = []
@@ -315,15 +368,18 @@ function samplingProblems({ sampling }: Pick<GenerateOptions, 'sampling'>): stri
   return problems
 }
 
-function checkOptions(options: Options): void {
-  const { sampling, decode, maxRows, prefillTokens } = options
-  const problems = samplingProblems(options)
+function checkSampling(sampling: SamplingOptions, decode: Options['decode']): void {
+  const problems = samplingProblems(sampling)
   if (problems.length > 0) {
     throw new AppError('config/invalid', `Sampling cannot start: ${problems.join('; ')}.`)
   }
   if (sampling.stopStrings.length > 0 && !decode) {
     throw new Error('Expected `decode` with stop strings, got none.')
   }
+}
+
+function checkOptions({ sampling, decode, maxRows, prefillTokens }: Options): void {
+  checkSampling(sampling, decode)
   if (!(maxRows >= 1)) throw new Error(`Expected \`maxRows\` to be at least 1, got ${maxRows}.`)
   if (!(prefillTokens >= 1)) {
     throw new Error(`Expected \`prefillTokens\` to be at least 1, got ${prefillTokens}.`)

@@ -7,6 +7,7 @@ import type {
   Decoding,
   DecodingOptions,
   KeptRow,
+  NewPrompt,
   PrefilledPrompt,
   PromptSlots,
   RowScores,
@@ -83,14 +84,11 @@ class HostDecoding implements Decoding {
     return this.#cache.sizeBytes
   }
 
-  async prefill(
-    prompts: readonly Int32Array[],
-    want: 'logits' | 'probabilities',
-  ): Promise<PrefilledPrompt[]> {
+  async prefill(prompts: readonly NewPrompt[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]> {
     const context = {
       step: this.#step,
       prefillTokens: this.#options.prefillTokens,
-      run: (pass: Omit<DecodePass, 'inverseTemperature' | 'role'>) => this.#run('prefill', pass),
+      run: (pass: Omit<DecodePass, 'role'>) => this.#run('prefill', pass),
     }
     const prefilled = await prefill(context, prompts, want)
     return prefilled.map(({ cache, scores }) => ({ slots: new HostSlots(cache), scores }))
@@ -113,7 +111,7 @@ class HostDecoding implements Decoding {
 
   async step(step: RowStep): Promise<RowScores> {
     if (step.turns > 1) return this.#loop(step)
-    const { ids, uniforms, want } = step
+    const { ids, uniforms, inverseTemperatures, want } = step
     const rows = this.#rows
     const result = await this.#run('decode', {
       rows,
@@ -123,6 +121,7 @@ class HostDecoding implements Decoding {
       cache: this.#cache,
       mask: this.#mask.view(rows), // [B, 1, P+1]
       last: new Int32Array(rows),
+      inverseTemperatures,
       uniforms,
       want,
     })
@@ -131,13 +130,13 @@ class HostDecoding implements Decoding {
   }
 
   async #loop({ want, ...step }: RowStep): Promise<RowScores> {
-    const { onPass, inverseTemperature, role } = this.#options
+    const { onPass, role } = this.#options
     if (!this.#step.loop || (want !== 'choice' && want !== 'best')) {
       throw new Error(`Expected one turn for ${want}, got ${String(step.turns)}.`)
     }
     onPass('decode')
     const rows = this.#rows
-    const pass = { rows, positions: this.#positions(), cache: this.#cache, inverseTemperature, role, want }
+    const pass = { rows, positions: this.#positions(), cache: this.#cache, role, want }
     const result = await this.#step.loop({ ...step, ...pass })
     this.#latest = result
     const { turns, scores, ids } = result
@@ -181,13 +180,10 @@ class HostDecoding implements Decoding {
     // The collector forgets prompts that nobody holds.
   }
 
-  #run(
-    kind: 'prefill' | 'decode',
-    pass: Omit<DecodePass, 'inverseTemperature' | 'role'>,
-  ): Promise<PassResult> {
-    const { onPass, inverseTemperature, role } = this.#options
+  #run(kind: 'prefill' | 'decode', pass: Omit<DecodePass, 'role'>): Promise<PassResult> {
+    const { onPass, role } = this.#options
     onPass(kind)
-    return this.#step.run({ ...pass, inverseTemperature, role })
+    return this.#step.run({ ...pass, role })
   }
 
   /** Filled slots of the longest live row. */

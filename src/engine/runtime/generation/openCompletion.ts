@@ -1,6 +1,6 @@
 /** One completion while it grows: its ids, and whether the latest of them ends it. */
 import type { RandomStream } from '#shared/random.ts'
-import type { Completion, GenerateOptions, StopReason } from '#engine/policy.ts'
+import type { Completion, GenerateOptions, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import type { Choice } from '../sampling.ts'
 
@@ -11,6 +11,7 @@ interface CompletionStart {
   readonly sample: number
   readonly promptIds: Int32Array
   readonly stream: RandomStream
+  readonly sampling: SamplingOptions
   /** Most ids it may get. */
   readonly limit: number
 }
@@ -27,7 +28,7 @@ export class OpenCompletion {
   #stopReason: StopReason | null = null
 
   constructor(start: CompletionStart, options: GenerateOptions<AnsweringRole>) {
-    const { stopIds, stopStrings, repetitionPenalty } = options.sampling
+    const { stopIds, stopStrings, repetitionPenalty } = start.sampling
     this.#start = start
     this.#onToken = options.onToken
     this.#stopIds = stopIds
@@ -38,6 +39,10 @@ export class OpenCompletion {
 
   get request(): number {
     return this.#start.request
+  }
+
+  get sampling(): SamplingOptions {
+    return this.#start.sampling
   }
 
   /** Ids so far. */

@@ -1,5 +1,5 @@
 /** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
-import type { DecodePass, DecodeStep, PassResult, PassScores } from './decoder.ts'
+import type { DecodePass, DecodeStep, NewPrompt, PassResult, PassScores } from './decoder.ts'
 import { KvCache } from './kvCache.ts'
 import { causalMask } from './mask.ts'
 
@@ -11,7 +11,7 @@ export interface PrefillContext {
   readonly run: (pass: PrefillPass) => Promise<PassResult>
 }
 
-type PrefillPass = Omit<DecodePass, 'inverseTemperature' | 'role'>
+type PrefillPass = Omit<DecodePass, 'role'>
 
 interface CachedPrompt {
   /** One row, exactly as long as the prompt. */
@@ -41,11 +41,11 @@ export function ragFit(lengths: readonly number[], prefillTokens: number): numbe
 /** Computes prompts chosen with `ragFit`, in order. `want` says which scores follow the last position. */
 export async function prefill(
   context: PrefillContext,
-  prompts: readonly Int32Array[],
+  prompts: readonly NewPrompt[],
   want: PassScores,
 ): Promise<CachedPrompt[]> {
   const [first] = prompts
-  if (prompts.length === 1 && first && first.length > context.prefillTokens) {
+  if (prompts.length === 1 && first && first.ids.length > context.prefillTokens) {
     return [await prefillInChunks(context, first, want)]
   }
   return prefillTogether(context, prompts, want)
@@ -53,10 +53,11 @@ export async function prefill(
 
 async function prefillTogether(
   { step, run }: PrefillContext,
-  prompts: readonly Int32Array[],
+  given: readonly NewPrompt[],
   want: PassScores,
 ): Promise<CachedPrompt[]> {
-  const rows = prompts.length
+  const rows = given.length
+  const prompts = given.map(({ ids }) => ids)
   const length = prompts.reduce((longest, prompt) => Math.max(longest, prompt.length), 0)
   const ids = new Int32Array(rows * length) // [B, T]
   const positions = new Int32Array(rows * length) // [B, T]
@@ -67,7 +68,8 @@ async function prefillTogether(
   const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
   const cache = new KvCache(step, rows, 0)
   const mask = causalMask(rows, length, 0)
-  const result = await run({ rows, length, ids, positions, cache, mask, last, want })
+  const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
+  const result = await run({ rows, length, ids, positions, cache, mask, last, inverseTemperatures, want })
   return prompts.map((prompt, row) => {
     const own = new KvCache(step, 1, prompt.length)
     own.append(0, result, { row, length, count: prompt.length })
@@ -77,7 +79,7 @@ async function prefillTogether(
 
 async function prefillInChunks(
   { step, prefillTokens, run }: PrefillContext,
-  prompt: Int32Array,
+  { ids: prompt, inverseTemperature }: NewPrompt,
   want: PassScores,
 ): Promise<CachedPrompt> {
   // Grown chunk by chunk, so that no pass attends to slots which are not filled yet.
@@ -93,6 +95,7 @@ async function prefillInChunks(
       cache,
       mask: causalMask(1, ids.length, start),
       last: Int32Array.of(ids.length - 1),
+      inverseTemperatures: Float64Array.of(inverseTemperature),
       want: isLast ? want : 'none',
     })
     cache.resize(start + ids.length)

@@ -67,7 +67,7 @@ async function scoresAfter(
     cache: new KvCache(step, 1, 0),
     mask,
     last: Int32Array.of(length - 1),
-    inverseTemperature: 1 / temperature,
+    inverseTemperatures: Float64Array.of(1 / temperature),
     want,
     role: 'actor',
   })
@@ -81,8 +81,8 @@ async function alone(
   options: GenerateOptions & BatchLimits,
   at: { request: number; sample: number },
 ): Promise<Completion> {
-  const { promptIds, streams } = requests[at.request]!
-  const { sampling, decode, contextLength } = options
+  const { promptIds, streams, sampling = options.sampling } = requests[at.request]!
+  const { decode, contextLength } = options
   const sampler = new Sampler(step.vocabSize, sampling)
   const [ids, logprobs]: [number[], number[]] = [[], []]
   const done = (stopReason: Completion['stopReason']) => ({

@@ -135,6 +135,88 @@ describe('generateCompletions equals computing every completion alone, without a
   })
 })
 
+/** Hands out a list of requests at each asking, then says that no more will come. */
+function arriving(lists: readonly (readonly GenerationRequest[])[]): NonNullable<GenerateOptions['later']> {
+  const left = [...lists]
+  return (isIdle) => {
+    const next = left.shift() ?? null
+    // Nothing to do: what comes only later is asked for at once.
+    if (isIdle && next?.length === 0) return arriving(left.splice(0))(isIdle)
+    return Promise.resolve(next)
+  }
+}
+
+describe('requests of one batch', () => {
+  const plain = optionsOf().sampling
+  const ways: SamplingOptions[] = [
+    plain,
+    { ...plain, greedy: true, maxNewTokens: 5 },
+    { ...plain, temperature: 0.5, stopIds: [3, 4] },
+    { ...plain, temperature: 1.7, topK: 4, minNewTokens: 3, stopIds: [1, 2, 5] },
+    { ...plain, repetitionPenalty: 1.4, stopStrings: ['ax', 'yb'] },
+  ]
+  /** Every combination has another least that a pass must say. */
+  test.each([[0], [0, 1], [0, 2], [0, 1, 2, 3], [0, 1, 2, 3, 4]])(
+    'are sampled each in its own way: %j, %j, %j, %j, %j',
+    async (...which) => {
+      const model = new TinyModel(11)
+      const requests = requestsOf([5, 9, 3, 12, 7, 4, 6], 2, model.vocabSize).map((request, i) => ({
+        ...request,
+        sampling: ways[which[i % which.length]!]!,
+      }))
+      const options = { ...optionsOf(), decode, maxRows: 5 }
+      const closely = (completions: readonly Completion[]) =>
+        completions.map(({ logprobs, ...rest }) => ({
+          ...rest,
+          logprobs: [...logprobs].map((p) => p.toFixed(5)),
+        }))
+      expect(closely(await generated(model, requests, options))).toEqual(
+        closely(await allAlone(model, requests, options)),
+      )
+    },
+  )
+
+  test('may come later, and get what they would get alone', async () => {
+    const model = new TinyModel(4)
+    const requests = requestsOf([9, 3, 20, 6, 5, 8], 2, model.vocabSize)
+    const options = { ...optionsOf({ stopIds: [2, 5] }), maxRows: 3 }
+    const later = arriving([
+      [],
+      requests.slice(2, 3),
+      [],
+      [],
+      requests.slice(3, 5),
+      ...Array.from({ length: 60 }, () => []),
+      requests.slice(5),
+    ])
+    const late = await generated(model, requests.slice(0, 2), { ...options, later })
+    expect(late).toEqual(await allAlone(model, requests, options))
+  })
+
+  test('come also where there were none, and a wrong one is refused when it comes', async () => {
+    const model = new TinyModel(4)
+    const requests = requestsOf([9, 3], 1, model.vocabSize)
+    expect(await generated(model, [], { ...optionsOf(), later: arriving([requests]) })).toEqual(
+      await allAlone(model, requests, optionsOf()),
+    )
+    const [wrong] = requestsOf([300], 1, model.vocabSize)
+    const options = { ...optionsOf(), later: arriving([[], [wrong!]]) }
+    await expect(generated(model, requests, options)).rejects.toThrow(/Prompt 3 has 300 tokens/)
+  })
+
+  test('fill rows while others go on', async () => {
+    const model = new TinyModel(6)
+    const requests = requestsOf([5, 4, 6, 3, 7, 5], 1, model.vocabSize)
+    const short = { ...plain, maxNewTokens: 4 }
+    const own = requests.map((request, i) => (i === 0 ? request : { ...request, sampling: short }))
+    const later = arriving([[], [], [], ...own.slice(2).map((request) => [request])])
+    await generated(model, own.slice(0, 2), { ...optionsOf({ maxNewTokens: 16 }), maxRows: 2, later })
+    const decodes = model.passes.filter(({ length, capacity }) => length === 1 && capacity > 0)
+    // Four short ones beside the long one, which is the first to be alone.
+    expect(decodes.filter(({ rows }) => rows === 2)).toHaveLength(15)
+  })
+})
+
 describe('generateCompletions', () => {
   test('gives a prompt the same completions whatever else is asked for, and in any order', async () => {
     const model = new TinyModel(4)

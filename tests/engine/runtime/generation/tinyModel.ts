@@ -72,7 +72,7 @@ export class TinyModel implements DecodeStep {
     const scores = new Float32Array(pass.want === 'none' ? 0 : rows * this.vocabSize)
     for (let row = 0; row < rows; row++) {
       const hidden = this.#runRow(pass, row, { keys, values })
-      if (pass.want !== 'none') scores.set(this.#scores(hidden, pass), row * this.vocabSize)
+      if (pass.want !== 'none') scores.set(this.#scores(hidden, pass, row), row * this.vocabSize)
     }
     return Promise.resolve({ scores, keys, values })
   }
@@ -109,9 +109,9 @@ export class TinyModel implements DecodeStep {
     return states[pass.last[row]!]!
   }
 
-  #scores(hidden: readonly number[], pass: DecodePass): number[] {
+  #scores(hidden: readonly number[], pass: DecodePass, row: number): number[] {
     const logits = multiply(this.#embeddings, hidden).map((logit) => Math.fround(logit * this.#sharpness))
-    const tempered = logits.map((logit) => logit * pass.inverseTemperature)
+    const tempered = logits.map((logit) => logit * pass.inverseTemperatures[row]!)
     if (pass.want === 'logits') return tempered
     const largest = Math.max(...tempered)
     const weights = tempered.map((score) => Math.exp(score - largest))

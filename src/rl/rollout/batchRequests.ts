@@ -1,0 +1,177 @@
+/** What the episodes of a workflow ask of the policy, as requests of one batch, and the completions as their answers. */
+import type {
+  Completion,
+  GenerateOptions,
+  GenerationRequest,
+  Policy,
+  SamplingOptions,
+} from '#engine/policy.ts'
+import { AppError } from '#shared/errors.ts'
+import { randomStream, type RandomStream } from '#shared/random.ts'
+import type { GenerateAsk } from '../workflow.ts'
+import type { OpenEpisode } from './openEpisode.ts'
+import { completionText } from './rollout.ts'
+import { messagePrompt, type WorkflowToolOptions } from './workflowTools.ts'
+
+export interface BatchOptions {
+  readonly policy: Pick<Policy, 'vocabSize' | 'contextLength'>
+  readonly generate: GenerateOptions
+  /** Text of generated ids, special tokens left out. */
+  readonly decode: (ids: Iterable<number>) => string
+  readonly tools: WorkflowToolOptions
+  readonly seed: number
+  readonly step: number
+  /** Steps that the policy has learned from. */
+  readonly version: number
+}
+
+/** A request of an episode that the policy answers. */
+export interface Want {
+  readonly episode: OpenEpisode
+  /** Its number among the episode's requests. */
+  readonly number: number
+  readonly promptIds: Int32Array
+  /** null where the episode gave the ids itself. */
+  readonly messageIds: Int32Array | null
+  readonly sampling: SamplingOptions
+  readonly streams: readonly RandomStream[]
+  readonly asksForList: boolean
+  readonly completions: (Completion | undefined)[]
+}
+
+/** Where a greedy completion would draw. */
+const undrawn = randomStream(0)
+
+export class BatchRequests {
+  readonly #options: BatchOptions
+  /** By number of the batch's request: what each of its samples is for. */
+  readonly #places: { readonly want: Want; readonly sample: number }[][] = []
+  readonly #samplings = new Map<string, SamplingOptions>()
+
+  constructor(options: BatchOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Answers at once where the prompt leaves no room: null then. Errors: AppError where there is nothing to read, or the
+   * template takes no such messages.
+   */
+  want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
+    const { tools, policy } = this.#options
+    const prompt = ask.ids ? { ids: Int32Array.from(ask.ids) } : messagePrompt(ask.messages ?? [], tools)
+    const { ids: promptIds } = prompt
+    requireReadable(promptIds, policy)
+    const sampling = this.#samplingOf(ask)
+    const messageIds = ask.ids ? null : promptIds
+    const asksForList = ask.samples !== undefined
+    if (promptIds.length > policy.contextLength - sampling.maxNewTokens) {
+      const { version } = this.#options
+      const none = { text: '', ids: [], logprobs: [], version, finishReason: 'context' }
+      const completions = Array.from({ length: ask.samples ?? 1 }, () => none)
+      episode.answers[number] = answerOf(completions, messageIds, asksForList)
+      return null
+    }
+    if ('text' in prompt) episode.prompts.push(prompt)
+    const streams = this.#streamsOf(episode, sampling, ask.samples ?? 1)
+    const completions = Array.from<undefined>({ length: streams.length })
+    episode.waiting += streams.length
+    return { episode, number, promptIds, messageIds, sampling, streams, asksForList, completions }
+  }
+
+  /** One object for each way of sampling; the run's own where nothing differs. */
+  #samplingOf(ask: GenerateAsk): SamplingOptions {
+    const { sampling: usual } = this.#options.generate
+    const asked: Partial<Record<string, unknown>> = { ...ask, stopStrings: ask.stop }
+    const said = Object.entries(usual).map(([name, value]) => [name, asked[name] ?? (value as unknown)])
+    const all = Object.fromEntries(said) as SamplingOptions
+    const key = JSON.stringify(all)
+    const known = this.#samplings.get(key) ?? (key === JSON.stringify(usual) ? usual : all)
+    this.#samplings.set(key, known)
+    return known
+  }
+
+  /**
+   * The first sampled completion of an episode draws as one without a workflow would: from (seed, step, row, sample), or, as
+   * an environment's first turn, with its number behind. Greedy ones draw nothing.
+   */
+  #streamsOf(episode: OpenEpisode, { greedy }: SamplingOptions, samples: number): RandomStream[] {
+    if (greedy) return Array.from({ length: samples }, () => undrawn)
+    const { seed, step, tools } = this.#options
+    const number = episode.drawn++
+    const isPlain = number === 0 && tools.environment === null
+    const address = [seed, step, episode.row.row, episode.sample]
+    return Array.from({ length: samples }, (_, k) =>
+      k > 0 ? randomStream(...address, number, k) : randomStream(...address, ...(isPlain ? [] : [number])),
+    )
+  }
+
+  /** As requests of the batch; a row's episodes that ask the same share the computation of the prompt. */
+  place(wants: readonly Want[]): GenerationRequest[] {
+    const samplings = [...this.#samplings.values()]
+    const alike = Map.groupBy(wants, ({ episode, promptIds, sampling }) =>
+      [episode.group, samplings.indexOf(sampling), promptIds.join(' ')].join('/'),
+    )
+    return Array.from(alike.values(), (members) => {
+      const [{ promptIds, sampling }] = members as [Want, ...Want[]]
+      this.#places.push(members.flatMap((want) => want.streams.map((_, sample) => ({ want, sample }))))
+      const streams = members.flatMap((want) => want.streams)
+      const own = sampling === this.#options.generate.sampling ? {} : { sampling }
+      return { promptIds, streams, ...own }
+    })
+  }
+
+  /** Hands a completion to its episode, which is returned when it was the last that the episode waited for. */
+  take(completion: Completion): OpenEpisode | null {
+    const place = this.#places[completion.request]?.[completion.sample]
+    if (!place) throw new Error(`Expected a request below ${this.#places.length}, got ${completion.request}.`)
+    const { want, sample } = place
+    const { episode, completions } = want
+    completions[sample] = completion
+    episode.tokens += completion.ids.length
+    const known = completions.filter((each) => each !== undefined)
+    if (known.length === completions.length) this.#answer(want, known)
+    return --episode.waiting === 0 ? episode : null
+  }
+
+  #answer(want: Want, completions: readonly Completion[]): void {
+    const { episode, promptIds, sampling } = want
+    const { generate, decode, version } = this.#options
+    const { maxNewTokens } = sampling
+    const told = completions.map((completion) => {
+      const { ids, logprobs, stopReason } = completion
+      const text = completionText(completion, { ...generate, sampling }, decode)
+      episode.generated.push({ promptIds, ids, logprobs, stopReason, text, maxNewTokens })
+      const finishReason = stopReason === 'length' ? 'length' : 'stop'
+      return { text, ids: [...ids], logprobs: shortened(logprobs), version, finishReason }
+    })
+    episode.answers[want.number] = answerOf(told, want.messageIds, want.asksForList)
+  }
+}
+
+interface ToldCompletion {
+  readonly text: string
+  readonly ids: readonly number[]
+  readonly logprobs: readonly number[]
+  readonly version: number
+  /** `context`: the prompt left no room. */
+  readonly finishReason: string
+}
+
+const answerOf = (
+  completions: readonly ToldCompletion[],
+  messageIds: Int32Array | null,
+  isList: boolean,
+) => ({ completions, isList, ...(messageIds === null ? {} : { promptIds: [...messageIds] }) })
+
+/** As many digits as they are exact to: they are told as text. */
+const shortened = (logprobs: Float64Array): number[] =>
+  Array.from(logprobs, (logprob) => Number(logprob.toPrecision(8)))
+
+/** Errors: AppError 'data/invalid'. */
+function requireReadable(ids: Int32Array, { vocabSize }: Pick<Policy, 'vocabSize'>): void {
+  if (ids.length === 0) throw new AppError('data/invalid', 'engine.generate: the prompt has no tokens.')
+  const unknown = ids.find((id) => id >= vocabSize)
+  if (unknown !== undefined) {
+    throw new AppError('data/invalid', `engine.generate: the model knows no token ${unknown}.`)
+  }
+}

@@ -1,0 +1,178 @@
+/** What an episode of a workflow may ask besides completions: the run's reward functions, its environment, text and tokens. */
+import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RandomStream } from '#shared/random.ts'
+import { type Environment, type EnvironmentAnswer, framedObservation, isOver } from '../environment.ts'
+import { scoreRewards } from '../rewards.ts'
+import type { RewardOptions } from '../trajectoryRewards.ts'
+import type { ToolAsk } from '../workflow.ts'
+import { checkedAnswer, seedAt } from './episodes.ts'
+import type { Prompt, PromptRow } from './prompts.ts'
+import type { TurnText } from './turnText.ts'
+
+export interface WorkflowToolOptions {
+  readonly rewards: Omit<RewardOptions, 'tokenizer'>
+  readonly environment: Environment | null
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
+  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  readonly text: TurnText
+}
+
+/** A request, and what the tools know of who makes it. */
+export interface ToolRequest<Ask extends ToolAsk = ToolAsk> {
+  readonly ask: Ask
+  readonly row: PromptRow
+  /** What the row's prompt says; '' where an environment writes it. */
+  readonly promptText: string
+  /** Of the environment; position 0 seeds the reset, position k+1 step k. */
+  readonly chance: RandomStream
+  /** How many steps the episode has asked for before. */
+  readonly step: number
+}
+
+export type ToolAnswer =
+  { readonly answer: unknown; readonly prompt?: Pick<Prompt, 'text' | 'ids'> } | ToolFault
+
+export interface ToolFault {
+  readonly fault: string
+}
+
+/** Answers the requests of all episodes together, in order. Errors: as scoreRewards. */
+export async function answerTools(
+  requests: readonly ToolRequest[],
+  options: WorkflowToolOptions,
+): Promise<readonly ToolAnswer[]> {
+  const answers = new Map<ToolRequest, ToolAnswer>()
+  const ofKind = <Kind extends ToolAsk['kind']>(kind: Kind) =>
+    requests.filter((each): each is ToolRequest<Extract<ToolAsk, { kind: Kind }>> => each.ask.kind === kind)
+  await judge(ofKind('rewards'), options, answers)
+  await reset(ofKind('reset'), options, answers)
+  await step(ofKind('step'), options, answers)
+  return requests.map((each) => answers.get(each) ?? textAnswer(each.ask, options))
+}
+
+type Answers = Map<ToolRequest, ToolAnswer>
+type Asking<Kind extends ToolAsk['kind']> = readonly ToolRequest<Extract<ToolAsk, { kind: Kind }>>[]
+
+async function judge(requests: Asking<'rewards'>, { rewards }: WorkflowToolOptions, answers: Answers) {
+  const inputs = requests.flatMap(({ ask, row, promptText }) =>
+    ask.of.map(({ completion, prompt = promptText, row: columns = row.columns }) => ({
+      ...{ prompt, completion, row: columns, step: rewards.step },
+    })),
+  )
+  const scored = (await scoreRewards(rewards.rewards, inputs, rewards.onFailure)).values()
+  for (const each of requests) {
+    const answer = each.ask.of.map(() => {
+      const { total, parts, failures } = scored.next().value!
+      return { total, parts, failures: failures.map(({ name, message }) => `${name}: ${message}`) }
+    })
+    answers.set(each, { answer })
+  }
+}
+
+const noEnvironment: ToolFault = {
+  fault: 'The workflow asks for the environment, but the run has none: set `environment`.',
+}
+
+async function reset(
+  requests: Asking<'reset'>,
+  { environment, text }: WorkflowToolOptions,
+  answers: Answers,
+) {
+  if (environment === null) {
+    for (const each of requests) answers.set(each, noEnvironment)
+    return
+  }
+  const starts = requests.map(({ row, chance }) => ({ row: row.columns, seed: seedAt(chance, 0) }))
+  const turns = requests.length === 0 ? [] : await environment.reset(starts)
+  requests.forEach((each, i) => {
+    const told = environmentAnswer(turns[i], (turn) => text.opening(framedObservation(turn)))
+    const isEmpty = 'answer' in told && told.prompt?.ids.length === 0
+    answers.set(each, isEmpty ? { fault: 'The first observation has no tokens.' } : told)
+  })
+}
+
+async function step(requests: Asking<'step'>, { environment, text }: WorkflowToolOptions, answers: Answers) {
+  if (environment === null) {
+    for (const each of requests) answers.set(each, noEnvironment)
+    return
+  }
+  const actions = requests.map(({ ask, row, chance, step: taken }) => ({
+    ...{ row: row.columns, seed: seedAt(chance, taken + 1), state: ask.state ?? null, action: ask.action },
+  }))
+  const turns = requests.length === 0 ? [] : await environment.step(actions)
+  requests.forEach((each, i) => {
+    const { ids } = each.ask
+    const following = (turn: Parameters<typeof framedObservation>[0]) => ({
+      ids: [...ids, ...text.feedback(framedObservation(turn), ids.at(-1) ?? -1)],
+    })
+    answers.set(each, environmentAnswer(turns[i], following))
+  })
+}
+
+/** What the environment says, with what the policy reads next; nothing where the episode is over. */
+function environmentAnswer(
+  answer: EnvironmentAnswer | undefined,
+  next: (turn: Parameters<typeof framedObservation>[0]) => { text?: string; ids: ArrayLike<number> },
+): ToolAnswer {
+  const turn = checkedAnswer(answer)
+  if ('failure' in turn) return { fault: `The environment failed: ${turn.failure}` }
+  const { state, reward, terminated, truncated = false, columns = {}, metrics = {} } = turn
+  const told = {
+    ...{ state, observation: turn.observation, reward, columns, metrics },
+    ...{ over: isOver(turn), terminated, truncated },
+  }
+  if (isOver(turn)) return { answer: { ...told, ids: null } }
+  return trying(() => {
+    const { text, ids } = next(turn)
+    return {
+      answer: { ...told, ids: Array.from(ids) },
+      ...(text === undefined ? {} : { prompt: { text, ids: Int32Array.from(ids) } }),
+    }
+  })
+}
+
+function textAnswer(ask: ToolAsk, { tokenizer, chatTemplate, text }: WorkflowToolOptions): ToolAnswer {
+  return trying(() => {
+    switch (ask.kind) {
+      case 'prompt': {
+        const prompt = messagePrompt(ask.messages, { tokenizer, chatTemplate })
+        return { answer: { text: prompt.text, ids: [...prompt.ids] }, prompt }
+      }
+      case 'reply':
+        return { answer: { ids: [...ask.ids, ...text.feedback(ask.message, ask.ids.at(-1) ?? -1)] } }
+      case 'encode':
+        return { answer: [...tokenizer.encode(ask.text, { addSpecialTokens: false })] }
+      case 'decode':
+        return { answer: tokenizer.decode(ask.ids, { skipSpecialTokens: true }) }
+      default:
+        throw new Error(`Expected a request that is answered here, got ${ask.kind}.`)
+    }
+  })
+}
+
+/** Messages as the policy reads them. Errors: AppError 'data/invalid', and what the template says. */
+export function messagePrompt(
+  messages: Parameters<ChatTemplate['render']>[0],
+  { tokenizer, chatTemplate }: Pick<WorkflowToolOptions, 'tokenizer' | 'chatTemplate'>,
+): Pick<Prompt, 'text' | 'ids'> {
+  if (chatTemplate === null) {
+    throw new AppError(
+      'data/invalid',
+      'The workflow speaks in chat messages, but the model has no chat template.',
+    )
+  }
+  const text = chatTemplate.render(messages, { addGenerationPrompt: true })
+  return { text, ids: tokenizer.encode(text, { addSpecialTokens: false }) }
+}
+
+/** What a person caused is said of the episode. */
+export function trying<Answer>(act: () => Answer): Answer | ToolFault {
+  try {
+    return act()
+  } catch (error) {
+    if (error instanceof AppError) return { fault: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,345 @@
+/**
+ * From what a workflow returns to trajectories. What the policy did is taken from the engine's records alone: tokens may be
+ * called actions where the engine generated them in this very episode, and their log-probabilities are those of then.
+ */
+import type { StopReason } from '#engine/policy.ts'
+import { rewardFault } from '../rewards.ts'
+import { sumOf } from '../trajectoryRewards.ts'
+import type { ReturnedReward, ReturnedTrajectory } from '../workflow.ts'
+import type { Prompt, PromptRow } from './prompts.ts'
+import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
+
+/** A completion that an episode asked for. */
+export interface Generated {
+  readonly promptIds: Int32Array
+  readonly ids: Int32Array
+  readonly logprobs: Float64Array
+  readonly stopReason: StopReason
+  /** Without the stop string. */
+  readonly text: string
+  readonly maxNewTokens: number
+}
+
+/** What is known of an episode when it ends. */
+export interface EndedEpisode {
+  readonly row: PromptRow
+  /** Number of its row in the batch. */
+  readonly group: number
+  /** In the order in which they were asked for. */
+  readonly generated: readonly Generated[]
+  /** Texts of prompts that were not decoded from their ids. */
+  readonly prompts: readonly Pick<Prompt, 'text' | 'ids'>[]
+  /** Logged by the episode itself. */
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+  readonly requests: number
+  readonly rounds: number
+}
+
+export interface TrajectoryParts {
+  /** Text of generated ids, special tokens left out. */
+  readonly decode: (ids: Iterable<number>) => string
+  readonly contextLength: number
+  readonly vocabSize: number
+}
+
+/** Errors, as a sentence on the episode. */
+export class TrajectoryFault extends Error {}
+
+/** What an episode returned, with what the engine recorded of it. Throws TrajectoryFault. */
+export function returnedTrajectories(
+  returned: readonly ReturnedTrajectory[],
+  episode: EndedEpisode,
+  parts: TrajectoryParts,
+): UnscoredTrajectory[] {
+  // Named groups count from 1, by first appearance.
+  const names = [...new Set(returned.map(({ group }) => group))].filter((name) => name !== undefined)
+  const subgroupOf = (name: ReturnedTrajectory['group']) => (name === undefined ? 0 : names.indexOf(name) + 1)
+  return returned.map((each) => returnedTrajectory(each, subgroupOf(each.group), episode, parts))
+}
+
+function returnedTrajectory(
+  returned: ReturnedTrajectory,
+  subgroup: number,
+  episode: EndedEpisode,
+  parts: TrajectoryParts,
+): UnscoredTrajectory {
+  const ids = checkedIds(returned, parts)
+  const actions = actionsOf(returned)
+  const pieces = piecesOf(ids, runsOf(actions), episode.generated)
+  const own = assembled(ids, pieces, episode, parts)
+  return {
+    ...own,
+    subgroup,
+    truncated: returned.truncated ?? own.truncated,
+    baselineReward: checkedReward(returned.baseline ?? null, 'baseline'),
+    workflow: {
+      ...outcome(episode, 'returned'),
+      reward: rewardOf(returned, actions, pieces.length),
+      turns: pieces.length,
+      columns: { ...episode.columns, ...returned.columns },
+      metrics: { ...episode.metrics, ...returned.metrics },
+    },
+  }
+}
+
+/** An episode without a trajectory, as far as it came: its last completion. `failure` null: it was rejected. */
+export function endedEarly(
+  episode: EndedEpisode,
+  failure: string | null,
+  parts: TrajectoryParts,
+): UnscoredTrajectory {
+  const last = episode.generated.at(-1)
+  const ids = last ? joined(last.promptIds, last.ids) : (episode.prompts[0]?.ids ?? new Int32Array(0))
+  const start = last?.promptIds.length ?? 0
+  const pieces = last ? [{ start, end: ids.length, from: 0, generated: last }] : []
+  return {
+    ...assembled(ids, pieces, episode, parts),
+    workflow: {
+      ...outcome(episode, failure === null ? 'rejected' : 'failed'),
+      failure,
+      turns: pieces.length,
+    },
+  }
+}
+
+const outcome = (
+  { columns, metrics, requests, rounds }: EndedEpisode,
+  end: WorkflowOutcome['end'],
+): WorkflowOutcome => ({
+  ...{ end, failure: null, reward: null, turns: 0 },
+  ...{ columns, metrics, requests, rounds },
+})
+
+/** Actions [start, end) that one completion holds from its id number `from` on. */
+interface Piece {
+  readonly start: number
+  readonly end: number
+  readonly from: number
+  readonly generated: Generated
+}
+
+function assembled(
+  ids: Int32Array,
+  pieces: readonly Piece[],
+  { row, group, prompts }: EndedEpisode,
+  { decode }: TrajectoryParts,
+): UnscoredTrajectory {
+  const [first, second] = pieces
+  const promptIds = ids.slice(0, first?.start ?? ids.length)
+  const known = prompts.find((prompt) => isSame(prompt.ids, promptIds))
+  const text = second === undefined && isWhole(first) ? first?.generated.text : undefined
+  return {
+    ...unscored,
+    ...endOf(pieces.at(-1)),
+    prompt: { ...row, text: known?.text ?? decode(promptIds), ids: promptIds },
+    group,
+    ids,
+    ...masksOf(ids.length, pieces),
+    samplerLogprobs: Float64Array.from(pieces.flatMap(logprobsOf)),
+    completion: text ?? decode(ids.subarray(promptIds.length)),
+    completionTokens: pieces.reduce((sum, { start, end }) => sum + end - start, 0),
+    tokenLimit: pieces.reduce((sum, { generated }) => sum + generated.maxNewTokens, 0),
+    episode: null,
+    lastState: null,
+  }
+}
+
+/** Masks come from where tokens are from, never from their ids. */
+function masksOf(
+  tokens: number,
+  pieces: readonly Piece[],
+): Pick<UnscoredTrajectory, 'actionMask' | 'turnIds'> {
+  const length = Math.max(0, tokens - 1)
+  const actionMask = new Uint8Array(length)
+  const turnIds = new Int32Array(length).fill(-1)
+  pieces.forEach(({ start, end }, turn) => {
+    actionMask.fill(1, start - 1, end - 1)
+    turnIds.fill(turn, start - 1, end - 1)
+  })
+  return { actionMask, turnIds: pieces.length > 1 ? turnIds : null }
+}
+
+function endOf(last: Piece | undefined): Pick<UnscoredTrajectory, 'stopReason' | 'truncated'> {
+  const { stopReason = 'length' } = last?.generated ?? {}
+  return { stopReason, truncated: stopReason === 'length' && isEnd(last) }
+}
+
+/** Whether a completion's last token is in it; nothing is cut off there otherwise. */
+const isEnd = (piece: Piece | undefined): boolean =>
+  piece !== undefined && piece.from + piece.end - piece.start === piece.generated.ids.length
+
+const isWhole = (piece: Piece | undefined): boolean => isEnd(piece) && piece?.from === 0
+
+const logprobsOf = ({ start, end, from, generated }: Piece): number[] => [
+  ...generated.logprobs.subarray(from, from + end - start),
+]
+
+function checkedIds({ ids }: ReturnedTrajectory, { contextLength, vocabSize }: TrajectoryParts): Int32Array {
+  if (ids.length > contextLength) {
+    throw new TrajectoryFault(
+      `The trajectory has ${ids.length} tokens, but the model reads only ${contextLength}.`,
+    )
+  }
+  const unknown = ids.find((id) => id >= vocabSize)
+  if (unknown !== undefined)
+    throw new TrajectoryFault(`The trajectory has a token ${unknown}, which the model does not know.`)
+  return Int32Array.from(ids)
+}
+
+/** [L] 1 at each token that is said to be an action. */
+function actionsOf({ ids, actions }: ReturnedTrajectory): Uint8Array {
+  const marked = new Uint8Array(ids.length)
+  const isMask = (given: ReturnedTrajectory['actions']): given is readonly (number | boolean)[] =>
+    !Array.isArray(given[0])
+  if (isMask(actions)) {
+    if (actions.length !== ids.length) {
+      throw new TrajectoryFault(`“actions” has ${actions.length} entries for ${ids.length} tokens.`)
+    }
+    actions.forEach((isAction, i) => (marked[i] = Number(isAction)))
+    return marked
+  }
+  for (const [start, end] of actions) {
+    if (!(start < end && end <= ids.length)) {
+      throw new TrajectoryFault(`“actions” has a span from ${start} to ${end} in ${ids.length} tokens.`)
+    }
+    marked.fill(1, start, end)
+  }
+  return marked
+}
+
+interface Run {
+  readonly start: number
+  readonly end: number
+}
+
+function runsOf(actions: Uint8Array): Run[] {
+  const runs: Run[] = []
+  for (let at = 0; at < actions.length; at++) {
+    if (actions[at] === 0) continue
+    const start = at
+    while (actions[at + 1] === 1) at++
+    runs.push({ start, end: at + 1 })
+  }
+  if (runs.length === 0) throw new TrajectoryFault('No token of the trajectory is an action.')
+  if (runs[0]?.start === 0) throw new TrajectoryFault('The first token of a trajectory cannot be an action.')
+  return runs
+}
+
+/** The completions that make up the actions, one after the other. Throws TrajectoryFault: forged ids. */
+function piecesOf(ids: Int32Array, runs: readonly Run[], generated: readonly Generated[]): Piece[] {
+  const pieces: Piece[] = []
+  for (const { start, end } of runs) {
+    for (let at = start; at < end;) {
+      const piece = pieceAt(ids, { start: at, end }, generated, pieces)
+      if (piece === null) {
+        throw new TrajectoryFault(
+          `Tokens ${at} to ${end - 1} are called actions, but the engine did not generate them in this episode.`,
+        )
+      }
+      pieces.push(piece)
+      at = piece.end
+    }
+  }
+  return pieces
+}
+
+/** What one completion holds of them: in its own context; else in a window, from which old turns were left out. */
+function pieceAt(
+  ids: Int32Array,
+  { start: at, end }: Run,
+  generated: readonly Generated[],
+  earlier: readonly Piece[],
+): Piece | null {
+  const before = ids.subarray(0, at)
+  const fitting = (each: Generated, from: number): Piece[] => {
+    const length = Math.min(end - at, each.ids.length - from)
+    const isSaid = isSame(ids.subarray(at, at + length), each.ids.subarray(from, from + length))
+    return length > 0 && isSaid ? [{ start: at, end: at + length, from, generated: each }] : []
+  }
+  const exact = generated.flatMap((each) => {
+    const from = at - each.promptIds.length
+    const isBehind = from >= 0 && isSame(before, joined(each.promptIds, each.ids.subarray(0, from)))
+    return isBehind ? fitting(each, from) : []
+  })
+  if (exact[0] !== undefined) return exact[0]
+  const used = new Set(earlier.map((piece) => piece.generated))
+  const shown = generated.filter((each) => !used.has(each) && isWindow(each.promptIds, before))
+  const windows = shown.flatMap((each) => fitting(each, 0))
+  // The more of it was shown, the nearer it is to the whole.
+  return windows.sort((a, b) => b.generated.promptIds.length - a.generated.promptIds.length)[0] ?? null
+}
+
+/** Whether a prompt is the beginning and the end of these. */
+function isWindow(prompt: Int32Array, before: Int32Array): boolean {
+  let [first, last] = [0, 0]
+  while (first < prompt.length && prompt[first] === before[first]) first++
+  while (last < prompt.length && prompt.at(-1 - last) === before.at(-1 - last)) last++
+  return prompt.length < before.length && first > 0 && last > 0 && first + last >= prompt.length
+}
+
+/** null and absent are told apart: nothing said of rewards at all leaves them to the reward functions. */
+function rewardOf(
+  { reward, turnRewards, tokenRewards }: ReturnedTrajectory,
+  actions: Uint8Array,
+  turns: number,
+): Reward | null {
+  if (reward === undefined && turnRewards === undefined && tokenRewards === undefined) return null
+  const given = wholeReward(reward)
+  const last = checkedReward(given.total, 'reward')
+  const perTurn = checkedRewards(turnRewards, 'turnRewards', turns)
+  const ofAll = checkedRewards(tokenRewards, 'tokenRewards', actions.length)
+  const perToken = ofAll && ofAll.filter((_, i) => actions[i] === 1)
+  return {
+    total: sumOf([last, ...(perTurn ?? []), ...(perToken ?? [])]),
+    parts: given.parts,
+    failures: given.failures.map((message) => ({ name: 'workflow', message })),
+    placed: { last, perTurn: earned(perTurn), perToken: earned(perToken) },
+  }
+}
+
+interface WholeReward {
+  readonly total: number | null
+  readonly parts: NonNullable<ReturnedReward['parts']>
+  readonly failures: readonly string[]
+}
+
+function wholeReward(reward: ReturnedTrajectory['reward']): WholeReward {
+  const given = typeof reward === 'object' ? reward : null
+  const total = given === null ? (reward as number | null | undefined) : given.total
+  return { total: total ?? null, parts: given?.parts ?? {}, failures: given?.failures ?? [] }
+}
+
+const earned = (values: readonly (number | null)[] | null): readonly number[] | null =>
+  values && values.map((value) => value ?? 0)
+
+function checkedRewards(
+  values: readonly (number | null)[] | undefined,
+  name: string,
+  expected: number,
+): readonly (number | null)[] | null {
+  if (values === undefined) return null
+  if (values.length !== expected) {
+    const what = name === 'turnRewards' ? 'turns' : 'tokens'
+    throw new TrajectoryFault(
+      `“${name}” has ${values.length} rewards, but the trajectory has ${expected} ${what}.`,
+    )
+  }
+  return values.map((value) => checkedReward(value, name))
+}
+
+function checkedReward(value: number | null, name: string): number | null {
+  const fault = value === null ? null : rewardFault(value)
+  if (fault !== null) throw new TrajectoryFault(`“${name}”: ${fault}`)
+  return value
+}
+
+function joined(first: Int32Array, second: Int32Array): Int32Array {
+  const ids = new Int32Array(first.length + second.length)
+  ids.set(first)
+  ids.set(second, first.length)
+  return ids
+}
+
+const isSame = (a: Int32Array, b: Int32Array): boolean =>
+  a.length === b.length && a.every((id, i) => id === b[i])

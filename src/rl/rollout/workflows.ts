@@ -1,0 +1,235 @@
+/**
+ * Rollouts by a workflow (../workflow.ts): hundreds of episodes are open at a time and share one continuous batch. Whenever
+ * all that an episode asked for is answered, it is run again with the answers, and what it asks next joins the batch.
+ *
+ *   workflows.ts           (here) the episodes of a step, from first request to trajectory
+ *   openEpisode.ts         what one of them asked for and was told
+ *   batchRequests.ts       what is asked of the policy; workflowTools.ts: what is answered at once
+ *   workflowTrajectory.ts  what came of an episode, checked against the engine's records
+ *
+ * Nothing depends on timing. A round of an episode begins when all requests of the one before are answered, and its requests
+ * join the batch a fixed number of passes after that, however long it took to run them.
+ */
+import type { Completion, GenerationRequest, Policy } from '#engine/policy.ts'
+import type { PhaseProgress } from '#shared/events.ts'
+import {
+  type AskedRequest,
+  episodeLimits,
+  type EpisodeRun,
+  type EpisodeStep,
+  type Workflow,
+} from '../workflow.ts'
+import { BatchRequests, type Want } from './batchRequests.ts'
+import { endedEpisode, type EpisodeBatch, type OpenEpisode, openEpisodes } from './openEpisode.ts'
+import type { RolloutOptions } from './rollout.ts'
+import type { UnscoredTrajectory } from './trajectory.ts'
+import { answerTools, type ToolRequest, trying, type WorkflowToolOptions } from './workflowTools.ts'
+import {
+  endedEarly,
+  returnedTrajectories,
+  TrajectoryFault,
+  type TrajectoryParts,
+} from './workflowTrajectory.ts'
+
+export interface WorkflowRequest extends EpisodeBatch {
+  readonly onProgress?: (done: PhaseProgress) => void
+}
+
+export interface WorkflowOptions extends RolloutOptions {
+  readonly policy: Pick<Policy, 'generate' | 'vocabSize' | 'contextLength'>
+  readonly workflow: Workflow
+  readonly tools: WorkflowToolOptions
+}
+
+/** Plays every row `groupSize` times; returns group after group, samples in order, of each what its episode returned. */
+export async function playWorkflow(
+  request: WorkflowRequest,
+  options: WorkflowOptions,
+): Promise<UnscoredTrajectory[]> {
+  const play = new Play(request, options)
+  const { policy, generate } = options
+  const first = await play.begin()
+  const later = (isIdle: boolean) => play.later(isIdle)
+  if (first.length > 0) {
+    for await (const completion of policy.generate(first, { ...generate, later })) play.take(completion)
+  }
+  return play.trajectories()
+}
+
+/**
+ * Passes of the batch after which the next requests of an episode join it. While these passes are computed, episodes run in
+ * their own process; more of them would leave rows empty where few episodes are open.
+ */
+const latency = 2
+
+/** A new request of an episode, with its number. */
+interface Asking {
+  readonly episode: OpenEpisode
+  readonly number: number
+  readonly request: AskedRequest['request']
+}
+
+class Play {
+  readonly #request: WorkflowRequest
+  readonly #options: WorkflowOptions
+  readonly #parts: TrajectoryParts
+  readonly #batch: BatchRequests
+  readonly #episodes: readonly OpenEpisode[]
+  /** Episodes whose round is answered. */
+  #ready: OpenEpisode[] = []
+  readonly #underway: { readonly pass: number; readonly wants: Promise<Want[]> }[] = []
+  #passes = 0
+
+  constructor(request: WorkflowRequest, options: WorkflowOptions) {
+    const { seed, step, source } = request
+    const { decode, policy } = options
+    this.#request = request
+    this.#options = options
+    this.#parts = { decode, contextLength: policy.contextLength, vocabSize: policy.vocabSize }
+    this.#batch = new BatchRequests({
+      ...options,
+      seed,
+      step,
+      version: source === 'training' ? step - 1 : step,
+    })
+    this.#episodes = openEpisodes(request)
+  }
+
+  /** The first requests of all episodes. */
+  async begin(): Promise<GenerationRequest[]> {
+    this.#tell()
+    return this.#batch.place(await this.#advance(this.#episodes))
+  }
+
+  take(completion: Completion): void {
+    const episode = this.#batch.take(completion)
+    if (episode !== null) this.#ready.push(episode)
+  }
+
+  /** What joins the batch before its next pass; null when every episode has ended. */
+  async later(isIdle: boolean): Promise<GenerationRequest[] | null> {
+    this.#passes++
+    if (this.#ready.length > 0) {
+      const wants = this.#advance(this.#ready)
+      // It is awaited some passes later.
+      wants.catch(() => undefined)
+      this.#underway.push({ pass: this.#passes, wants })
+      this.#ready = []
+    }
+    const due = this.#underway.filter(({ pass }) => isIdle || pass + latency <= this.#passes)
+    this.#underway.splice(0, due.length)
+    const wants = await Promise.all(due.map((each) => each.wants))
+    const requests = this.#batch.place(wants.flat())
+    return isIdle && requests.length === 0 ? null : requests
+  }
+
+  trajectories(): UnscoredTrajectory[] {
+    return this.#episodes.flatMap(({ result }) => {
+      if (result === null) throw new Error('Expected every episode to have ended.')
+      return result
+    })
+  }
+
+  /** Runs episodes until each has ended or waits for the policy. */
+  async #advance(episodes: readonly OpenEpisode[]): Promise<Want[]> {
+    const wants: Want[] = []
+    for (let acting = episodes; acting.length > 0;) {
+      const steps = await this.#options.workflow.run(acting.map((episode) => this.#runOf(episode)))
+      const asking = acting.flatMap((episode, i) => this.#settle(episode, steps[i]))
+      await this.#answerTools(asking)
+      const own = asking.flatMap((each) => this.#wantOf(each))
+      wants.push(...own.filter(({ episode }) => episode.result === null))
+      acting = acting.filter(({ result, waiting }) => result === null && waiting === 0)
+    }
+    this.#tell()
+    return wants
+  }
+
+  #runOf({ row, seed, asked, answers }: OpenEpisode): EpisodeRun {
+    const { environment } = this.#options.tools
+    return {
+      row: row.columns,
+      prompt: row.ids.length === 0 ? null : { text: row.text, ids: [...row.ids] },
+      environment: environment && { maxTurns: environment.maxTurns },
+      isEvaluation: this.#request.source === 'evaluation',
+      ...{ seed, asked, answers },
+    }
+  }
+
+  /** The end of an episode, or its new requests. */
+  #settle(episode: OpenEpisode, step: EpisodeStep | undefined): Asking[] {
+    if (step === undefined) return this.#fail(episode, 'The workflow returned nothing for this episode.')
+    if ('failure' in step) {
+      const { message, line = null } = step.failure
+      return this.#fail(episode, line === null ? message : `${message} (line ${line})`)
+    }
+    if ('trajectories' in step) return this.#end(episode, step)
+    const first = episode.answers.length
+    if (++episode.rounds > episodeLimits.rounds)
+      return this.#fail(episode, `The episode is not over after ${episodeLimits.rounds} rounds of requests.`)
+    if (episode.tokens > episodeLimits.tokens)
+      return this.#fail(episode, `The episode generated more than ${episodeLimits.tokens} tokens.`)
+    episode.asked.push(...step.requests.map(({ text }) => text))
+    return step.requests.map(({ request }, i) => ({ episode, number: first + i, request }))
+  }
+
+  #fail(episode: OpenEpisode, failure: string): [] {
+    episode.result = [endedEarly(endedEpisode(episode), failure, this.#parts)]
+    return []
+  }
+
+  #end(
+    episode: OpenEpisode,
+    { trajectories, ...logged }: Extract<EpisodeStep, { trajectories: unknown }>,
+  ): [] {
+    const over = endedEpisode(episode, logged)
+    try {
+      episode.result =
+        trajectories === null || trajectories.length === 0
+          ? [endedEarly(over, null, this.#parts)]
+          : returnedTrajectories(trajectories, over, this.#parts)
+    } catch (error) {
+      if (!(error instanceof TrajectoryFault)) throw error
+      episode.result = [endedEarly(over, error.message, this.#parts)]
+    }
+    return []
+  }
+
+  async #answerTools(asking: readonly Asking[]): Promise<void> {
+    const asks = asking.flatMap(({ episode, number, request }) =>
+      request.kind === 'generate' ? [] : [{ episode, number, tool: toolRequest(request, episode) }],
+    )
+    const tools = asks.map(({ tool }) => tool)
+    const answers = await answerTools(tools, this.#options.tools)
+    for (const [i, { episode, number }] of asks.entries()) {
+      const told = answers[i]
+      if (told === undefined) throw new Error('Expected an answer to every request.')
+      if ('fault' in told) this.#fail(episode, told.fault)
+      else {
+        episode.answers[number] = told.answer
+        if (told.prompt) episode.prompts.push(told.prompt)
+      }
+    }
+  }
+
+  /** Nothing for tools, for what can be answered at once, and for episodes that have ended. */
+  #wantOf({ episode, number, request }: Asking): Want[] {
+    if (request.kind !== 'generate' || episode.result !== null) return []
+    const want = trying(() => this.#batch.want(episode, number, request))
+    if (want === null) return []
+    return 'fault' in want ? this.#fail(episode, want.fault) : [want]
+  }
+
+  #tell(): void {
+    const done = this.#episodes.filter(({ result }) => result !== null).length
+    this.#request.onProgress?.({ done, total: this.#episodes.length })
+  }
+}
+
+const toolRequest = (ask: ToolRequest['ask'], episode: OpenEpisode): ToolRequest => ({
+  ask,
+  row: episode.row,
+  promptText: episode.row.text,
+  chance: episode.chance,
+  step: ask.kind === 'step' ? episode.steps++ : episode.steps,
+})
