@@ -215,7 +215,7 @@ export class Machine {
 
 /** What `import … from 'turnwise'` means inside: names that are there without it. */
 function ownModule(isLoss: boolean): string {
-  const names = isLoss ? ['defineLoss', ...lossFunctions] : []
+  const names = isLoss ? ['defineLoss', ...lossFunctions] : ['defineWorkflow']
   return names.map((name) => `export const ${name} = globalThis.${name}\n`).join('')
 }
 

@@ -13,7 +13,7 @@ const demo = (file: string) =>
   JSON.parse(readFileSync(path.join(resources, 'demo', file), 'utf8')) as Record<string, object>
 
 /** Small steps of two updates, the second of which has ratios other than 1. */
-function configOf(id: string, algorithm: string) {
+function configOf(id: string, algorithm: string, workflow: string | null = null) {
   const isPairs = id === 'dpo'
   const { data, ...rest } = demo(isPairs ? 'dpo.json' : 'run.json')
   const file = isPairs ? 'preferences.jsonl' : 'train.jsonl'
@@ -22,7 +22,10 @@ function configOf(id: string, algorithm: string) {
     model: path.join(resources, 'starter'),
     data: { ...data, train: path.join(resources, 'demo', file), heldOut: path.join(resources, 'demo', file) },
     algorithm: { id: algorithm, settings: {} },
-    rollout: { promptsPerStep: 8, maxNewTokens: 12, ...(isPairs ? {} : { groupSize: 4 }) },
+    rollout: {
+      ...{ promptsPerStep: 8, maxNewTokens: 12, ...(isPairs ? {} : { groupSize: 4 }) },
+      ...(workflow === null ? {} : { workflow: { function: workflow } }),
+    },
     optimization: { learningRate: 0.002, weightDecay: 0, epochs: 2 },
     device: { threads: 1 },
     ...{ steps: 2, evaluation: { every: 0 }, checkpoints: { every: 2 }, seed: 3 },
@@ -32,8 +35,8 @@ function configOf(id: string, algorithm: string) {
 const home = createHome()
 afterAll(() => home[Symbol.dispose]())
 
-async function trained(id: string, algorithm: string) {
-  const run = home.createRun(configOf(id, algorithm))
+async function trained(id: string, algorithm: string, workflow: string | null = null) {
+  const run = home.createRun(configOf(id, algorithm, workflow))
   const cacheDirectory = path.join(home.directory, 'cache')
   const request = { runDirectory: run.directory, cacheDirectory, resumeFrom: null }
   for await (const _ of runTraining(request, createControl()));
@@ -62,3 +65,17 @@ test.each(['grpo', 'gspo', 'cispo', 'ppo', 'reinforce', 'reinforce-plus-plus', '
     expect(written.steps).toHaveLength(2)
   },
 )
+
+test('ReMax of a workflow and a loss from the gallery meets the same trajectories and ends with the same adapter', async () => {
+  const builtIn = await trained('remax', 'remax')
+  const [loss, workflow] = [
+    path.join(resources, 'losses', 'remax.ts'),
+    path.join(resources, 'workflows', 'greedy-baseline.ts'),
+  ]
+  const written = await trained('remax', loss, workflow)
+  expect(written.checkpoint.actor).toEqual(builtIn.checkpoint.actor)
+  const rewards = ({ steps }: typeof written) =>
+    steps.map(({ metrics }) => (metrics as Readonly<Record<string, number>>)['reward'])
+  expect(rewards(written)).toEqual(rewards(builtIn))
+  expect(rewards(written)[0]).toBeGreaterThan(0)
+})
