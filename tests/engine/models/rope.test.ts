@@ -53,6 +53,8 @@ describe('rotary frequencies', () => {
   })
 
   test('heads that are rotated in part are refused', () => {
-    expect(() => readModelConfig({ ...base, partial_rotary_factor: 0.5 }, 'config.json')).toThrow('partly rotated heads')
+    expect(() => readModelConfig({ ...base, partial_rotary_factor: 0.5 }, 'config.json')).toThrow(
+      'partly rotated heads',
+    )
   })
 })
