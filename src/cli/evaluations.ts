@@ -25,7 +25,9 @@ export async function followAndReport(
   if (entry.status !== 'finished') throw notFinished(entry)
 }
 
-function notFinished({ id, done, total, error }: EvaluationEntry): AppError {
+function notFinished({ id, done, total, error, summary }: EvaluationEntry): AppError {
+  if (error !== null && summary === null)
+    return new AppError(error.code ?? 'runtime/failed', error.message, error.hint ?? undefined)
   const prompts = `${done} of ${plural(total, 'prompt')}`
   const command = `To resume: turnwise evaluations resume ${id}`
   if (error === null)

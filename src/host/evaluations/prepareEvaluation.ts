@@ -21,7 +21,7 @@ import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
-import { openModelFolder } from '#host/models/modelFolder.ts'
+import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { readState } from '#host/runs/checkpointState.ts'
@@ -29,7 +29,7 @@ import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { judgeDigests } from '#host/runs/manifest.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { copyFolder, runPaths } from '#host/runs/runFolder.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
@@ -74,10 +74,11 @@ export async function prepareEvaluation(
   request: EvaluationRequest,
   { base, by }: EvaluationPlace,
 ): Promise<NewEvaluation> {
-  const { subject, config, run } = subjectOf(parts, request, base)
+  const { subject, config: given, run } = subjectOf(parts, request, base)
   const samples = { samples: request.samples, greedy: request.greedy ?? request.samples === 1 }
-  requireSense(config, samples)
-  const folder = openModelFolder(subject.model, config)
+  requireSense(given, samples)
+  const folder = openModelFolder(subject.model, given)
+  const config = withRoom(given, request, folder)
   if (subject.adapter !== null) adapterForModel(readAdapter(subject.adapter), folder.config, subject.adapter)
   const { rows } = await evaluatedRows(config, request.limit)
   if (by !== null) requireGroups(rows, by)
@@ -104,6 +105,19 @@ export async function prepareEvaluation(
   }
 }
 
+/** Where nobody said how long completions may be, half of a short context is left to the prompts. */
+function withRoom(
+  config: RunConfig,
+  { subject, config: given }: EvaluationRequest,
+  { config: { contextLength } }: ModelFolder,
+): RunConfig {
+  const { rollout } = config
+  const isGiven = 'runId' in subject || (isJsonObject(given['rollout']) && 'maxNewTokens' in given['rollout'])
+  if (isGiven) return config
+  const maxNewTokens = Math.min(rollout.maxNewTokens, Math.floor(contextLength / 2))
+  return { ...config, rollout: { ...rollout, maxNewTokens } }
+}
+
 interface Subject {
   readonly subject: Identified
   readonly config: RunConfig
@@ -126,7 +140,7 @@ function subjectOf({ store, dataDirectory }: Parts, request: EvaluationRequest, 
   const run = store.runs.get(runId)
   const adapter = step === null ? null : checkpointDirectory(run, step)
   const sections = runSections(run, adapter)
-  const title = `${run.name ?? runId.slice(-8)}, ${step === null ? 'base model' : `step ${step}`}`
+  const title = `${run.name ?? `${run.algorithm} · seed ${run.seed}`}, ${step === null ? 'base model' : `step ${step}`}`
   const { model } = sections
   return { subject: { title, model, adapter, runId, step }, config: parsed(model, sections), run }
 }

@@ -214,6 +214,13 @@ test('reward code is the run’s own copy, whatever became of the file', async (
   })
 })
 
+test('without a word on lengths half of a short context is for prompts', async () => {
+  const file = fixture.write('short.jsonl', '{"prompt":"Please add 1 and 2"}\n')
+  const config = { data: { train: file }, rewards: [{ function: 'length-penalty' }] }
+  const asked = await evaluated({ subject: { model: 'starter', adapter: null }, config })
+  expect(asked).toMatchObject({ status: 'finished', config: { rollout: { maxNewTokens: 64 } } })
+})
+
 test('rows that make no prompt are told and cost no other one', async () => {
   const file = fixture.write('holes.jsonl', '{"prompt":"Please add 1 and 2"}\n{"other":1}\n')
   const config = {
