@@ -25,12 +25,15 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
     if (loaded.program === null) return { problem: loaded.problem }
     const algorithm = loaded.loss.algorithm.configure(settings)
     const axis = axisOf(algorithm)
-    const points = pointsOf(axis, range ?? usualRange[axis])
+    const points = pointsOf(range ?? usualRange[axis])
     const other = compare === null ? null : builtInAlgorithm(compare).configure({})
     return {
       ...{ axis, points },
-      curves: curvesOf(algorithm, points).map(packed),
-      compared: other === null || axisOf(other) !== axis ? null : curvesOf(other, points).map(packed),
+      curves: curvesOf(algorithm, points.map(bounded[axis])).map(packed),
+      compared:
+        other === null || axisOf(other) !== axis
+          ? null
+          : curvesOf(other, points.map(bounded[axis])).map(packed),
     }
   },
 })
@@ -166,11 +169,14 @@ const usualRange: Readonly<Record<LossAxis, readonly [number, number]>> = {
 
 const intervals = 160
 
-/** A ratio is above 0, a log-probability below. */
-function pointsOf(axis: LossAxis, [from, to]: readonly [number, number]): number[] {
-  const points = Array.from({ length: intervals + 1 }, (_, i) => from + ((to - from) * i) / intervals)
-  if (axis === 'ratio') return points.map((x) => Math.max(x, 1e-4))
-  return axis === 'logp' ? points.map((x) => Math.min(x, -1e-6)) : points
+const pointsOf = ([from, to]: readonly [number, number]): number[] =>
+  Array.from({ length: intervals + 1 }, (_, i) => from + ((to - from) * i) / intervals)
+
+/** A ratio is above 0, a log-probability below: at the end the curve is that of a point just inside. */
+const bounded: Readonly<Record<LossAxis, (x: number) => number>> = {
+  ratio: (x) => Math.max(x, 1e-6),
+  margin: (x) => x,
+  logp: (x) => Math.min(x, -1e-6),
 }
 
 const packed = ({ of, loss, gradient }: Curve) => ({

@@ -37,6 +37,9 @@ export const algorithmEntry = (
   )
 }
 
+/** A loss of one's own, rather than the id of a built-in algorithm. */
+export const isFile = (id: string): boolean => /[\\/]/.test(id)
+
 /** Its title, or the name of its file. */
 export const algorithmTitle = (id: string, algorithms: readonly AlgorithmEntry[]): string =>
   algorithmEntry(id, algorithms)?.title ?? lastPart(id)
