@@ -50,6 +50,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const named = (name: string) => runs.find((run) => run.name === name)?.id ?? ''
   const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
   const rewardId = rewards.find(({ name }) => name === 'Exact match')?.id ?? ''
+  const lossId = rewards.find(({ kind }) => kind === 'loss')?.id ?? ''
   const environmentId = rewards.find(({ kind }) => kind === 'environment')?.id ?? ''
   const run = named('arith-grpo-1')
   const [base] = runs.map(({ model }) => model)
@@ -67,6 +68,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     ),
     place('reward', `#/rewards/${rewardId}`, dryRun),
     place('environment', `#/rewards/${environmentId}`),
+    place('loss', `#/losses/${lossId}`),
     place('new-run', '#/new-run', fillIn),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),

@@ -14,6 +14,7 @@ import { evaluate } from './commands/evaluate.ts'
 import { evaluations } from './commands/evaluations.ts'
 import { configs, exportRun } from './commands/exchange.ts'
 import { generate, grad, score } from './commands/inference.ts'
+import { losses } from './commands/losses.ts'
 import { models } from './commands/models.ts'
 import { runs } from './commands/runs.ts'
 import { app, serve } from './commands/serve.ts'
@@ -39,23 +40,9 @@ export async function main(argv: readonly string[], streams: Streams = process):
 
 /** In the order of the help. */
 const commands = [
-  ...[
-    demo,
-    train,
-    run,
-    resume,
-    fork,
-    app,
-    serve,
-    runs,
-    evaluate,
-    evaluations,
-    exportRun,
-    generate,
-    score,
-    grad,
-  ],
-  ...[configs, models, datasets, devices, selftest, probe, bench, telemetry],
+  ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
+  ...[exportRun, generate, score, grad],
+  ...[configs, losses, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 
 const outputWidth = 110

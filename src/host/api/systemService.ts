@@ -21,6 +21,7 @@ import { z } from 'zod'
 import type { settingsApi } from '#shared/api/settings.ts'
 import { fieldsOf } from '#shared/config/fields.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
+import { ownAlgorithms } from '#host/losses/lossesService.ts'
 import { toolNames } from '#host/exchange/tools.ts'
 import { newsOf, stampOf } from './feeds.ts'
 
@@ -112,7 +113,9 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
 
 // Settings of the program, and what the settings of runs mean.
 
-export const settingsService = ({ store, bell }: Host): Handlers<typeof settingsApi> => {
+export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
+  const { store, bell } = host
+  const written = ownAlgorithms(host)
   const all = () => Object.fromEntries([...store.settings.all()].filter(([key]) => !isPrivate(key)))
   return {
     all,
@@ -124,11 +127,13 @@ export const settingsService = ({ store, bell }: Host): Handlers<typeof settings
       bell.ring()
     },
 
-    algorithms: () =>
-      algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
+    algorithms: async () => [
+      ...algorithms.map(({ id, title, description, experience, groupSize, settings }) => ({
         ...{ id, title, description, experience, groupSize },
         settings: fieldsOf(settings, 'algorithm.settings'),
       })),
+      ...(await written()),
+    ],
 
     toolNames,
 

@@ -12,7 +12,7 @@ import { axisOf, type Curve, curvesOf } from '#rl/losses/curves.ts'
 import { sampleBatch } from '#rl/losses/sampleBatch.ts'
 import { settingsTable } from '#rl/losses/written.ts'
 import type { Host } from '#host/host.ts'
-import { sourceOf } from '#host/rewards/rewardVersions.ts'
+import { sourceOf, withFile } from '#host/rewards/rewardVersions.ts'
 import type { SandboxFailure } from '#host/sandbox/answers.ts'
 import { type CodeSource, failureOf } from '#host/sandbox/sandbox.ts'
 import { checkOptions, openLoss, type OpenLoss, traced } from './resolveAlgorithms.ts'
@@ -25,15 +25,52 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
     if (loaded.program === null) return { problem: loaded.problem }
     const algorithm = loaded.loss.algorithm.configure(settings)
     const axis = axisOf(algorithm)
-    const points = pointsOf(axis, range ?? usualRange[axis])
+    const points = pointsOf(range ?? usualRange[axis])
     const other = compare === null ? null : builtInAlgorithm(compare).configure({})
     return {
       ...{ axis, points },
-      curves: curvesOf(algorithm, points).map(packed),
-      compared: other === null || axisOf(other) !== axis ? null : curvesOf(other, points).map(packed),
+      curves: curvesOf(algorithm, points.map(bounded[axis])).map(packed),
+      compared:
+        other === null || axisOf(other) !== axis
+          ? null
+          : curvesOf(other, points.map(bounded[axis])).map(packed),
     }
   },
 })
+
+type AlgorithmEntry = OutputOf<Api, 'settings.algorithms'>[number]
+
+/**
+ * The newest versions of one's own losses, as New run offers algorithms; what does not load is left out. Code is loaded once in the
+ * life of a host.
+ */
+export function ownAlgorithms({ store, dataDirectory }: Pick<Host, 'store' | 'dataDirectory'>) {
+  const described = new Map<string, Promise<Omit<AlgorithmEntry, 'id' | 'title'> | null>>()
+  return async (): Promise<AlgorithmEntry[]> => {
+    const entries: AlgorithmEntry[] = []
+    for (const { id: rewardId, name: title } of store.rewards.list('loss')) {
+      const [newest] = store.rewards.versions(rewardId)
+      if (newest === undefined) continue
+      const known = described.get(newest.hash) ?? algorithmOf(newest)
+      described.set(newest.hash, known)
+      const entry = await known
+      if (entry !== null) entries.push({ id: withFile({ dataDirectory }, newest).file, title, ...entry })
+    }
+    return entries
+  }
+}
+
+async function algorithmOf(source: CodeSource): Promise<Omit<AlgorithmEntry, 'id' | 'title'> | null> {
+  try {
+    const { sandbox, algorithm } = await openLoss('The code', source)
+    await sandbox[Symbol.asyncDispose]()
+    const { description, experience, groupSize, settings } = algorithm
+    return { description, experience, groupSize, settings: fieldsOf(settings, 'algorithm.settings') }
+  } catch (error) {
+    if (error instanceof AppError) return null
+    throw error
+  }
+}
 
 export type LossCheck = OutputOf<Api, 'losses.check'>
 
@@ -132,11 +169,14 @@ const usualRange: Readonly<Record<LossAxis, readonly [number, number]>> = {
 
 const intervals = 160
 
-/** A ratio is above 0, a log-probability below. */
-function pointsOf(axis: LossAxis, [from, to]: readonly [number, number]): number[] {
-  const points = Array.from({ length: intervals + 1 }, (_, i) => from + ((to - from) * i) / intervals)
-  if (axis === 'ratio') return points.map((x) => Math.max(x, 1e-4))
-  return axis === 'logp' ? points.map((x) => Math.min(x, -1e-6)) : points
+const pointsOf = ([from, to]: readonly [number, number]): number[] =>
+  Array.from({ length: intervals + 1 }, (_, i) => from + ((to - from) * i) / intervals)
+
+/** A ratio is above 0, a log-probability below: at the end the curve is that of a point just inside. */
+const bounded: Readonly<Record<LossAxis, (x: number) => number>> = {
+  ratio: (x) => Math.max(x, 1e-6),
+  margin: (x) => x,
+  logp: (x) => Math.min(x, -1e-6),
 }
 
 const packed = ({ of, loss, gradient }: Curve) => ({

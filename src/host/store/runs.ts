@@ -223,11 +223,22 @@ export class RunsTable {
     const parsed = (json: string | null): unknown => (json === null ? null : this.#db.parse(json))
     return {
       ...row,
+      algorithm: this.#algorithmTitle(row.algorithm),
       createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.createdAt)),
       tags: parsed(row.tags) as string[],
       finding: parsed(row.finding) as Remark | null,
       error: parsed(row.error) as RunFailure | null,
     }
+  }
+
+  /** The id of a built-in one; of a loss of the library its name, of another file that of the file. */
+  #algorithmTitle(id: string): string {
+    const lossId = /[\\/](rw_[0-9a-f-]{36})[\\/][^\\/]+$/.exec(id)?.[1]
+    const loss =
+      lossId === undefined
+        ? undefined
+        : this.#db.query<{ readonly name: string }>('SELECT name FROM rewards WHERE id = ?').get(lossId)
+    return loss?.name ?? id.split(/[\\/]/).at(-1) ?? id
   }
 }
 

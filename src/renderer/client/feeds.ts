@@ -59,7 +59,8 @@ export function useFeed<Name extends FeedName<Api>>(
 export function useNews(): void {
   const queries = useQueryClient()
   useFeed('datasets.watch', undefined, () => invalidate(queries, ['datasets']))
-  useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards']))
+  // Losses of one's own are among the algorithms.
+  useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards', 'settings']))
   useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
   useFeed('models.watch', undefined, () => invalidate(queries, ['models']))
   useFeed('settings.watch', undefined, () => invalidate(queries, ['settings']))

@@ -4,6 +4,7 @@ import { configSections, fieldAt, type FieldSection, type SettingField } from '#
 import { byPlace, isEqual, isObject, leaves, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { useAnswer, type Answer } from './api.tsx'
+import { lastPart } from './format.ts'
 
 export type AlgorithmEntry = Answer<'settings.algorithms'>[number]
 
@@ -24,6 +25,32 @@ export function useRunSettings(): RunSettings | null {
     [algorithms, toolNames],
   )
 }
+
+/** Of a config's algorithm; of another version of a loss of one's own, what is known of the newest. */
+export const algorithmEntry = (
+  id: unknown,
+  algorithms: readonly AlgorithmEntry[],
+): AlgorithmEntry | undefined => {
+  const folder = typeof id === 'string' ? libraryFolder.exec(id)?.[0] : undefined
+  return algorithms.find(
+    (each) => each.id === id || (folder !== undefined && libraryFolder.exec(each.id)?.[0] === folder),
+  )
+}
+
+/** A loss of one's own, rather than the id of a built-in algorithm. */
+export const isFile = (id: string): boolean => /[\\/]/.test(id)
+
+/** Its title, or the name of its file. */
+export const algorithmTitle = (id: string, algorithms: readonly AlgorithmEntry[]): string =>
+  algorithmEntry(id, algorithms)?.title ?? lastPart(id)
+
+/** As `valueText`, but an algorithm by its title. */
+export const settingWords = (key: string, value: unknown, algorithms: readonly AlgorithmEntry[]): string =>
+  typeof value === 'string' && /(^|\.)algorithm\.id$/.test(key)
+    ? algorithmTitle(value, algorithms)
+    : valueText(value)
+
+const libraryFolder = /[\\/]rw_[0-9a-f-]{36}(?=[\\/])/
 
 /** Settings of the algorithm first, then those of every run. */
 export const sectionsFor = (algorithm: AlgorithmEntry | undefined): readonly FieldSection[] =>
@@ -60,7 +87,7 @@ export function settingRows(
   algorithms: readonly AlgorithmEntry[],
   { opensLists }: RowOptions = { opensLists: true },
 ): readonly RunSetting[] {
-  const known = algorithms.find(({ id }) => id === valueAt(config, 'algorithm.id'))?.settings ?? []
+  const known = algorithmEntry(valueAt(config, 'algorithm.id'), algorithms)?.settings ?? []
   return [...leaves(config, opensLists ? byPlace : undefined)].flatMap(([key, value]) => {
     if (key === 'algorithm.settings' || key.startsWith('algorithm.settings.')) return []
     const row = rowOf(fieldAt(key) ?? unknownField(key), value)

@@ -14,7 +14,7 @@ export const settingsApi = {
   get: query(z.object({ key }), value),
   /** null removes it. */
   set: command(z.object({ key, value }), z.void()),
-  /** Each algorithm with its settings; those of a run are in #shared/config/fields.ts. */
+  /** Each algorithm with its settings, then one's own losses by the file of their newest version; those of a run are in #shared/config/fields.ts. */
   algorithms: query(
     z.void(),
     z.array(

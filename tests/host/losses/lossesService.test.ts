@@ -137,10 +137,28 @@ test('pairs are drawn over the margin, and what is not finite is left out', asyn
   expect(wrong.curves[0]!.loss[80]).toBeNull()
 })
 
-test('runs that were trained with a loss are known', async () => {
+test('a loss of the library is an algorithm to choose, and its runs are known by its name', async () => {
   const { id: rewardId } = await client.call('rewards.create', { kind: 'loss', name: 'Mine' })
   const saved = await client.call('rewards.save', { rewardId, ...gallery('grpo') })
+  const broken = await client.call('rewards.create', { kind: 'loss', name: 'Broken' })
+  await client.call('rewards.save', { rewardId: broken.id, language: 'js', code: 'export default (' })
+  const start = performance.now()
+  const own = (await client.call('settings.algorithms')).filter(({ id }) => id.includes('rw_'))
+  const first = performance.now() - start
+  expect(own).toMatchObject([
+    { id: saved.file, title: 'Mine', experience: 'rollout', groupSize: { default: 8 } },
+  ])
+  expect(own[0]?.settings.map(({ key }) => key)).toEqual([
+    'algorithm.settings.clip',
+    'algorithm.settings.klCoefficient',
+  ])
+  // Code is opened once: a process is started for it, which takes far longer than an answer.
+  const again = performance.now()
+  await client.call('settings.algorithms')
+  expect(performance.now() - again).toBeLessThan(first / 2)
   const runId = await fixture.start({ steps: 1, algorithm: { id: saved.file } })
   expect(await client.call('rewards.usedBy', { rewardId })).toEqual([{ runId, version: saved.hash }])
-  expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({ status: 'finished' })
+  expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({
+    ...{ status: 'finished', algorithm: 'Mine' },
+  })
 })

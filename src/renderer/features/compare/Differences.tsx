@@ -2,6 +2,7 @@ import { useMemo, useState } from 'react'
 import { classes } from '#renderer/kit/classes.ts'
 import { Select, Checkbox } from '#renderer/kit/choices.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
+import { algorithmTitle, useRunSettings } from '#renderer/client/runSettings.ts'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { LazyCodeDiff } from '#renderer/editor/lazyEditor.tsx'
 import { labelOf } from '#shared/config/fields.ts'
@@ -23,6 +24,7 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
     () => settingRows(known.map(({ id }) => settings.get(id) ?? new Map())),
     [known, settings],
   )
+  const algorithms = useRunSettings()?.algorithms ?? []
   const shown = rows.filter(({ isDifferent }) => hasAll || isDifferent)
   const first = Math.max(
     0,
@@ -79,7 +81,9 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
                         value === values[first] ? 'text-muted' : 'font-medium text-text',
                       )}
                     >
-                      {shortSetting(value)}
+                      {/algorithm\.id$/.test(key) && typeof value === 'string'
+                        ? algorithmTitle(value, algorithms)
+                        : shortSetting(value)}
                     </td>
                   ))}
                 </tr>

@@ -24,7 +24,7 @@ import { stepOf } from './problems.ts'
 import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
 import { StagesEditor } from './StagesEditor.tsx'
 import { RadioGroup } from 'radix-ui'
-import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { isFile, type AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { rangeWords } from '#shared/remaining.ts'
 import { classes } from '#renderer/kit/classes.ts'
 
@@ -147,7 +147,10 @@ const kinds = [
   ['rollout', 'Reinforcement learning'],
   ['demonstrations', 'Supervised'],
   ['preferences', 'Preference'],
+  ['own', 'Your losses'],
 ] as const
+
+const kindOf = ({ id, experience }: AlgorithmEntry) => (isFile(id) ? 'own' : experience)
 
 /** How the policy learns: all there are at a glance, and in one sentence what the chosen one does. */
 function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsProps) {
@@ -160,11 +163,11 @@ function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsProps) {
         onValueChange={onChange}
         className="grid grid-cols-[max-content_minmax(0,1fr)] items-center gap-x-4 gap-y-2 phone:grid-cols-1 phone:gap-y-1"
       >
-        {kinds.map(([experience, title]) => {
-          const own = algorithms.filter((algorithm) => algorithm.experience === experience)
+        {kinds.map(([kind, title]) => {
+          const own = algorithms.filter((algorithm) => kindOf(algorithm) === kind)
           if (own.length === 0) return null
           return (
-            <Fragment key={experience}>
+            <Fragment key={kind}>
               <p className="text-sm text-muted">{title}</p>
               <div className="flex flex-wrap gap-1.5">
                 {own.map(({ id, title: name, description }) => (

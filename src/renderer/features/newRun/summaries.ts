@@ -1,6 +1,6 @@
 /** A step in one line, for when it is folded. */
 import { formatNumber, plural, lastPart } from '#renderer/client/format.ts'
-import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { algorithmTitle, type AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { algorithmOf, algorithmsOf, stagesOf } from './stages.ts'
 
@@ -86,13 +86,10 @@ function rewardName({ name, function: id }: JsonObject, { rewards }: Known): str
   )
 }
 
-const algorithmTitle = (id: string, { algorithms }: Known): string =>
-  algorithms.find((algorithm) => algorithm.id === id)?.title ?? id
-
 export function methodWords(config: JsonObject, known: Known, changes: string): string {
   const parts = [
     algorithmsOf(config)
-      .map((id) => algorithmTitle(id, known))
+      .map((id) => algorithmTitle(id, known.algorithms))
       .join(' → '),
     lengthWords(config),
   ]
@@ -126,7 +123,7 @@ export function batchWords(config: JsonObject, { algorithms }: Known): string {
 export const suggestedName = (config: JsonObject, known: Known): string =>
   [
     algorithmsOf(config)
-      .map((id) => algorithmTitle(id, known))
+      .map((id) => algorithmTitle(id, known.algorithms))
       .join('-'),
     modelWords(config, known),
     typeof valueAt(config, 'data.train') === 'string'

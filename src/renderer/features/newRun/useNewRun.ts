@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
-import { sectionsFor, type AlgorithmEntry } from '#renderer/client/runSettings.ts'
+import { algorithmEntry, sectionsFor } from '#renderer/client/runSettings.ts'
 import { checkedPart, emptyDraft, forkChanges, type Draft } from './draft.ts'
 import type { FieldSection, SettingField } from '#shared/config/fields.ts'
 import { valueAt, type JsonObject } from '#shared/config/paths.ts'
@@ -71,7 +71,9 @@ export function useKnowledge(config: JsonObject): Knowledge {
   const { data: rewards } = useAnswer('rewards.list', {})
   const id = algorithmOf(config)
   return useMemo(() => {
-    const list: readonly AlgorithmEntry[] = algorithms ?? none
+    const found = algorithmEntry(id, algorithms ?? none)
+    // An earlier version of a loss of one's own stands in the place of its newest.
+    const list = (algorithms ?? none).map((each) => (each === found ? { ...each, id } : each))
     const sections = sectionsFor(list.find((algorithm) => algorithm.id === id))
     return {
       isLoaded: algorithms !== undefined,

@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { FunctionChart, type FunctionLine } from '#renderer/charts/FunctionChart.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
-import { useRunSettings } from '#renderer/client/runSettings.ts'
+import { isFile, useRunSettings } from '#renderer/client/runSettings.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { ErrorNote, EmptyState, Loading } from '#renderer/kit/states.tsx'
 import { failureWords } from './results.ts'
@@ -117,7 +117,7 @@ const ranges: Readonly<Record<LossState['experience'], readonly Ends[]>> = {
 function Toolbar({ state, drawing }: { state: LossState; drawing: LossDrawing }) {
   const { axis, setAxis, experience } = state
   const algorithms = useRunSettings()?.algorithms ?? []
-  const alike = algorithms.filter(({ id, experience: from }) => from === experience && !/[\\/]/.test(id))
+  const alike = algorithms.filter(({ id, experience: from }) => from === experience && !isFile(id))
   const compare = alike.some(({ id }) => id === axis.compare) ? axis.compare : null
   const words = ([from, to]: Ends) => `${String(from).replace('-', '−')} to ${String(to)}`
   const usual = ranges[experience][0] ?? [0, 2]

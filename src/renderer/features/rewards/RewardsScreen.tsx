@@ -181,7 +181,9 @@ function useLibraryPlace({ route, kinds }: Shelf) {
       if (own !== undefined) void making.duplicate(own)
       else if (entry !== undefined && entry.code !== null && entry.language !== null) {
         const { kind, title, language, code, examples } = entry
-        void making.make({ kind, language, code, name: title, note: `Copy of “${title}”`, tests: examples })
+        // Beside the built-in algorithm of this name.
+        const name = kind === 'loss' ? `${title} copy` : title
+        void making.make({ kind, language, code, name, note: `Copy of “${title}”`, tests: examples })
       }
     },
     rename: ask('rename'),

@@ -16,6 +16,7 @@ import { saveText } from '#renderer/client/download.ts'
 import {
   searched,
   settingRows,
+  settingWords,
   useRunSettings,
   valueText,
   type RunSetting,
@@ -108,7 +109,8 @@ const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.
 function Setting({ row: { field, value, isChanged }, section }: { row: RunSetting; section: string }) {
   const { key, help, default: usual } = field
   const name = key.startsWith(`${section}.`) ? key.slice(section.length + 1) : key
-  const isLong = valueText(value).length > 48
+  const text = settingWords(key, value, useRunSettings()?.algorithms ?? [])
+  const isLong = text.length > 48
   return (
     <li className="grid min-h-7 grid-cols-[12px_minmax(0,17rem)_minmax(0,1fr)] items-center gap-x-2 border-line px-3 py-0.5 not-first:border-t">
       <span aria-hidden className={classes('size-1.5 rounded-full', isChanged && 'bg-accent')} />
@@ -125,8 +127,9 @@ function Setting({ row: { field, value, isChanged }, section }: { row: RunSettin
             isLong ? 'break-all' : 'truncate',
             !isChanged && 'text-muted',
           )}
+          title={valueText(value)}
         >
-          {valueText(value)}
+          {text}
         </code>
         {isChanged && usual !== undefined && (
           <span className="shrink-0 text-sm text-faint">

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { lossCheckNames } from '#shared/losses.ts'
+import { answer, createWorkplace, linesOf } from './turnwise.ts'
+
+const place = createWorkplace()
+afterAll(() => place[Symbol.dispose]())
+
+const grpo = path.join(import.meta.dirname, '../../resources/losses/grpo.ts')
+
+test('a sound loss says what it is and passes every check', async () => {
+  const { status, stdout } = await answer('loss', 'check', grpo)
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/^Loss +GRPO, written$/m)
+  expect(stdout).toMatch(/^Setting +clip = 0\.2 {2}How far the importance ratio may leave 1\./m)
+  expect(stdout).toMatch(/^Needs +.*the reference policy/m)
+  expect(stdout.match(/^ok /gm)).toHaveLength(lossCheckNames.length)
+  const without = await answer('loss', 'check', grpo, '--settings', '{"klCoefficient": 0}')
+  expect(without.stdout).toMatch(/^Needs +log-probabilities from before the update$/m)
+})
+
+test('a wrong sign fails by name, in words and in JSON', async () => {
+  const code = readFileSync(grpo, 'utf8').replace('-correction * min', 'correction * min')
+  const file = place.write('wrong.ts', code)
+  const { status, stdout, stderr } = await answer('loss', 'check', file)
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/^FAIL {2}sign +The sign is wrong: token/m)
+  expect(stderr).toContain('1 of 8 checks failed: sign.')
+  const json = await answer('--json', 'loss', 'check', file)
+  expect(json.status).toBe(1)
+  const [{ checks }] = linesOf(json.stdout) as [{ checks: { name: string; fault: object | null }[] }]
+  expect(checks.filter(({ fault }) => fault !== null)).toMatchObject([{ name: 'sign' }])
+})
+
+test('what does not load or is asked wrongly is said in a sentence', async () => {
+  const broken = await answer('loss', 'check', place.write('broken.js', '\nexport default ('))
+  expect(broken).toMatchObject({ status: 1, stderr: expect.stringContaining('(line 2, ') as string })
+  const limits = await answer('loss', 'check', grpo, '--settings', '{"clip": 7}')
+  expect(limits).toMatchObject({ status: 1, stderr: expect.stringContaining('clip') as string })
+  expect((await answer('loss', 'check', grpo, '--settings', '[1]')).status).toBe(2)
+  expect((await answer('loss', 'check', 'grpo')).status).toBe(2)
+})
