@@ -89,7 +89,7 @@ test('the same first run with the keyboard alone', async ({ app }) => {
   await expect(guide(page)).toBeHidden()
 
   // To the list by its key, the run selected and compared, then its adapter out.
-  await page.keyboard.press('4')
+  await page.keyboard.press('5')
   await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('arena')
