@@ -79,12 +79,18 @@ const recording = {
   },
 }
 
+/** Passes of the last generation: prompts, and steps of decoding. */
+const passes = () =>
+  `${policy.lastGeneration?.prefillPasses ?? 0} + ${policy.lastGeneration?.decodeSteps ?? 0}`
+let [ownPasses, singlePasses] = ['', '']
+
 async function episodes(): Promise<number> {
   asked.length = 0
   const startedAt = performance.now()
   const batch = { prompts, groupSize, seed: 1, step: 1, source: 'training' } as const
   const played = await playWorkflow(batch, { policy: recording, generate, decode: () => '', workflow, tools })
   const seconds = (performance.now() - startedAt) / 1000
+  ownPasses = passes()
   const fault = played.find(({ workflow: how }) => how?.end !== 'returned')?.workflow?.failure
   if (fault) throw new Error(fault)
   return seconds
@@ -93,6 +99,7 @@ async function episodes(): Promise<number> {
 async function singleTurns(): Promise<number> {
   const startedAt = performance.now()
   for await (const _ of policy.generate(asked, generate));
+  singlePasses = passes()
   return (performance.now() - startedAt) / 1000
 }
 
@@ -113,4 +120,5 @@ console.log(`${rows * groupSize} episodes, ${completions} requests, ${tokens} to
 console.log(`single turns: ${speed(median(single))} tokens/s, at best ${speed(best(single))}`)
 console.log(`episodes: ${speed(median(own))} tokens/s, at best ${speed(best(own))}`)
 console.log(`ratio of medians ${ratioOf(median)}, of the best ${ratioOf(best)}`)
+console.log(`passes over prompts + steps: single turns ${singlePasses}; episodes ${ownPasses}`)
 console.log(`in the sandbox: ${inSandbox.toFixed(0)} ms of ${(1000 * (own.at(-1) ?? 0)).toFixed(0)} ms`)

@@ -280,6 +280,31 @@ const table = {
     'lower',
     'Share of episodes that ended because the transcript was too long.',
   ],
+  'workflow/turns': [
+    'Turns per trajectory',
+    'count',
+    'none',
+    'Mean number of turns of the policy in a trajectory of the workflow.',
+    { panel: 'overview', line: 'turns', include: [0] },
+  ],
+  'workflow/requests': [
+    'Requests per episode',
+    'count',
+    'none',
+    'Mean number of requests that an episode of the workflow made, to the policy and to tools.',
+  ],
+  'workflow/rejected_ratio': [
+    'Episodes rejected',
+    'share',
+    'none',
+    'Share of episodes of the workflow that returned nothing.',
+  ],
+  'workflow/failed_ratio': [
+    'Episodes failed',
+    'share',
+    'lower',
+    'Share of episodes of the workflow that could not go on; the samples say why.',
+  ],
   step_time: ['Time per step', 'seconds', 'lower', 'Duration of the whole step.', { compared: true }],
   learning_rate: [
     'Learning rate',

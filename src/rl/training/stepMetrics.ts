@@ -2,7 +2,7 @@
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf, hasNoSpread, mean, sampleVariance } from '../algorithms/terms/groups.ts'
 import { type MismatchSummary, summarizeMismatch, type WeightLimit } from './samplingMismatch.ts'
-import type { EpisodeEnd, Trajectory } from '../rollout/trajectory.ts'
+import type { EpisodeEnd, Trajectory, WorkflowOutcome } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import type { UpdateSummary } from './update.ts'
 
@@ -16,6 +16,7 @@ export function rolloutMetrics(trajectories: readonly Trajectory[]): Metrics {
     ...lengthMetrics(trajectories),
     ...loggedMetrics(trajectories),
     ...episodeMetrics(trajectories),
+    ...workflowMetrics(trajectories),
     'reward/failures': failures,
     'reward/unscored': unscored,
   }
@@ -80,6 +81,19 @@ function episodeMetrics(trajectories: readonly Trajectory[]): Metrics {
     'environment/done_ratio': shareOf('terminated'),
     'environment/truncated_ratio': shareOf('truncated', 'turn-limit', 'context-limit'),
     'environment/context_limit_ratio': shareOf('context-limit'),
+  }
+}
+
+/** Nothing is said of trajectories without a workflow. */
+function workflowMetrics(trajectories: readonly Trajectory[]): Metrics {
+  const outcomes = trajectories.flatMap(({ workflow }) => workflow ?? [])
+  if (outcomes.length === 0) return {}
+  const shareOf = (wanted: WorkflowOutcome['end']) => mean(outcomes.map(({ end }) => Number(end === wanted)))
+  return {
+    'workflow/turns': mean(outcomes.map(({ turns }) => turns)),
+    'workflow/requests': mean(outcomes.map(({ requests }) => requests)),
+    'workflow/rejected_ratio': shareOf('rejected'),
+    'workflow/failed_ratio': shareOf('failed'),
   }
 }
 

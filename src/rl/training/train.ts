@@ -267,6 +267,13 @@ const isDue = (every: number, step: number): boolean => every > 0 && step % ever
 const tooLongMessage = (tooLong: number): string =>
   `${plural(tooLong, 'row was', 'rows were')} left out because prompt and completion do not fit in the context together.`
 
+/** Workflow and environment report under these names. */
+function failingPart(name: string, trajectories: readonly Trajectory[]): string {
+  const isWorkflow = name === 'workflow' && trajectories.some(({ workflow }) => workflow !== undefined)
+  const isEnvironment = name === 'environment' && trajectories.some(({ episode }) => episode !== null)
+  return isWorkflow || isEnvironment ? `The ${name}` : `The reward function “${name}”`
+}
+
 /** One sentence per thing that went wrong in the step without ending the run. */
 function* warnings(
   trajectories: readonly Trajectory[],
@@ -276,7 +283,7 @@ function* warnings(
   const failures = trajectories.flatMap(({ reward }) => reward.failures)
   for (const name of new Set(failures.map((failure) => failure.name))) {
     const own = failures.filter((failure) => failure.name === name)
-    const message = `The reward function “${name}” failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${own[0]!.message}`
+    const message = `${failingPart(name, trajectories)} failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${own[0]!.message}`
     yield { type: 'warning', step, message }
   }
   if (rows.length === 0) {

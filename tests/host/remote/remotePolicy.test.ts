@@ -11,6 +11,7 @@ import {
   local,
   options,
   ownOf,
+  requests,
   serveAs,
   update,
 } from './remoteFixture.ts'
@@ -46,6 +47,31 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
     }
     expect(policy.takeMetrics()).toMatchObject({ 'rollout/server_retries': 0, 'rollout/server_adapters': 1 })
     expect(await completionsOf(policy, options({ temperature: 0.6 }))).toEqual(completions)
+    expect(policy.takeMetrics()['sampling/server_logp_difference/max']).toBeLessThan(1e-4)
+  })
+
+  test('requests may come later and be sampled in their own way, as on this machine', async () => {
+    await using policy = await open()
+    const greedy = options({ greedy: true, maxNewTokens: 5 })
+    const [first, second] = requests
+    const late = [
+      [{ ...second!, sampling: { ...greedy.sampling, maxNewTokens: 3 } }, first!],
+      [{ ...first!, sampling: { ...greedy.sampling, greedy: false, temperature: 0.6 } }],
+    ]
+    const answers = async (asked: typeof policy | typeof local) => {
+      const left = [...late]
+      const later = (isIdle: boolean) => Promise.resolve(isIdle ? (left.shift() ?? null) : [])
+      return completionsOf(asked, { ...greedy, later })
+    }
+    const [here, there] = [await answers(local), await answers(policy)]
+    expect(there).toHaveLength(12)
+    const isGreedy = ({ request }: { request: number }) => request < 5
+    expect(there.filter(isGreedy).map(({ ids }) => ids)).toEqual(here.filter(isGreedy).map(({ ids }) => ids))
+    expect(there.filter(({ request }) => request === 3).map(({ ids }) => ids.length)).toEqual([3, 3])
+    for (const completion of there.filter((each) => !isGreedy(each))) {
+      const [own] = await ownOf({ ...completion, request: 0 }, 0.6)
+      completion.logprobs.forEach((value, t) => expect(Math.abs(value - own![t]!)).toBeLessThan(1e-4))
+    }
     expect(policy.takeMetrics()['sampling/server_logp_difference/max']).toBeLessThan(1e-4)
   })
 
