@@ -60,3 +60,23 @@ test.runIf(process.platform === 'linux')('user code runs in such a process, unde
   expect(limits).toMatch(/^Max data size +2147483648 +2147483648 /m)
   expect(limits).toMatch(/^Max core file size +0 +0 /m)
 })
+
+test('code of every kind runs in a process that is confined', async () => {
+  const warnings: string[] = []
+  const note = (warning: Error) => warnings.push(warning.message)
+  process.on('warning', note)
+  const codes = [
+    'export default () => 1',
+    'export default { reset: () => ({ state: null }), step: () => ({ terminated: true }) }',
+    'export default defineLoss({ loss: ({ logp, mask }) => -mean(logp, mask) })',
+    'export default defineWorkflow({ async episode() { return null } })',
+    'export default (s: { completion: string }): number => s.completion.length',
+  ]
+  for (const code of codes) {
+    await using sandbox = await openSandbox({ code, language: 'ts' })
+    expect(sandbox.kind).toBeDefined()
+  }
+  await new Promise((resolve) => setImmediate(resolve))
+  process.off('warning', note)
+  expect(warnings.filter((message) => message.includes('permission model'))).toEqual([])
+})
