@@ -88,7 +88,7 @@ test('a copy of GRPO is broken, repaired, drawn and trained with', async ({ app 
   expect(await untilEnded(client, runId)).toBe('finished')
   await app.go('/runs')
   await expect(page.getByRole('row').filter({ hasText: loss!.name })).toBeVisible()
-  await app.go(`/losses/${loss!.id}`)
+  await app.open(`/losses/${loss!.id}`)
   await page.getByRole('tab', { name: /^Used by/ }).click()
   await expect(page.getByRole('table', { name: 'Runs' }).getByRole('row')).toHaveCount(2)
 })
