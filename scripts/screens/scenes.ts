@@ -50,8 +50,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const named = (name: string) => runs.find((run) => run.name === name)?.id ?? ''
   const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
   const rewardId = rewards.find(({ name }) => name === 'Exact match')?.id ?? ''
-  const lossId = rewards.find(({ kind }) => kind === 'loss')?.id ?? ''
-  const environmentId = rewards.find(({ kind }) => kind === 'environment')?.id ?? ''
+  const firstOf = (wanted: string) => rewards.find(({ kind }) => kind === wanted)?.id ?? ''
   const run = named('arith-grpo-1')
   const [base] = runs.map(({ model }) => model)
   const several = ['arith-grpo-1', 'arith-grpo-2', 'arith-grpo-3', 'arith-slow', 'arith-ppo']
@@ -67,8 +66,8 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
     place('reward', `#/rewards/${rewardId}`, dryRun),
-    place('environment', `#/rewards/${environmentId}`),
-    place('loss', `#/losses/${lossId}`),
+    place('environment', `#/rewards/${firstOf('environment')}`),
+    place('loss', `#/losses/${firstOf('loss')}`),
     place('new-run', '#/new-run', fillIn),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),

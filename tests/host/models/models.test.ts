@@ -92,7 +92,7 @@ describe('models', () => {
     const items = await collect(client.stream('models.import', { uploadId }))
     expect(items.at(-1)).toMatchObject({ result: { name: 'dropped' } })
     expect(await client.call('models.inspect', { uploadId })).toMatchObject({
-      problem: expect.stringContaining('not there any more') as string,
+      problem: expect.stringContaining('no longer exists') as string,
     })
     await client.call('models.delete', { name: 'dropped' })
 
