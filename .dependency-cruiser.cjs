@@ -125,8 +125,8 @@ const innerRules = [
   ),
   error(
     'inner-processes',
-    'Processes are started in two places only.',
-    { path: '^src/', pathNot: '^src/host/(processes|sandbox)/' },
+    'Processes are started in three places only.',
+    { path: '^src/', pathNot: '^src/host/(processes|python|sandbox)/' },
     { path: '^(node:)?child_process$' },
   ),
 ]

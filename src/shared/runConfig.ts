@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { conflict, schemaProblems } from './config/problems.ts'
 import { path, wholeNumber, maxStepCount, maxTokenCount } from './config/settings.ts'
-import { environmentSection, rewardLimitsSection, rewardSection } from './config/rewards.ts'
+import { environmentSection, pythonSection, rewardLimitsSection, rewardSection } from './config/rewards.ts'
 import { rolloutSection } from './config/rollout.ts'
 import {
   adapterSection,
@@ -95,6 +95,9 @@ export const runConfigSchema = z.strictObject({
   rewardLimits: rewardLimitsSection
     .prefault({})
     .meta({ label: 'Limits of reward code', description: 'Limits on your own reward code.' }),
+  python: pythonSection
+    .prefault({})
+    .meta({ label: 'Python', description: 'Rewards and environments in Python, which are not sandboxed.' }),
   algorithm: algorithmSection.prefault({}).describe('How the policy learns.'),
   rollout: rolloutSection
     .prefault({})
@@ -186,7 +189,7 @@ export const rewardName = (entry: {
 
 /** Of a file its name, or what stands behind #; of a built-in its id. */
 const functionName = (id: string): string =>
-  /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.[cm]?[jt]s$/, '')
+  /\.(?:[cm]?[jt]s|py)#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.(?:[cm]?[jt]s|py)$/, '')
 
 function requireDistinctNames(rewards: RunConfig['rewards']): void {
   const names = rewards.map(rewardName)

@@ -7,7 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { lossCheckNames, lossCheckWords } from '#shared/losses.ts'
 import { plural } from '#shared/plural.ts'
 import { checkCode, type LossCheck } from '#host/losses/lossesService.ts'
-import { codeReference, readRewardCode } from '#host/rewards/rewardCode.ts'
+import { codeReference, readRewardCode, requireSandboxed } from '#host/rewards/rewardCode.ts'
 import { usageError, type Context } from '../command.ts'
 
 export const losses = (context: Context) =>
@@ -24,7 +24,10 @@ const check = (context: Context) =>
       const { output } = context()
       const reference = codeReference(file)
       if (reference === null) throw usageError(`${file} is no file of code.`, 'It ends in .ts or .js.')
-      const found = await checkCode(readRewardCode(reference), settings === undefined ? {} : parsed(settings))
+      const found = await checkCode(
+        requireSandboxed(readRewardCode(reference), 'A loss'),
+        settings === undefined ? {} : parsed(settings),
+      )
       const { batch: _batch, ...told } = found
       output.json(told)
       for (const line of wordsOf(found)) output.line(line)

@@ -12,8 +12,9 @@ import type { TaskServices } from '#rl/environments/tasks/common.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { withRowSettings } from '#rl/environments/rowSettings.ts'
 import type { Environment } from '#rl/environment.ts'
+import { openPython, type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { kindTitles, openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
-import { codeReference, readRewardCode, runEnvironmentCode } from '#host/rewards/rewardCode.ts'
+import { codeReference, readRewardCode, runEnvironmentCode, type UserCode } from '#host/rewards/rewardCode.ts'
 import { requireCorpus } from './corpus.ts'
 import { openRetriever, type RetrieverPlace, searches, soughtIn } from './retrievers.ts'
 
@@ -29,7 +30,7 @@ export interface ResolvedEnvironment extends AsyncDisposable {
  * documents that are none, 'file/…'.
  */
 export async function resolveEnvironment(
-  config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
+  config: EnvironmentConfig,
   runDirectory: string,
   place: RetrieverPlace,
 ): Promise<ResolvedEnvironment> {
@@ -37,14 +38,28 @@ export async function resolveEnvironment(
   if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
   const code = runEnvironmentCode(entry, runDirectory)
   if (code === null) return openBuiltIn(entry, place)
-  const sandbox = await openSandbox(code, config.rewardLimits)
+  return openWritten(entry, code, config)
+}
+
+type EnvironmentConfig = Pick<RunConfig, 'environment' | 'rewardLimits' | 'python' | 'data'>
+
+/** Code of the user, in a sandbox unless it is Python. */
+async function openWritten(
+  entry: EnvironmentEntry,
+  source: UserCode,
+  config: EnvironmentConfig,
+): Promise<ResolvedEnvironment> {
+  const code =
+    source.language === 'py'
+      ? await openPython(source, pythonOptions(config))
+      : await openSandbox(source, config.rewardLimits)
+  const close = () => code[Symbol.asyncDispose]()
   try {
-    return {
-      environment: codeEnvironment(sandbox, entry),
-      [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose](),
-    }
+    const environment =
+      'environment' in code ? await pythonEnvironment(code, entry) : codeEnvironment(code, entry)
+    return { environment, [Symbol.asyncDispose]: close }
   } catch (error) {
-    await sandbox[Symbol.asyncDispose]()
+    await close()
     throw error
   }
 }
@@ -58,15 +73,12 @@ export function requireKnownEnvironment(entry: EnvironmentEntry): void {
 }
 
 /** Code loads and is an environment, documents are there: asked before a run is made. Errors as resolveEnvironment. */
-export async function requireWorkingEnvironment(
-  config: Pick<RunConfig, 'environment' | 'rewardLimits'>,
-): Promise<void> {
+export async function requireWorkingEnvironment(config: EnvironmentConfig): Promise<void> {
   const entry = config.environment
   if (entry === null) return
   const reference = codeReference(entry.function)
   if (reference !== null) {
-    await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
-    codeEnvironment(sandbox, entry)
+    await using _ = await openWritten(entry, readRewardCode(reference), config)
   }
   const corpus = corpusOf(entry)
   if (corpus !== null) requireCorpus(corpus)
@@ -116,6 +128,17 @@ function builtInWith(
     ...{ known, settings, fromRow: settingsFromRow },
     create: (own) => builtInEnvironment(id, own, services),
   })
+}
+
+/** Errors: AppError 'config/invalid', 'sandbox/failed'. */
+function pythonEnvironment(code: PythonCode, { function: id, settings, settingsFromRow }: EnvironmentEntry) {
+  if (Object.keys(settingsFromRow).length === 0)
+    return code.environment(codeReference(id)?.name ?? null, settings)
+  throw new AppError(
+    'config/invalid',
+    'environment.settingsFromRow: an environment in Python takes no settings from rows.',
+    'Its reset gets the row as `options`.',
+  )
 }
 
 /** Errors: as sandboxedEnvironment. */

@@ -13,8 +13,14 @@ import { checkLoss, type LossCheckOptions, unsoundLoss } from '#rl/losses/check.
 import { inputsOf, pruned } from '#rl/losses/program.ts'
 import { settingsTable, weighing, writtenAlgorithm } from '#rl/losses/written.ts'
 import type { SandboxFailure } from '#host/sandbox/answers.ts'
-import { codeReference, readRewardCode, runAlgorithmCode } from '#host/rewards/rewardCode.ts'
-import { type CodeSource, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
+import {
+  codeReference,
+  readRewardCode,
+  requireSandboxed,
+  runAlgorithmCode,
+  type UserCode,
+} from '#host/rewards/rewardCode.ts'
+import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 
 /** Advantages of whole batches go in and out as text. */
 const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answerCharacters: 64_000_000 }
@@ -60,8 +66,8 @@ export interface OpenLoss {
 }
 
 /** `id`: as a config names it. Errors: AppError 'sandbox/failed', 'config/invalid' for code of something else. */
-export async function openLoss(id: string, source: CodeSource): Promise<OpenLoss> {
-  const sandbox = await openSandbox(source, lossLimits)
+export async function openLoss(id: string, source: UserCode): Promise<OpenLoss> {
+  const sandbox = await openSandbox(requireSandboxed(source, 'A loss'), lossLimits)
   const description = sandbox.loss
   if (description == null) {
     await sandbox[Symbol.asyncDispose]()

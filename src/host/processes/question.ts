@@ -19,6 +19,7 @@ import type { ExportProgress, ExportReport, ExportRequest } from '#host/export/e
 import type { CalibrationNews } from '#host/runs/calibrationReport.ts'
 import type { DevicePlace, SelftestFinding } from '#host/devices/deviceRecords.ts'
 import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
+import type { RewardsConfig } from '#host/rewards/resolveRewards.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope, type WorkerEnvironment, type WorkerProcess } from './messages.ts'
 
@@ -90,7 +91,7 @@ export type Question =
   /** What a run's rewards say of one completion; a pattern among their settings may never come to an end. */
   | {
       readonly type: 'score-text'
-      readonly config: Pick<RunConfig, 'rewards' | 'rewardLimits'>
+      readonly config: RewardsConfig
       readonly runDirectory: string
       readonly input: RewardInput
     }

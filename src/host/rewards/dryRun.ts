@@ -1,14 +1,8 @@
 /** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
 import { combinedReward, type GeneratedToken } from '#rl/rewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
-import {
-  chosenFunctions,
-  openSandbox,
-  type CodeSource,
-  type Sandbox,
-  type SandboxLimits,
-  type Timed,
-} from '../sandbox/sandbox.ts'
+import { chosenFunctions, type ScoringCode, type Timed } from '../sandbox/sandbox.ts'
+import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'
 
 export interface DrySample {
   readonly prompt: string
@@ -18,11 +12,10 @@ export interface DrySample {
   readonly tokens?: readonly GeneratedToken[] | null
 }
 
-export interface DryRunOptions {
+export interface DryRunOptions extends CodeOptions {
   /** Only this function; otherwise the default one, else all. */
   readonly function?: string
   readonly settings?: Readonly<Record<string, string | number | boolean>>
-  readonly limits?: Partial<SandboxLimits>
 }
 
 export interface DryRunRow {
@@ -44,7 +37,7 @@ export interface DryRun {
 
 /** Errors: AppError 'sandbox/failed' for code that does not load, 'config/invalid' for a function it does not have. */
 export async function dryRun(
-  source: CodeSource,
+  source: UserCode,
   samples: readonly DrySample[],
   options: DryRunOptions = {},
 ): Promise<DryRun> {
@@ -61,13 +54,13 @@ export interface OpenDryRun extends AsyncDisposable {
 }
 
 /** Errors as dryRun. */
-export async function openDryRun(source: CodeSource, options: DryRunOptions = {}): Promise<OpenDryRun> {
-  const sandbox = await openSandbox(source, options.limits)
-  const close = () => sandbox[Symbol.asyncDispose]()
+export async function openDryRun(source: UserCode, options: DryRunOptions = {}): Promise<OpenDryRun> {
+  const code = await openCode(source, options)
+  const close = () => code[Symbol.asyncDispose]()
   try {
-    const functions = chosenFunctions(sandbox, options.function ?? null)
-    const score = (samples: readonly DrySample[]) => scoreSamples(sandbox, functions, { samples, options })
-    return { functions, needsTokens: sandbox.needsTokens, score, [Symbol.asyncDispose]: close }
+    const functions = chosenFunctions(code, options.function ?? null)
+    const score = (samples: readonly DrySample[]) => scoreSamples(code, functions, { samples, options })
+    return { functions, needsTokens: code.needsTokens, score, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error
@@ -75,13 +68,13 @@ export async function openDryRun(source: CodeSource, options: DryRunOptions = {}
 }
 
 async function scoreSamples(
-  sandbox: Sandbox,
+  code: ScoringCode,
   functions: readonly string[],
   { samples, options }: { readonly samples: readonly DrySample[]; readonly options: DryRunOptions },
 ): Promise<DryRunRow[]> {
   const inputs = samples.map((sample) => ({ ...sample, step: 0, settings: options.settings ?? {} }))
   const answers: Timed<ScoreAnswer>[][] = []
-  for (const name of functions) answers.push(await sandbox.score(inputs, name))
+  for (const name of functions) answers.push(await code.score(inputs, name))
   return samples.map((_, i) =>
     dryRow(
       functions.flatMap((name, k) => (answers[k]?.[i] ? [{ name, answer: answers[k][i] }] : [])),

@@ -1,6 +1,6 @@
 /**
- * From a run's config to reward functions. Built-ins run in the training process, code of the user in sandboxes. Reading
- * guide of this folder:
+ * From a run's config to reward functions. Built-ins run in the training process, code of the user in sandboxes or, where
+ * it is Python, in a process that is trusted. Reading guide of this folder:
  *
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
  *   dryRun.ts          code on rows and completions, before anything is trained
@@ -13,14 +13,16 @@ import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
 import type { RewardSpec } from '#rl/rewards.ts'
+import { type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
+import { chosenFunctions, type Sandbox, sandboxedReward } from '../sandbox/sandbox.ts'
 import {
-  chosenFunctions,
-  type CodeSource,
-  openSandbox,
-  type Sandbox,
-  sandboxedReward,
-} from '../sandbox/sandbox.ts'
-import { codeReference, readRewardCode, runRewardCode } from './rewardCode.ts'
+  type CodeOptions,
+  codeReference,
+  openCode,
+  readRewardCode,
+  runRewardCode,
+  type UserCode,
+} from './rewardCode.ts'
 
 export interface ResolvedRewards extends AsyncDisposable {
   readonly specs: readonly RewardSpec[]
@@ -30,14 +32,11 @@ export interface ResolvedRewards extends AsyncDisposable {
  * The reward functions of a run, with the code in its folder. Errors: AppError 'config/invalid' for what is not there,
  * 'sandbox/failed' for code that does not load, 'file/…'.
  */
-export async function resolveRewards(
-  config: Pick<RunConfig, 'rewards' | 'rewardLimits'>,
-  runDirectory: string,
-): Promise<ResolvedRewards> {
-  const sandboxes = new Map<string, Promise<Sandbox>>()
-  const open = (source: CodeSource): Promise<Sandbox> => {
+export async function resolveRewards(config: RewardsConfig, runDirectory: string): Promise<ResolvedRewards> {
+  const sandboxes = new Map<string, Promise<Sandbox | PythonCode>>()
+  const open = (source: UserCode): Promise<Sandbox | PythonCode> => {
     const key = `${source.language} ${source.code}`
-    const sandbox = sandboxes.get(key) ?? openSandbox(source, config.rewardLimits)
+    const sandbox = sandboxes.get(key) ?? openCode(source, codeOptions(config))
     sandboxes.set(key, sandbox)
     return sandbox
   }
@@ -60,6 +59,16 @@ export async function resolveRewards(
   }
 }
 
+/** What says how completions are scored. */
+export interface RewardsConfig extends Pick<RunConfig, 'rewards' | 'rewardLimits' | 'python'> {
+  readonly data: Pick<RunConfig['data'], 'prompt'>
+}
+
+const codeOptions = (config: Omit<RewardsConfig, 'rewards'>): CodeOptions => ({
+  limits: config.rewardLimits,
+  python: pythonOptions(config),
+})
+
 type RewardEntry = RunConfig['rewards'][number]
 
 const builtInSpec = (entry: RewardEntry): RewardSpec => ({
@@ -69,7 +78,7 @@ const builtInSpec = (entry: RewardEntry): RewardSpec => ({
 })
 
 /** One function keeps the entry's name; of several each has its own behind it. */
-function specsOf(entry: RewardEntry, sandbox: Sandbox): RewardSpec[] {
+function specsOf(entry: RewardEntry, sandbox: Sandbox | PythonCode): RewardSpec[] {
   const name = rewardName(entry)
   const chosen = chosenFunctions(sandbox, codeReference(entry.function)?.name ?? null)
   return chosen.map((each) => ({
@@ -91,14 +100,12 @@ function requireDistinct(specs: readonly RewardSpec[]): void {
 }
 
 /** Every entry is there and takes its settings, code included: asked before a run is made. Errors as resolveRewards. */
-export async function requireKnownRewards(
-  config: Pick<RunConfig, 'rewards' | 'rewardLimits'>,
-): Promise<void> {
+export async function requireKnownRewards(config: RewardsConfig): Promise<void> {
   for (const entry of config.rewards) {
     const reference = codeReference(entry.function)
     if (reference === null) builtInReward(entry.function, entry.settings)
     else {
-      await using sandbox = await openSandbox(readRewardCode(reference), config.rewardLimits)
+      await using sandbox = await openCode(readRewardCode(reference), codeOptions(config))
       specsOf(entry, sandbox)
     }
   }

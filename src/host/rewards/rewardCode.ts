@@ -1,4 +1,4 @@
-/** Reward code on disk: which config entries refer to code, where it is, and a run's own copy of it. */
+/** User code: which config entries refer to code, where it is, a run's own copy of it, and how it is opened. */
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -6,15 +6,24 @@ import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import type { CodeSource } from '../sandbox/sandbox.ts'
+import {
+  openPython,
+  packagedCode,
+  type PythonCode,
+  type PythonOptions,
+  type PythonSource,
+} from '#host/python/pythonCode.ts'
+import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '../sandbox/sandbox.ts'
 
 type RewardEntry = RunConfig['rewards'][number]
 
-const codeForm = /^(?<file>.*\.[cm]?(?<language>[jt])s)(?:#(?<name>.+))?$/s
+const codeForm = /^(?<file>.*\.(?<language>[cm]?[jt]s|py))(?:#(?<name>.+))?$/s
+const packageForm = /^(?:gymnasium:.+|reasoning-gym)$/s
 
 export interface CodeReference {
+  /** Of a package of Python, its id. */
   readonly file: string
-  readonly language: CodeSource['language']
+  readonly language: UserCode['language']
   /** One of its functions; null: its default, else all. */
   readonly name: string | null
 }
@@ -22,28 +31,61 @@ export interface CodeReference {
 /** null for the id of a built-in. */
 export function codeReference(id: string): CodeReference | null {
   const { file, language, name } = codeForm.exec(id)?.groups ?? {}
-  if (file === undefined) return null
-  return { file, language: language === 't' ? 'ts' : 'js', name: name ?? null }
+  if (file === undefined || language === undefined) {
+    return packageForm.test(id) ? { file: id, language: 'py', name: null } : null
+  }
+  const own = language === 'py' ? 'py' : language.endsWith('ts') ? 'ts' : 'js'
+  return { file, language: own, name: name ?? null }
 }
 
 /** A relative path in a config is relative to the config. */
 export function absoluteReward(id: string, base: string): string {
   const code = codeReference(id)
-  if (code === null) return id
+  if (code === null || packageForm.test(id)) return id
   return path.resolve(base, code.file) + (code.name === null ? '' : `#${code.name}`)
 }
 
-export interface RewardCode extends CodeSource {
-  readonly file: string
-}
+export type UserCode = CodeSource | PythonSource
 
 /** Reads code as it is on disk now. Errors: AppError 'file/unreadable'. */
-export function readRewardCode({ file, language }: Pick<CodeReference, 'file' | 'language'>): RewardCode {
+export function readRewardCode({ file, language }: Pick<CodeReference, 'file' | 'language'>): UserCode {
+  return { code: packagedCode(file) ?? textOf(file), language, file }
+}
+
+function textOf(file: string): string {
   try {
-    return { code: readFileSync(file, 'utf8'), language, file }
+    return readFileSync(file, 'utf8')
   } catch (error) {
     throw readError(file, error)
   }
+}
+
+export interface CodeOptions {
+  readonly limits?: Partial<SandboxLimits> | undefined
+  /** Absent: Python is not trusted. */
+  readonly python?: PythonOptions
+}
+
+/** Opens code in a process of its own. Errors: AppError 'sandbox/failed', ConfigError for Python that is not trusted. */
+export const openCode = (source: UserCode, { limits, python }: CodeOptions): Promise<Sandbox | PythonCode> =>
+  source.language === 'py' ? openPython(source, python ?? untrusted) : openSandbox(source, limits)
+
+const untrusted: PythonOptions = {
+  trusted: false,
+  interpreter: null,
+  callSeconds: 60,
+  messages: null,
+  form: null,
+}
+
+/** Sandboxed code alone. Errors: AppError 'config/invalid' for Python. */
+export function requireSandboxed(source: UserCode, what: string): CodeSource {
+  if (source.language !== 'py') return source
+  throw new AppError(
+    'config/invalid',
+    `${what} cannot be written in Python.`,
+    'Write it in TypeScript or JavaScript.',
+  )
 }
 
 /**
@@ -54,7 +96,7 @@ export function runRewardCode(
   config: Pick<RunConfig, 'rewards'>,
   index: number,
   runDirectory: string,
-): RewardCode | null {
+): UserCode | null {
   const entry = config.rewards[index]
   return entry === undefined ? null : runCode(entry.function, `${index}-${safeName(entry)}`, runDirectory)
 }
@@ -63,12 +105,12 @@ export function runRewardCode(
 export function runEnvironmentCode(
   entry: NonNullable<RunConfig['environment']>,
   runDirectory: string,
-): RewardCode | null {
+): UserCode | null {
   return runCode(entry.function, 'environment', runDirectory)
 }
 
 /** The same of a loss that a stage learns with. */
-export function runAlgorithmCode(id: string, runDirectory: string): RewardCode {
+export function runAlgorithmCode(id: string, runDirectory: string): UserCode {
   const name = path.basename(id).replaceAll(/[^\w-]/g, '_')
   const code = runCode(id, `loss-${name}-${crc32(id).toString(16)}`, runDirectory)
   if (code === null) throw new Error(`Expected a file of code, got “${id}”.`)
@@ -80,22 +122,23 @@ export function runWorkflowCode(
   entry: NonNullable<RunConfig['rollout']['workflow']>,
   runDirectory: string,
   stage: number,
-): RewardCode {
+): UserCode {
   const code = runCode(entry.function, stage === 0 ? 'workflow' : `workflow-${stage}`, runDirectory)
   if (code !== null) return code
   throw new AppError('config/invalid', `“${entry.function}” is not the path of a .ts or .js file.`)
 }
 
-function runCode(id: string, copyName: string, runDirectory: string): RewardCode | null {
+function runCode(id: string, copyName: string, runDirectory: string): UserCode | null {
   const reference = codeReference(id)
   if (reference === null) return null
   const folder = path.join(runDirectory, 'rewards')
   const copy = path.join(folder, `${copyName}.${reference.language}`)
-  if (existsSync(copy)) return readRewardCode({ file: copy, language: reference.language })
-  const { code } = readRewardCode(reference)
+  const { language, file } = reference
+  if (existsSync(copy)) return { code: textOf(copy), language, file }
+  const source = readRewardCode(reference)
   makeFolder(folder)
-  writeFileAtomic(copy, code)
-  return { code, language: reference.language, file: copy }
+  writeFileAtomic(copy, source.code)
+  return source
 }
 
 const safeName = (entry: RewardEntry): string => rewardName(entry).replaceAll(/[^\w.-]/g, '_')

@@ -10,8 +10,8 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { openVersion, parsePromptForm } from '#host/data/dataSetVersions.ts'
-import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { openDryRun, type DrySample, type OpenDryRun, dryRun, type DryRunOptions } from './dryRun.ts'
+import type { UserCode } from './rewardCode.ts'
 import { sourceOf } from './rewardVersions.ts'
 
 export interface Trial {
@@ -230,7 +230,7 @@ type CheatId = keyof typeof cheats
 
 /** Errors as dryRun. */
 export async function tryCheating(
-  source: CodeSource,
+  source: UserCode,
   rows: readonly CheatRow[],
   options: DryRunOptions = {},
 ): Promise<CheatReport> {

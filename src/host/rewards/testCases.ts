@@ -1,6 +1,6 @@
 /** Test cases kept with reward code and run after every change: expected scores of example completions. */
 import { z } from 'zod'
-import type { CodeSource } from '../sandbox/sandbox.ts'
+import type { UserCode } from './rewardCode.ts'
 import { dryRun, type DryRunOptions, type DryRunRow } from './dryRun.ts'
 
 const expectation = z
@@ -35,7 +35,7 @@ export interface TestCaseResult {
 
 /** Runs all cases on the total of the chosen functions. Errors as dryRun. */
 export async function runTestCases(
-  source: CodeSource,
+  source: UserCode,
   cases: readonly TestCase[],
   options: Omit<DryRunOptions, 'settings'> = {},
 ): Promise<TestCaseResult[]> {

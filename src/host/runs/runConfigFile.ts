@@ -8,6 +8,7 @@ import { builtInReward } from '#rl/environments/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
+import { requireTrust } from '#host/python/pythonCode.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
 import {
@@ -53,7 +54,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
   }
   const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
   const orNull = (given: string | null) => (given === null ? null : absolute(given))
-  const { adapter, reference, data, rewards, environment, rollout, stages } = config
+  const { adapter, reference, data, rewards, environment, python, rollout, stages } = config
   return {
     ...config,
     model: existsSync(absolute(config.model))
@@ -66,6 +67,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     environment:
       environment &&
       withAbsoluteCorpus({ ...environment, function: absoluteReward(environment.function, base) }, base),
+    python: { ...python, interpreter: python.interpreter && programAt(python.interpreter, base) },
     rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
@@ -79,6 +81,10 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     })),
   }
 }
+
+/** A name is looked up by the system, a path is meant from `base`. */
+const programAt = (program: string, base: string): string =>
+  /[\\/]/.test(program) ? path.resolve(base, program) : program
 
 function withRowsAt(data: Readonly<Record<string, unknown>>, rowsOf: <Rows>(rows: Rows) => Rows | string) {
   const named = Object.entries(data).map(([key, value]) => [
@@ -104,7 +110,7 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {
-  const { rewards, environment } = config
+  const { rewards, environment, python } = config
   requireFittingAlgorithms(config, (id) => codeReference(id) === null)
   for (const [i, { rollout }] of stagesOf(config).entries()) {
     const { workflow } = rollout
@@ -112,10 +118,14 @@ export function requireKnownParts(config: RunConfig): void {
     if (workflow !== null) blaming('rollout.workflow', stage, () => requireWorkflowFile(workflow))
   }
   for (const [i, reward] of rewards.entries()) {
-    if (codeReference(reward.function) !== null) continue
+    const code = codeReference(reward.function)
+    if (code?.language === 'py') requireTrust(python, reward.function)
+    if (code !== null) continue
     blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
   }
-  if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
+  if (environment === null) return
+  if (codeReference(environment.function)?.language === 'py') requireTrust(python, environment.function)
+  blaming('environment', null, () => requireKnownEnvironment(environment))
 }
 
 /** The settings of a written loss are known when it was loaded. */

@@ -131,9 +131,9 @@ async function scoreText(
   const run = host.store.runs.get(sample.runId)
   const row = (await rowsOfRun(host, run))(sample)
   const { prompt, step } = sample
-  const { rewards, rewardLimits } = configOf(run)
+  const { rewards, rewardLimits, python, data } = configOf(run)
   const question = {
-    ...{ config: { rewards, rewardLimits }, runDirectory: run.directory },
+    ...{ config: { rewards, rewardLimits, python, data }, runDirectory: run.directory },
     input: { prompt, completion, row, step },
   }
   const reward = await scoredWithin(scoreMs, host.ask, { ...question, signal })

@@ -149,6 +149,11 @@ export class Sandbox implements AsyncDisposable {
     return this.#description.settings
   }
 
+  /** What scores where no function is named. */
+  get unnamed(): readonly string[] {
+    return this.functions.includes('default') ? ['default'] : this.functions
+  }
+
   get needsTokens(): boolean {
     return this.#description.needs.includes('tokens')
   }
@@ -310,15 +315,21 @@ export class Sandbox implements AsyncDisposable {
 
 type RewardSettings = Readonly<Record<string, string | number | boolean>>
 
+/** Code with reward functions, as a sandbox runs it and as Python does. */
+export type ScoringCode = Pick<
+  Sandbox,
+  'functions' | 'unnamed' | 'settings' | 'needsTokens' | 'kind' | 'score'
+>
+
 /** A function of user code as a reward function. Errors: AppError 'config/invalid' for settings it does not have. */
-export function sandboxedReward(sandbox: Sandbox, name: string, settings: RewardSettings): RewardFunction {
-  requireSettings(sandbox, settings)
+export function sandboxedReward(code: ScoringCode, name: string, settings: RewardSettings): RewardFunction {
+  requireSettings(code, settings)
   return {
     id: name,
     description: `${name} in reward code.`,
-    needsTokens: sandbox.needsTokens,
+    needsTokens: code.needsTokens,
     score: (inputs) =>
-      sandbox.score(
+      code.score(
         inputs.map(({ prompt, completion, row, step, tokens }) => ({
           ...{ prompt, completion, row, step, tokens, settings },
         })),
@@ -328,17 +339,17 @@ export function sandboxedReward(sandbox: Sandbox, name: string, settings: Reward
 }
 
 /** The named function, else the default one, else all. Errors: AppError 'config/invalid'. */
-export function chosenFunctions(sandbox: Sandbox, name: string | null): readonly string[] {
-  const { functions, kind } = sandbox
+export function chosenFunctions(code: ScoringCode, name: string | null): readonly string[] {
+  const { functions, unnamed, kind } = code
   if (kind !== 'reward') {
     throw new AppError('config/invalid', `The code is ${kindTitles[kind]}, not a reward function.`)
   }
-  if (name === null) return functions.includes('default') ? ['default'] : functions
-  if (functions.includes(name)) return [name]
+  if (name === null && unnamed.length > 0) return unnamed
+  if (name !== null && functions.includes(name)) return [name]
   throw new AppError(
     'config/invalid',
-    `The reward code has no function called “${name}”.`,
-    `It has: ${functions.join(', ')}.`,
+    `The reward code has no function${name === null ? ' of its own' : ` called “${name}”`}.`,
+    `It has: ${functions.join(', ') || 'none'}.`,
   )
 }
 

@@ -2,14 +2,14 @@
 import { AppError } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { Workflow } from '#rl/workflow.ts'
-import { codeReference, readRewardCode, runWorkflowCode } from '#host/rewards/rewardCode.ts'
 import {
-  kindTitles,
-  openSandbox,
-  requireSettings,
-  type CodeSource,
-  type Sandbox,
-} from '#host/sandbox/sandbox.ts'
+  codeReference,
+  readRewardCode,
+  requireSandboxed,
+  runWorkflowCode,
+  type UserCode,
+} from '#host/rewards/rewardCode.ts'
+import { kindTitles, openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
 
 type WorkflowEntry = NonNullable<RunConfig['rollout']['workflow']>
 
@@ -46,11 +46,11 @@ interface OpenWorkflow extends AsyncDisposable {
 
 /** Errors as resolveWorkflows. */
 async function openWorkflow(
-  code: CodeSource,
+  code: UserCode,
   entry: Pick<WorkflowEntry, 'function' | 'settings'>,
   rewardLimits: RunConfig['rewardLimits'],
 ): Promise<OpenWorkflow> {
-  const sandbox = await openSandbox(code, rewardLimits)
+  const sandbox = await openSandbox(requireSandboxed(code, 'A workflow'), rewardLimits)
   try {
     const workflow = sandboxedWorkflow(sandbox, entry)
     return { workflow, [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose]() }

@@ -11,7 +11,17 @@ const status = z.enum(['waiting', 'running', 'finished', 'stopped', 'failed', 'i
 
 /** Sections of a run config that say how a checkpoint is asked and judged; the others train. */
 export const evaluatedSections = [
-  ...['model', 'contextLength', 'base', 'data', 'rewards', 'environment', 'rewardFailures', 'rewardLimits'],
+  ...[
+    'model',
+    'contextLength',
+    'base',
+    'data',
+    'rewards',
+    'environment',
+    'rewardFailures',
+    'rewardLimits',
+    'python',
+  ],
   ...['rollout', 'seed', 'device'],
 ] as const
 

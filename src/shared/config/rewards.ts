@@ -1,13 +1,13 @@
 /** What gives rewards: functions of completions, or an environment. */
 import { z } from 'zod'
-import { maxSetting } from './settings.ts'
+import { maxSetting, path } from './settings.ts'
 
 export const rewardSection = z.strictObject({
   function: z
     .string()
     .min(1)
     .describe(
-      'Id of a built-in reward function, or the path of a .ts or .js file; file.ts#name picks one of several.',
+      'Id of a built-in reward function, or the path of a .ts, .js or .py file; file.ts#name picks one of several. `reasoning-gym` scores tasks of ReasoningGym. Python needs `python.trusted`.',
     ),
   weight: z.number().min(-maxSetting).max(maxSetting).default(1).describe('Factor in the sum.'),
   name: z
@@ -42,8 +42,36 @@ export const rewardLimitsSection = z.strictObject({
     .meta({ label: 'Memory (MB)', description: 'Memory, in megabytes.' }),
 })
 
+export const pythonSection = z.strictObject({
+  trusted: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Python code of rewards and environments may run. It is not sandboxed: it can read and change your files and use the network.',
+    ),
+  interpreter: path.nullable().default(null).meta({
+    description: 'The Python program: a name, or a path such as .venv/bin/python.',
+    empty: 'python3 (on Windows, python)',
+  }),
+  callSeconds: z.number().positive().max(86_400).default(60).meta({
+    label: 'Time per call (s)',
+    description:
+      'Time for one call with all completions of a batch, or for one turn of an episode; then Python is started again.',
+  }),
+  messages: z.boolean().nullable().default(null).meta({
+    label: 'Prompts and completions as messages',
+    description: 'Whether reward functions get lists of messages or text.',
+    empty: 'as prompts are made',
+  }),
+})
+
 export const environmentSection = z.strictObject({
-  function: z.string().min(1).describe('Id of a built-in environment, or the path of a .ts or .js file.'),
+  function: z
+    .string()
+    .min(1)
+    .describe(
+      'Id of a built-in environment, the path of a .ts or .js file, file.py#Class, or gymnasium:ID. Python needs `python.trusted`.',
+    ),
   settings: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .default({})

@@ -21,10 +21,9 @@ const busy: Record<string, () => Promise<unknown>> = {
   },
   question() {
     const parsed = { ...starterConfig, rewards: [{ function: 'format', settings: { pattern: '(a+)+b' } }] }
-    const { rewards, rewardLimits } = runConfigSchema.parse(parsed)
     const scoring = {
       type: 'score-text',
-      config: { rewards, rewardLimits },
+      config: runConfigSchema.parse(parsed),
       runDirectory: '.',
       input: sample,
     } as const

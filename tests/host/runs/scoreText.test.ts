@@ -9,9 +9,8 @@ const limitMs = 20_000
 
 const scoring = (pattern: string, completion: string) => {
   const rewards = [{ function: 'format', settings: { pattern } }]
-  const { rewards: parsed, rewardLimits } = runConfigSchema.parse({ ...starterConfig, rewards })
   return {
-    ...{ config: { rewards: parsed, rewardLimits }, runDirectory: '.' },
+    ...{ config: runConfigSchema.parse({ ...starterConfig, rewards }), runDirectory: '.' },
     ...{ input: { prompt: '', completion, row: {}, step: 0 }, signal: new AbortController().signal },
   }
 }

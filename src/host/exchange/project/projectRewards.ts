@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { scoreRewards, type RewardInput, type RewardSpec } from '#rl/rewards.ts'
-import { codeReference, runRewardCode } from '#host/rewards/rewardCode.ts'
+import { codeReference, requireSandboxed, runRewardCode } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { harnessSource } from '#host/sandbox/harness.ts'
 import type { ProjectData } from './projectData.ts'
@@ -60,7 +60,10 @@ function filesOf(
   directory: string,
   fixtures: readonly unknown[],
 ): ProjectFiles {
-  const code = run.rewards.map((_, i) => runRewardCode(run, i, directory))
+  const code = run.rewards.map((_, i) => {
+    const own = runRewardCode(run, i, directory)
+    return own && requireSandboxed(own, 'A reward that goes with a project')
+  })
   const codeFiles = code.flatMap((each, i) =>
     each === null
       ? []

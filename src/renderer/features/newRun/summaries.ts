@@ -82,7 +82,7 @@ function rewardName({ name, function: id }: JsonObject, { rewards }: Known): str
   return (
     rewards.find((reward) => path.includes(reward.id))?.name ??
     exported ??
-    lastPart(path).replace(/\.[cm]?[jt]s$/, '')
+    lastPart(path).replace(/\.([cm]?[jt]s|py)$/, '')
   )
 }
 

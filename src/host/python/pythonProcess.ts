@@ -1,0 +1,191 @@
+/**
+ * A process of the person's own Python interpreter, and what is said over its pipes: a line of JSON per request, a line
+ * per answer. It is no sandbox. It is killed when it falls silent, together with all that it started, and ends by itself
+ * when this process does.
+ */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import { AppError } from '#shared/errors.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+
+/** From the interpreter to the adapter; a slow disk is no fault. */
+const startMs = 60_000
+
+/** Of an answer. */
+const maxLineBytes = 256 << 20
+
+/** Of standard error, for what went wrong. */
+const keptCharacters = 2_000
+
+/** The adapter is the first line it reads: inside a packed program it is no file that Python could open. */
+const bootstrap =
+  'import json, sys; exec(compile(json.loads(sys.stdin.buffer.readline()), "turnwise_adapter.py", "exec"))'
+
+export interface PythonRequest {
+  readonly call: 'load' | 'describe' | 'score' | 'reset' | 'step' | 'rows'
+  readonly [argument: string]: unknown
+}
+
+/** As many answers as came; `fault`: why there are no more, as a sentence. The process is dead then. */
+export interface PythonReply {
+  readonly answers: readonly unknown[]
+  readonly fault: { readonly kind: 'timeout' | 'exception'; readonly message: string } | null
+}
+
+export class PythonProcess implements Disposable {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  #chunks: Buffer[] = []
+  #chunkBytes = 0
+  readonly #arrived: unknown[] = []
+  #lastWords = ''
+  #lastId = 0
+  #end: string | null = null
+  #wake: () => void = () => {}
+
+  private constructor(interpreter: string, folder: string) {
+    const isPosix = process.platform !== 'win32'
+    this.#child = spawn(interpreter, ['-u', '-c', bootstrap], {
+      ...(existsSync(folder) ? { cwd: folder } : {}),
+      env: { ...process.env, PYTHONHASHSEED: '0', PYTHONIOENCODING: 'utf-8' },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own: a Ctrl-C in the terminal is not for it, and what it starts is killed with it.
+      detached: isPosix,
+      windowsHide: true,
+    })
+    this.#child.stdin.on('error', () => {})
+    this.#child.stdout.on('data', (chunk: Buffer) => this.#hear(chunk))
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#lastWords = (this.#lastWords + text).slice(-keptCharacters)
+    })
+    this.#child.once('error', (error) => this.#finish(error.message))
+    this.#child.once('close', (code, signal) => {
+      const how = signal === null ? `exit code ${code ?? '?'}` : signal
+      this.#finish(`Python ended (${how}).${this.#words()}`)
+    })
+  }
+
+  /** An interpreter with the adapter. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
+  static async start(interpreter: string, folder: string): Promise<PythonProcess> {
+    const python = new PythonProcess(interpreter, folder)
+    const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
+    python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
+    const { answers, fault } = await python.#collect(0, 1, startMs)
+    if (fault === null) {
+      const [{ python: version }] = answers as [{ python: number[] }]
+      const [major = 0, minor = 0] = version
+      if (major === 3 && minor >= 9) return python
+      python[Symbol.dispose]()
+      throw new AppError(
+        'sandbox/failed',
+        `${interpreter} is Python ${version.join('.')}; Turnwise needs 3.9 or newer.`,
+        interpreterHint,
+      )
+    }
+    throw new AppError('sandbox/failed', startProblem(interpreter, fault.message), interpreterHint)
+  }
+
+  get isAlive(): boolean {
+    return this.#end === null
+  }
+
+  /** `count` answers are awaited, each for at most `silenceMs`. */
+  async ask(request: PythonRequest, count: number, silenceMs: number): Promise<PythonReply> {
+    const id = ++this.#lastId
+    if (this.#end === null) this.#child.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
+    return this.#collect(id, count, silenceMs)
+  }
+
+  async #collect(id: number, count: number, silenceMs: number): Promise<PythonReply> {
+    const answers: unknown[] = []
+    while (answers.length < count) {
+      if (this.#arrived.length === 0 && this.#end === null) await this.#news(silenceMs)
+      const answer = this.#arrived.shift()
+      if (answer === undefined) {
+        if (this.#end !== null) return { answers, fault: { kind: 'exception', message: this.#end } }
+        const message = `Python did not answer within ${silenceMs / 1000} s and was ended.${this.#words()}`
+        this[Symbol.dispose]()
+        return { answers, fault: { kind: 'timeout', message } }
+      }
+      if (!isAnswer(answer, id)) {
+        this.#finish('The code wrote to the pipe that Turnwise reads.')
+        this[Symbol.dispose]()
+        return { answers, fault: { kind: 'exception', message: this.#end ?? '' } }
+      }
+      answers.push(answer)
+    }
+    return { answers, fault: null }
+  }
+
+  #news(silenceMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const timer = setTimeout(() => resolve(undefined), silenceMs)
+    this.#wake = () => {
+      clearTimeout(timer)
+      resolve(undefined)
+    }
+    return promise
+  }
+
+  #hear(chunk: Buffer): void {
+    let from = 0
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      this.#chunks.push(chunk.subarray(from, at))
+      const line = Buffer.concat(this.#chunks).toString('utf8')
+      this.#chunks = []
+      this.#chunkBytes = 0
+      this.#arrived.push(parsed(line))
+      from = at + 1
+    }
+    this.#chunks.push(chunk.subarray(from))
+    this.#chunkBytes += chunk.length - from
+    if (this.#chunkBytes > maxLineBytes) {
+      this.#finish(`An answer is longer than ${maxLineBytes >> 20} MB.`)
+      this[Symbol.dispose]()
+    }
+    this.#wake()
+  }
+
+  #words(): string {
+    const words = this.#lastWords.trim()
+    return words === '' ? '' : ` It printed last: ${words.split('\n').slice(-6).join('\n')}`
+  }
+
+  #finish(why: string): void {
+    this.#end ??= why
+    this.#wake()
+  }
+
+  [Symbol.dispose](): void {
+    this.#finish('Python was ended.')
+    const { pid } = this.#child
+    try {
+      if (pid !== undefined && process.platform !== 'win32') process.kill(-pid, 'SIGKILL')
+    } catch {
+      // It is gone already, and all that it started.
+    }
+    this.#child.kill('SIGKILL')
+    for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy()
+  }
+}
+
+const interpreterHint =
+  'Install Python 3.9 or newer, or set `python.interpreter` to the program, such as .venv/bin/python.'
+
+const startProblem = (interpreter: string, message: string): string =>
+  message.includes('ENOENT')
+    ? `There is no Python interpreter “${interpreter}”.`
+    : `The Python interpreter “${interpreter}” does not start: ${message}`
+
+const isAnswer = (answer: unknown, id: number): boolean =>
+  typeof answer === 'object' && answer !== null && 'id' in answer && answer.id === id
+
+/** null is no answer to anything. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown
+  } catch {
+    return null
+  }
+}
