@@ -1,4 +1,7 @@
 /** Data sets. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -14,8 +17,9 @@ import { openHubData, readFetched } from '#host/hub/fetchData.ts'
 import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
+import { pythonRows, type PythonRows, writePythonRows } from '#host/python/pythonRows.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
-import { usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
+import { repeated, usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress, toMegabytes } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { tableLines } from '../output.ts'
@@ -33,25 +37,42 @@ const shownProblems = 10
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Add a data set from a file (jsonl, json, csv, tsv, parquet) or from a hub.\n\nA name of the form owner/name that is not a local file is downloaded from the hub; the command makes no other requests. Interrupted downloads resume; loading scripts are never run. Access token: HF_TOKEN, or else the one in the settings.',
+      'Add a data set from a file (jsonl, json, csv, tsv, parquet), from a hub, or from Python.\n\nA name of the form owner/name that is not a local file is downloaded from the hub; the command makes no other requests. Interrupted downloads resume; loading scripts are never run. Access token: HF_TOKEN, or else the one in the settings.\n\nfile.py#function is a Python function that returns or yields rows, reasoning-gym:NAME a data set of ReasoningGym; --set gives them arguments, such as --set size=1000.',
     )
-    .argument('<SOURCE>', 'file with the rows; or owner/name[@revision] on a hub, or the URL of its page')
+    .argument(
+      '<SOURCE>',
+      'file with the rows; owner/name[@revision] on a hub, or the URL of its page; file.py#function; reasoning-gym:NAME',
+    )
     .option('--name <NAME>', 'name of the data set (default: the file’s)')
     .option('--remap', 'rename the columns to the standard names, as dataset show proposes', false)
     .option('--config <NAME>', 'on a hub: configuration (default: the data set’s own default)')
     .option('--split <NAME>', 'on a hub: split (default: train)')
+    .option('--set <NAME=VALUE>', 'of Python: an argument of the function; may be repeated', repeated, [])
+    .option(
+      '--trust-python [INTERPRETER]',
+      'let the Python code run; it is not sandboxed (default interpreter: python3)',
+    )
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
+      const written = pythonRows(source)
+      if (written === null && (options.set.length > 0 || options.trustPython !== undefined)) {
+        throw usageError(
+          'Options --set and --trust-python are only for data sets in Python.',
+          'Give file.py#function or reasoning-gym:NAME.',
+        )
+      }
       if (!isHubAddress(source) && (options.config ?? options.split) !== undefined) {
         throw usageError(
           'Options --config and --split are only for data sets on a hub.',
           'Give owner/name; a file has no splits.',
         )
       }
-      const { version, isNew } = isHubAddress(source)
-        ? await importFromHub(source, options, here)
-        : await importFiles(source, options, here)
+      const { version, isNew } = await (written !== null
+        ? importFromPython(written, options, here)
+        : isHubAddress(source)
+          ? importFromHub(source, options, here)
+          : importFiles(source, options, here))
       const { info, directory } = version
       const { columns: _columns, ...facts } = info
       here.output.json({ ...facts, directory, isNew, columns: info.columns.map((column) => column.name) })
@@ -78,6 +99,40 @@ const importFromHub = (
     await discardUpload(dataFolders(host.dataDirectory).uploads, fetching.uploadId)
     return imported
   })
+
+/** Errors: 'usage/invalid' without --trust-python, AppError 'sandbox/failed' for code that does not work. */
+async function importFromPython(
+  rows: PythonRows,
+  { name = rows.name, remap, set, trustPython }: ImportOptions,
+  context: CommandContext,
+): Promise<ImportedDataSet> {
+  if (trustPython === undefined)
+    throw usageError(
+      `${rows.origin} is Python, which is not sandboxed: it can read and change your files and use the network.`,
+      'If you trust the code, add --trust-python.',
+    )
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-python-rows-'))
+  const file = path.join(folder, 'rows.jsonl')
+  const settings = { ...rows.settings, ...Object.fromEntries(set.map(settingOf)) }
+  try {
+    await writePythonRows(rows, settings, file, {
+      trusted: true,
+      interpreter: typeof trustPython === 'string' ? trustPython : null,
+    })
+    const said = Object.entries(settings).map(([key, value]) => ` ${key}=${value}`)
+    return await importFiles(file, { name, remap }, context, `${rows.origin}${said.join('')}`)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Numbers, true and false as such, all else as text. */
+function settingOf(given: string): [string, string | number | boolean] {
+  const [, name, text = ''] = /^(\w+)=(.*)$/s.exec(given) ?? []
+  if (name === undefined) throw usageError(`“${given}” is not NAME=VALUE.`, 'Such as --set size=1000.')
+  if (text === 'true' || text === 'false') return [name, text === 'true']
+  return [name, text !== '' && Number.isFinite(Number(text)) ? Number(text) : text]
+}
 
 async function importFiles(
   files: DataFiles,

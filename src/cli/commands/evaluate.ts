@@ -50,6 +50,10 @@ export const evaluate = (context: Context) =>
       [],
     )
     .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
+    .option(
+      '--trust-python [INTERPRETER]',
+      'let rewards and environments in Python run; they are not sandboxed (default interpreter: python3)',
+    )
     .option('--samples <K>', 'completions per prompt, or episodes per row', whole(1, 1024), 1)
     .option('--greedy', 'always take the most probable token (default with one sample)')
     .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
@@ -116,6 +120,7 @@ async function sectionsOf(
   const { temperature, maxNewTokens, seed, device: kind, threads: count } = options
   return {
     ...judgesOf(options),
+    ...pythonSection(options),
     rollout: { ...run?.rollout, ...given({ temperature, maxNewTokens }) },
     data: await dataSection(options, dataDirectory, run),
     ...given({ seed }),
@@ -134,6 +139,12 @@ function judgesOf({ reward, environment, data }: Options): EvaluationRequest['co
   if (reward.length === 0) return {}
   return { rewards: reward.map(functionEntry), ...(data === undefined ? {} : { environment: null }) }
 }
+
+/** Nothing: as the run has it, which may trust Python too. */
+const pythonSection = ({ trustPython }: Options): EvaluationRequest['config'] =>
+  trustPython === undefined
+    ? {}
+    : { python: { trusted: true, interpreter: trustPython === true ? null : trustPython } }
 
 /** An id or a file, or JSON with settings. */
 function functionEntry(given: string): unknown {

@@ -63,7 +63,7 @@ export function requireTrust({ trusted }: Pick<RunConfig['python'], 'trusted'>, 
         `${what} is Python, which is not sandboxed: it can read and change your files and use the network.`,
       ),
     ],
-    'If you trust the code, set `python.trusted` to true.',
+    'If you trust the code, set `python.trusted` to true; commands without a config have --trust-python.',
   )
 }
 

@@ -60,6 +60,7 @@ export class PythonProcess implements Disposable {
       this.#lastWords = (this.#lastWords + text).slice(-keptCharacters)
     })
     this.#child.once('error', (error) => this.#finish(error.message))
+    this.#child.once('exit', () => this.#endGroup())
     this.#child.once('close', (code, signal) => {
       const how = signal === null ? `exit code ${code ?? '?'}` : signal
       this.#finish(`Python ended (${how}).${this.#words()}`)
@@ -68,7 +69,9 @@ export class PythonProcess implements Disposable {
 
   /** An interpreter with the adapter. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
   static async start(interpreter: string, folder: string): Promise<PythonProcess> {
-    const python = new PythonProcess(interpreter, folder)
+    // It starts in another folder.
+    const program = /[\\/]/.test(interpreter) ? path.resolve(interpreter) : interpreter
+    const python = new PythonProcess(program, folder)
     const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
     python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
     const { answers, fault } = await python.#collect(0, 1, startMs)
@@ -157,14 +160,19 @@ export class PythonProcess implements Disposable {
     this.#wake()
   }
 
-  [Symbol.dispose](): void {
-    this.#finish('Python was ended.')
+  #endGroup(): void {
     const { pid } = this.#child
     try {
       if (pid !== undefined && process.platform !== 'win32') process.kill(-pid, 'SIGKILL')
     } catch {
       // It is gone already, and all that it started.
     }
+  }
+
+  [Symbol.dispose](): void {
+    this.#finish('Python was ended.')
+    const { exitCode, signalCode } = this.#child
+    if (exitCode === null && signalCode === null) this.#endGroup()
     this.#child.kill('SIGKILL')
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy()
   }

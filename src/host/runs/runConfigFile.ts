@@ -110,7 +110,8 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {
-  const { rewards, environment, python } = config
+  const { rewards, environment } = config
+  requireTrustedPython(config)
   requireFittingAlgorithms(config, (id) => codeReference(id) === null)
   for (const [i, { rollout }] of stagesOf(config).entries()) {
     const { workflow } = rollout
@@ -118,14 +119,15 @@ export function requireKnownParts(config: RunConfig): void {
     if (workflow !== null) blaming('rollout.workflow', stage, () => requireWorkflowFile(workflow))
   }
   for (const [i, reward] of rewards.entries()) {
-    const code = codeReference(reward.function)
-    if (code?.language === 'py') requireTrust(python, reward.function)
-    if (code !== null) continue
+    if (codeReference(reward.function) !== null) continue
     blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
   }
-  if (environment === null) return
-  if (codeReference(environment.function)?.language === 'py') requireTrust(python, environment.function)
-  blaming('environment', null, () => requireKnownEnvironment(environment))
+  if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
+}
+
+function requireTrustedPython({ rewards, environment, python }: RunConfig): void {
+  for (const { function: id } of [...rewards, ...(environment === null ? [] : [environment])])
+    if (codeReference(id)?.language === 'py') requireTrust(python, id)
 }
 
 /** The settings of a written loss are known when it was loaded. */

@@ -1,0 +1,44 @@
+/** Rows of a data set that Python makes: a function of the person's, or a data set of ReasoningGym. */
+import path from 'node:path'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { readRewardCode } from '#host/rewards/rewardCode.ts'
+import { openPython, type PythonSource } from './pythonCode.ts'
+
+export interface PythonRows {
+  /** What the data set is called where nobody says. */
+  readonly name: string
+  readonly origin: string
+  readonly settings: Readonly<Record<string, string>>
+  /** A path, or the id of a package. */
+  readonly file: string
+  readonly function: string
+}
+
+/** null for a source that is no Python. */
+export function pythonRows(source: string): PythonRows | null {
+  const task = /^reasoning-gym:(\w+)$/.exec(source)?.[1]
+  if (task !== undefined) {
+    const settings = { dataset: task }
+    return { name: task, origin: source, settings, file: 'reasoning-gym', function: 'rows' }
+  }
+  const { file, name } = /^(?<file>.+\.py)(?:#(?<name>.+))?$/s.exec(source)?.groups ?? {}
+  if (file === undefined) return null
+  const whole = path.resolve(file)
+  return { name: path.parse(file).name, origin: whole, settings: {}, file: whole, function: name ?? 'rows' }
+}
+
+/** A data set may take its time. */
+const rowsSeconds = 3_600
+
+/** Writes the rows as JSON lines. Errors: ConfigError unless trusted; AppError 'sandbox/failed', 'file/unreadable'. */
+export async function writePythonRows(
+  rows: PythonRows,
+  settings: RunConfig['rewards'][number]['settings'],
+  out: string,
+  trust: Pick<RunConfig['python'], 'trusted' | 'interpreter'>,
+): Promise<number> {
+  const source = readRewardCode({ file: rows.file, language: 'py' }) as PythonSource
+  const options = { ...trust, callSeconds: rowsSeconds, messages: null, form: null }
+  await using code = await openPython(source, options)
+  return await code.writeRows(rows.function, settings, out)
+}
