@@ -13,12 +13,14 @@ import {
   chartName,
   choiceName,
   choiceOfVersion,
+  isPython,
   moved,
   sourceOfChoice,
   type ChoiceSource,
   type RewardChoice,
   type EnvironmentChoice,
 } from './rewardChoice.ts'
+import { PythonBadge, PythonFile } from './PythonFile.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
 import type { SettingValues } from './types.ts'
 import { Field } from '#renderer/kit/Field.tsx'
@@ -111,9 +113,17 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
           Add reward
         </Button>
       </Menu>
-      <a className="text-sm text-accent-ink underline" href={link('/rewards')}>
+      <a className="text-sm whitespace-nowrap text-accent-ink underline" href={link('/rewards')}>
         Write one
       </a>
+      <PythonFile
+        what="reward"
+        example="/path/to/rewards.py#name"
+        disabled={disabled}
+        onChoose={(id) =>
+          onAdd({ function: id, weight: 1, name: chartName(choiceName({ function: id }), taken) })
+        }
+      />
     </span>
   )
 }
@@ -227,8 +237,11 @@ function SourceLine({ source, choice, disabled, onChange }: PartProps & { readon
   }
   if (source.kind === 'file') {
     return (
-      <span className="min-w-0 truncate font-mono text-xs text-muted" title={source.path}>
-        {source.path}
+      <span className="flex min-w-0 items-center gap-2">
+        {isPython(source.path) && <PythonBadge />}
+        <span className="min-w-0 truncate font-mono text-xs text-muted" title={source.path}>
+          {source.path}
+        </span>
       </span>
     )
   }
@@ -343,6 +356,14 @@ export function EnvironmentPicker({ value, onChange, columns = [] }: Environment
           />
         )}
       </Field>
+      <span className="flex items-center gap-2">
+        {value !== null && isPython(value.function) && <PythonBadge />}
+        <PythonFile
+          what="environment"
+          example="/path/to/world.py#Class or gymnasium:ID"
+          onChoose={(id) => onChange({ ...value, function: id, settings: {} })}
+        />
+      </span>
       {source !== null && value !== null && (
         <ChoiceSettings
           source={source}

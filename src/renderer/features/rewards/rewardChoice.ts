@@ -19,7 +19,12 @@ export interface EnvironmentChoice {
 
 /** What a reward is called on charts: its own name, else that of its function. */
 export const choiceName = ({ function: id, name }: Pick<RewardChoice, 'function' | 'name'>): string =>
-  name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.[cm]?[jt]s$/, '')
+  name ??
+  /\.(?:[cm]?[jt]s|py)#(.+)$/.exec(id)?.[1] ??
+  id.replace(/^.*[\\/]/, '').replace(/\.(?:[cm]?[jt]s|py)$/, '')
+
+/** Files, and packages that stand for code, which only runs where it is trusted. */
+export const isPython = (id: string): boolean => /\.py(?:#.+)?$|^gymnasium:.|^reasoning-gym$/.test(id)
 
 /** The name under which a run's config has a reward of the library; null where that cannot be told. */
 export function nameInRun(config: string, rewardId: string): string | null {

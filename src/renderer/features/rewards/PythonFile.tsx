@@ -1,0 +1,44 @@
+import { useState } from 'react'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { isPython } from './rewardChoice.ts'
+
+interface PythonFileProps {
+  /** What is named: “reward”, “environment”. */
+  readonly what: string
+  readonly example: string
+  readonly disabled?: boolean
+  readonly onChoose: (id: string) => void
+}
+
+/** Python code that a run names by its path: it stays where it is, and is not sandboxed. */
+export function PythonFile({ what, example, disabled = false, onChoose }: PythonFileProps) {
+  const [id, setId] = useState('')
+  const choose = () => {
+    if (!isPython(id.trim())) return
+    onChoose(id.trim())
+    setId('')
+  }
+  return (
+    <span className="flex min-w-0 flex-1 items-center gap-2">
+      <TextInput
+        small
+        mono
+        aria-label={`Python ${what}`}
+        placeholder={example}
+        disabled={disabled}
+        value={id}
+        onChange={setId}
+        onKeyDown={(event) => event.key === 'Enter' && choose()}
+      />
+      <Button disabled={disabled || !isPython(id.trim())} onClick={choose}>
+        Use Python
+      </Button>
+    </span>
+  )
+}
+
+export function PythonBadge() {
+  return <Badge tone="caution">Python, not sandboxed</Badge>
+}
