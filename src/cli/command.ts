@@ -19,6 +19,11 @@ export const usageError = (message: string, hint?: string): AppError =>
 /** Of commands that write a file. */
 export const force = ['--force', 'replace the file if it exists'] as const
 
+export const trustPython = [
+  '--trust-python [INTERPRETER]',
+  'let Python code run; it is not sandboxed (default interpreter: python3)',
+] as const
+
 /** Of commands that compute. */
 export const threads = ['--threads <N>', 'CPU threads (default: one per physical core)'] as const
 export const maxThreads = 1024

@@ -19,7 +19,15 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { pythonRows, type PythonRows, writePythonRows } from '#host/python/pythonRows.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
-import { repeated, usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
+import {
+  repeated,
+  trustPython,
+  usageError,
+  whole,
+  type CommandContext,
+  type Context,
+  type OptionsOf,
+} from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress, toMegabytes } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { tableLines } from '../output.ts'
@@ -48,10 +56,7 @@ const add = (context: Context) =>
     .option('--config <NAME>', 'on a hub: configuration (default: the data set’s own default)')
     .option('--split <NAME>', 'on a hub: split (default: train)')
     .option('--set <NAME=VALUE>', 'of Python: an argument of the function; may be repeated', repeated, [])
-    .option(
-      '--trust-python [INTERPRETER]',
-      'let the Python code run; it is not sandboxed (default interpreter: python3)',
-    )
+    .option(...trustPython)
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
@@ -103,10 +108,10 @@ const importFromHub = (
 /** Errors: 'usage/invalid' without --trust-python, AppError 'sandbox/failed' for code that does not work. */
 async function importFromPython(
   rows: PythonRows,
-  { name = rows.name, remap, set, trustPython }: ImportOptions,
+  { name = rows.name, remap, set, trustPython: trusted }: ImportOptions,
   context: CommandContext,
 ): Promise<ImportedDataSet> {
-  if (trustPython === undefined)
+  if (trusted === undefined)
     throw usageError(
       `${rows.origin} is Python, which is not sandboxed: it can read and change your files and use the network.`,
       'If you trust the code, add --trust-python.',
@@ -117,7 +122,7 @@ async function importFromPython(
   try {
     await writePythonRows(rows, settings, file, {
       trusted: true,
-      interpreter: typeof trustPython === 'string' ? trustPython : null,
+      interpreter: typeof trusted === 'string' ? trusted : null,
     })
     const said = Object.entries(settings).map(([key, value]) => ` ${key}=${value}`)
     return await importFiles(file, { name, remap }, context, `${rows.origin}${said.join('')}`)

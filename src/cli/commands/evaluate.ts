@@ -17,8 +17,10 @@ import {
   real,
   repeated,
   threads,
+  trustPython,
   usageError,
   whole,
+  type CommandContext,
   type Context,
   type OptionsOf,
 } from '../command.ts'
@@ -50,10 +52,7 @@ export const evaluate = (context: Context) =>
       [],
     )
     .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
-    .option(
-      '--trust-python [INTERPRETER]',
-      'let rewards and environments in Python run; they are not sandboxed (default interpreter: python3)',
-    )
+    .option(...trustPython)
     .option('--samples <K>', 'completions per prompt, or episodes per row', whole(1, 1024), 1)
     .option('--greedy', 'always take the most probable token (default with one sample)')
     .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
@@ -73,16 +72,19 @@ export const evaluate = (context: Context) =>
     .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
     .option(...threads, whole(1, maxThreads))
     .action(async (options) => {
-      const here = context()
-      await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
-      const request = await requestOf(options, host)
-      const by = options.by ?? null
-      const { id, title, total } = await host.evaluations.start(request, { base: process.cwd(), by })
-      here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}. Evaluation ${id}`)
-      await followAndReport(host, id, by, here)
+      await startEvaluation(options, context())
     })
 
 type Options = OptionsOf<typeof evaluate>
+
+async function startEvaluation(options: Options, here: CommandContext): Promise<void> {
+  await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
+  const request = await requestOf(options, host)
+  const by = options.by ?? null
+  const { id, title, total } = await host.evaluations.start(request, { base: process.cwd(), by })
+  here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}. Evaluation ${id}`)
+  await followAndReport(host, id, by, here)
+}
 
 /** Errors: AppError 'usage/invalid', 'run/not-found', 'data/invalid'. */
 async function requestOf(options: Options, host: Host): Promise<EvaluationRequest> {
@@ -141,10 +143,8 @@ function judgesOf({ reward, environment, data }: Options): EvaluationRequest['co
 }
 
 /** Nothing: as the run has it, which may trust Python too. */
-const pythonSection = ({ trustPython }: Options): EvaluationRequest['config'] =>
-  trustPython === undefined
-    ? {}
-    : { python: { trusted: true, interpreter: trustPython === true ? null : trustPython } }
+const pythonSection = ({ trustPython: trusted }: Options): EvaluationRequest['config'] =>
+  trusted === undefined ? {} : { python: { trusted: true, interpreter: trusted === true ? null : trusted } }
 
 /** An id or a file, or JSON with settings. */
 function functionEntry(given: string): unknown {

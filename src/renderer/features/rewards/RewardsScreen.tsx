@@ -59,7 +59,7 @@ function LibraryScreen({ shelf }: { shelf: Shelf }) {
               {isLoaded && (
                 <EmptyState
                   icon={<FileCode2 size={24} aria-hidden />}
-                  title={selected === null ? shelf.emptyTitle : 'It no longer exists.'}
+                  title={selected === null ? shelf.emptyTitle : shelf.missingTitle}
                   action={<NewButton shelf={shelf} onClick={actions.create} />}
                 >
                   {shelf.emptyText}

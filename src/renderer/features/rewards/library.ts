@@ -13,6 +13,8 @@ export interface Shelf {
   readonly listLabel: string
   readonly searchLabel: string
   readonly emptyTitle: string
+  /** For an address that names nothing. */
+  readonly missingTitle: string
   readonly emptyText: string
 }
 
@@ -25,6 +27,7 @@ const rewardShelf: Shelf = {
   listLabel: 'Reward library',
   searchLabel: 'Find a reward',
   emptyTitle: 'Say what a good completion is.',
+  missingTitle: 'This reward no longer exists.',
   emptyText:
     'A few lines of code score each completion. Begin with your own, or open one of the gallery on the left and make a copy.',
 }
@@ -38,6 +41,7 @@ const lossShelf: Shelf = {
   listLabel: 'Loss library',
   searchLabel: 'Find a loss',
   emptyTitle: 'Say what the policy learns from its completions.',
+  missingTitle: 'This loss no longer exists.',
   emptyText:
     'A loss is arithmetic on log-probabilities and advantages; its derivative is taken for you, and it is checked before anything is trained. Begin with a short example, or open a built-in algorithm of the gallery on the left and make a copy.',
 }
