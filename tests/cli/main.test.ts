@@ -24,7 +24,7 @@ describe('help', () => {
     expect(stdout).toContain(`Usage: turnwise ${name}`)
     expect(oneLine(stdout)).toContain(oneLine(command.description()))
     for (const flags of [...command.options.map((option) => option.flags), '--json', '--data-dir <DIR>']) {
-      expect(stdout).toMatch(new RegExp(`^  ${flags.replaceAll(/[|]/g, '\\|')} +\\S`, 'm'))
+      expect(stdout).toMatch(new RegExp(`^  ${flags.replaceAll(/[|[\]]/g, '\\$&')} +\\S`, 'm'))
     }
     for (const argument of command.registeredArguments) expect(stdout).toContain(argument.name())
     expect(await answer('help', ...name.split(' '))).toEqual({ status, stdout, stderr: '' })

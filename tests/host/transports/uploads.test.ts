@@ -177,7 +177,7 @@ test.each([
   const { status, body } = await putInto('new', name, 'x')
   expect([status, JSON.parse(body)]).toMatchObject([
     400,
-    { message: expect.stringContaining('cannot be') as string },
+    { message: expect.stringContaining('is not a valid file name') as string },
   ])
   expect(left()).toEqual([])
 })

@@ -161,7 +161,7 @@ describe('training in an environment', () => {
     }
     const events = await collect(runOf({ config: { steps: 1 } }, broken))
     const warnings = events.filter((event) => event.type === 'warning')
-    expect(warnings[0]!.message).toContain('“environment” failed on 32 of 32')
+    expect(warnings[0]!.message).toContain('The environment failed on 32 of 32')
     expect(steps(events)[0]!.metrics).toMatchObject({ 'reward/failures': 32, 'reward/unscored': 32 })
   })
 })
