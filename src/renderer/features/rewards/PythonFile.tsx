@@ -21,17 +21,19 @@ export function PythonFile({ what, example, disabled = false, onChoose }: Python
     setId('')
   }
   return (
-    <span className="flex min-w-0 flex-1 items-center gap-2">
-      <TextInput
-        small
-        mono
-        aria-label={`Python ${what}`}
-        placeholder={example}
-        disabled={disabled}
-        value={id}
-        onChange={setId}
-        onKeyDown={(event) => event.key === 'Enter' && choose()}
-      />
+    <span className="flex min-w-0 flex-1 flex-wrap items-center gap-2">
+      <span className="min-w-40 flex-1">
+        <TextInput
+          small
+          mono
+          aria-label={`Python ${what}`}
+          placeholder={example}
+          disabled={disabled}
+          value={id}
+          onChange={setId}
+          onKeyDown={(event) => event.key === 'Enter' && choose()}
+        />
+      </span>
       <Button disabled={disabled || !isPython(id.trim())} onClick={choose}>
         Use Python
       </Button>

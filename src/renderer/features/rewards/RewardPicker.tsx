@@ -92,7 +92,7 @@ function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
   const builtIn = gallery.filter(({ kind, code }) => kind === 'reward' && code === null)
   const copies = gallery.filter(({ kind, code }) => kind === 'reward' && code !== null)
   return (
-    <span className="flex items-center gap-3">
+    <span className="flex min-w-0 flex-wrap items-center gap-3">
       <Menu
         groups={[
           own.map(({ id, name }) => ({
@@ -356,7 +356,7 @@ export function EnvironmentPicker({ value, onChange, columns = [] }: Environment
           />
         )}
       </Field>
-      <span className="flex items-center gap-2">
+      <span className="flex min-w-0 flex-wrap items-center gap-2">
         {value !== null && isPython(value.function) && <PythonBadge />}
         <PythonFile
           what="environment"
