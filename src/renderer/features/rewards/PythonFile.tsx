@@ -21,9 +21,10 @@ export function PythonFile({ what, example, disabled = false, onChoose }: Python
     setId('')
   }
   return (
-    <span className="flex min-w-0 flex-1 flex-wrap items-center gap-2">
-      <span className="min-w-40 flex-1">
+    <span className="flex min-w-0 basis-full items-center gap-2">
+      <span className="min-w-0 flex-1">
         <TextInput
+          className="w-full"
           small
           mono
           aria-label={`Python ${what}`}
