@@ -108,6 +108,23 @@ test('from the command line a script imports turnwise, ends its run and gives re
   })
 })
 
+test('a prompt that is rolled out again and again gets other samples each time', async () => {
+  // So hot that no two answers are the same by chance.
+  const rollout = { ...small.rollout, temperature: 8 }
+  const { config } = await exampleConfig({ algorithm: { id: 'grpo' }, rollout, steps: 1 })
+  const seen: string[] = []
+  const script: TrainingScript = async function* (run) {
+    const batch = run.prompts(4)
+    for (const samples of [3, 2, 3, 2])
+      for (const { ids, samplerLogprobs } of await run.rollout(batch, { samples }))
+        seen.push(`${ids.join(' ')} ${[...(samplerLogprobs ?? [])].join(' ')}`)
+    yield
+  }
+  for await (const _ of train(config, { dataDirectory: home, script }));
+  expect(seen).toHaveLength(40)
+  expect(new Set(seen).size).toBe(40)
+})
+
 test('what is no script, learns twice or throws is a sentence', async () => {
   const file = path.join(home, 'wrong.mjs')
   writeFileSync(file, 'export default 1')

@@ -41,6 +41,8 @@ export function scriptSource(
 /** What a step has come to so far. */
 interface Gathering {
   readonly trajectories: Trajectory[]
+  /** By row: samples of its stream that were drawn or passed over. */
+  readonly taken: Map<number, number>
   readonly times: { rollout: number; reward: number }
   drawn: number
 }
@@ -145,8 +147,8 @@ class ScriptSession {
     const watch = stopwatch()
     const step = (this.#before?.step ?? 0) + 1
     const request = { groupSize: samples ?? (greedy ? 1 : groupSize), step, source: 'training' as const }
-    const earlier = new Map<number, number>()
-    for (const { prompt } of greedy ? [] : known) earlier.set(prompt.row, 1)
+    const { taken } = this.#gathering
+    const earlier = greedy ? new Map<number, number>() : roundsBefore(taken, prompts, request.groupSize)
     const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)
     const answers = await rollOut(prompts, { ...request, isGreedy: greedy, earlier, onProgress })
     times.rollout += watch.lap()
@@ -171,7 +173,20 @@ class ScriptSession {
   }
 }
 
-const nothingGathered = (): Gathering => ({ trajectories: [], times: { rollout: 0, reward: 0 }, drawn: 0 })
+/** By row: how many rounds of this size take all samples it had so far in the step; these rounds are taken too. */
+function roundsBefore(taken: Map<number, number>, prompts: readonly Prompt[], groupSize: number) {
+  const rounds = new Map(Array.from(taken, ([row, samples]) => [row, Math.ceil(samples / groupSize)]))
+  for (const [row, own] of Map.groupBy(prompts, (prompt) => prompt.row))
+    taken.set(row, ((rounds.get(row) ?? 0) + own.length) * groupSize)
+  return rounds
+}
+
+const nothingGathered = (): Gathering => ({
+  trajectories: [],
+  taken: new Map(),
+  times: { rollout: 0, reward: 0 },
+  drawn: 0,
+})
 
 /** As it will be read back from a checkpoint. Errors: AppError 'script/failed'. */
 function plainState(value: unknown): unknown {
