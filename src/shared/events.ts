@@ -60,6 +60,8 @@ export interface TokenArrays {
   readonly entropies: string | null
   /** [T−1] f32. */
   readonly advantages: string | null
+  /** [T−1] f32, what the token itself earned, or where only turns have rewards, its turn; absent where one reward stands for all. */
+  readonly rewards?: string
 }
 
 /** What ended an episode before its task was over: the environment, a limit of the run, or a fault. */

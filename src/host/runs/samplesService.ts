@@ -87,6 +87,7 @@ async function arraysOf(
     referenceLogprobs: packed(arrays.referenceLogprobs),
     entropies: packed(arrays.entropies),
     advantages: packed(arrays.advantages),
+    rewards: packed(arrays.rewards),
   }
 }
 

@@ -282,10 +282,10 @@ class SampleWriter {
   #insertArrays(sample: number, arrays: NonNullable<KnownSample['arrays']>): void {
     this.#db.run(
       `INSERT INTO sample_arrays (sample, ids, action_mask, logprobs, behavior_logprobs, reference_logprobs, entropies,
-         advantages) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+         advantages, rewards) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[sample, bytesOf(arrays.ids), bytesOf(arrays.actionMask), bytesOf(arrays.logprobs)],
       ...[bytesOf(arrays.behaviorLogprobs), bytesOf(arrays.referenceLogprobs)],
-      ...[bytesOf(arrays.entropies), bytesOf(arrays.advantages)],
+      ...[bytesOf(arrays.entropies), bytesOf(arrays.advantages), bytesOf(arrays.rewards ?? null)],
     )
   }
 }

@@ -15,6 +15,7 @@ const arrays = z.object({
   referenceLogprobs: packed.nullable(),
   entropies: packed.nullable(),
   advantages: packed.nullable(),
+  rewards: packed.optional(),
 })
 
 const sample = z.object({

@@ -296,5 +296,17 @@ const evaluations: Migration = {
   `,
 }
 
+/** What single tokens and turns earned. */
+const placedRewards: Migration = {
+  version: 7,
+  name: 'placed rewards',
+  sql: `
+    ALTER TABLE sample_arrays ADD COLUMN rewards BLOB; -- f32; NULL where one reward stands for all
+  `,
+}
+
 /** Every migration, in order. */
-export const migrations: readonly Migration[] = [runs, metrics, samples, library, diagnosis, evaluations]
+export const migrations: readonly Migration[] = [
+  ...[runs, metrics, samples, library, diagnosis, evaluations],
+  placedRewards,
+]

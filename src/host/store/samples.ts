@@ -50,6 +50,7 @@ export interface SampleArrays {
   readonly referenceLogprobs: Float32Array | null
   readonly entropies: Float32Array | null
   readonly advantages: Float32Array | null
+  readonly rewards: Float32Array | null
 }
 
 export interface SampleScore {
@@ -94,6 +95,7 @@ interface ArraysRow {
   readonly reference_logprobs: Uint8Array | null
   readonly entropies: Uint8Array | null
   readonly advantages: Uint8Array | null
+  readonly rewards: Uint8Array | null
 }
 
 const columns = `id, step, source, row, position, prompt, completion, reward, advantage, tokens, stop_reason, logged,
@@ -147,8 +149,8 @@ export class SamplesTable {
   arrays(sampleId: number): SampleArrays | null {
     const row = this.#db
       .query<ArraysRow>(
-        `SELECT ids, action_mask, logprobs, behavior_logprobs, reference_logprobs, entropies, advantages
-         FROM sample_arrays WHERE sample = ?`,
+        `SELECT ids, action_mask, logprobs, behavior_logprobs, reference_logprobs, entropies, advantages,
+           rewards FROM sample_arrays WHERE sample = ?`,
       )
       .get(sampleId)
     if (!row) return null
@@ -160,6 +162,7 @@ export class SamplesTable {
       referenceLogprobs: floats(row.reference_logprobs),
       entropies: floats(row.entropies),
       advantages: floats(row.advantages),
+      rewards: floats(row.rewards),
     }
   }
 

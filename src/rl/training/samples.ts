@@ -2,6 +2,7 @@
 import type { TokenArrays, TrajectorySample } from '#shared/events.ts'
 import { packArray } from '#shared/packedArray.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
+import { turnOfTokens } from '../algorithms/terms/turns.ts'
 import { alignSamplerLogprobs } from './samplingMismatch.ts'
 import type { Reward, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
@@ -46,13 +47,11 @@ function meanAdvantage({ learning }: TrainingRow): number {
   return learning.advantages.reduce((sum, advantage) => sum + advantage, 0) / Math.max(actions, 1)
 }
 
-function tokenArrays(
-  { ids, actionMask, samplerLogprobs }: Trajectory,
-  row: TrainingRow | undefined,
-  heads: ShownHeads | undefined,
-): TokenArrays {
+export function tokenArrays(trajectory: Trajectory, row?: TrainingRow, heads?: ShownHeads): TokenArrays {
+  const { ids, actionMask, samplerLogprobs } = trajectory
   const zeros = new Float64Array(actionMask.length)
   const sampled = alignSamplerLogprobs(zeros, actionMask, samplerLogprobs)
+  const rewards = placedRewards(trajectory)
   return {
     ids: packArray(ids),
     actionMask: packArray(Float32Array.from(actionMask)),
@@ -61,7 +60,17 @@ function tokenArrays(
     referenceLogprobs: packed(row?.learning.referenceLogprobs),
     entropies: packed(heads?.entropies),
     advantages: packed(row?.learning.advantages),
+    ...(rewards === null ? {} : { rewards: packArray(rewards) }),
   }
+}
+
+/** null: no token or turn earned anything of its own. */
+function placedRewards(trajectory: Trajectory): Float32Array | null {
+  const { tokenRewards, turnRewards, turnIds, actionMask } = trajectory
+  if (tokenRewards !== null) return Float32Array.from(tokenRewards)
+  if (turnIds === null || turnRewards.length === 0) return null
+  const turns = turnOfTokens(trajectory)
+  return Float32Array.from(actionMask, (isAction, t) => (isAction === 1 ? (turnRewards[turns[t]!] ?? 0) : 0))
 }
 
 const packed = (values: Float32Array | Float64Array | null | undefined): string | null =>

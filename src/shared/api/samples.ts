@@ -31,7 +31,22 @@ const sample = z.object({
 })
 
 /** Base64 of little-endian numbers; #shared/packedArray.ts reads it. */
-const packed = z.string()
+export const packed = z.string()
+
+/** One entry per token: [T] for ids and texts, [T−1] for the rest; null where it was not recorded. */
+export const tokenArrays = z.object({
+  ids: packed,
+  /** What each id stands for; joined they are the text. */
+  texts: z.array(z.string()),
+  actionMask: packed,
+  logprobs: packed.nullable(),
+  behaviorLogprobs: packed.nullable(),
+  referenceLogprobs: packed.nullable(),
+  entropies: packed.nullable(),
+  advantages: packed.nullable(),
+  /** What the token itself earned, or where only turns have rewards, its turn. */
+  rewards: packed.nullable(),
+})
 
 const score = z.object({ sampleId, version: z.string(), parts, error: z.string().nullable() })
 
@@ -62,21 +77,7 @@ export const samplesApi = {
     z.array(sample),
   ),
   get: query(z.object({ sampleId }), sample),
-  /** One entry per token: [T] for ids and texts, [T−1] for the rest; null where the run did not record it. */
-  arrays: query(
-    z.object({ sampleId }),
-    z.object({
-      ids: packed,
-      /** What each id stands for; joined they are the text. */
-      texts: z.array(z.string()),
-      actionMask: packed,
-      logprobs: packed.nullable(),
-      behaviorLogprobs: packed.nullable(),
-      referenceLogprobs: packed.nullable(),
-      entropies: packed.nullable(),
-      advantages: packed.nullable(),
-    }),
-  ),
+  arrays: query(z.object({ sampleId }), tokenArrays),
   /**
    * The row of the data set a sample came from, its prompt as messages where it was a chat, and the imported version that
    * has the row; null for a file's.

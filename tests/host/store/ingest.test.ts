@@ -105,6 +105,7 @@ test('samples are kept whole, their token arrays apart', () => {
     referenceLogprobs: null,
     entropies: Float32Array.of(0.25, 0.125),
     advantages: null,
+    rewards: Float32Array.of(0, 0.75),
   })
   expect(second).toMatchObject({ reward: null, parts: {}, logged: {}, failures: [], hasArrays: false })
   expect(store.samples.arrays(second!.id)).toBeNull()

@@ -76,6 +76,7 @@ export const samples = (at: number): Line => ({
         referenceLogprobs: null,
         entropies: packArray(Float32Array.of(0.25, 0.125)),
         advantages: null,
+        rewards: packArray(Float32Array.of(0, 0.75)),
       },
     },
     {

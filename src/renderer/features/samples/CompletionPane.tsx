@@ -1,23 +1,18 @@
-import { Table2, TriangleAlert } from 'lucide-react'
-import { useMemo, useState, type ReactNode } from 'react'
+import { TriangleAlert } from 'lucide-react'
+import { useMemo, type ReactNode } from 'react'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { setQuery } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { formatDelta, plural, formatNumber } from '#renderer/client/format.ts'
-import { IconButton } from '#renderer/kit/Button.tsx'
-import { Select } from '#renderer/kit/choices.tsx'
-import { Help } from '#renderer/kit/Tooltip.tsx'
 import { CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
 import { rewardWeights } from '#renderer/features/run/runFacts.ts'
-import { Table, type Column } from '#renderer/kit/Table.tsx'
 import type { SampleAddress } from './address.ts'
+import { ColouredTokens } from './ColouredTokens.tsx'
 import { EditedCopy, rewardTerms } from './EditedCopy.tsx'
 import { advantageReach, isScored, stopWords, type Sample, type SampleGroup } from './groups.ts'
-import { heatScale, heatSpecs, legendOf, type HeatScale, tokenValueText, visibleText } from './heat.ts'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
-import { TokenHeatMap } from './TokenHeatMap.tsx'
-import { tokenRows, valuesPresent, type TokenRow, type TokenValue } from './tokenRows.ts'
+import { tokenRows } from './tokenRows.ts'
 
 interface Props {
   readonly run: RunEntry
@@ -66,7 +61,6 @@ type TokensProps = Pick<Props, 'group' | 'colour'> & { readonly sample: Sample }
 
 /** The text itself, coloured where the run recorded its tokens. */
 function Tokens({ sample, group, colour }: TokensProps) {
-  const [isTable, setTable] = useState(false)
   const { data: arrays, error } = useAnswer(
     'samples.arrays',
     { sampleId: sample.id },
@@ -98,11 +92,9 @@ function Tokens({ sample, group, colour }: TokensProps) {
         ) : (
           <ColouredTokens
             rows={rows}
-            colour={colour}
-            isScored={isScored(sample)}
+            colour={colour ?? (isScored(sample) ? 'advantage' : 'probability')}
+            onColour={(next) => setQuery({ colour: next })}
             reach={group === undefined ? 0 : advantageReach(group.samples)}
-            isTable={isTable}
-            onTable={() => setTable(!isTable)}
           />
         )}
       </div>
@@ -121,163 +113,6 @@ function PlainText({ sample, isComing }: { sample: Sample; isComing: boolean }) 
       </p>
       {!isComing && <p className="mt-2 text-sm text-faint">The run recorded no token values.</p>}
     </>
-  )
-}
-
-interface ColouredProps {
-  readonly rows: readonly TokenRow[]
-  readonly colour: SampleAddress['colour']
-  /** By rewards: only then advantages tell tokens apart. */
-  readonly isScored: boolean
-  /** Of advantages in the group. */
-  readonly reach: number
-  readonly isTable: boolean
-  readonly onTable: () => void
-}
-
-function ColouredTokens({ rows, colour, isScored, reach, isTable, onTable }: ColouredProps) {
-  const present = useMemo(() => valuesPresent(rows), [rows])
-  const value = shownValue(colour ?? (isScored ? 'advantage' : 'probability'), present)
-  const scale = useMemo(
-    () => (value === null ? null : heatScale(value, rows, value === 'advantage' ? reach : 0)),
-    [value, rows, reach],
-  )
-  const options = [
-    ...present.map((each) => ({ value: each, label: heatSpecs[each].title })),
-    { value: 'none' as const, label: 'Nothing' },
-  ]
-  return (
-    <>
-      <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-1">
-        <label className="inline-flex items-center gap-2 text-sm text-muted">
-          Colour by
-          <Select
-            small
-            value={value ?? 'none'}
-            options={options}
-            onChange={(next) => setQuery({ colour: next })}
-            className="w-32"
-          />
-        </label>
-        {value !== null && <Help about={heatSpecs[value].title}>{heatSpecs[value].help}</Help>}
-        {scale !== null && <HeatLegend scale={scale} />}
-        <span className="ml-auto">
-          <IconButton
-            small
-            pressed={isTable}
-            label={isTable ? 'Show the text' : 'Show the tokens as a table'}
-            icon={<Table2 size={14} aria-hidden />}
-            onClick={onTable}
-          />
-        </span>
-      </div>
-      {isTable ? <TokenTable rows={rows} present={present} /> : <TokenHeatMap rows={rows} scale={scale} />}
-    </>
-  )
-}
-
-/** What was asked for where it was recorded, else the first there is. */
-function shownValue(colour: TokenValue | 'none', present: readonly TokenValue[]): TokenValue | null {
-  if (colour === 'none') return null
-  return present.includes(colour)
-    ? colour
-    : (present.find((value) => value === 'probability') ?? present[0] ?? null)
-}
-
-/** What the colours mean, from one end to the other. */
-function HeatLegend({ scale }: { scale: HeatScale }) {
-  const words = legendOf(scale)
-  const [low, middle, high] = words.length === 3 ? words : [words[0], null, words[1]]
-  const background = scale.isSigned
-    ? 'linear-gradient(to right, rgb(var(--heat-negative) / 0.5), transparent 50%, rgb(var(--heat-positive) / 0.5))'
-    : 'linear-gradient(to right, transparent, rgb(var(--heat-one) / 0.5))'
-  return (
-    <figure
-      aria-label={`Colours of ${heatSpecs[scale.value].title.toLowerCase()}: ${words.join(', ')}`}
-      className="inline-flex items-center gap-1.5 font-mono text-xs text-muted tabular-nums"
-    >
-      <span>{low}</span>
-      <span aria-hidden className="relative h-3 w-20 rounded-sm border border-line" style={{ background }}>
-        {scale.isSigned && (
-          <>
-            <span className="absolute inset-x-0.5 bottom-0 mr-auto w-[42%] border-b-2 border-dotted border-[rgb(var(--heat-negative))]" />
-            <span className="absolute right-0.5 bottom-0 w-[42%] border-b-2 border-[rgb(var(--heat-positive))]" />
-          </>
-        )}
-      </span>
-      <span>{high}</span>
-      {middle !== null && <span className="sr-only">{middle} in the middle</span>}
-    </figure>
-  )
-}
-
-interface TokenTableProps {
-  readonly rows: readonly TokenRow[]
-  /** Values the run recorded. */
-  readonly present: readonly TokenValue[]
-}
-
-const widths: Readonly<Record<TokenValue, string>> = {
-  probability: '88px',
-  advantage: '84px',
-  ratio: '64px',
-  kl: '64px',
-  entropy: '76px',
-}
-const order: readonly TokenValue[] = ['probability', 'advantage', 'ratio', 'kl', 'entropy']
-
-/** The same tokens as rows of numbers, to be read and sorted. */
-function TokenTable({ rows, present }: TokenTableProps) {
-  const columns = useMemo((): readonly Column<TokenRow>[] => {
-    const values = order
-      .filter((value) => present.includes(value))
-      .map((value): Column<TokenRow> => ({
-        id: value,
-        title: heatSpecs[value].title,
-        width: widths[value],
-        isNumber: true,
-        cell: (row) => tokenValueText(value, row),
-        sortBy: (row) => row[value],
-      }))
-    return [
-      {
-        id: 'index',
-        title: '#',
-        width: '52px',
-        isNumber: true,
-        cell: ({ index }) => index + 1,
-        sortBy: ({ index }) => index,
-      },
-      {
-        id: 'token',
-        title: 'Token',
-        width: 'minmax(100px,1fr)',
-        cell: ({ text, isAction, id }) => (
-          <code title={`Id ${String(id)}`} className={isAction ? 'text-sm' : 'text-sm text-faint'}>
-            {visibleText(text)}
-          </code>
-        ),
-      },
-      ...values,
-    ]
-  }, [present])
-  // Nobody chose the tokens of the prompt, so nothing is known of them.
-  const shown = rows.slice(
-    Math.max(
-      0,
-      rows.findIndex(({ isAction }) => isAction),
-    ),
-  )
-  return (
-    <div className="flex h-80 flex-col rounded border border-line">
-      <Table
-        label="Tokens"
-        rows={shown}
-        columns={columns}
-        rowKey={({ index }) => String(index)}
-        rowHeight={26}
-      />
-    </div>
   )
 }
 

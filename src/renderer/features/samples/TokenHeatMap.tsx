@@ -7,13 +7,17 @@ interface Props {
   readonly rows: readonly TokenRow[]
   /** null: no colours. */
   readonly scale: HeatScale | null
+  /** What stands under the text while no token is read. */
+  readonly about?: string
 }
+
+const usualAbout = 'Point at a token, or use the arrow keys, to read its values'
 
 /**
  * The tokens as running text on coloured ground; a dotted underline tells negative values, a plain one positive. What is
  * known of a token stands under the text while the pointer is on it or the arrow keys are.
  */
-export function TokenHeatMap({ rows, scale }: Props) {
+export function TokenHeatMap({ rows, scale, about = usualAbout }: Props) {
   const [active, setActive] = useState<number | null>(null)
   const segments = useMemo(() => segmentsOf(rows), [rows])
   const hasTurns = segments.length > 2
@@ -70,7 +74,7 @@ export function TokenHeatMap({ rows, scale }: Props) {
           row ? 'text-text' : 'text-faint',
         )}
       >
-        {row ? tokenWords(row) : 'Point at a token, or use the arrow keys, to read its values'}
+        {row ? tokenWords(row) : about}
       </p>
     </>
   )

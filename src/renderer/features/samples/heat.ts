@@ -29,6 +29,13 @@ export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
     leastReach: 0.1,
     place: (value) => value,
   },
+  reward: {
+    title: 'Reward',
+    help: 'What the token itself earned; where rewards stand on turns, what its turn earned.',
+    isSigned: true,
+    leastReach: 0.1,
+    place: (value) => value,
+  },
   ratio: {
     title: 'Ratio',
     help: 'Probability under the policy that learned over that of the sampler; 1 where both agree. Far from 1 the update is clipped.',
@@ -56,6 +63,13 @@ export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
     isSigned: false,
     leastReach: 1,
     place: (value) => 1 - value,
+  },
+  action: {
+    title: 'Actions',
+    help: 'Coloured tokens were chosen by the policy: these are learned. The others were given to it: prompts, and answers of tools or environments.',
+    isSigned: false,
+    leastReach: 2,
+    place: (value) => value,
   },
 }
 
@@ -97,6 +111,7 @@ export function heatLook(scale: HeatScale, value: number | null): HeatLook | nul
 /** Ends and middle of the scale, as its legend says them. */
 export function legendOf({ value, isSigned, reach }: HeatScale): readonly string[] {
   if (value === 'probability') return ['1', '0']
+  if (value === 'action') return ['given', 'chosen']
   if (value === 'ratio')
     return [`≤ ${formatNumber(Math.exp(-reach))}`, '1', `≥ ${formatNumber(Math.exp(reach))}`]
   return isSigned ? [formatDelta(-reach), '0', formatDelta(reach)] : ['0', formatNumber(reach)]
@@ -105,12 +120,14 @@ export function legendOf({ value, isSigned, reach }: HeatScale): readonly string
 /** A value of a token as text. */
 export const tokenValueText = (value: TokenValue, row: TokenRow): string => {
   const shown = row[value]
-  return value === 'advantage' || value === 'kl' ? formatDelta(shown) : formatNumber(shown)
+  return value === 'advantage' || value === 'reward' || value === 'kl'
+    ? formatDelta(shown)
+    : formatNumber(shown)
 }
 
 /** Everything known of a token, in one line. */
 export function tokenWords(row: TokenRow): string {
-  const values = (['probability', 'advantage', 'ratio', 'kl', 'entropy'] as const)
+  const values = (['probability', 'advantage', 'reward', 'ratio', 'kl', 'entropy'] as const)
     .filter((value) => row[value] !== null)
     .map((value) => `${heatSpecs[value].title.toLowerCase()} ${tokenValueText(value, row)}`)
   return [`token ${String(row.index + 1)} ${visibleText(row.text)}`, ...values].join(' · ')

@@ -16,6 +16,7 @@ export interface PackedTokens {
   readonly referenceLogprobs: string | null
   readonly entropies: string | null
   readonly advantages: string | null
+  readonly rewards: string | null
 }
 
 /** One token; values are null where the run did not record them and where the policy did not choose the token. */
@@ -25,8 +26,12 @@ export interface TokenRow {
   readonly text: string
   /** Chosen by the policy; the others are prompt or answers of an environment. */
   readonly isAction: boolean
+  /** 1 of actions. */
+  readonly action: number | null
   readonly probability: number | null
   readonly advantage: number | null
+  /** What it earned itself, or where only turns have rewards, its turn. */
+  readonly reward: number | null
   /** Probability under the policy that learned over that of the sampler. */
   readonly ratio: number | null
   /** Log of the probability over that of the reference policy, nats. */
@@ -35,7 +40,7 @@ export interface TokenRow {
   readonly entropy: number | null
 }
 
-export type TokenValue = 'probability' | 'advantage' | 'ratio' | 'kl' | 'entropy'
+export type TokenValue = 'action' | 'probability' | 'advantage' | 'reward' | 'ratio' | 'kl' | 'entropy'
 
 /** The prediction of token i stands at i − 1: the first token is never predicted. */
 export function tokenRows(packed: PackedTokens): readonly TokenRow[] {
@@ -47,6 +52,7 @@ export function tokenRows(packed: PackedTokens): readonly TokenRow[] {
   const reference = floats(packed.referenceLogprobs)
   const entropies = floats(packed.entropies)
   const advantages = floats(packed.advantages)
+  const rewards = floats(packed.rewards)
   const policy = learner ?? sampler
   return Array.from(ids, (id, index) => {
     const at = index - 1
@@ -58,8 +64,10 @@ export function tokenRows(packed: PackedTokens): readonly TokenRow[] {
       id,
       text: packed.texts[index] ?? '',
       isAction,
+      action: isAction ? 1 : null,
       probability: logprob === null ? null : Math.exp(logprob),
       advantage: read(advantages),
+      reward: read(rewards),
       ratio: exponential(difference(read(learner), read(sampler))),
       kl: difference(logprob, read(reference)),
       entropy: read(entropies),
@@ -101,6 +109,6 @@ export function segmentsOf(rows: readonly TokenRow[]): readonly Segment[] {
 
 /** Which values the run recorded for these tokens. */
 export const valuesPresent = (rows: readonly TokenRow[]): readonly TokenValue[] =>
-  (['advantage', 'ratio', 'kl', 'entropy', 'probability'] as const).filter((value) =>
+  (['advantage', 'reward', 'ratio', 'kl', 'entropy', 'probability', 'action'] as const).filter((value) =>
     rows.some((row) => row[value] !== null),
   )

@@ -3,8 +3,8 @@ import { heatLook, heatScale, legendOf, tokenWords, visibleText } from '#rendere
 import type { TokenRow } from '#renderer/features/samples/tokenRows.ts'
 
 const row = (values: Partial<TokenRow>): TokenRow => ({
-  ...{ index: 0, id: 1, text: 'a', isAction: true },
-  ...{ probability: null, advantage: null, ratio: null, kl: null, entropy: null },
+  ...{ index: 0, id: 1, text: 'a', isAction: true, action: 1 },
+  ...{ probability: null, advantage: null, reward: null, ratio: null, kl: null, entropy: null },
   ...values,
 })
 

@@ -19,13 +19,15 @@ const packed: PackedTokens = {
   referenceLogprobs: null,
   entropies: floats(9, 0.7, NaN, 9, 0),
   advantages: floats(0, 1.5, -1.5, 0, 2),
+  rewards: floats(0, 0.5, 0.5, 0, -1),
 }
 
 describe('tokenRows', () => {
   test('reads the prediction of a token from the place before it', () => {
     const rows = tokenRows(packed)
     expect(rows.map(({ id }) => id)).toEqual([10, 11, 12, 13, 14, 15])
-    expect(rows[2]).toMatchObject({ text: ' 4', isAction: true, advantage: 1.5 })
+    expect(rows[2]).toMatchObject({ text: ' 4', isAction: true, action: 1, advantage: 1.5, reward: 0.5 })
+    expect(rows[5]?.reward).toBe(-1)
     expect(rows[2]?.probability).toBeCloseTo(0.5)
     expect(rows[2]?.ratio).toBeCloseTo(2)
     expect(rows[5]?.ratio).toBeCloseTo(2)
@@ -36,6 +38,8 @@ describe('tokenRows', () => {
     for (const index of [0, 1, 4]) {
       expect(rows[index]).toMatchObject({
         isAction: false,
+        action: null,
+        reward: null,
         probability: null,
         advantage: null,
         entropy: null,
@@ -68,9 +72,10 @@ test('segments part prompt, turns and the answers between them', () => {
 })
 
 test('only values that were recorded can be shown', () => {
-  expect(valuesPresent(tokenRows(packed))).toEqual(['advantage', 'ratio', 'entropy', 'probability'])
-  expect(valuesPresent(tokenRows({ ...packed, advantages: null, logprobs: null }))).toEqual([
-    'entropy',
-    'probability',
+  expect(valuesPresent(tokenRows(packed))).toEqual([
+    ...['advantage', 'reward', 'ratio', 'entropy', 'probability', 'action'],
+  ])
+  expect(valuesPresent(tokenRows({ ...packed, advantages: null, rewards: null, logprobs: null }))).toEqual([
+    ...['entropy', 'probability', 'action'],
   ])
 })
