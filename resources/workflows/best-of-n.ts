@@ -4,16 +4,19 @@ export default defineWorkflow({
   async episode({ prompt, engine, tools, settings }) {
     const answers = await engine.generate({ ids: prompt.ids, samples: settings.samples })
     const rewards = await tools.rewards(answers.map(({ text }) => ({ completion: text })))
-    const scored = answers.map((answer, i) => ({ answer, reward: rewards[i] })).filter(({ reward }) => reward.total !== null)
+    const scored = answers.flatMap((answer, i) => {
+      const { total } = rewards[i]
+      return total === null ? [] : [{ answer, total, reward: rewards[i] }]
+    })
     if (scored.length === 0) return null
-    const best = scored.reduce((a, b) => (b.reward.total > a.reward.total ? b : a))
-    const mean = scored.reduce((sum, { reward }) => sum + reward.total, 0) / scored.length
+    const best = scored.reduce((a, b) => (b.total > a.total ? b : a))
+    const mean = scored.reduce((sum, { total }) => sum + total, 0) / scored.length
     return {
       ids: best.answer.allIds,
       actions: best.answer.actionMask,
       reward: best.reward,
       baseline: mean,
-      metrics: { best: best.reward.total, mean },
+      metrics: { best: best.total, mean },
     }
   },
 })

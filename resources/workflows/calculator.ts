@@ -4,7 +4,7 @@ const calculate = (expression: string): string => {
   const parts = /^\s*(-?\d+(?:\.\d+)?)\s*([-+*/])\s*(-?\d+(?:\.\d+)?)\s*$/.exec(expression)
   if (parts === null) return 'error: write one operation on two numbers'
   const [left, right] = [Number(parts[1]), Number(parts[3])]
-  const result = { '+': left + right, '-': left - right, '*': left * right, '/': left / right }[parts[2]]
+  const result = Number({ '+': left + right, '-': left - right, '*': left * right, '/': left / right }[parts[2]])
   return Number.isFinite(result) ? String(Number(result.toPrecision(12))) : 'error: not a number'
 }
 
@@ -30,7 +30,7 @@ export default defineWorkflow({
     }
     if (actions.length === 0) return null
     // What follows the last action teaches nothing.
-    ids = ids.slice(0, actions.at(-1)[1])
+    ids = ids.slice(0, actions[actions.length - 1][1])
     log.metric('calls', calls)
     const [own] = await tools.rewards([{ completion: said }])
     return { ids, actions, reward: own }

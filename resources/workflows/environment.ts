@@ -3,17 +3,18 @@ export default defineWorkflow({
   async episode({ engine, tools }) {
     const { environment } = tools
     let turn = await environment.reset()
-    let transcript = { ids: turn.ids, actions: [] }
+    let { ids } = turn
+    const actions = []
     const turnRewards = []
     while (!turn.over && turnRewards.length < environment.maxTurns) {
       const answer = await engine.generate({ ids: turn.ids })
       if (answer.finishReason === 'context') break
-      const start = answer.promptIds.length
-      transcript = { ids: answer.allIds, actions: [...transcript.actions, [start, answer.allIds.length]] }
-      turn = await environment.step({ state: turn.state, action: answer.text, ids: answer.allIds })
+      ids = answer.allIds
+      actions.push([answer.promptIds.length, ids.length])
+      turn = await environment.step({ state: turn.state, action: answer.text, ids })
       turnRewards.push(turn.reward)
     }
     if (turnRewards.length === 0) return null
-    return { ...transcript, turnRewards, truncated: !turn.terminated, columns: turn.columns, metrics: turn.metrics }
+    return { ids, actions, turnRewards, truncated: !turn.terminated, columns: turn.columns, metrics: turn.metrics }
   },
 })

@@ -14,11 +14,11 @@ export default defineWorkflow({
       const [own] = await tools.rewards([{ completion: answer.text }])
       log.metric('attempts', attempt + 1)
       reward = own.total === null ? null : own.total * settings.discount ** attempt
-      if (own.total >= settings.passing || attempt + 1 === settings.attempts) break
+      if ((own.total ?? 0) >= settings.passing || attempt + 1 === settings.attempts) break
       const next = await tools.reply(ids, settings.feedback)
       ids = next.ids
     }
     if (actions.length === 0) return null
-    return { ids: ids.slice(0, actions.at(-1)[1]), actions, reward }
+    return { ids: ids.slice(0, actions[actions.length - 1][1]), actions, reward }
   },
 })

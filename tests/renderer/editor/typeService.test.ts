@@ -260,3 +260,51 @@ describe('code of losses', () => {
     expect(problemsIn('return environmentOf()').join()).toContain('environmentOf')
   })
 })
+
+describe('code of workflows', () => {
+  const gallery = fileURLToPath(new URL('../../../resources/workflows', import.meta.url))
+  const files = readdirSync(gallery).filter((file) => file.endsWith('.ts'))
+  const problemsIn = (code: string) => {
+    service.setContext({ workflowOn: columns })
+    const found = service.problems({ code, language: 'ts' })
+    service.setContext(columns)
+    return found.map(({ from, to, sentence }) => `${code.slice(from, to)}: ${sentence}`)
+  }
+  const episode = (body: string) =>
+    `export default defineWorkflow({ settings: { tries: 3 }, async episode({ row, prompt, engine, tools, settings }) { ${body} } })`
+
+  test.each(files)('%s of the gallery has no type errors', (file) => {
+    expect(problemsIn(readFileSync(path.join(gallery, file), 'utf8'))).toEqual([])
+  })
+
+  test('requests, answers, rows, settings and trajectories are known', () => {
+    const ends = 'return { ids: [], actions: [] }'
+    expect(problemsIn(`import { defineWorkflow } from 'turnwise'\n${episode(ends)}`)).toEqual([])
+    expect(
+      problemsIn(
+        episode(
+          'return (await engine.generate({ ids: prompt.ids, samples: 2 })).map(({ allIds: ids, actionMask: actions }) => ({ ids, actions }))',
+        ),
+      ),
+    ).toEqual([])
+    expect(problemsIn(episode(`await engine.generate({ ids: [], maxToken: 3 }); ${ends}`)).join()).toContain(
+      'maxToken',
+    )
+    expect(problemsIn(episode(`await engine.generate({}); ${ends}`))).toHaveLength(1)
+    expect(problemsIn(episode(`(await engine.generate({ ids: [] })).map; ${ends}`)).join()).toContain('map')
+    expect(problemsIn(episode(`tools.judge(); ${ends}`)).join()).toContain('judge')
+    expect(problemsIn(episode(`settings.tries.length; ${ends}`)).join()).toContain('number')
+    expect(problemsIn(episode(`row.anser; ${ends}`)).join()).toContain('The rows have no column “anser”')
+    expect(problemsIn(episode('return { ids: [1] }'))).not.toEqual([])
+    expect(problemsIn('export default defineWorkflow({ settings: {} })')).not.toEqual([])
+  })
+
+  test('a request is completed', () => {
+    service.setContext({ workflowOn: null })
+    const labels = offered(
+      'export default defineWorkflow({ async episode({ engine }) { await engine.generate({ | }) ; return null } })',
+    )
+    service.setContext(columns)
+    expect(labels).toEqual(expect.arrayContaining(['ids', 'messages', 'samples', 'greedy', 'stop']))
+  })
+})

@@ -1,6 +1,7 @@
-/** What reward code finds around itself, as type declarations: the contract, and the columns that the rows really have. */
+/** What code finds around itself, as type declarations: the contract of its kind, and the columns that the rows really have. */
 
 import { lossTypes } from './lossTypes.ts'
+import { workflowTypes } from './workflowTypes.ts'
 
 /** A column of a data set: its kinds of values with how many rows have each, and some of the values. */
 export interface RowColumn {
@@ -120,12 +121,17 @@ declare function environmentOf<Settings = SettingValues>(settings?: Settings): <
 declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...values: unknown[]) => void>
 `
 
-/** What code runs on: rows with these columns, rows of which nothing is known, or the tensors of a loss. */
-export type CodeContext = readonly RowColumn[] | null | 'loss'
+/** What code runs on: rows with these columns, rows of which nothing is known (null), or the tensors of a loss. */
+export type CodeContext =
+  readonly RowColumn[] | null | 'loss' | { readonly workflowOn: readonly RowColumn[] | null }
 
 /** Declarations of what such code finds around itself. */
-export const ambientTypes = (context: CodeContext): string =>
-  context === 'loss' ? lossTypes : `/** A row of the data set. */\n${rowType(context)}\n${contract}`
+export function ambientTypes(context: CodeContext): string {
+  if (context === 'loss') return lossTypes
+  const isWorkflow = context !== null && 'workflowOn' in context
+  const columns = isWorkflow ? context.workflowOn : context
+  return `/** A row of the data set. */\n${rowType(columns)}\n${isWorkflow ? workflowTypes : contract}`
+}
 
 function rowType(columns: readonly RowColumn[] | null): string {
   if (columns === null) return 'type Row = { readonly [column: string]: any }'

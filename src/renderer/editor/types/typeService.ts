@@ -2,7 +2,8 @@
  * The type checker behind the code editor. Reading guide:
  *
  *   typeService.ts   (here) TypeScript's language service over three texts in memory: library, contract, the code
- *   ambient.ts       the contract and the columns of the rows as declarations; lossTypes.ts those of losses
+ *   ambient.ts       the contract and the columns of the rows as declarations; lossTypes.ts and
+ *                    workflowTypes.ts those of losses and workflows
  *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text; places in both texts
  *   libraries.ts     declarations of what the sandbox's JavaScript has
  *   typeWorker.ts    the worker around all this
@@ -79,7 +80,6 @@ const options: ts.CompilerOptions = {
   moduleResolution: ts.ModuleResolutionKind.Bundler,
   moduleDetection: ts.ModuleDetectionKind.Force,
   strict: true,
-  noImplicitAny: false,
   useUnknownInCatchVariables: false,
   erasableSyntaxOnly: true,
   allowJs: true,
@@ -252,8 +252,17 @@ interface Finding {
   readonly text: string
 }
 
-/** A value of type unknown is looked at: types are gone when the code runs, and parsed JSON is meant to be looked at. */
-const ofNoUse = new Set([2571, 18046])
+/**
+ * A value of type unknown is looked at: types are gone when the code runs, and parsed JSON is meant to be looked at. And nobody
+ * needs to write types: without them a value is of any type, but a list that begins empty is of what is put into it.
+ */
+const ofNoUse = new Set([
+  ...[2571, 18046],
+  ...[
+    7005, 7006, 7008, 7009, 7010, 7011, 7015, 7016, 7017, 7018, 7019, 7022, 7023, 7024, 7031, 7033, 7034,
+    7053,
+  ],
+])
 
 const isOfNoUse = (code: number): boolean => ofNoUse.has(code)
 
