@@ -82,6 +82,11 @@ export interface EpisodeRun {
   readonly answers: readonly unknown[]
 }
 
+interface Printed {
+  /** By its code, from the beginning of the episode on. */
+  readonly lines?: readonly string[]
+}
+
 interface Logged {
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
@@ -115,11 +120,13 @@ export interface ReturnedReward {
 }
 
 /** How far a run of an episode came. */
-export type EpisodeStep =
-  | { readonly requests: readonly AskedRequest[] }
-  /** null: the episode is rejected. */
-  | ({ readonly trajectories: readonly ReturnedTrajectory[] | null } & Logged)
-  | RewardFault
+export type EpisodeStep = Printed &
+  (
+    | { readonly requests: readonly AskedRequest[] }
+    /** null: the episode is rejected. */
+    | ({ readonly trajectories: readonly ReturnedTrajectory[] | null } & Logged)
+    | RewardFault
+  )
 
 /** Runs many episodes together, in order. What goes wrong with one of them is its answer. */
 export interface Workflow {

@@ -13,6 +13,7 @@ import { queueService } from '#host/runs/queueService.ts'
 import { rewardsService } from '#host/rewards/rewardsService.ts'
 import { runsService } from '#host/runs/runsService.ts'
 import { samplesService } from '#host/runs/samplesService.ts'
+import { workflowsService } from '#host/workflows/workflowsService.ts'
 import { settingsService, systemService } from './systemService.ts'
 
 export function createServices(host: Host): ContractHandlers<Api> {
@@ -24,6 +25,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     datasets: datasetsService(host),
     rewards: rewardsService(host),
     losses: lossesService(host),
+    workflows: workflowsService(host),
     evaluations: evaluationsService(host),
     models: modelsService(host),
     settings: settingsService(host),

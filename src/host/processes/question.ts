@@ -6,6 +6,7 @@ import type { Device, DeviceReport } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision, PrecisionEffect } from '#shared/precision.ts'
 import type { EvaluatedPrompt } from '#shared/api/evaluations.ts'
+import type { TrialNews } from '#shared/api/workflows.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
@@ -20,6 +21,7 @@ import type { CalibrationNews } from '#host/runs/calibrationReport.ts'
 import type { DevicePlace, SelftestFinding } from '#host/devices/deviceRecords.ts'
 import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
 import type { RewardsConfig } from '#host/rewards/resolveRewards.ts'
+import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope, type WorkerEnvironment, type WorkerProcess } from './messages.ts'
 
@@ -76,6 +78,19 @@ export type Question =
       /** Of each row. */
       readonly samples: number
       readonly greedy: boolean
+      readonly cacheDirectory: string
+    }
+  /** One episode, told as it happens. */
+  | {
+      readonly type: 'try-workflow'
+      readonly contender: Contender
+      /** Of which what trains is not read; its paths are absolute. */
+      readonly config: RunConfig
+      readonly code: CodeSource
+      readonly settings: Readonly<Record<string, string | number | boolean>>
+      /** Random numbers depend on its number, as those of a run do. */
+      readonly row: PromptRow
+      readonly isEvaluation: boolean
       readonly cacheDirectory: string
     }
   /** What rounding does to the model in this folder, one answer for each precision. */
@@ -148,6 +163,7 @@ export interface Answers {
   readonly 'write-project': ProjectReport
   readonly 'score-text': Reward
   readonly 'check-precision': PrecisionEffect
+  readonly 'try-workflow': TrialNews
 }
 
 export type FromQuestion =

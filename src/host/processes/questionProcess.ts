@@ -13,6 +13,7 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { calibrate } from '#host/training/calibrating.ts'
 import { evaluate } from '#host/training/evaluating.ts'
+import { tryWorkflow } from '#host/training/tryingWorkflow.ts'
 import { complete, completeEach, openText } from '#host/models/completing.ts'
 import { exportCheckpoint } from '#host/export/exporting.ts'
 import { measureSpeed } from '#host/checks/deviceSpeed.ts'
@@ -79,6 +80,7 @@ const answers: {
   export: exportAndTell,
   'write-project': async ({ request }, say) => say(await writeProject(request)),
   'score-text': scoreText,
+  'try-workflow': tryWorkflow,
 }
 
 async function scoreText(

@@ -1,4 +1,4 @@
-/** User-written reward functions, environments and losses: their versions, the built-in ones, and dry runs. */
+/** User-written rewards, environments, losses and workflows: their versions, the built-in ones, and dry runs. */
 import path from 'node:path'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -79,18 +79,12 @@ const library = (host: Host) => {
   } satisfies Partial<Handlers<typeof rewardsApi>>
 }
 
-const isWorkflow = {
-  kind: 'wrong-type',
-  message: 'The code is a workflow, which is neither a reward nor an environment.',
-} as const
-
 const testing = ({ store, bell }: Host) =>
   ({
     async check({ code }) {
       try {
         await using sandbox = await openSandbox(sourceOf(store, code))
         const { kind, functions, settings } = sandbox
-        if (kind === 'workflow') return { problem: { ...isWorkflow, line: null, column: null } }
         return { kind, functions, settings }
       } catch (error) {
         if (error instanceof AppError && error.code === 'sandbox/failed') return { problem: failureOf(error) }
@@ -145,19 +139,24 @@ const builtIn = (
 ) => ({ ...{ id, kind, title: id, description }, ...{ language: null, code: null, settings, examples: [] } })
 
 const codeExamples = () =>
-  [...readGallery(), ...readLosses()].map(({ id, kind, title, description, source, examples }) => ({
-    ...{ id, kind, title, description },
-    ...{ language: source.language, code: source.code, settings: null, examples },
-  }))
+  [...readGallery(), ...readExamples('losses', 'loss'), ...readExamples('workflows', 'workflow')].map(
+    ({ id, kind, title, description, source, examples }) => ({
+      ...{ id, kind, title, description },
+      ...{ language: source.language, code: source.code, settings: null, examples },
+    }),
+  )
 
-/* Which runs were trained with which version of a reward, environment or loss, told by the code that they name. */
+/* Which runs were trained with which version, told by the code that their configs name. */
 
 const named = z.object({ function: z.string() })
-const learning = z.object({ algorithm: z.object({ id: z.string().default('') }).optional() })
-const configSchema = learning.extend({
+const stage = z.object({
+  algorithm: z.object({ id: z.string().default('') }).optional(),
+  rollout: z.object({ workflow: named.nullish() }).optional(),
+})
+const configSchema = stage.extend({
   rewards: z.array(named).default([]),
   environment: named.nullish(),
-  stages: z.array(learning).default([]),
+  stages: z.array(stage).default([]),
 })
 
 function usersOf(store: Store, rewardId: string): { runId: string; version: string }[] {
@@ -173,10 +172,14 @@ function versionsIn(config: string, rewardId: string): Set<string> {
   // Most runs use built-ins: they need not be parsed.
   if (!config.includes(rewardId)) return new Set()
   const parsed = configSchema.safeParse(JSON.parse(config))
-  const { rewards = [], environment, algorithm, stages = [] } = parsed.data ?? {}
+  if (parsed.data === undefined) return new Set()
+  const { rewards, environment, stages, ...whole } = parsed.data
   const functions = [...rewards, ...(environment ? [environment] : [])].map((each) => each.function)
-  const losses = [{ algorithm }, ...stages].flatMap((stage) => stage.algorithm?.id ?? [])
-  const files = [...functions, ...losses].flatMap((id) => codeReference(id)?.file ?? [])
+  const ofStages = [whole, ...stages].flatMap(({ algorithm, rollout }) => [
+    algorithm?.id ?? [],
+    rollout?.workflow?.function ?? [],
+  ])
+  const files = [...functions, ...ofStages.flat()].flatMap((id) => codeReference(id)?.file ?? [])
   const own = files.filter((file) => path.basename(path.dirname(file)) === rewardId)
   return new Set(own.map((file) => path.parse(file).name))
 }
@@ -212,21 +215,21 @@ export function readGallery(): GalleryEntry[] {
   return rewards.map((entry) => ({ ...entry, ...codeIn('rewards', entry.file) }))
 }
 
-const lossManifestSchema = z.strictObject({
-  losses: z.array(
-    z.strictObject({ id: z.string(), title: z.string(), description: z.string(), file: z.string() }),
-  ),
+const exampleSchema = z.strictObject({
+  id: z.string(),
+  title: z.string(),
+  description: z.string(),
+  file: z.string(),
 })
 
-/** Built-in algorithms as people write losses. */
-const readLosses = () =>
-  lossManifestSchema.parse(readManifest('losses')).losses.map((entry) => ({
-    ...entry,
-    ...codeIn('losses', entry.file),
-    ...{ kind: 'loss' as const, examples: [] },
-  }))
+/** Built-in algorithms as people write losses, and ways to play as they write workflows. */
+export const readExamples = <Kind extends 'loss' | 'workflow'>(folder: 'losses' | 'workflows', kind: Kind) =>
+  z
+    .array(exampleSchema)
+    .parse(readManifest(folder)[folder])
+    .map((entry) => ({ ...entry, ...codeIn(folder, entry.file), kind, examples: [] }))
 
-const readManifest = (folder: string): unknown =>
+const readManifest = (folder: string) =>
   readJsonObject(path.join(resourcesDirectory, folder, 'manifest.json'), 'config/invalid')
 
 function codeIn(folder: string, name: string): Pick<GalleryEntry, 'file' | 'source'> {

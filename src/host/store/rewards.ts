@@ -1,8 +1,8 @@
-/** User-written reward functions and environments: every version of their code, and their test cases. */
+/** User-written rewards, environments, losses and workflows: every version of their code, and their test cases. */
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { type Connection, unreadable } from './connection.ts'
 
-export type RewardKind = 'reward' | 'environment' | 'loss'
+export type RewardKind = 'reward' | 'environment' | 'loss' | 'workflow'
 export type CodeLanguage = 'js' | 'ts'
 
 export interface RewardRecord {

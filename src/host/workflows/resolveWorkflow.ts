@@ -86,13 +86,17 @@ function sandboxedWorkflow(
   sandbox: Sandbox,
   { function: id, settings }: Pick<WorkflowEntry, 'function' | 'settings'>,
 ): Workflow {
-  if (sandbox.kind !== 'workflow') {
-    throw new AppError(
-      'config/invalid',
-      `The code is ${kindTitles[sandbox.kind]}, not a workflow.`,
-      'A workflow exports defineWorkflow({ episode }) as default.',
-    )
-  }
+  requireWorkflow(sandbox)
   requireSettings(sandbox, settings)
   return { id, run: (episodes) => sandbox.episode(episodes.map((episode) => ({ ...episode, settings }))) }
+}
+
+/** Errors: AppError 'config/invalid'. */
+export function requireWorkflow({ kind }: Pick<Sandbox, 'kind'>): void {
+  if (kind === 'workflow') return
+  throw new AppError(
+    'config/invalid',
+    `The code is ${kindTitles[kind]}, not a workflow.`,
+    'A workflow exports defineWorkflow({ episode }) as default.',
+  )
 }

@@ -21,6 +21,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'runs.calibrate': 'Checking the new run',
   'rewards.dryRun': 'Dry-run of a reward',
   'samples.rescore': 'Dry-run on recorded samples',
+  'workflows.try': 'Playing an episode of a workflow',
 }
 
 const useTasks = create<{ readonly atWork: readonly TaskName[] }>(() => ({ atWork: [] }))

@@ -9,7 +9,7 @@ import type {
 import { AppError } from '#shared/errors.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import type { GenerateAsk } from '../workflow.ts'
-import type { OpenEpisode } from './openEpisode.ts'
+import type { EpisodeNews, OpenEpisode, ToldCompletion } from './openEpisode.ts'
 import { completionText } from './rollout.ts'
 import { messagePrompt, type WorkflowToolOptions } from './workflowTools.ts'
 
@@ -23,6 +23,7 @@ export interface BatchOptions {
   readonly step: number
   /** Steps that the policy has learned from. */
   readonly version: number
+  readonly onNews?: ((news: EpisodeNews) => void) | undefined
 }
 
 /** A request of an episode that the policy answers. */
@@ -66,12 +67,13 @@ export class BatchRequests {
     const asksForList = ask.samples !== undefined
     if (promptIds.length > policy.contextLength - sampling.maxNewTokens) {
       const { version } = this.#options
-      const none = { text: '', ids: [], logprobs: [], version, finishReason: 'context' }
+      const none = { text: '', ids: [], logprobs: [], version, finishReason: 'context' } as const
       const completions = Array.from({ length: ask.samples ?? 1 }, () => none)
-      episode.answers[number] = answerOf(completions, messageIds, asksForList)
+      this.#tell({ episode, number, messageIds, asksForList }, completions)
       return null
     }
     if ('text' in prompt) episode.prompts.push(prompt)
+    this.#options.onNews?.({ type: 'prompt', number, ids: promptIds, sampling })
     const streams = this.#streamsOf(episode, sampling, ask.samples ?? 1)
     const completions = Array.from<undefined>({ length: streams.length })
     episode.waiting += streams.length
@@ -137,31 +139,24 @@ export class BatchRequests {
     const { episode, promptIds, sampling } = want
     const { generate, decode, version } = this.#options
     const { maxNewTokens } = sampling
-    const told = completions.map((completion) => {
+    const told = completions.map((completion): ToldCompletion => {
       const { ids, logprobs, stopReason } = completion
       const text = completionText(completion, { ...generate, sampling }, decode)
       episode.generated.push({ promptIds, ids, logprobs, stopReason, text, maxNewTokens })
       const finishReason = stopReason === 'length' ? 'length' : 'stop'
       return { text, ids: [...ids], logprobs: shortened(logprobs), version, finishReason }
     })
-    episode.answers[want.number] = answerOf(told, want.messageIds, want.asksForList)
+    this.#tell(want, told)
+  }
+
+  #tell({ episode, number, messageIds, asksForList }: Told, completions: readonly ToldCompletion[]): void {
+    const promptIds = messageIds === null ? {} : { promptIds: [...messageIds] }
+    episode.answers[number] = { completions, isList: asksForList, ...promptIds }
+    this.#options.onNews?.({ type: 'completions', number, completions })
   }
 }
 
-interface ToldCompletion {
-  readonly text: string
-  readonly ids: readonly number[]
-  readonly logprobs: readonly number[]
-  readonly version: number
-  /** `context`: the prompt left no room. */
-  readonly finishReason: string
-}
-
-const answerOf = (
-  completions: readonly ToldCompletion[],
-  messageIds: Int32Array | null,
-  isList: boolean,
-) => ({ completions, isList, ...(messageIds === null ? {} : { promptIds: [...messageIds] }) })
+type Told = Pick<Want, 'episode' | 'number' | 'messageIds' | 'asksForList'>
 
 /** As many digits as they are exact to: they are told as text. */
 const shortened = (logprobs: Float64Array): number[] =>

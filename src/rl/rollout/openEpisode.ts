@@ -1,5 +1,8 @@
 /** An episode of a workflow while it is open: what it asked for, and what it was told. */
+import type { SamplingOptions } from '#engine/policy.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
+import type { RewardFault } from '../rewards.ts'
+import type { AskedRequest } from '../workflow.ts'
 import { chanceOf, seedAt } from './episodes.ts'
 import type { Prompt } from './prompts.ts'
 import type { UnscoredTrajectory } from './trajectory.ts'
@@ -37,8 +40,48 @@ export interface OpenEpisode {
   steps: number
   tokens: number
   rounds: number
+  /** Lines of its code that were told of. */
+  printed: number
   /** null while it goes on. */
   result: readonly UnscoredTrajectory[] | null
+}
+
+/** What happens in an episode, for whoever looks on. Requests are numbered from 0. */
+export type EpisodeNews =
+  | {
+      readonly type: 'request'
+      readonly number: number
+      /** Those of one round are answered together; from 1. */
+      readonly round: number
+      readonly request: AskedRequest['request']
+    }
+  /** What the policy reads and how it is sampled; not where the prompt leaves no room. */
+  | {
+      readonly type: 'prompt'
+      readonly number: number
+      readonly ids: Int32Array
+      readonly sampling: SamplingOptions
+    }
+  | {
+      readonly type: 'completions'
+      readonly number: number
+      readonly completions: readonly ToldCompletion[]
+    }
+  /** Of a tool. */
+  | { readonly type: 'answer'; readonly number: number; readonly answer: unknown }
+  | { readonly type: 'printed'; readonly lines: readonly string[] }
+  /** Its code failed. */
+  | ({ readonly type: 'failed' } & RewardFault['failure'])
+
+/** A completion as the episode is told of it. */
+export interface ToldCompletion {
+  readonly text: string
+  readonly ids: readonly number[]
+  readonly logprobs: readonly number[]
+  /** Steps that the policy had learned from. */
+  readonly version: number
+  /** `context`: the prompt left no room. */
+  readonly finishReason: 'stop' | 'length' | 'context'
 }
 
 /** Keeps the random numbers of workflows apart from all others. */
@@ -60,7 +103,7 @@ export function openEpisodes(batch: EpisodeBatch): OpenEpisode[] {
       return {
         ...{ row, group, sample, chance, seed: seedAt(own, 0) },
         ...{ asked: [], answers: [], generated: [], prompts: row.ids.length === 0 ? [] : [row] },
-        ...{ waiting: 0, drawn: 0, steps: 0, tokens: 0, rounds: 0, result: null },
+        ...{ waiting: 0, drawn: 0, steps: 0, tokens: 0, rounds: 0, printed: 0, result: null },
       }
     })
   })

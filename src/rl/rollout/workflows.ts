@@ -20,7 +20,13 @@ import {
   type Workflow,
 } from '../workflow.ts'
 import { BatchRequests, type Want } from './batchRequests.ts'
-import { endedEpisode, type EpisodeBatch, type OpenEpisode, openEpisodes } from './openEpisode.ts'
+import {
+  endedEpisode,
+  type EpisodeBatch,
+  type EpisodeNews,
+  type OpenEpisode,
+  openEpisodes,
+} from './openEpisode.ts'
 import type { RolloutOptions } from './rollout.ts'
 import type { UnscoredTrajectory } from './trajectory.ts'
 import { answerTools, type ToolRequest, trying, type WorkflowToolOptions } from './workflowTools.ts'
@@ -33,6 +39,8 @@ import {
 
 export interface WorkflowRequest extends EpisodeBatch {
   readonly onProgress?: (done: PhaseProgress) => void
+  /** For one episode: the news do not say whose they are. */
+  readonly onNews?: (news: EpisodeNews) => void
 }
 
 export interface WorkflowOptions extends RolloutOptions {
@@ -90,6 +98,7 @@ class Play {
       ...options,
       seed,
       step,
+      onNews: request.onNews,
       version: source === 'training' ? step - 1 : step,
     })
     this.#episodes = openEpisodes(request)
@@ -159,8 +168,10 @@ class Play {
   /** The end of an episode, or its new requests. */
   #settle(episode: OpenEpisode, step: EpisodeStep | undefined): Asking[] {
     if (step === undefined) return this.#fail(episode, 'The workflow returned nothing for this episode.')
+    this.#tellLines(episode, step.lines)
     if ('failure' in step) {
       const { message, line = null } = step.failure
+      this.#request.onNews?.({ type: 'failed', ...step.failure })
       return this.#fail(episode, line === null ? message : `${message} (line ${line})`)
     }
     if ('trajectories' in step) return this.#end(episode, step)
@@ -170,7 +181,18 @@ class Play {
     if (episode.tokens > episodeLimits.tokens)
       return this.#fail(episode, `The episode generated more than ${episodeLimits.tokens} tokens.`)
     episode.asked.push(...step.requests.map(({ text }) => text))
-    return step.requests.map(({ request }, i) => ({ episode, number: first + i, request }))
+    const { rounds: round } = episode
+    return step.requests.map(({ request }, i) => {
+      this.#request.onNews?.({ type: 'request', number: first + i, round, request })
+      return { episode, number: first + i, request }
+    })
+  }
+
+  /** Every run of an episode prints what the runs before it printed, and goes on. */
+  #tellLines(episode: OpenEpisode, lines: readonly string[] = []): void {
+    const more = lines.slice(episode.printed)
+    if (more.length > 0) this.#request.onNews?.({ type: 'printed', lines: more })
+    episode.printed = Math.max(episode.printed, lines.length)
   }
 
   #fail(episode: OpenEpisode, failure: string): [] {
@@ -207,6 +229,7 @@ class Play {
       if ('fault' in told) this.#fail(episode, told.fault)
       else {
         episode.answers[number] = told.answer
+        this.#request.onNews?.({ type: 'answer', number, answer: told.answer })
         if (told.prompt) episode.prompts.push(told.prompt)
       }
     }

@@ -12,6 +12,7 @@ import {
   type PromptRow,
   withSwitches,
 } from '../rollout/prompts.ts'
+import type { EpisodeNews } from '../rollout/openEpisode.ts'
 import { generateTrajectories, type RolloutOptions } from '../rollout/rollout.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { createTurnText, type TurnText } from '../rollout/turnText.ts'
@@ -33,6 +34,8 @@ export interface RollOutRequest {
   readonly onProgress?: (done: PhaseProgress) => void
   /** Told of each trajectory as it is done, of episodes when all are; `sample` counts in its group. */
   readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
+  /** Told what happens in the one episode of a workflow. */
+  readonly onNews?: (news: EpisodeNews) => void
 }
 
 /** Returns group after group, samples in order. */

@@ -11,6 +11,7 @@ import { runsApi } from './runs.ts'
 import { samplesApi } from './samples.ts'
 import { settingsApi } from './settings.ts'
 import { systemApi } from './system.ts'
+import { workflowsApi } from './workflows.ts'
 
 export const api = {
   runs: runsApi,
@@ -20,6 +21,7 @@ export const api = {
   datasets: datasetsApi,
   rewards: rewardsApi,
   losses: lossesApi,
+  workflows: workflowsApi,
   evaluations: evaluationsApi,
   models: modelsApi,
   settings: settingsApi,

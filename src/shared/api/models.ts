@@ -37,7 +37,7 @@ const details = summary.extend({
 export const adapter = z.union([z.strictObject({ path }), z.strictObject({ runId, step: count })])
 
 /** The base model, or with an adapter. */
-const contender = z.object({ model, adapter: adapter.optional() })
+export const contender = z.object({ model, adapter: adapter.optional() })
 
 /** A folder of the machine that the host runs on, or one whose files were uploaded under one id. */
 const folderSource = z.union([z.object({ path }), z.object({ uploadId: z.string() })])

@@ -1,10 +1,10 @@
-/** Reward functions and environments that people write: their versions, dry runs, test cases. */
+/** Rewards, environments, losses and workflows that people write: their versions, dry runs, test cases. */
 import { z } from 'zod'
 import { chat, count, cursor, digest, instant, name, path, progress, row } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
 const rewardId = z.string().regex(/^rw_[0-9a-f-]{36}$/)
-const kind = z.enum(['reward', 'environment', 'loss'])
+const kind = z.enum(['reward', 'environment', 'loss', 'workflow'])
 const language = z.enum(['js', 'ts'])
 const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 

@@ -1,0 +1,76 @@
+/** Workflows tried on one row, before anything is trained with them. */
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, InputOf } from '#shared/api/contract.ts'
+import type { TrialNews, workflowsApi } from '#shared/api/workflows.ts'
+import { isObject } from '#shared/config/paths.ts'
+import { fittingNewTokens } from '#shared/config/settings.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import type { PromptRow } from '#rl/rollout/prompts.ts'
+import { openVersion } from '#host/data/dataSetVersions.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { resolveContender } from '#host/models/modelsService.ts'
+import type { Contender } from '#host/processes/question.ts'
+import { sourceOf } from '#host/rewards/rewardVersions.ts'
+import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import type { CodeSource } from '#host/sandbox/sandbox.ts'
+
+type TryRequest = InputOf<Api, 'workflows.try'>
+
+export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => ({
+  async *try({ code, contender, on, config, ...request }, { signal }) {
+    yield* playEpisode(
+      host,
+      {
+        ...request,
+        code: sourceOf(host.store, code),
+        contender: resolveContender(host, contender),
+        row: rowOf(host, on),
+        sections: config,
+        base: host.dataDirectory,
+      },
+      signal,
+    )
+  },
+})
+
+function rowOf(host: Host, on: TryRequest['on']): PromptRow {
+  if (!('versionId' in on)) return { row: 0, columns: on.row }
+  const [columns] = openVersion(host, on.versionId).rows(on.row, 1)
+  if (columns !== undefined) return { row: on.row, columns }
+  throw new AppError('data/invalid', `The data set has no row ${on.row + 1}.`)
+}
+
+export interface EpisodeTrial {
+  readonly code: CodeSource
+  readonly settings: Readonly<Record<string, string | number | boolean>>
+  readonly contender: Contender
+  readonly row: PromptRow
+  readonly isEvaluation: boolean
+  /** Sections of a run config. */
+  readonly sections: Readonly<Record<string, unknown>>
+  /** What relative paths in them are meant from. */
+  readonly base: string
+}
+
+/** Errors: AppError 'config/invalid', 'sandbox/failed', those of models, rewards and environments. */
+export function playEpisode(
+  { ask, dataDirectory }: Host,
+  { sections, base, ...trial }: EpisodeTrial,
+  signal: AbortSignal,
+): AsyncGenerator<TrialNews> {
+  const { directory } = trial.contender
+  const { rollout, data } = sections
+  const maxNewTokens = fittingNewTokens(openModelFolder(directory, trial.contender).config.contextLength)
+  const given = {
+    ...sections,
+    model: directory,
+    data: { ...(isObject(data) ? data : {}), train: 'the row', heldOut: null },
+    rollout: { maxNewTokens, ...(isObject(rollout) ? rollout : {}) },
+  }
+  const config = withAbsolutePaths(parseRunConfig(given), base, dataDirectory)
+  const question = { ...trial, config, cacheDirectory: dataFolders(dataDirectory).cache }
+  return ask({ type: 'try-workflow', ...question }, signal)
+}

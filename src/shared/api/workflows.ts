@@ -1,0 +1,122 @@
+/** Workflows that people write, tried: one episode on one row, request by request. */
+import { z } from 'zod'
+import { isObject } from '../config/paths.ts'
+import { count, digest, row } from './common.ts'
+import { stream } from './contract.ts'
+import { contender } from './models.ts'
+import { code } from './rewards.ts'
+import { packed, tokenArrays } from './samples.ts'
+
+/** Sections of a run config that say what an episode meets; the others train, or are given beside them. */
+const sections = [
+  'data',
+  'rewards',
+  'environment',
+  'rollout',
+  'rewardLimits',
+  'python',
+  'seed',
+  'device',
+] as const
+
+const number = count
+
+const tokens = z.object({ ids: packed, texts: z.array(z.string()) })
+
+const trajectory = z.object({
+  arrays: tokenArrays,
+  reward: z.number().nullable(),
+  parts: z.record(z.string(), z.number().nullable()),
+  /** Of each turn of the policy; empty without a reward. */
+  turnRewards: z.array(z.number()),
+  /** Reward of the answer it is compared with. */
+  baseline: z.number().nullable(),
+  /** Trajectories with the same number are compared among themselves. */
+  group: count,
+  truncated: z.boolean(),
+  logged: z.record(z.string(), z.unknown()),
+  metrics: z.record(z.string(), z.number()),
+  failures: z.array(z.string()),
+})
+
+/** What happens in the episode, as it happens. Requests are numbered from 0. */
+const news = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('request'),
+    number,
+    /** Those of one round are answered together; from 1. */
+    round: count,
+    kind: z.enum(['generate', 'rewards', 'reset', 'step', 'prompt', 'reply', 'encode', 'decode']),
+    /** What else it says, without ids. */
+    said: z.record(z.string(), z.unknown()),
+    /** Its ids; null: it has none, or `prompt` tells what the policy reads. */
+    tokens: tokens.nullable(),
+  }),
+  /** What the policy reads, and how it is sampled; not where the prompt leaves no room. */
+  z.object({
+    type: z.literal('prompt'),
+    number,
+    tokens,
+    sampling: z.record(z.string(), z.unknown()),
+  }),
+  z.object({
+    type: z.literal('completions'),
+    number,
+    completions: z.array(
+      z.object({
+        text: z.string(),
+        tokens,
+        /** f32, one per token, nats. */
+        logprobs: packed,
+        /** `context`: the prompt left no room. */
+        finishReason: z.enum(['stop', 'length', 'context']),
+      }),
+    ),
+  }),
+  z.object({
+    type: z.literal('answer'),
+    number,
+    answer: z.unknown(),
+    /** Ids in the answer, which are left out of it. */
+    tokens: tokens.nullable(),
+  }),
+  z.object({ type: z.literal('printed'), lines: z.array(z.string()) }),
+  /** Where its code failed; the end tells it again in a sentence. */
+  z.object({
+    type: z.literal('failed'),
+    message: z.string(),
+    line: count.nullable(),
+    column: count.nullable(),
+  }),
+  z.object({
+    type: z.literal('end'),
+    end: z.enum(['returned', 'rejected', 'failed']),
+    /** Why it could not go on. */
+    failure: z.string().nullable(),
+    rounds: count,
+    requests: count,
+    trajectories: z.array(trajectory),
+  }),
+])
+
+export type TrialNews = z.output<typeof news>
+
+export const workflowsApi = {
+  /** The end comes last. The same input gives the same episode. */
+  try: stream(
+    z.strictObject({
+      code,
+      settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+      contender,
+      on: z.union([z.strictObject({ versionId: digest, row: count }), z.strictObject({ row })]),
+      /** As evaluation plays it, greedily; else as a step of training does. */
+      isEvaluation: z.boolean().default(false),
+      /** As in a run config, whose parser is the judge of them; `data` says how the row becomes a prompt. */
+      config: z
+        .partialRecord(z.enum(sections), z.unknown())
+        .default({})
+        .refine(({ data }) => data === undefined || isObject(data), 'data is an object'),
+    }),
+    news,
+  ),
+}
