@@ -131,7 +131,7 @@ async function sectionsOf(
 }
 
 /** Without what was not said. */
-const given = (options: object): object =>
+export const given = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 
 /** What was said judges alone; nothing: as the run was judged. */
@@ -143,15 +143,17 @@ function judgesOf({ reward, environment, data }: Options): EvaluationRequest['co
 }
 
 /** Nothing: as the run has it, which may trust Python too. */
-const pythonSection = ({ trustPython: trusted }: Options): EvaluationRequest['config'] =>
+export const pythonSection = ({
+  trustPython: trusted,
+}: Pick<Options, 'trustPython'>): EvaluationRequest['config'] =>
   trusted === undefined ? {} : { python: { trusted: true, interpreter: trusted === true ? null : trusted } }
 
 /** An id or a file, or JSON with settings. */
-function functionEntry(given: string): unknown {
+export function functionEntry(given: string): unknown {
   return given.trimStart().startsWith('{') ? parsedJson(given) : { function: given }
 }
 
-function parsedJson(text: string): unknown {
+export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -189,14 +191,14 @@ function requireOwnRows(run: RunSections | null): void {
   )
 }
 
-function promptForm(given: string): unknown {
+export function promptForm(given: string): unknown {
   if (given.trimStart().startsWith('{"')) return parsedJson(given)
   return /\{[^{}]+\}/.test(given) ? { template: given } : { column: given }
 }
 
 const detectingRows = 200
 
-async function detectedForm(source: string): Promise<unknown> {
+export async function detectedForm(source: string): Promise<unknown> {
   const rows = await readDataSet(source)
   const { prompt, mapping } = detectShape(rows.slice(0, detectingRows))
   if (prompt !== null && mapping.every(({ kind }) => kind === 'column')) return prompt

@@ -1,0 +1,276 @@
+/** Workflows that people write: what there is, whether a file is one, and an episode of it. */
+import { existsSync } from 'node:fs'
+import { Command, Option } from '@commander-js/extra-typings'
+import type { TrialNews } from '#shared/api/workflows.ts'
+import { isObject } from '#shared/config/paths.ts'
+import { deviceOptions } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { unpackFloats } from '#shared/packedArray.ts'
+import { plural } from '#shared/plural.ts'
+import { createHost } from '#host/createHost.ts'
+import { findDataSet } from '#host/data/dataSetLibrary.ts'
+import { readDataSet } from '#host/data/readDataSet.ts'
+import type { Host } from '#host/host.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { codeReference, readRewardCode, requireSandboxed } from '#host/rewards/rewardCode.ts'
+import { readExamples } from '#host/rewards/rewardsService.ts'
+import { withFile } from '#host/rewards/rewardVersions.ts'
+import { type CodeSource, openSandbox } from '#host/sandbox/sandbox.ts'
+import { requireWorkflow } from '#host/workflows/resolveWorkflow.ts'
+import { playEpisode } from '#host/workflows/workflowsService.ts'
+import { maxThreads, real, repeated, threads, trustPython, usageError, whole } from '../command.ts'
+import type { CommandContext, Context, OptionsOf } from '../command.ts'
+import { watchInterrupts } from '../interrupt.ts'
+import { formatReward, tableLines } from '../output.ts'
+import { detectedForm, functionEntry, given, parsedJson, promptForm, pythonSection } from './evaluate.ts'
+
+export const workflows = (context: Context) =>
+  new Command('workflow')
+    .description('Write workflows')
+    .addCommand(list(context))
+    .addCommand(check(context))
+    .addCommand(attempt(context))
+
+const list = (context: Context) =>
+  new Command('list')
+    .description(
+      'List workflows: your own with the file of the newest version, and the gallery, whose files are there to copy.',
+    )
+    .action(async () => {
+      const { dataDirectory, output } = context()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const entries = [...ownWorkflows(host), ...gallery()]
+      output.json(entries)
+      const rows = entries.map(({ title, versions, file }) => [
+        title,
+        versions === null ? '' : String(versions),
+        file,
+      ])
+      for (const line of tableLines(['workflow', 'versions', 'file'], rows)) output.line(line)
+    })
+
+interface Listed {
+  readonly title: string
+  /** null: it comes with the program. */
+  readonly versions: number | null
+  readonly file: string
+}
+
+/** Those with a version. */
+const ownWorkflows = (host: Host): Listed[] =>
+  host.store.rewards.list('workflow').flatMap(({ id, name: title }) => {
+    const versions = host.store.rewards.versions(id)
+    const [newest] = versions
+    return newest === undefined
+      ? []
+      : [{ title, versions: versions.length, file: withFile(host, newest).file }]
+  })
+
+const gallery = (): (Listed & { readonly id: string })[] =>
+  readExamples('workflows', 'workflow').map(({ id, file }) => ({ id, title: id, versions: null, file }))
+
+const fileHelp = 'code that exports defineWorkflow({ … }) as default, .ts or .js; or an id of the gallery'
+
+const check = (context: Context) =>
+  new Command('check')
+    .description('Check that a file is a workflow.\n\nLoads the code as a run would, and lists its settings.')
+    .argument('<FILE>', fileHelp)
+    .action(async (file) => {
+      const { output } = context()
+      await using sandbox = await openSandbox(codeOf(file))
+      requireWorkflow(sandbox)
+      const { settings } = sandbox
+      output.json({ settings })
+      output.line('The file is a workflow.')
+      for (const [name, value] of Object.entries(settings))
+        output.line(`Setting  ${name} = ${JSON.stringify(value)}`)
+    })
+
+/** Errors: AppError 'usage/invalid', 'file/unreadable'. */
+function codeOf(given: string): CodeSource {
+  const ready = gallery().find(({ id }) => id === given)
+  const reference = codeReference(ready?.file ?? given)
+  if (reference === null)
+    throw usageError(
+      `${given} is no file of code.`,
+      'It ends in .ts or .js; turnwise workflow list shows some.',
+    )
+  return requireSandboxed(readRewardCode(reference), 'A workflow')
+}
+
+const attempt = (context: Context) =>
+  new Command('try')
+    .description(
+      'Play one episode of a workflow and show every request.\n\nShows what the model reads, what it answers with which log-probability, what tools say, and the trajectories with the tokens that are learned from. The same options give the same episode, and with --seed as in a run, the same as its first step.',
+    )
+    .argument('<FILE>', fileHelp)
+    .requiredOption('--model <MODEL>', 'model folder, or a name of model list')
+    .option('--adapter <DIR>', 'PEFT adapter folder, or the folder of a checkpoint')
+    .option('--data <DATA>', 'file of rows, or an imported data set by name or beginning of its id')
+    .option('--row <N>', 'row of the data, from 1; without --data, the row itself as JSON', '1')
+    .option(
+      '--prompt <FORM>',
+      'a column, a template with {column}, or JSON as data.prompt in a config (default: detected from the columns)',
+    )
+    .option(
+      '--reward <FUNCTION>',
+      'what tools.rewards asks: built-in id, file of reward code, or JSON as an entry of rewards; may be repeated',
+      repeated,
+      [],
+    )
+    .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
+    .option(...trustPython)
+    .option('--settings <JSON>', 'settings of the workflow, such as {"branches": 3} (default: its own)')
+    .option('--evaluation', 'play it as an evaluation does, greedily')
+    .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
+    .option('--max-new-tokens <N>', 'longest completion', whole(1))
+    .option('--seed <S>', 'seed of samples and of the episode', whole(0))
+    .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
+    .option(...threads, whole(1, maxThreads))
+    .action(async (file, options) => {
+      await playOne(file, options, context())
+    })
+
+type Options = OptionsOf<typeof attempt>
+
+async function playOne(file: string, options: Options, here: CommandContext): Promise<void> {
+  const { output, dataDirectory } = here
+  await using host = createHost({ dataDirectory, servesQueue: false })
+  const { row, form } = await rowOf(options, dataDirectory)
+  const { temperature, maxNewTokens, seed, environment, reward, device: kind, threads: count } = options
+  const trial = {
+    code: codeOf(file),
+    settings: settingsOf(options.settings),
+    contender: { directory: findModel(options.model, dataDirectory), adapter: options.adapter ?? null },
+    ...{ row, isEvaluation: options.evaluation === true, base: process.cwd() },
+    sections: {
+      rewards: reward.map(functionEntry),
+      ...(environment === undefined ? {} : { environment: functionEntry(environment) }),
+      ...pythonSection(options),
+      ...(form === undefined ? {} : { data: { prompt: form } }),
+      rollout: given({ temperature, maxNewTokens }),
+      ...given({ seed }),
+      device: given({ kind, threads: count }),
+    },
+  }
+  using interrupt = watchInterrupts(
+    () => output.note('Stopping.'),
+    () => undefined,
+  )
+  for await (const news of playEpisode(host, trial, interrupt.gently)) {
+    output.json(news)
+    for (const line of linesOf(news)) output.line(line)
+    if (news.type === 'end' && news.failure !== null)
+      throw new AppError('workflow/failed', `The workflow failed: ${news.failure}`)
+  }
+  if (interrupt.gently.aborted) throw new AppError('run/stopped', 'The episode was stopped.')
+}
+
+function settingsOf(text: string | undefined): Readonly<Record<string, string | number | boolean>> {
+  const json = text === undefined ? {} : parsedJson(text)
+  if (isObject(json)) return json as Readonly<Record<string, string | number | boolean>>
+  throw usageError(`--settings is no JSON object: ${text ?? ''}`, 'Such as --settings \'{"branches": 3}\'.')
+}
+
+async function rowOf({ data, row, prompt, environment }: Options, dataDirectory: string) {
+  const asked = prompt === undefined ? undefined : promptForm(prompt)
+  if (data === undefined) return { row: { row: 0, columns: givenRow(row) }, form: asked }
+  const source = existsSync(data) ? data : findDataSet(data, dataDirectory).directory
+  const rows = await readDataSet(source)
+  const number = Number(row) - 1
+  const columns = rows[number]
+  if (columns === undefined)
+    throw usageError(`The data has no row “${row}”.`, `Rows are numbered from 1 to ${rows.length}.`)
+  const isWritten = environment !== undefined
+  const form = asked ?? (isWritten ? undefined : await detectedForm(source))
+  return { row: { row: number, columns }, form }
+}
+
+function givenRow(text: string): Readonly<Record<string, unknown>> {
+  const json = text === '1' ? {} : parsedJson(text)
+  if (isObject(json)) return json
+  throw usageError(
+    'Without --data, --row is the row itself.',
+    'Such as --row \'{"prompt": "What is 2 plus 3?"}\'.',
+  )
+}
+
+/* The episode in words. */
+
+const textOf = ({ texts }: { readonly texts: readonly string[] }): string => JSON.stringify(texts.join(''))
+
+function linesOf(news: TrialNews): string[] {
+  switch (news.type) {
+    case 'request': {
+      const said = Object.entries(news.said).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+      const read = news.tokens === null ? [] : [`   reads    ${textOf(news.tokens)}`]
+      return [`${numberOf(news)} ${news.kind}, round ${news.round}  ${said.join(', ')}`.trimEnd(), ...read]
+    }
+    case 'prompt': {
+      const { greedy, temperature, maxNewTokens } = news.sampling
+      const how = greedy === true ? 'greedy' : `temperature ${String(temperature)}`
+      return [
+        `${numberOf(news)} reads    ${textOf(news.tokens)}`,
+        `   samples  ${how}, at most ${plural(Number(maxNewTokens), 'token')}`,
+      ]
+    }
+    case 'completions':
+      return news.completions.map(({ tokens, logprobs, finishReason }) => {
+        const sum = unpackFloats(logprobs).reduce((total, each) => total + each, 0)
+        return `${numberOf(news)} answers  ${textOf(tokens)}  ${finishReason}, log-probability ${sum.toFixed(3)}`
+      })
+    case 'answer': {
+      const { answer, tokens } = news
+      const ids = tokens === null ? [] : [textOf(tokens)]
+      const rest = tokens !== null && isEmpty(answer) ? [] : [JSON.stringify(answer)]
+      return [`${numberOf(news)} answer   ${[...ids, ...rest].join('  ')}`]
+    }
+    case 'printed':
+      return news.lines.map((line) => `   prints   ${line}`)
+    case 'failed':
+      return []
+    case 'end':
+      return endLines(news)
+  }
+}
+
+const numberOf = ({ number }: { readonly number: number }): string => String(number + 1).padEnd(2)
+
+const isEmpty = (value: unknown): boolean => value === null || JSON.stringify(value) === '{}'
+
+function endLines({ end, requests, rounds, trajectories }: TrialNews & { type: 'end' }): string[] {
+  const count = `${plural(requests, 'request')} in ${plural(rounds, 'round')}`
+  if (end === 'failed') return ['', `Failed after ${count}.`]
+  if (end === 'rejected') return ['', `Rejected after ${count}: nothing is learned from it.`]
+  return [
+    '',
+    `${plural(trajectories.length, 'trajectory', 'trajectories')} after ${count}; ⟦…⟧ is learned from.`,
+    ...trajectories.flatMap((each, i) => [
+      `${String(i + 1).padEnd(2)} ${factsOf(each).join(', ')}`,
+      `   ${markedText(each.arrays)}`,
+      ...each.failures.map((failure) => `   ${failure}`),
+    ]),
+  ]
+}
+
+type Shown = (TrialNews & { type: 'end' })['trajectories'][number]
+
+const factsOf = ({ reward, turnRewards, baseline, group, truncated, metrics }: Shown): string[] => [
+  `reward ${formatReward(reward)}`,
+  ...(turnRewards.length > 1 ? [`by turn ${turnRewards.map(formatReward).join(' ')}`] : []),
+  ...(baseline === null ? [] : [`baseline ${formatReward(baseline)}`]),
+  ...(group === 0 ? [] : [`group ${group}`]),
+  ...(truncated ? ['truncated'] : []),
+  ...Object.entries(metrics).map(([name, value]) => `${name} ${value}`),
+]
+
+/** Its text on one line, actions in brackets. */
+function markedText({ texts, actionMask }: Shown['arrays']): string {
+  const mask = unpackFloats(actionMask)
+  const isAction = (i: number) => i > 0 && mask[i - 1] === 1
+  const marked = texts.map((text, i) => {
+    const [opens, closes] = [isAction(i) && !isAction(i - 1), isAction(i) && !isAction(i + 1)]
+    return `${opens ? '⟦' : ''}${text}${closes ? '⟧' : ''}`
+  })
+  return JSON.stringify(marked.join(''))
+}
