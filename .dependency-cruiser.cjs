@@ -52,10 +52,10 @@ const featureEntrances = [
   'models/(ModelPicker|exportPlan)',
   'newRun/(useDraft|useNewRun)',
   'queue/QueueList',
-  'rewards/(EnvironmentPicker|RewardPicker|library|rewardChoice)',
+  'rewards/(CodePicker|RewardPicker|library|rewardChoice)',
   'run/(runFacts|useRun)',
   'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
-  'samples/(SamplesTab|groups)',
+  'samples/(ColouredTokens|SamplesTab|TokenHeatMap|groups|heat|tokenRows)',
 ]
 
 /** Host files of the processes that train, answer or check with a model; the command line may open models itself. */

@@ -38,8 +38,7 @@ export function menuTemplate(wishes: MenuWishes): MenuItemConstructorOptions[] {
 /** Keys are shown only: the page has them, and a person may have chosen others. On macOS the system takes them anyway. */
 const keyed = (label: string, key: string, click: () => void): MenuItemConstructorOptions => ({
   label,
-  accelerator: key,
-  registerAccelerator: false,
+  ...(key === '' ? {} : { accelerator: key, registerAccelerator: false }),
   click,
 })
 

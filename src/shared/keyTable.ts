@@ -20,6 +20,7 @@ const table = {
   data: { group: 'Places', label: 'Data', keys: ['Digit2', 'Mod+Digit2'] },
   rewards: { group: 'Places', label: 'Rewards', keys: ['Digit3', 'Mod+Digit3'] },
   losses: { group: 'Places', label: 'Losses', keys: ['Digit4', 'Mod+Digit4'] },
+  workflows: { group: 'Places', label: 'Workflows', keys: ['Digit0'] },
   runs: { group: 'Places', label: 'Runs', keys: ['Digit5', 'Mod+Digit5'] },
   compare: { group: 'Places', label: 'Compare', keys: ['Digit6', 'Mod+Digit6'] },
   arena: { group: 'Places', label: 'Arena', keys: ['Digit7', 'Mod+Digit7'] },
@@ -51,7 +52,7 @@ export interface Place {
   readonly id: PlaceId
   readonly title: string
   readonly route: string
-  /** The key with Ctrl or ⌘. */
+  /** The key with Ctrl or ⌘; empty: none, as Ctrl+0 is the zoom’s. */
   readonly key: string
 }
 

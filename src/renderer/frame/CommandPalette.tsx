@@ -9,6 +9,7 @@ import { useRuns } from '#renderer/client/runs.ts'
 import { useTheme } from '#renderer/client/theme.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { runTitle } from '#renderer/client/words.ts'
+import { shelfOf } from '#renderer/features/rewards/library.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { screens } from './screens.ts'
 
@@ -129,13 +130,13 @@ function Library({ then }: { then: Then }) {
           </Entry>
         ))}
       </Command.Group>
-      <Command.Group heading="Rewards, environments and losses">
+      <Command.Group heading="Rewards, environments, losses and workflows">
         {rewards?.map(({ id, name, kind }) => (
           <Entry
             key={id}
             value={`${name} ${id}`}
             icon={<Code size={14} aria-hidden />}
-            onSelect={go(`/${kind === 'loss' ? 'losses' : 'rewards'}/${id}`)}
+            onSelect={go(`/${shelfOf(kind).route}/${id}`)}
           >
             {name}
           </Entry>

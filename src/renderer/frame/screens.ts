@@ -10,6 +10,7 @@ import {
   Sigma,
   Swords,
   Table2,
+  Workflow,
   type LucideIcon,
 } from 'lucide-react'
 import type { ComponentType } from 'react'
@@ -46,6 +47,10 @@ const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> =
   losses: {
     icon: Sigma,
     load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).LossesScreen,
+  },
+  workflows: {
+    icon: Workflow,
+    load: async () => (await import('#renderer/features/rewards/RewardsScreen.tsx')).WorkflowsScreen,
   },
   runs: {
     icon: ChartNoAxesCombined,

@@ -13,7 +13,8 @@ import { startingFrom } from './chosenRows.ts'
 import { wrongWords, isMissing, problemsAt, problemWords } from './problems.ts'
 import { useState } from 'react'
 import { Segmented } from '#renderer/kit/choices.tsx'
-import { EnvironmentPicker, RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
+import { EnvironmentPicker, WorkflowPicker } from '#renderer/features/rewards/CodePicker.tsx'
+import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { EnvironmentChoice, RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { algorithmsOf } from './stages.ts'
@@ -166,6 +167,14 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           onChange={(next) => onChange((now) => withValue(now, 'environment', worldOf(environment, next)))}
         />
       )}
+      <div className="max-w-140 border-t border-line pt-3">
+        <WorkflowPicker
+          columns={columns}
+          value={workflowOf(config)}
+          problem={wrongWords(problemsAt(problems, 'rollout.workflow'))}
+          onChange={(next) => onChange((now) => withValue(now, 'rollout.workflow', next ?? undefined))}
+        />
+      </div>
       {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map((problem) => (
         <p key={problem.message} className="text-sm text-bad">
           {problemWords(problem)}
@@ -173,6 +182,12 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       ))}
     </div>
   )
+}
+
+/** null: none. */
+const workflowOf = (config: JsonObject): EnvironmentChoice | null => {
+  const workflow = valueAt(config, 'rollout.workflow')
+  return isObject(workflow) ? (workflow as unknown as EnvironmentChoice) : null
 }
 
 const withoutWorld = (config: JsonObject): JsonObject => withValue(config, 'environment', undefined)

@@ -8,6 +8,7 @@ export type StepId = (typeof stepIds)[number]
 export function stepOf({ path }: Pick<Problem, 'path'>): StepId {
   const [top = ''] = path.split(/[.[]/)
   if (top === 'model' || top === 'data') return top
+  if (path.startsWith('rollout.workflow')) return 'reward'
   return ['rewards', 'environment', 'rewardFailures', 'rewardLimits'].includes(top) ? 'reward' : 'method'
 }
 

@@ -56,16 +56,24 @@ function heldOutWords(heldOut: unknown, known: Known): string {
 }
 
 export function rewardWords(config: JsonObject, known: Known): string | null {
-  const { environment, rewards } = config
-  if (isObject(environment)) return `Environment ${rewardName(environment, known)}`
-  const list = Array.isArray(rewards) ? rewards.filter(isObject) : []
-  if (list.length > 0) return list.map((reward) => weighted(reward, known)).join(' + ')
+  const workflow = valueAt(config, 'rollout.workflow')
+  const words = [judgeWords(config, known)]
+  if (isObject(workflow)) words.push(`Workflow ${rewardName(workflow, known)}`)
+  const said = words.filter((each) => each !== null)
+  if (said.length > 0) return said.join(' · ')
   const experiences = algorithmsOf(config).map(
     (id) => known.algorithms.find((each) => each.id === id)?.experience,
   )
   return experiences.every((each) => each !== undefined && each !== 'rollout')
     ? 'Not needed: learns from given answers'
     : null
+}
+
+/** null: neither an environment nor a reward function. */
+function judgeWords({ environment, rewards }: JsonObject, known: Known): string | null {
+  if (isObject(environment)) return `Environment ${rewardName(environment, known)}`
+  const list = Array.isArray(rewards) ? rewards.filter(isObject) : []
+  return list.length === 0 ? null : list.map((reward) => weighted(reward, known)).join(' + ')
 }
 
 function weighted(reward: JsonObject, known: Known): string {

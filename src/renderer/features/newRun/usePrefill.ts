@@ -127,7 +127,7 @@ async function prefilling(
     if (rows !== null && other === null && isOtherData(config, rows))
       config = withRoom(pick(config, ['model', 'adapter']), modelFactsOf(config, models))
     if (rows !== null) config = withData(config, rows, dataSets)
-    return { ...next, config: withValues({ ...config, ...rewards }, parsedChanges(changes)) }
+    return { ...next, config: withValues(config, { ...rewards, ...parsedChanges(changes) }) }
   }
 }
 
@@ -154,7 +154,7 @@ async function forkOf(client: ApiClient, runId: string, step: string | undefined
 const rowsAt = (client: ApiClient, data: string): Promise<JsonObject> =>
   /^[0-9a-f]{64}$/.test(data) ? dataOf(client, data) : Promise.resolve({ train: data, heldOut: defaultSplit })
 
-/** The newest version of one of the library, or a built-in by its id. */
+/** The newest version of one of the library, or a built-in by its id; by dotted key. */
 async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> {
   if (!reward.startsWith('rw_')) return { rewards: [{ function: reward.replace(/^builtin\./, '') }] }
   const [versions, list] = await Promise.all([
@@ -165,6 +165,7 @@ async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> 
   if (file === undefined) return {}
   const kind = list.find(({ id }) => id === reward)?.kind
   if (kind === 'loss') return { algorithm: { id: file } }
+  if (kind === 'workflow') return { 'rollout.workflow': { function: file } }
   return kind === 'environment' ? { environment: { function: file } } : { rewards: [{ function: file }] }
 }
 

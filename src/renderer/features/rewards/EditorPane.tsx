@@ -5,8 +5,9 @@ import type { CodeContext } from '#renderer/editor/types/ambient.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LazyCodeEditor, LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
+import { shelfOf } from './library.ts'
 import { failureWords } from './results.ts'
-import type { Code, CodeCheck } from './types.ts'
+import type { Code, CodeCheck, RewardKind } from './types.ts'
 
 /** What the sandbox says of the code, in a line. */
 export interface EditorStatus {
@@ -114,14 +115,24 @@ function StatusLine({ status, typeErrors }: { status: EditorStatus | undefined; 
   )
 }
 
-/** Of a reward or environment. */
-export function codeStatus(check: CodeCheck | undefined): EditorStatus | undefined {
+/** Of code that is to be of one of these kinds. */
+export function codeStatus(
+  check: CodeCheck | undefined,
+  kinds: readonly RewardKind[],
+): EditorStatus | undefined {
   if (check === undefined) return undefined
   if ('problem' in check) return { tone: 'bad', words: `Does not load. ${failureWords(check.problem)}` }
   const { kind, functions } = check
-  const words = kind === 'environment' ? 'An environment: reset and step' : functionWords(functions)
-  return { tone: 'good', words: `Loads. ${words}` }
+  const words = kind === 'reward' ? functionWords(functions) : codeWords[kind]
+  if (kinds.includes(kind)) return { tone: 'good', words: `Loads. ${words}` }
+  return { tone: 'bad', words: `${words}, which has a place of its own: ${shelfOf(kind).title}` }
 }
+
+const codeWords = {
+  environment: 'An environment: reset and step',
+  loss: 'A loss',
+  workflow: 'A workflow: episode',
+} as const
 
 const functionWords = (functions: readonly string[]): string =>
   functions.length === 1

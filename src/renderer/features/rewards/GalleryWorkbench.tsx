@@ -1,4 +1,4 @@
-import { Copy, Play } from 'lucide-react'
+import { Play } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { useKeys } from '#renderer/client/keys.ts'
 import { useCodeCheck, useCodeSettings, useRewardBench, type RewardBench } from './useRewards.ts'
@@ -9,6 +9,7 @@ import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page, KeyValue } from '#renderer/kit/Page.tsx'
 import { BatteryTab } from './BatteryTab.tsx'
 import { textColumns } from './bench.ts'
+import { GalleryFrame, readOnly } from './CodeFrame.tsx'
 import { codeStatus, EditorPane } from './EditorPane.tsx'
 import { galleryKey } from './library.ts'
 import { PlayTab } from './PlayTab.tsx'
@@ -49,49 +50,39 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
   useKeys({ act: run })
   const tabs = isEnvironment ? [playTab(episode)] : trialTabs({ entry, bench, dryRun, battery })
   return (
-    <Page
-      isFull
-      title={entry.title}
-      about={<BuiltIn description={entry.description} />}
+    <GalleryFrame
+      {...{ entry, library, onCopy }}
       main={
-        <>
-          <Button icon={<Copy size={14} aria-hidden />} onClick={onCopy}>
-            Make a copy
-          </Button>
-          <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={run}>
-            {isEnvironment ? 'Play' : 'Dry-run'}
-          </Button>
-        </>
+        <Button variant="primary" icon={<Play size={14} aria-hidden />} onClick={run}>
+          {isEnvironment ? 'Play' : 'Dry-run'}
+        </Button>
       }
     >
-      <div className={besideClasses}>
-        {library}
-        <Workbench
-          editor={
-            <EditorPane
-              rewardKey={key}
-              code={code}
-              status={codeStatus(check)}
-              problems={[]}
-              goTo={null}
-              context={bench.columns}
-              onChange={null}
-              onRun={run}
-              onSave={() => {}}
-              about={<span>Read only: make a copy to change it</span>}
-            />
-          }
-          rows={<RowsPane bench={bench} models={models} isEnvironment={isEnvironment} />}
-          settings={{
-            ...{ known: settings.known, values: settings.values, onChange: settings.setValues },
-            columns: (bench.version?.columns ?? []).map(({ name }) => name),
-          }}
-          tabs={tabs}
-          openTab={tab}
-          onOpenTab={setTab}
-        />
-      </div>
-    </Page>
+      <Workbench
+        editor={
+          <EditorPane
+            rewardKey={key}
+            code={code}
+            status={codeStatus(check, ['reward', 'environment'])}
+            problems={[]}
+            goTo={null}
+            context={bench.columns}
+            onChange={null}
+            onRun={run}
+            onSave={() => {}}
+            about={readOnly}
+          />
+        }
+        rows={<RowsPane bench={bench} models={models} isEnvironment={isEnvironment} />}
+        settings={{
+          ...{ known: settings.known, values: settings.values, onChange: settings.setValues },
+          columns: (bench.version?.columns ?? []).map(({ name }) => name),
+        }}
+        tabs={tabs}
+        openTab={tab}
+        onOpenTab={setTab}
+      />
+    </GalleryFrame>
   )
 }
 
@@ -137,15 +128,6 @@ const trialTabs = ({ entry, bench, dryRun, battery }: Trials): readonly Workbenc
     ),
   },
 ]
-
-const BuiltIn = ({ description }: { description: string }) => (
-  <>
-    <Badge>Built-in</Badge>
-    <span className="truncate" title={description}>
-      {description}
-    </span>
-  </>
-)
 
 /** A function without code to show: what it does, its settings, and an episode where it is an environment. */
 export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: ReactNode }) {

@@ -79,13 +79,7 @@ export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCrea
         )}
         <Field label="Name" note={fault ?? undefined}>
           {(ids) => (
-            <TextInput
-              {...ids}
-              autoFocus
-              value={name}
-              onChange={setName}
-              placeholder={kind === 'loss' ? 'Clip without a floor' : 'Sums are right'}
-            />
+            <TextInput {...ids} autoFocus value={name} onChange={setName} placeholder={shelf.exampleName} />
           )}
         </Field>
         <Field label="Begin with" note={chosen?.description}>
@@ -110,6 +104,7 @@ const kindTitles: Readonly<Record<RewardKind, string>> = {
   reward: 'Reward function',
   environment: 'Environment',
   loss: 'Loss',
+  workflow: 'Workflow',
 }
 
 interface KindChoiceProps {
@@ -166,7 +161,7 @@ export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialog
           <Field label="Name" className="grow">
             {(ids) => <TextInput {...ids} autoFocus value={name} onChange={setName} />}
           </Field>
-          <KindChoice kinds={['reward', 'environment', 'loss']} value={kind} onChange={setKind} />
+          <KindChoice kinds={['reward', 'environment', 'loss', 'workflow']} value={kind} onChange={setKind} />
         </div>
         <div className="h-80 rounded border border-line">
           <LazyCodeView value={file.code} language={language} label={`Code of ${file.name}`} />
@@ -305,10 +300,30 @@ export default defineLoss({
 })
 `
 
-export const startCode: Readonly<Record<RewardKind, string>> = { reward, environment, loss }
+const workflow = `// One episode: ask the policy, judge what it says, and return what is learned from.
+export default defineWorkflow({
+  settings: { question: 'Are you sure? Answer again.' },
+  async episode({ prompt, engine, tools, settings, log }) {
+    const first = await engine.generate({ ids: prompt.ids })
+    const next = await tools.reply(first.allIds, settings.question)
+    const second = await engine.generate({ ids: next.ids })
+    const [before, after] = await tools.rewards([{ completion: first.text }, { completion: second.text }])
+    log.column('first answer', first.text) // shown beside the sample
+    return {
+      ids: second.allIds,
+      // What the policy chose: its two turns.
+      actions: [[prompt.ids.length, first.allIds.length], [next.ids.length, second.allIds.length]],
+      turnRewards: [before.total, after.total],
+    }
+  },
+})
+`
+
+export const startCode: Readonly<Record<RewardKind, string>> = { reward, environment, loss, workflow }
 
 /** From code alone: what it seems to be. The sandbox decides when it loads it. */
 export const guessKind = (code: string): RewardKind => {
   if (/\bdefineLoss\s*\(/.test(code)) return 'loss'
+  if (/\bdefineWorkflow\s*\(/.test(code)) return 'workflow'
   return /\breset\s*[(:]/.test(code) && /\bstep\s*[(:]/.test(code) ? 'environment' : 'reward'
 }

@@ -1,20 +1,14 @@
-import { Copy, Play, Save } from 'lucide-react'
+import { Play } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
-import { keyWords, useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
-import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { besideClasses } from '#renderer/kit/classes.ts'
-import { Page } from '#renderer/kit/Page.tsx'
-import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { keyTable } from '#shared/keyTable.ts'
+import { ChecksTab } from './ChecksTab.tsx'
+import { Changes, GalleryFrame, OwnFrame, readOnly, saveVersion } from './CodeFrame.tsx'
 import { CurvesTab } from './CurvesTab.tsx'
 import { EditorPane } from './EditorPane.tsx'
 import { galleryKey } from './library.ts'
-import { ChecksTab } from './ChecksTab.tsx'
 import { LossPane } from './LossPane.tsx'
-import { About, canSave, Changes, saveVersion } from './OwnWorkbench.tsx'
 import { usedByTab, versionsTab } from './ownTabs.tsx'
 import type { Code, GalleryEntry, Reward } from './types.ts'
 import { faultsOf, useLoss, type LossState } from './useLoss.ts'
@@ -26,53 +20,32 @@ export function OwnLoss({ loss, library }: { loss: Reward; library: ReactNode })
   const open = useOpenReward(loss.id)
   const { data: uses } = useAnswer('rewards.usedBy', { rewardId: loss.id })
   const state = useLoss(loss.id, open.code)
-  const save = () => void saveVersion(open)
   const train = () => navigate('/new-run', { reward: loss.id })
-  useKeys({ save })
   return (
-    <Page
-      isFull
-      title={loss.name}
-      about={<About open={open} />}
+    <OwnFrame
+      {...{ reward: loss, open, library }}
       main={
-        <>
-          <Button
-            icon={<Save size={14} aria-hidden />}
-            disabled={!canSave(open)}
-            title={`Save as a version (${keyWords(keyTable.save.keys[0] ?? '')})`}
-            onClick={save}
-          >
-            Save
-          </Button>
-          <Button
-            variant="primary"
-            icon={<Play size={14} aria-hidden />}
-            disabled={open.versions.length === 0}
-            title="A new run with the newest version"
-            onClick={train}
-          >
-            Train with it
-          </Button>
-        </>
+        <Button
+          variant="primary"
+          icon={<Play size={14} aria-hidden />}
+          disabled={open.versions.length === 0}
+          title="A new run with the newest version"
+          onClick={train}
+        >
+          Train with it
+        </Button>
       }
     >
-      <div className={besideClasses}>
-        {library}
-        {open.error !== null && <ErrorNote error={open.error} className="m-4 self-start" />}
-        {!open.isLoaded && open.error === null && <Loading label="Opening the code" />}
-        {open.isLoaded && (
-          <LossBench
-            lossKey={loss.id}
-            code={open.code}
-            state={state}
-            about={<Changes open={open} />}
-            onChange={open.change}
-            onSave={save}
-            tabs={[versionsTab({ open }), usedByTab({ reward: loss, open, uses })]}
-          />
-        )}
-      </div>
-    </Page>
+      <LossBench
+        lossKey={loss.id}
+        code={open.code}
+        state={state}
+        about={<Changes open={open} />}
+        onChange={open.change}
+        onSave={() => void saveVersion(open)}
+        tabs={[versionsTab({ open }), usedByTab({ reward: loss, open, uses })]}
+      />
+    </OwnFrame>
   )
 }
 
@@ -87,36 +60,17 @@ export function GalleryLoss({ entry, library, onCopy }: GalleryLossProps) {
   const code: Code = { language: entry.language ?? 'ts', code: entry.code ?? '' }
   const state = useLoss(galleryKey(entry), code)
   return (
-    <Page
-      isFull
-      title={entry.title}
-      about={
-        <>
-          <Badge>Built-in</Badge>
-          <span className="truncate" title={entry.description}>
-            {entry.description}
-          </span>
-        </>
-      }
-      main={
-        <Button variant="primary" icon={<Copy size={14} aria-hidden />} onClick={onCopy}>
-          Make a copy
-        </Button>
-      }
-    >
-      <div className={besideClasses}>
-        {library}
-        <LossBench
-          lossKey={galleryKey(entry)}
-          code={code}
-          state={state}
-          about={<span>Read only: make a copy to change it</span>}
-          onChange={null}
-          onSave={() => {}}
-          tabs={[]}
-        />
-      </div>
-    </Page>
+    <GalleryFrame {...{ entry, library, onCopy }}>
+      <LossBench
+        lossKey={galleryKey(entry)}
+        code={code}
+        state={state}
+        about={readOnly}
+        onChange={null}
+        onSave={() => {}}
+        tabs={[]}
+      />
+    </GalleryFrame>
   )
 }
 

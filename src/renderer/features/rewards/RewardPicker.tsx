@@ -18,12 +18,10 @@ import {
   sourceOfChoice,
   type ChoiceSource,
   type RewardChoice,
-  type EnvironmentChoice,
 } from './rewardChoice.ts'
 import { PythonBadge, PythonFile } from './PythonFile.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
 import type { SettingValues } from './types.ts'
-import { Field } from '#renderer/kit/Field.tsx'
 
 interface RewardPickerProps {
   /** `config.rewards`. */
@@ -248,7 +246,8 @@ function SourceLine({ source, choice, disabled, onChange }: PartProps & { readon
   return <VersionField source={source} choice={choice} disabled={disabled} onChange={onChange} />
 }
 
-function VersionField(props: PartProps & { readonly source: Extract<ChoiceSource, { kind: 'own' }> }) {
+/** Which version of one's own code, and which of its functions. */
+export function VersionField(props: PartProps & { readonly source: Extract<ChoiceSource, { kind: 'own' }> }) {
   const { source, choice, disabled, onChange } = props
   const { reward, hash, part } = source
   const { versions, functions } = useChoiceSettings(source)
@@ -290,7 +289,7 @@ function VersionField(props: PartProps & { readonly source: Extract<ChoiceSource
   )
 }
 
-export interface ChoiceSettingsProps {
+interface ChoiceSettingsProps {
   readonly source: ChoiceSource
   readonly values: SettingValues
   readonly columns?: readonly string[]
@@ -298,80 +297,8 @@ export interface ChoiceSettingsProps {
 }
 
 /** Settings of whatever was chosen, asked of the code itself where it is code. */
-function ChoiceSettings({ source, values, columns = [], onChange }: ChoiceSettingsProps) {
+export function ChoiceSettings({ source, values, columns = [], onChange }: ChoiceSettingsProps) {
   const { known } = useChoiceSettings(source)
   if (Object.keys(known).length === 0) return null
   return <SettingsFields known={known} values={values} onChange={onChange} columns={columns} />
-}
-
-interface EnvironmentPickerProps {
-  /** `config.environment`. */
-  readonly value: EnvironmentChoice | null
-  readonly onChange: (value: EnvironmentChoice | null) => void
-  readonly columns?: readonly string[]
-}
-
-/** The world a run acts in: built in, or of the library; or none. */
-export function EnvironmentPicker({ value, onChange, columns = [] }: EnvironmentPickerProps) {
-  const { rewards, gallery } = useRewardLibrary()
-  const { addOwn } = useAddChoice()
-  const own = rewards.filter(({ kind, versions }) => kind === 'environment' && versions > 0)
-  const builtIn = gallery.filter(({ kind, code }) => kind === 'environment' && code === null)
-  const source = value === null ? null : sourceOfChoice(value.function, rewards, gallery)
-  const chosen =
-    source === null
-      ? ''
-      : source.kind === 'own'
-        ? source.reward.id
-        : source.kind === 'builtin'
-          ? source.entry.id
-          : source.path
-  const choose = (key: string) => {
-    const { settings: _, ...rest } = value ?? { function: '' }
-    const change = (id: string | null) => {
-      if (id !== null) onChange({ ...rest, function: id, settings: {} })
-    }
-    if (key === '') onChange(null)
-    else if (builtIn.some(({ id }) => id === key)) change(key)
-    else void addOwn(key).then(change)
-  }
-  return (
-    <div className="flex flex-col gap-2">
-      <Field
-        label="Environment"
-        note={source?.kind === 'builtin' ? source.entry.description : undefined}
-        help="An environment of one or several turns gives rewards; without one, completions of prompts are scored."
-      >
-        {(ids) => (
-          <Select
-            {...ids}
-            value={chosen}
-            options={[
-              { value: '', label: 'None: completions of prompts' },
-              ...own.map(({ id, name }) => ({ value: id, label: name })),
-              ...builtIn.map(({ id, title }) => ({ value: id, label: `${title} (built-in)` })),
-              ...(source?.kind === 'file' ? [{ value: source.path, label: source.path }] : []),
-            ]}
-            onChange={choose}
-          />
-        )}
-      </Field>
-      <span className="flex min-w-0 flex-wrap items-center gap-2">
-        {value !== null && isPython(value.function) && <PythonBadge />}
-        <PythonFile
-          what="environment"
-          example="/path/to/world.py#Class or gymnasium:ID"
-          onChoose={(id) => onChange({ ...value, function: id, settings: {} })}
-        />
-      </span>
-      {source !== null && value !== null && (
-        <ChoiceSettings
-          source={source}
-          values={value.settings ?? {}}
-          columns={columns}
-          onChange={(settings: SettingValues) => onChange({ ...value, settings })}
-        />
-      )}
-    </div>
-  )
 }

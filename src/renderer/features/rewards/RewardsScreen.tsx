@@ -1,4 +1,4 @@
-import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus, Sigma } from 'lucide-react'
+import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus, Sigma, Workflow } from 'lucide-react'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
@@ -15,6 +15,7 @@ import { BuiltInPage, GalleryWorkbench } from './GalleryWorkbench.tsx'
 import { findGalleryEntry, libraryGroups, shelfOf, shelves, type LibraryItem, type Shelf } from './library.ts'
 import { GalleryLoss, OwnLoss } from './LossWorkbench.tsx'
 import { OwnWorkbench } from './OwnWorkbench.tsx'
+import { GalleryWorkflow, OwnWorkflow } from './WorkflowWorkbench.tsx'
 import {
   ArrivedDialog,
   DeleteDialog,
@@ -31,6 +32,9 @@ export const RewardsScreen = () => <LibraryScreen key="rewards" shelf={shelves.r
 
 /** The same of losses, with their curves and checks. */
 export const LossesScreen = () => <LibraryScreen key="losses" shelf={shelves.losses} />
+
+/** The same of workflows, with an episode to play. */
+export const WorkflowsScreen = () => <LibraryScreen key="workflows" shelf={shelves.workflows} />
 
 function LibraryScreen({ shelf }: { shelf: Shelf }) {
   const place = useLibraryPlace(shelf)
@@ -79,21 +83,18 @@ interface OpenedProps {
   readonly library: ReactNode
 }
 
-const OwnPage = ({ own, models, library }: OpenedProps & { own: Reward }) =>
-  own.kind === 'loss' ? (
-    <OwnLoss loss={own} library={library} />
-  ) : (
-    <OwnWorkbench reward={own} models={models} library={library} />
-  )
+function OwnPage({ own, models, library }: OpenedProps & { own: Reward }) {
+  if (own.kind === 'loss') return <OwnLoss loss={own} library={library} />
+  if (own.kind === 'workflow') return <OwnWorkflow workflow={own} library={library} />
+  return <OwnWorkbench reward={own} models={models} library={library} />
+}
 
 function GalleryPage(props: OpenedProps & { readonly entry: GalleryEntry; readonly onCopy: () => void }) {
   const { entry, models, library, onCopy } = props
   if (entry.code === null) return <BuiltInPage entry={entry} library={library} />
-  return entry.kind === 'loss' ? (
-    <GalleryLoss entry={entry} library={library} onCopy={onCopy} />
-  ) : (
-    <GalleryWorkbench entry={entry} models={models} library={library} onCopy={onCopy} />
-  )
+  if (entry.kind === 'loss') return <GalleryLoss {...{ entry, library, onCopy }} />
+  if (entry.kind === 'workflow') return <GalleryWorkflow {...{ entry, library, onCopy }} />
+  return <GalleryWorkbench {...{ entry, models, library, onCopy }} />
 }
 
 interface RewardDialogsProps {
@@ -182,7 +183,7 @@ function useLibraryPlace({ route, kinds }: Shelf) {
       else if (entry !== undefined && entry.code !== null && entry.language !== null) {
         const { kind, title, language, code, examples } = entry
         // Beside the built-in algorithm of this name.
-        const name = kind === 'loss' ? `${title} copy` : title
+        const name = kind === 'loss' || kind === 'workflow' ? `${title} copy` : title
         void making.make({ kind, language, code, name, note: `Copy of “${title}”`, tests: examples })
       }
     },
@@ -267,11 +268,7 @@ function Library({ shelf, rewards, gallery, selected, drafts, actions }: Library
     <nav aria-label={shelf.listLabel} className="flex min-h-0 grow flex-col bg-panel">
       <div className="flex shrink-0 items-center gap-1 border-b border-line p-2">
         <SearchInput label={shelf.searchLabel} value={filter} onChange={setFilter} className="min-w-0 grow" />
-        <IconButton
-          label={shelf.route === 'losses' ? 'New loss' : 'New reward or environment'}
-          icon={<Plus size={16} aria-hidden />}
-          onClick={actions.create}
-        />
+        <IconButton label={shelf.newWords} icon={<Plus size={16} aria-hidden />} onClick={actions.create} />
       </div>
       <div className="min-h-0 grow overflow-auto pb-3">
         {groups.map(({ title, items }) => (
@@ -346,6 +343,7 @@ function Item({ item, isSelected, isChanged, actions }: ItemProps) {
 
 function Icon({ item: { kind, key } }: { item: LibraryItem }) {
   if (kind === 'loss') return <Sigma size={14} aria-hidden className="shrink-0 text-faint" />
+  if (kind === 'workflow') return <Workflow size={14} aria-hidden className="shrink-0 text-faint" />
   const Shape = kind === 'environment' ? Gamepad2 : key.startsWith('builtin.') ? Blocks : Braces
   return <Shape size={14} aria-hidden className="shrink-0 text-faint" />
 }

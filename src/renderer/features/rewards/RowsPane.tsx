@@ -23,13 +23,7 @@ const byHand = 'by-hand'
 /** The rows a reward is tried on, and where their completions come from. */
 export function RowsPane({ bench: own, models, isEnvironment }: RowsPaneProps) {
   const { bench, change, dataSets } = own
-  const options = dataSets.flatMap(({ name, versions }) =>
-    versions.flatMap(({ id, unusable }, i) =>
-      unusable === null
-        ? [{ value: id, label: i === 0 ? name : `${name} · version ${String(versions.length - i)}` }]
-        : [],
-    ),
-  )
+  const options = dataSetOptions(dataSets)
   return (
     <section aria-label="Rows" className="flex min-h-0 min-w-0 grow flex-col">
       <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-1 border-b border-line pr-2 pl-3">
@@ -60,6 +54,16 @@ export function RowsPane({ bench: own, models, isEnvironment }: RowsPaneProps) {
     </section>
   )
 }
+
+/** Versions that can be read, the newest by the name of their data set alone. */
+export const dataSetOptions = (dataSets: RewardBench['dataSets']) =>
+  dataSets.flatMap(({ name, versions }) =>
+    versions.flatMap(({ id, unusable }, i) =>
+      unusable === null
+        ? [{ value: id, label: i === 0 ? name : `${name} · version ${String(versions.length - i)}` }]
+        : [],
+    ),
+  )
 
 const counts = ['10', '20', '50', '100', '200'] as const
 

@@ -1,8 +1,9 @@
 /**
  * Code on the left, rows on the right, what came of it below. Reading guide of this folder: Workbench.tsx (here) puts a
  * reward's page together; OwnWorkbench.tsx and GalleryWorkbench.tsx say what stands in it; EditorPane, RowsPane and the
- * …Tab files are its parts; RewardsScreen.tsx has the list on the left of the page; RewardPicker.tsx serves other places.
- * Pure logic: bench.ts, drafts.ts, results.ts, testForm.ts, library.ts.
+ * …Tab files are its parts; LossWorkbench.tsx and WorkflowWorkbench.tsx do the same for losses and workflows; CodeFrame.tsx is the
+ * page around all of them, RewardsScreen.tsx has the list on its left; RewardPicker.tsx serves other places.
+ * Pure logic: bench.ts, episode.ts, results.ts, testForm.ts, library.ts.
  */
 import type { ReactNode } from 'react'
 import { Help } from '#renderer/kit/Tooltip.tsx'
@@ -29,12 +30,20 @@ interface WorkbenchProps {
   readonly tabs: readonly WorkbenchTab[]
   readonly openTab: string
   readonly onOpenTab: (id: string) => void
+  /** What stands in the tabs needs as much room as the code. */
+  readonly isTall?: boolean
 }
 
-export function Workbench({ editor, rows, settings, tabs, openTab, onOpenTab }: WorkbenchProps) {
+export function Workbench(props: WorkbenchProps) {
+  const { editor, rows, settings, tabs, openTab, onOpenTab, isTall = false } = props
   const open = tabs.find(({ tab }) => tab.id === openTab) ?? tabs[0]
   return (
-    <SplitPane id="rewards.below" direction="vertical" sizes={[58, 42]} minimums={[200, 120]}>
+    <SplitPane
+      id={isTall ? 'rewards.tall' : 'rewards.below'}
+      direction="vertical"
+      sizes={isTall ? [45, 55] : [58, 42]}
+      minimums={[200, 120]}
+    >
       <SplitPane id="rewards.rows" sizes={[60, 40]} minimums={[320, 260]}>
         {editor}
         <div className="flex min-h-0 min-w-0 grow flex-col">

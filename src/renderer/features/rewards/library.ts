@@ -4,12 +4,14 @@ import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './types.ts
 /** A place of the window that shows a part of the library. */
 export interface Shelf {
   /** First part of its addresses; settings of the place begin with it. */
-  readonly route: 'rewards' | 'losses'
+  readonly route: 'rewards' | 'losses' | 'workflows'
   readonly title: string
   readonly kinds: readonly [RewardKind, ...RewardKind[]]
   /** Of the button, and of the dialog that it opens. */
   readonly newWords: string
   readonly newHelp: string
+  /** A name that such a thing might have. */
+  readonly exampleName: string
   readonly listLabel: string
   readonly searchLabel: string
   readonly emptyTitle: string
@@ -24,6 +26,7 @@ const rewardShelf: Shelf = {
   kinds: ['reward', 'environment'],
   newWords: 'New reward',
   newHelp: 'Code that scores completions, or an environment the policy acts in.',
+  exampleName: 'Sums are right',
   listLabel: 'Reward library',
   searchLabel: 'Find a reward',
   emptyTitle: 'Say what a good completion is.',
@@ -38,6 +41,7 @@ const lossShelf: Shelf = {
   kinds: ['loss'],
   newWords: 'New loss',
   newHelp: 'What the optimizer makes smaller, from log-probabilities and advantages.',
+  exampleName: 'Clip without a floor',
   listLabel: 'Loss library',
   searchLabel: 'Find a loss',
   emptyTitle: 'Say what the policy learns from its completions.',
@@ -46,15 +50,32 @@ const lossShelf: Shelf = {
     'A loss is arithmetic on log-probabilities and advantages; its derivative is taken for you, and it is checked before anything is trained. Begin with a short example, or open a built-in algorithm of the gallery on the left and make a copy.',
 }
 
-export const shelves = { rewards: rewardShelf, losses: lossShelf } as const
+const workflowShelf: Shelf = {
+  route: 'workflows',
+  title: 'Workflows',
+  kinds: ['workflow'],
+  newWords: 'New workflow',
+  newHelp: 'How an episode goes: what the policy is asked, and which trajectories are learned from.',
+  exampleName: 'Ask twice',
+  listLabel: 'Workflow library',
+  searchLabel: 'Find a workflow',
+  emptyTitle: 'Say how an episode goes.',
+  missingTitle: 'This workflow no longer exists.',
+  emptyText:
+    'A workflow asks the policy for completions, calls tools, and returns what is learned from. Begin with a short example, or open one of the gallery on the left, play it request by request and make a copy.',
+}
 
-export const shelfOf = (kind: RewardKind): Shelf => (kind === 'loss' ? lossShelf : rewardShelf)
+export const shelves = { rewards: rewardShelf, losses: lossShelf, workflows: workflowShelf } as const
+
+export const shelfOf = (kind: RewardKind): Shelf =>
+  Object.values<Shelf>(shelves).find(({ kinds }) => kinds.includes(kind)) ?? rewardShelf
 
 /** As it is called in the middle of a sentence. */
 export const kindWords: Readonly<Record<RewardKind, string>> = {
   reward: 'reward',
   environment: 'environment',
   loss: 'loss',
+  workflow: 'workflow',
 }
 
 /** Part of an address: functions without code and code of the gallery may have the same id. */
@@ -124,6 +145,7 @@ export function libraryGroups(
     { title: 'Your rewards', items: own.filter(({ kind }) => kind === 'reward') },
     { title: 'Your environments', items: own.filter(({ kind }) => kind === 'environment') },
     { title: 'Your losses', items: own.filter(({ kind }) => kind === 'loss') },
+    { title: 'Your workflows', items: own.filter(({ kind }) => kind === 'workflow') },
     { title: 'Gallery: code to copy', items: builtIn.filter(({ key }) => code.includes(key)) },
     { title: 'Built-in functions', items: builtIn.filter(({ key }) => !code.includes(key)) },
   ]

@@ -221,11 +221,14 @@ export interface RewardBench {
   readonly type: (row: number, completion: string | null) => void
 }
 
-/** What rewards are tried on; one choice for all of them, kept by the host. */
-export function useRewardBench(): RewardBench {
-  const [stored, setStored] = useSetting<Partial<Bench>>('rewards.bench', {})
+/** What rewards are tried on. */
+export const useRewardBench = (): RewardBench => useBench('rewards.bench', defaultBench)
+
+/** What code is tried on; one choice for all of a place, kept by the host under this name. */
+export function useBench(key: string, usual: Bench): RewardBench {
+  const [stored, setStored] = useSetting<Partial<Bench>>(key, {})
   const { data: dataSets, isPending } = useAnswer('datasets.list', undefined)
-  const wanted = useMemo(() => ({ ...defaultBench, ...stored }), [stored])
+  const wanted = useMemo(() => ({ ...usual, ...stored }), [stored, usual])
   const [lastUsed] = useLastDataSet()
   const { dataSet, version } = chosenVersion(
     dataSets ?? [],

@@ -1,0 +1,149 @@
+/** The one environment or workflow of a run: built in, of the library, or none. */
+import type { ReactNode } from 'react'
+import { Field } from '#renderer/kit/Field.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
+import { PythonBadge, PythonFile } from './PythonFile.tsx'
+import { ChoiceSettings, VersionField } from './RewardPicker.tsx'
+import { isPython, sourceOfChoice, type ChoiceSource, type EnvironmentChoice } from './rewardChoice.ts'
+import type { GalleryEntry, Reward } from './types.ts'
+import { useAddChoice } from './useRewardChoices.ts'
+import { useRewardLibrary } from './useRewards.ts'
+
+/** `config.environment`, or `config.rollout.workflow`; other keys are kept as they are. */
+type Choice = EnvironmentChoice
+
+interface PickerProps {
+  readonly value: Choice | null
+  readonly onChange: (value: Choice | null) => void
+  readonly columns?: readonly string[]
+  /** What is wrong with it. */
+  readonly problem?: string | undefined
+}
+
+/** The world a run acts in. */
+export const EnvironmentPicker = (props: PickerProps) => (
+  <CodePicker
+    {...props}
+    kind="environment"
+    label="Environment"
+    help="An environment of one or several turns gives rewards; without one, completions of prompts are scored."
+    none="None: completions of prompts"
+    aside={
+      <>
+        {props.value !== null && isPython(props.value.function) && <PythonBadge />}
+        <PythonFile
+          what="environment"
+          example="/path/to/world.py#Class or gymnasium:ID"
+          onChoose={(id) => props.onChange({ ...props.value, function: id, settings: {} })}
+        />
+      </>
+    }
+  />
+)
+
+/** How an episode of a run goes. */
+export const WorkflowPicker = (props: PickerProps) => (
+  <CodePicker
+    {...props}
+    kind="workflow"
+    label="Workflow"
+    help="Code that says which requests an episode makes and what is learned from. It may bring rewards of its own."
+    none="None: one completion of each prompt, or the environment"
+  />
+)
+
+interface CodePickerProps extends PickerProps {
+  readonly kind: 'environment' | 'workflow'
+  readonly label: string
+  readonly help: string
+  /** The choice that is no choice. */
+  readonly none: string
+  readonly aside?: ReactNode
+}
+
+function CodePicker(props: CodePickerProps) {
+  const { kind, value, onChange, columns = [], problem, label, help, none, aside } = props
+  const library = useRewardLibrary([kind])
+  const { addOwn, addCopy } = useAddChoice()
+  const source = value === null ? null : sourceOfChoice(value.function, library.rewards, library.gallery)
+  const options = optionsOf(library)
+  const choose = (key: string) => {
+    const { settings: _, ...rest } = value ?? { function: '' }
+    const change = (id: string | null) => {
+      if (id !== null) onChange({ ...rest, function: id, settings: {} })
+    }
+    const copied = options.copies.find((option) => option.value === key)
+    if (key === '') onChange(null)
+    else if (copied !== undefined) void addCopy(copied.entry).then(change)
+    else if (options.builtIn.some((option) => option.value === key)) change(key)
+    else void addOwn(key).then(change)
+  }
+  return (
+    <div className="flex flex-col gap-2">
+      <Field
+        label={label}
+        note={source?.kind === 'builtin' ? source.entry.description : undefined}
+        help={help}
+        error={problem}
+      >
+        {(ids) => (
+          <Select
+            {...ids}
+            value={chosenKey(source)}
+            options={[
+              { value: '', label: none },
+              ...options.own,
+              ...options.builtIn,
+              ...options.copies,
+              ...(source?.kind === 'file' ? [{ value: source.path, label: source.path }] : []),
+            ]}
+            onChange={choose}
+          />
+        )}
+      </Field>
+      {(aside !== undefined || source?.kind === 'own') && (
+        <span className="flex min-w-0 flex-wrap items-center gap-2">
+          {source?.kind === 'own' && value !== null && (
+            <VersionField
+              source={source}
+              choice={value}
+              disabled={false}
+              onChange={(next) => next !== null && onChange({ ...value, function: next.function })}
+            />
+          )}
+          {aside}
+        </span>
+      )}
+      {source !== null && value !== null && (
+        <ChoiceSettings
+          source={source}
+          values={value.settings ?? {}}
+          columns={columns}
+          onChange={(settings) => onChange({ ...value, settings })}
+        />
+      )}
+    </div>
+  )
+}
+
+function chosenKey(source: ChoiceSource | null): string {
+  if (source === null) return ''
+  if (source.kind === 'own') return source.reward.id
+  return source.kind === 'builtin' ? source.entry.id : source.path
+}
+
+/** Those of one's own that have a version, functions built in, and code of the gallery, which becomes a copy. */
+const optionsOf = ({ rewards, gallery }: Library) => ({
+  own: rewards.filter(({ versions }) => versions > 0).map(({ id, name }) => ({ value: id, label: name })),
+  builtIn: gallery
+    .filter(({ code }) => code === null)
+    .map(({ id, title }) => ({ value: id, label: `${title} (built-in)` })),
+  copies: gallery
+    .filter(({ code }) => code !== null)
+    .map((entry) => ({ value: `gallery.${entry.id}`, label: `Copy of ${entry.title}`, entry })),
+})
+
+interface Library {
+  readonly rewards: readonly Reward[]
+  readonly gallery: readonly GalleryEntry[]
+}

@@ -1,0 +1,137 @@
+/** A workflow in the editor: what it is tried on, and the episode that is played. */
+import { useMemo, useState } from 'react'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf } from '#shared/api/contract.ts'
+import { useAnswer, useTask } from '#renderer/client/api.tsx'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
+import type { CodeContext } from '#renderer/editor/types/ambient.ts'
+import { defaultBench, parseRow } from './bench.ts'
+import { codeStatus } from './EditorPane.tsx'
+import { episodeOf, upTo } from './episode.ts'
+import type { EnvironmentChoice, RewardChoice } from './rewardChoice.ts'
+import type { Code } from './types.ts'
+import { useBench, useCodeCheck, useCodeSettings, type RewardBench } from './useRewards.ts'
+
+/** What an episode meets; one choice for all workflows. */
+export interface TrialChoice {
+  /** null: the first model there is. */
+  readonly contender: ModelChoice | null
+  readonly rewards: readonly RewardChoice[]
+  readonly environment: EnvironmentChoice | null
+  readonly isEvaluation: boolean
+  readonly temperature: number
+  /** null: as many as leave room for prompts. */
+  readonly maxNewTokens: number | null
+  readonly seed: number
+}
+
+const usualChoice: TrialChoice = {
+  ...{ contender: null, rewards: [], environment: null, isEvaluation: false },
+  ...{ temperature: 1, maxNewTokens: null, seed: 42 },
+}
+
+const oneRow = { ...defaultBench, count: 1 }
+
+export type WorkflowTrial = ReturnType<typeof useWorkflow>
+
+/** `key`: of the workflow in the library. */
+export function useWorkflow(key: string, code: Code) {
+  const bench = useBench('workflows.bench', oneRow)
+  const check = useCodeCheck(code)
+  const settings = useCodeSettings(key, check)
+  const { choice, contender, change } = useTrialChoice(bench)
+  const playing = usePlaying()
+  const { bench: rows, hand } = bench
+  const row = rows.versionId === null ? parseRow(hand.row) : null
+  const request = () => {
+    const on =
+      rows.versionId === null
+        ? row === null
+          ? null
+          : { row }
+        : { versionId: rows.versionId, row: rows.from }
+    if (on === null || contender === null) return null
+    const { rewards, environment, isEvaluation, temperature, maxNewTokens, seed } = choice
+    return {
+      ...{ code: { language: code.language, code: code.code }, settings: settings.values },
+      ...{ contender, on, isEvaluation },
+      config: {
+        ...{ rewards, environment, seed, data: { prompt: rows.prompt } },
+        rollout: { temperature, ...(maxNewTokens === null ? {} : { maxNewTokens }) },
+      },
+    }
+  }
+  const begin = (steps: number | null) => {
+    const asked = request()
+    if (asked !== null) playing.begin(asked, steps)
+  }
+  const { columns } = bench
+  return {
+    ...{ bench, settings, choice, contender, change },
+    ...playing,
+    /** What must be chosen first. */
+    missing:
+      contender === null
+        ? 'There is no model yet: add one in Models.'
+        : rows.versionId === null && row === null
+          ? 'The row must be a JSON object, such as {"prompt": "What is 2 plus 3?"}.'
+          : null,
+    play: () => (playing.isHeld ? playing.release() : begin(null)),
+    step: () => (playing.isHeld ? playing.next() : begin(1)),
+    isStale:
+      playing.code !== null && (playing.code.code !== code.code || playing.code.language !== code.language),
+    status: codeStatus(check, ['workflow']),
+    context: useMemo((): CodeContext => ({ workflowOn: columns }), [columns]),
+  }
+}
+
+function useTrialChoice({ change: changeBench }: RewardBench) {
+  const [stored, setStored] = useSetting<Partial<TrialChoice>>('workflows.trial', {})
+  const { data: models } = useAnswer('models.list', undefined)
+  const choice = useMemo(() => ({ ...usualChoice, ...stored }), [stored])
+  const usable = (models ?? []).find((model) => !('problem' in model))
+  const contender = choice.contender ?? (usable === undefined ? null : { model: usable.name })
+  const change = (changes: Partial<TrialChoice>) => {
+    setStored({ ...stored, ...changes })
+    // Its chat template marks up the prompt that is shown.
+    if (changes.contender) changeBench({ model: changes.contender.model })
+  }
+  return { choice, contender, change }
+}
+
+type TryRequest = InputOf<Api, 'workflows.try'> & { readonly code: Code }
+
+/** The episode as it is played, shown as far as the person went. */
+function usePlaying() {
+  const { start, cancel, items, state, error } = useTask('workflows.try')
+  const [code, setCode] = useState<Code | null>(null)
+  const [steps, setSteps] = useState<number | null>(null)
+  const whole = useMemo(() => episodeOf(items), [items])
+  const episode = useMemo(() => upTo(whole, steps), [whole, steps])
+  const isRunning = state === 'running'
+  const isComplete = !isRunning && (steps === null || steps > whole.requests.length)
+  const failed = episode.failed
+  const problems = useMemo((): CodeFailurePlace[] => {
+    if (failed === null || failed.line === null) return []
+    return [{ line: failed.line, column: failed.column, sentence: failed.message }]
+  }, [failed])
+  return {
+    ...{ episode, problems, cancel, isRunning },
+    error: isComplete ? error : null,
+    /** That is played; null: nothing was yet. */
+    code,
+    /** The person goes on step by step. */
+    isHeld: code !== null && steps !== null && !isComplete,
+    /** All that is shown was answered, and more is to come. */
+    isWaiting: isRunning && (steps === null || steps > whole.requests.length),
+    begin: (request: TryRequest, first: number | null) => {
+      setCode(request.code)
+      setSteps(first)
+      start(request)
+    },
+    next: () => setSteps((before) => (before === null ? null : before + 1)),
+    release: () => setSteps(null),
+  }
+}
