@@ -31,6 +31,19 @@ async function generate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'They are alike' }).waitFor()
 }
 
+/** On a row whose first answer is wrong; what is tried is kept for the second picture. */
+async function playEpisode(page: Page): Promise<void> {
+  const trial = page.getByRole('region', { name: 'Trial' })
+  if (!(await trial.getByRole('list', { name: 'Rewards' }).isVisible())) {
+    await trial.getByRole('button', { name: 'Add reward' }).click()
+    await page.getByRole('menuitem', { name: 'starter-correct (built-in)' }).click()
+    await trial.getByRole('textbox', { name: 'Max new tokens' }).fill('12')
+    await trial.getByRole('textbox', { name: /^Row of/ }).fill('2')
+  }
+  await press('Play')(page)
+  await page.getByRole('region', { name: 'Result' }).waitFor()
+}
+
 /** The checkpoint that was evaluated beside its base model. */
 async function byTask(page: Page): Promise<void> {
   await page
@@ -68,6 +81,11 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place('reward', `#/rewards/${rewardId}`, dryRun),
     place('environment', `#/rewards/${firstOf('environment')}`),
     place('loss', `#/losses/${firstOf('loss')}`),
+    place(
+      'workflow',
+      `#/workflows/${rewards.find(({ name }) => name === 'Self-correction')?.id ?? ''}`,
+      playEpisode,
+    ),
     place('new-run', '#/new-run', fillIn),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),

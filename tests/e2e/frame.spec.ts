@@ -1,4 +1,4 @@
-import { places } from '#shared/keyTable.ts'
+import { keyTable, places } from '#shared/keyTable.ts'
 import { expect, seriousProblems, test } from './support.ts'
 
 test('the palette finds places and the keys go to them', async ({ app }) => {
@@ -20,8 +20,8 @@ test('the key that the menu prints for a place goes there', async ({ app }) => {
   await app.open()
   const rail = page.getByRole('navigation', { name: 'Places' })
   await expect(rail.getByRole('link')).toHaveText(places.map(({ title }) => title))
-  for (const { title, key } of places.toReversed()) {
-    await page.keyboard.press(key.replace('Mod', 'Control'))
+  for (const { id, title } of places.toReversed()) {
+    await page.keyboard.press(keyTable[id].keys.at(-1)!.replace('Mod', 'Control'))
     await expect(rail.locator('[aria-current=page]')).toHaveText(title)
   }
 })
