@@ -6,16 +6,18 @@ import { IconButton } from '#renderer/kit/Button.tsx'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
+import { Help } from '#renderer/kit/Tooltip.tsx'
 import { cellText, parseRow } from './bench.ts'
 import { EnvironmentPicker } from './CodePicker.tsx'
 import { RewardPicker } from './RewardPicker.tsx'
 import { dataSetOptions } from './RowsPane.tsx'
 import { PromptSource } from './SampleSource.tsx'
+import { SettingsFields } from './SettingsFields.tsx'
 import type { WorkflowTrial } from './useWorkflow.ts'
 
 /** What an episode is played with: a model, one row, what judges it, and how it is sampled. */
 export function TrialPane({ trial }: { trial: WorkflowTrial }) {
-  const { choice, contender, change, bench } = trial
+  const { choice, contender, change, bench, settings } = trial
   const columns = (bench.version?.columns ?? []).map(({ name }) => name)
   return (
     <section aria-label="Trial" className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto p-3">
@@ -30,6 +32,23 @@ export function TrialPane({ trial }: { trial: WorkflowTrial }) {
         )}
       </Field>
       <RowFields bench={bench} />
+      {Object.keys(settings.known).length > 0 && (
+        <section aria-label="Settings" className="flex flex-col gap-1">
+          <h2 className="flex items-center text-sm font-medium text-muted">
+            Settings
+            <Help about="settings">
+              The code declares them with their defaults. Changes here apply to episodes that are tried; a run
+              sets its own.
+            </Help>
+          </h2>
+          <SettingsFields
+            known={settings.known}
+            values={settings.values}
+            onChange={settings.setValues}
+            columns={columns}
+          />
+        </section>
+      )}
       <div className="flex flex-col gap-1">
         <span className="text-sm font-medium text-muted">Rewards that tools.rewards asks</span>
         <RewardPicker value={choice.rewards} columns={columns} onChange={(rewards) => change({ rewards })} />

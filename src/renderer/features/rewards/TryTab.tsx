@@ -55,6 +55,7 @@ export function TryTab({ trial }: { trial: WorkflowTrial }) {
             {requests.length === 0 ? 'Opening the model…' : 'Waiting for the next request…'}
           </p>
         )}
+        {trial.isStopped && <p className="text-sm text-muted">Stopped before its end.</p>}
         {error !== null && <ErrorNote error={error} />}
         {end !== null && <EpisodeEndView end={end} />}
       </Scroller>

@@ -115,7 +115,6 @@ interface WorkflowBenchProps {
 /** Code on the left, what an episode is played with on the right, the episode below. */
 function WorkflowBench(props: WorkflowBenchProps) {
   const { workflowKey, code, trial, openTab, setOpenTab, play, about, onChange, onSave, tabs } = props
-  const { settings, bench } = trial
   return (
     <Workbench
       editor={
@@ -134,10 +133,6 @@ function WorkflowBench(props: WorkflowBenchProps) {
         />
       }
       rows={<TrialPane trial={trial} />}
-      settings={{
-        ...{ known: settings.known, values: settings.values, onChange: settings.setValues },
-        columns: (bench.version?.columns ?? []).map(({ name }) => name),
-      }}
       tabs={[{ tab: { id: 'try', label: 'Try' }, content: <TryTab trial={trial} /> }, ...tabs]}
       openTab={openTab}
       onOpenTab={setOpenTab}

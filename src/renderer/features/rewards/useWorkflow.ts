@@ -120,6 +120,7 @@ function usePlaying() {
   return {
     ...{ episode, problems, cancel, isRunning },
     error: isComplete ? error : null,
+    isStopped: isComplete && state === 'cancelled',
     /** That is played; null: nothing was yet. */
     code,
     /** The person goes on step by step. */
