@@ -159,8 +159,9 @@ function never(): never {
 function shown(trajectory: Trajectory, tokenizer: Decoding) {
   const { reward, turnRewards, baselineReward: baseline, subgroup: group = 0, truncated } = trajectory
   const { texts } = tokensOf(trajectory.ids, tokenizer)
+  const arrays = tokenArrays(trajectory)
   return {
-    arrays: { ...tokenArrays(trajectory), texts, rewards: tokenArrays(trajectory).rewards ?? null },
+    arrays: { ...arrays, texts, rewards: arrays.rewards ?? everywhere(trajectory) },
     ...{ reward: reward.total, parts: { ...reward.parts }, turnRewards: [...turnRewards] },
     ...{ baseline, group, truncated },
     logged: { ...reward.logged },
@@ -168,3 +169,7 @@ function shown(trajectory: Trajectory, tokenizer: Decoding) {
     failures: reward.failures.map(({ name, message }) => `${name}: ${message}`),
   }
 }
+
+/** One reward for all actions. */
+const everywhere = ({ actionMask, reward: { total } }: Trajectory): string | null =>
+  total === null ? null : packArray(Float32Array.from(actionMask, (isAction) => isAction * total))

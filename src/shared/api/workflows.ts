@@ -24,6 +24,7 @@ const number = count
 const tokens = z.object({ ids: packed, texts: z.array(z.string()) })
 
 const trajectory = z.object({
+  /** Where one reward stands for all, each action has it. */
   arrays: tokenArrays,
   reward: z.number().nullable(),
   parts: z.record(z.string(), z.number().nullable()),

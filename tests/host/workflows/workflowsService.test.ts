@@ -126,6 +126,8 @@ describe('an episode is told request by request', () => {
     // Nobody but the reward function judged it.
     expect(trajectory!.parts).toHaveProperty('starter-correct')
     expect(trajectory!.reward).toBe(trajectory!.parts['starter-correct'])
+    const rewards = unpackFloats(trajectory!.arrays.rewards!)
+    expect([...rewards]).toEqual([...mask].map((on) => on * trajectory!.reward!))
   })
 
   test('requests of a round together, tools with their answers, rewards by turn, groups', async () => {
@@ -263,7 +265,7 @@ describe('what goes wrong is a sentence', () => {
   })
 })
 
-test('leaving ends the process and leaves nothing behind', async () => {
+test('leaving ends an episode that would go on for long', async () => {
   const controller = new AbortController()
   const endless = written(`for (let ids = prompt.ids;;) {
       const a = await engine.generate({ ids, maxNewTokens: 1 }); ids = prompt.ids }`)

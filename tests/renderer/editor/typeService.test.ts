@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { RowColumn } from '#renderer/editor/types/ambient.ts'
 import { libraries } from '#renderer/editor/types/libraries.ts'
 import { createTypeService } from '#renderer/editor/types/typeService.ts'
+import { startCode } from '#renderer/features/rewards/LibraryDialogs.tsx'
 
 const service = createTypeService(libraries)
 
@@ -275,6 +276,10 @@ describe('code of workflows', () => {
 
   test.each(files)('%s of the gallery has no type errors', (file) => {
     expect(problemsIn(readFileSync(path.join(gallery, file), 'utf8'))).toEqual([])
+  })
+
+  test('the beginning of a new one has no type errors', () => {
+    expect(problemsIn(startCode.workflow)).toEqual([])
   })
 
   test('requests, answers, rows, settings and trajectories are known', () => {

@@ -43,41 +43,27 @@ export function useWorkflow(key: string, code: Code) {
   const settings = useCodeSettings(key, check)
   const { choice, contender, change } = useTrialChoice(bench)
   const playing = usePlaying()
-  const { bench: rows, hand } = bench
-  const row = rows.versionId === null ? parseRow(hand.row) : null
-  const request = () => {
-    const on =
-      rows.versionId === null
-        ? row === null
-          ? null
-          : { row }
-        : { versionId: rows.versionId, row: rows.from }
-    if (on === null || contender === null) return null
+  const { columns } = bench
+  const on = rowOf(bench)
+  const missing = on === null ? noRow : contender === null ? noModel : null
+  const begin = (steps: number | null) => {
+    if (on === null || contender === null) return
     const { rewards, environment, isEvaluation, temperature, maxNewTokens, seed } = choice
-    return {
+    const asked = {
       ...{ code: { language: code.language, code: code.code }, settings: settings.values },
       ...{ contender, on, isEvaluation },
       config: {
-        ...{ rewards, environment, seed, data: { prompt: rows.prompt } },
+        ...{ rewards, environment, seed, data: { prompt: bench.bench.prompt } },
         rollout: { temperature, ...(maxNewTokens === null ? {} : { maxNewTokens }) },
       },
     }
+    playing.begin(asked, steps)
   }
-  const begin = (steps: number | null) => {
-    const asked = request()
-    if (asked !== null) playing.begin(asked, steps)
-  }
-  const { columns } = bench
   return {
     ...{ bench, settings, choice, contender, change },
     ...playing,
     /** What must be chosen first. */
-    missing:
-      contender === null
-        ? 'There is no model yet: add one in Models.'
-        : rows.versionId === null && row === null
-          ? 'The row must be a JSON object, such as {"prompt": "What is 2 plus 3?"}.'
-          : null,
+    missing,
     play: () => (playing.isHeld ? playing.release() : begin(null)),
     step: () => (playing.isHeld ? playing.next() : begin(1)),
     isStale:
@@ -85,6 +71,16 @@ export function useWorkflow(key: string, code: Code) {
     status: codeStatus(check, ['workflow']),
     context: useMemo((): CodeContext => ({ workflowOn: columns }), [columns]),
   }
+}
+
+const noModel = 'There is no model yet: add one in Models.'
+const noRow = 'The row must be a JSON object, such as {"prompt": "What is 2 plus 3?"}.'
+
+/** null: what was written by hand is no row. */
+function rowOf({ bench: { versionId, from }, hand }: RewardBench): TryRequest['on'] | null {
+  if (versionId !== null) return { versionId, row: from }
+  const row = parseRow(hand.row)
+  return row && { row }
 }
 
 function useTrialChoice({ change: changeBench }: RewardBench) {

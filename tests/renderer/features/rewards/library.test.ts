@@ -4,6 +4,7 @@ import {
   findGalleryEntry,
   galleryKey,
   libraryGroups,
+  shelfOf,
   versionNumber,
 } from '#renderer/features/rewards/library.ts'
 import {
@@ -30,6 +31,11 @@ test('files of the library are known on every system, others are not', () => {
   expect(fileReference(`C:\\data\\rewards\\${id}\\${hash}.js#format`)).toMatchObject({ part: 'format' })
   expect(fileReference('/somewhere/else.ts')).toBeNull()
   expect(fileReference('exact-match')).toBeNull()
+})
+
+test('each kind has its place', () => {
+  const kinds = ['reward', 'environment', 'loss', 'workflow'] as const
+  expect(kinds.map((kind) => shelfOf(kind).route)).toEqual(['rewards', 'rewards', 'losses', 'workflows'])
 })
 
 test('functions and code of one id have different addresses', () => {
@@ -99,4 +105,6 @@ describe('entries of a run config', () => {
 test('code says of itself what it seems to be', () => {
   expect(guessKind(startCode.reward)).toBe('reward')
   expect(guessKind(startCode.environment)).toBe('environment')
+  expect(guessKind(startCode.loss)).toBe('loss')
+  expect(guessKind(startCode.workflow)).toBe('workflow')
 })
