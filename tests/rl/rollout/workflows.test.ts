@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { GenerateOptions, GenerationRequest } from '#engine/policy.ts'
 import { rewardTrajectories } from '#rl/trajectoryRewards.ts'
+import type { EpisodeNews } from '#rl/rollout/openEpisode.ts'
 import type { Prompt } from '#rl/rollout/prompts.ts'
 import { generateTrajectories } from '#rl/rollout/rollout.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
@@ -311,4 +312,38 @@ test('what joins the batch, and when, does not depend on how long episodes take'
   const [quick, slow] = [await recorded(() => 0), await recorded(() => (count++ % 3) * 15)]
   expect(quick.log.length).toBeGreaterThan(8)
   expect(slow).toEqual(quick)
+})
+
+test('whoever looks on is told of requests with what is read and answered, and of each line once', async () => {
+  const workflow = workflowOf((run) => {
+    const lines = ['begins', 'asks again', 'ends'].slice(0, run.answers.length + 1)
+    const encode = { kind: 'encode', text: 'ab' } as const
+    if (run.answers.length === 0) return { ...generate(run.prompt!.ids, { greedy: true }), lines }
+    if (run.answers.length === 1)
+      return { requests: [{ text: JSON.stringify(encode), request: encode }], lines }
+    return { failure: { message: 'no more', line: 7, column: 1 }, lines }
+  })
+  const news: EpisodeNews[] = []
+  const one = { ...request, prompts: prompts.slice(0, 1), groupSize: 1 }
+  const [played] = await playWorkflow({ ...one, onNews: (each) => news.push(each) }, optionsOf(workflow))
+  expect(news.map(({ type }) => type)).toEqual([
+    ...['printed', 'request', 'prompt', 'completions', 'printed', 'request', 'answer', 'printed', 'failed'],
+  ])
+  const told = <Type extends EpisodeNews['type']>(type: Type) => news.filter((each) => each.type === type)
+  expect(told('printed')).toMatchObject([
+    { lines: ['begins'] },
+    { lines: ['asks again'] },
+    { lines: ['ends'] },
+  ])
+  expect(told('request')).toMatchObject([
+    { number: 0, round: 1, request: { kind: 'generate', greedy: true } },
+    { number: 1, round: 2, request: { kind: 'encode' } },
+  ])
+  expect(told('prompt')).toMatchObject([{ number: 0, ids: prompts[0]!.ids, sampling: { greedy: true } }])
+  expect(told('completions')).toMatchObject([
+    { number: 0, completions: [{ ids: [...played!.ids.slice(2)] }] },
+  ])
+  expect(told('answer')).toMatchObject([{ number: 1, answer: [...fakeTokenizer.encode('ab')] }])
+  expect(told('failed')).toMatchObject([{ message: 'no more', line: 7 }])
+  expect(played!.workflow?.failure).toBe('no more (line 7)')
 })

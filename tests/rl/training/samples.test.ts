@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { RunEvent, TrajectorySample } from '#shared/events.ts'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
-import { spreadGroups } from '#rl/training/samples.ts'
+import { singleTurnTrajectory } from '#rl/rollout/trajectory.ts'
+import { spreadGroups, tokenArrays } from '#rl/training/samples.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import { collect, dependenciesOf } from './run.ts'
 
@@ -70,6 +71,26 @@ describe('shown trajectories', () => {
       expect(arrays).toMatchObject({ logprobs: null, entropies: null, advantages: null })
       expect(Math.max(...floats(arrays?.behaviorLogprobs))).toBeLessThanOrEqual(0)
     }
+  })
+
+  test('tell what tokens and turns earned, unless one reward stands for all', () => {
+    const prompt = { row: 0, columns: {}, text: '', ids: Int32Array.of(1, 2) }
+    const ids = Int32Array.of(3, 4, 5)
+    const generated = { ids, logprobs: new Float64Array(3), stopReason: 'stop-id' } as const
+    const whole = {
+      ...singleTurnTrajectory(prompt, 0, generated, ''),
+      ...{ reward: { parts: {}, total: 1, failures: [] }, turnRewards: [1], tokenRewards: null },
+    }
+    expect(tokenArrays(whole)).not.toHaveProperty('rewards')
+    const turns = {
+      ...whole,
+      ...{ actionMask: Uint8Array.of(0, 1, 0, 1), turnIds: Int32Array.of(-1, 0, -1, 1) },
+      turnRewards: [0.5, -1],
+    }
+    expect(floats(tokenArrays(turns).rewards)).toEqual([0, 0.5, 0, -1])
+    const tokens = { ...turns, tokenRewards: Float64Array.of(0, 0.25, 0, 2) }
+    expect(floats(tokenArrays(tokens).rewards)).toEqual([0, 0.25, 0, 2])
+    expect(tokenArrays({ ...turns, turnRewards: [] })).not.toHaveProperty('rewards')
   })
 
   test('cost nothing where none is asked for', async () => {
