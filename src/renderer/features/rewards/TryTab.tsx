@@ -160,7 +160,7 @@ function RequestCard({ request, isRunning }: { request: EpisodeRequest; isRunnin
             <span className="text-faint">{role}</span> {content}
           </p>
         ))}
-        {tokens !== null && <Ids label="Read by the model" tokens={tokens} />}
+        {tokens !== null && <Ids label={prompt === null ? 'Given' : 'Read by the model'} tokens={tokens} />}
         {completions !== null && <CompletionList completions={completions} />}
         {answer !== null && (
           <>
