@@ -62,7 +62,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const rewards = await client.call('rewards.list', {})
   const named = (name: string) => runs.find((run) => run.name === name)?.id ?? ''
   const versionId = dataSets.find(({ name }) => name === 'demo-tasks')?.versions[0]?.id ?? ''
-  const rewardId = rewards.find(({ name }) => name === 'Exact match')?.id ?? ''
+  const codeNamed = (wanted: string) => rewards.find(({ name }) => name === wanted)?.id ?? ''
   const firstOf = (wanted: string) => rewards.find(({ kind }) => kind === wanted)?.id ?? ''
   const run = named('arith-grpo-1')
   const [base] = runs.map(({ model }) => model)
@@ -78,14 +78,10 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     ...['prompt', 'lengths', 'split', 'difficulty'].map((tab) =>
       place(`data-${tab}`, `#/data/${versionId}?tab=${tab}`),
     ),
-    place('reward', `#/rewards/${rewardId}`, dryRun),
+    place('reward', `#/rewards/${codeNamed('Exact match')}`, dryRun),
     place('environment', `#/rewards/${firstOf('environment')}`),
     place('loss', `#/losses/${firstOf('loss')}`),
-    place(
-      'workflow',
-      `#/workflows/${rewards.find(({ name }) => name === 'Self-correction')?.id ?? ''}`,
-      playEpisode,
-    ),
+    place('workflow', `#/workflows/${codeNamed('Self-correction')}`, playEpisode),
     place('new-run', '#/new-run', fillIn),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),

@@ -199,46 +199,48 @@ function givenRow(text: string): Readonly<Record<string, unknown>> {
 
 const textOf = ({ texts }: { readonly texts: readonly string[] }): string => JSON.stringify(texts.join(''))
 
-function linesOf(news: TrialNews): string[] {
-  switch (news.type) {
-    case 'request': {
-      const said = Object.entries(news.said).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-      const read = news.tokens === null ? [] : [`   reads    ${textOf(news.tokens)}`]
-      return [`${numberOf(news)} ${news.kind}, round ${news.round}  ${said.join(', ')}`.trimEnd(), ...read]
-    }
-    case 'prompt': {
-      const { greedy, temperature, maxNewTokens } = news.sampling
-      const how = greedy === true ? 'greedy' : `temperature ${String(temperature)}`
-      return [
-        `${numberOf(news)} reads    ${textOf(news.tokens)}`,
-        `   samples  ${how}, at most ${plural(Number(maxNewTokens), 'token')}`,
-      ]
-    }
-    case 'completions':
-      return news.completions.map(({ tokens, logprobs, finishReason }) => {
-        const sum = unpackFloats(logprobs).reduce((total, each) => total + each, 0)
-        return `${numberOf(news)} answers  ${textOf(tokens)}  ${finishReason}, log-probability ${sum.toFixed(3)}`
-      })
-    case 'answer': {
-      const { answer, tokens } = news
-      const ids = tokens === null ? [] : [textOf(tokens)]
-      const rest = tokens !== null && isEmpty(answer) ? [] : [JSON.stringify(answer)]
-      return [`${numberOf(news)} answer   ${[...ids, ...rest].join('  ')}`]
-    }
-    case 'printed':
-      return news.lines.map((line) => `   prints   ${line}`)
-    case 'failed':
-      return []
-    case 'end':
-      return endLines(news)
-  }
+type Of<Type extends TrialNews['type']> = Extract<TrialNews, { type: Type }>
+
+const linesOf = (news: TrialNews): string[] =>
+  // Each tells its own kind of news, which the table's type says and an index cannot.
+  (tellers[news.type] as (news: TrialNews) => string[])(news)
+
+const tellers: { readonly [Type in TrialNews['type']]: (news: Of<Type>) => string[] } = {
+  request(news) {
+    const said = Object.entries(news.said).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+    const read = news.tokens === null ? [] : [`   given    ${textOf(news.tokens)}`]
+    return [`${numberOf(news)} ${news.kind}, round ${news.round}  ${said.join(', ')}`.trimEnd(), ...read]
+  },
+  prompt(news) {
+    const { greedy, temperature, maxNewTokens } = news.sampling
+    const how = greedy === true ? 'greedy' : `temperature ${String(temperature)}`
+    return [
+      `${numberOf(news)} reads    ${textOf(news.tokens)}`,
+      `   samples  ${how}, at most ${plural(Number(maxNewTokens), 'token')}`,
+    ]
+  },
+  completions: (news) =>
+    news.completions.map(({ tokens, logprobs, finishReason }) => {
+      const sum = unpackFloats(logprobs).reduce((total, each) => total + each, 0)
+      return `${numberOf(news)} answers  ${textOf(tokens)}  ${finishReason}, log-probability ${sum.toFixed(3)}`
+    }),
+  answer(news) {
+    const { answer, tokens } = news
+    const ids = tokens === null ? [] : [textOf(tokens)]
+    const rest = tokens !== null && isEmpty(answer) ? [] : [JSON.stringify(answer)]
+    return [`${numberOf(news)} answer   ${[...ids, ...rest].join('  ')}`]
+  },
+  printed: ({ lines }) => lines.map((line) => `   prints   ${line}`),
+  // The end tells it.
+  failed: () => [],
+  end: endLines,
 }
 
 const numberOf = ({ number }: { readonly number: number }): string => String(number + 1).padEnd(2)
 
 const isEmpty = (value: unknown): boolean => value === null || JSON.stringify(value) === '{}'
 
-function endLines({ end, requests, rounds, trajectories }: TrialNews & { type: 'end' }): string[] {
+function endLines({ end, requests, rounds, trajectories }: Of<'end'>): string[] {
   const count = `${plural(requests, 'request')} in ${plural(rounds, 'round')}`
   if (end === 'failed') return ['', `Failed after ${count}.`]
   if (end === 'rejected') return ['', `Rejected after ${count}: nothing is learned from it.`]
@@ -253,7 +255,7 @@ function endLines({ end, requests, rounds, trajectories }: TrialNews & { type: '
   ]
 }
 
-type Shown = (TrialNews & { type: 'end' })['trajectories'][number]
+type Shown = Of<'end'>['trajectories'][number]
 
 const factsOf = ({ reward, turnRewards, baseline, group, truncated, metrics }: Shown): string[] => [
   `reward ${formatReward(reward)}`,

@@ -91,6 +91,8 @@ export type Question =
       /** Random numbers depend on its number, as those of a run do. */
       readonly row: PromptRow
       readonly isEvaluation: boolean
+      /** For copies of code, as the folder of a run has them; whoever asks removes it. */
+      readonly directory: string
       readonly cacheDirectory: string
     }
   /** What rounding does to the model in this folder, one answer for each precision. */

@@ -1,8 +1,8 @@
 /** One episode of a workflow by a model as it is, told request by request. */
-import { rmSync } from 'node:fs'
 import path from 'node:path'
 import type { TrialNews } from '#shared/api/workflows.ts'
 import { packArray } from '#shared/packedArray.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { generatedTokens, rewardTrajectories } from '#rl/trajectoryRewards.ts'
 import type { EpisodeNews } from '#rl/rollout/openEpisode.ts'
@@ -12,7 +12,7 @@ import { samplingOptions } from '#rl/training/plan.ts'
 import { planRollOut, unwritten } from '#rl/training/rollOut.ts'
 import { tokenArrays } from '#rl/training/samples.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
 import { stopIdsOf } from '#host/models/completing.ts'
 import { openModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
@@ -27,22 +27,8 @@ type Say = (news: TrialNews) => Promise<void>
 
 /** Errors: those of code, models, rewards and environments; 'data/invalid' where the row makes no prompt. */
 export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
-  // Where a run would keep its own copies of code.
-  const directory = path.join(asked.cacheDirectory, `.workflow.${process.pid}.0.partial`)
-  makeFolder(directory)
-  try {
-    const { code, settings, config } = asked
-    const file = path.join(directory, `workflow.${code.language}`)
-    writeFileAtomic(file, code.code)
-    const rollout = { ...config.rollout, workflow: { function: file, settings } }
-    await play({ ...asked, directory, config: { ...config, rollout } }, say)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
-}
-
-async function play(asked: Asked & { readonly directory: string }, say: Say): Promise<void> {
-  const { config, directory, contender, cacheDirectory, isEvaluation } = asked
+  const { directory, contender, cacheDirectory, isEvaluation } = asked
+  const config = withCode(asked)
   await using workflows = await resolveWorkflows(config, directory)
   await using rewards = await resolveRewards(config, directory)
   await using world = await resolveEnvironment(config, directory, {
@@ -75,6 +61,13 @@ async function play(asked: Asked & { readonly directory: string }, say: Say): Pr
   const played = await rollOut([prompt], { ...time, groupSize: 1, onNews })
   const options = { rewards: rewards.specs, onFailure: config.rewardFailures, step: time.step, tokenizer }
   await say(endOf(await rewardTrajectories(played, options), tokenizer))
+}
+
+/** As a run has it: the workflow is a file. */
+function withCode({ config, code, settings, directory }: Asked): RunConfig {
+  const file = path.join(directory, `workflow.${code.language}`)
+  writeFileAtomic(file, code.code)
+  return { ...config, rollout: { ...config.rollout, workflow: { function: file, settings } } }
 }
 
 function promptOf({ row, config }: Asked, { tokenizer, chatTemplate }: LoadedTokenizer): Prompt {

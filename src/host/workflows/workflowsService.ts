@@ -1,4 +1,6 @@
 /** Workflows tried on one row, before anything is trained with them. */
+import { rmSync } from 'node:fs'
+import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, InputOf } from '#shared/api/contract.ts'
 import type { TrialNews, workflowsApi } from '#shared/api/workflows.ts'
@@ -9,6 +11,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
 import { openVersion } from '#host/data/dataSetVersions.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { makeFolder } from '#host/files/atomic.ts'
 import type { Host } from '#host/host.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { resolveContender } from '#host/models/modelsService.ts'
@@ -55,22 +58,35 @@ export interface EpisodeTrial {
   readonly base: string
 }
 
+let trials = 0
+
 /** Errors: AppError 'config/invalid', 'sandbox/failed', those of models, rewards and environments. */
-export function playEpisode(
+export async function* playEpisode(
   { ask, dataDirectory }: Host,
   { sections, base, ...trial }: EpisodeTrial,
   signal: AbortSignal,
 ): AsyncGenerator<TrialNews> {
-  const { directory } = trial.contender
+  const config = withAbsolutePaths(parseRunConfig(configOf(sections, trial)), base, dataDirectory)
+  const { cache: cacheDirectory } = dataFolders(dataDirectory)
+  const directory = path.join(cacheDirectory, `.workflow.${process.pid}.${++trials}.partial`)
+  makeFolder(directory)
+  try {
+    yield* ask({ type: 'try-workflow', ...trial, config, directory, cacheDirectory }, signal)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function configOf(
+  sections: EpisodeTrial['sections'],
+  { contender }: Pick<EpisodeTrial, 'contender'>,
+): Readonly<Record<string, unknown>> {
   const { rollout, data } = sections
-  const maxNewTokens = fittingNewTokens(openModelFolder(directory, trial.contender).config.contextLength)
-  const given = {
+  const maxNewTokens = fittingNewTokens(openModelFolder(contender.directory, contender).config.contextLength)
+  return {
     ...sections,
-    model: directory,
+    model: contender.directory,
     data: { ...(isObject(data) ? data : {}), train: 'the row', heldOut: null },
     rollout: { maxNewTokens, ...(isObject(rollout) ? rollout : {}) },
   }
-  const config = withAbsolutePaths(parseRunConfig(given), base, dataDirectory)
-  const question = { ...trial, config, cacheDirectory: dataFolders(dataDirectory).cache }
-  return ask({ type: 'try-workflow', ...question }, signal)
 }

@@ -1,11 +1,11 @@
 /** Workflows in the library, and episodes that are played on one row. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
-import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -265,7 +265,7 @@ describe('what goes wrong is a sentence', () => {
   })
 })
 
-test('leaving ends an episode that would go on for long', async () => {
+test('leaving ends an episode that would go on for long, and leaves nothing behind', async () => {
   const controller = new AbortController()
   const endless = written(`for (let ids = prompt.ids;;) {
       const a = await engine.generate({ ids, maxNewTokens: 1 }); ids = prompt.ids }`)
@@ -277,4 +277,7 @@ test('leaving ends an episode that would go on for long', async () => {
   })()
   await expect(reading).rejects.toThrow()
   expect(seen).toBeLessThan(20)
+  const leftovers = () =>
+    readdirSync(dataFolders(fixture.directory).cache).filter((name) => name.includes('workflow'))
+  await expect.poll(leftovers).toEqual([])
 })

@@ -329,7 +329,7 @@ test('whoever looks on is told of requests with what is read and answered, and o
   expect(news.map(({ type }) => type)).toEqual([
     ...['printed', 'request', 'prompt', 'completions', 'printed', 'request', 'answer', 'printed', 'failed'],
   ])
-  const told = <Type extends EpisodeNews['type']>(type: Type) => news.filter((each) => each.type === type)
+  const told = (type: EpisodeNews['type']) => news.filter((each) => each.type === type)
   expect(told('printed')).toMatchObject([
     { lines: ['begins'] },
     { lines: ['asks again'] },
