@@ -16,7 +16,7 @@ export default defineConfig({
   timeout: 300_000,
   expect: { timeout: 30_000 },
   fullyParallel: true, // each journey has a host, data and a page of its own
-  workers: 2,
+  workers: 3, // on two cores: half of its time a journey waits
   forbidOnly: true,
   globalSetup: './tests/e2e/build.ts',
   outputDir: 'out/playwright',

@@ -1,8 +1,12 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { telemetryOff } from './src/shared/telemetry.ts'
 
 const golden = ['tests/golden/**/*.test.ts']
+
+/** Tests of functions: no processes, no native code, nothing of the process that a test changes. */
+const pure = ['tests/{renderer,rl,shared}/**/*.test.ts']
 
 /** The desktop app, without the program it runs in: a fake of `electron` in its place. */
 const electron = ['tests/electron/**/*.test.ts']
@@ -23,7 +27,7 @@ const report = process.env['TURNWISE_TEST_REPORT']
 export default defineConfig({
   test: {
     environment: 'node',
-    maxWorkers: '100%', // many tests wait for processes; one core less would be idle for half the time
+    maxWorkers: availableParallelism() + 1, // many tests wait for processes and the disk
     pool: 'forks', // a native crash ends one test file, not the run
     testTimeout: 60_000,
     hookTimeout: 120_000,
@@ -31,8 +35,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: [...golden, ...electron] },
+        test: { name: 'unit', include: ['tests/**/*.test.ts'], exclude: [...golden, ...electron, ...pure] },
       },
+      // Starting a process for each of these files would take longer than the tests.
+      { extends: true, test: { name: 'pure', include: pure, isolate: false } },
       {
         extends: true,
         resolve: { alias: { electron: fakeElectron } },

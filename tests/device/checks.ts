@@ -24,11 +24,14 @@ import { proveDevice, requireProof } from '#host/training/runDevice.ts'
 import { readCheck, rememberProof, type SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { probeAlgorithm, type ProbeReport } from '#host/checks/probe.ts'
 import { createAsk, questionStarter } from '#host/processes/question.ts'
-import { runSelftest } from '#host/checks/selftest.ts'
-import { largestDifference } from '../engine/runtime/differences.ts'
+import { gapFinding, openSelftestPolicy } from '#host/checks/selftest.ts'
+import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
+import { writeRandomModel } from '#host/models/randomModel.ts'
+import { largestDifference, tensorErrors } from '../engine/runtime/differences.ts'
 import {
   completionsOf,
   flatGradient,
+  oneThread,
   openCritic,
   openTiny,
   randomCoefficients,
@@ -39,6 +42,9 @@ import {
   withValues,
 } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
+
+/** One of each family. */
+const tinyShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
 
 const webgpu: Device = { kind: 'webgpu', threads: 1, deviceId: 0 }
 const sequences = [5, 23, 2, 14].map((length, index) => randomSequence(258, length, index))
@@ -87,8 +93,13 @@ export interface MemoryAnswer {
   readonly answers: readonly string[]
 }
 
-export interface FindingsAnswer {
-  readonly findings: readonly SelftestFinding[]
+/** By shape. */
+export type ArchitecturesAnswer = Readonly<Record<string, ArchitectureAnswer>>
+
+export interface ArchitectureAnswer {
+  /** By tensor of the adapter: how far its gradient is from the CPU's, relative. */
+  readonly gradients: Readonly<Record<string, number>>
+  readonly samplerGap: SelftestFinding
 }
 
 export interface NoiseAnswer {
@@ -263,11 +274,23 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     return { answers }
   },
 
-  async architectures(): Promise<FindingsAnswer> {
-    const findings: SelftestFinding[] = []
-    const request = { device: webgpu, full: true, parts: ['architectures'], directions: 1 } as const
-    for await (const finding of runSelftest(request)) findings.push(finding)
-    return { findings }
+  async architectures(folder): Promise<ArchitecturesAnswer> {
+    const answers: Record<string, ArchitectureAnswer> = {}
+    for (const shape of tinyShapes) {
+      const directory = path.join(folder, shape)
+      await writeRandomModel(directory, modelShapes[shape], 7, 'F32')
+      using host = await openSelftestPolicy(directory, oneThread)
+      using device = await openSelftestPolicy(directory, webgpu)
+      for (const policy of [host, device]) {
+        const coefficients = randomCoefficients(sequences, 3, true)
+        await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
+      }
+      answers[shape] = {
+        gradients: tensorErrors(device.gradientTensors(), host.gradientTensors()),
+        samplerGap: await gapFinding(device, shape),
+      }
+    }
+    return answers
   },
 
   /** The first step of the probe, sixteen updates, is enough for this seed. */

@@ -10,7 +10,7 @@ const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 8 }
 
 /** Three short runs: two that differ in their seed only, one with another learning rate. */
 async function trainThree(client: Client<Api>): Promise<readonly string[]> {
-  const short = { ...demoConfig(), steps, rollout, evaluation: { every: steps } }
+  const short = { ...demoConfig(), steps, rollout, evaluation: { every: steps, rows: 10 } }
   const runIds: string[] = []
   for (const changes of [
     { name: 'seed-1', seed: 1 },

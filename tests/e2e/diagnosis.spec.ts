@@ -9,7 +9,7 @@ const destructive = demoConfig({
   rollout: { promptsPerStep: 4, groupSize: 8, maxNewTokens: 6 },
   optimization: { learningRate: 0.1 },
   checkpoints: { every: 1, keepLast: 1000 },
-  evaluation: { every: 0 },
+  evaluation: { every: 0, rows: 10 },
 })
 
 test('a run that destroys its policy says so while it goes on, and the fix goes back to before it', async ({

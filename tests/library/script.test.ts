@@ -19,7 +19,7 @@ const examples = path.join(import.meta.dirname, '../../examples')
 
 const small = {
   rollout: { promptsPerStep: 8, groupSize: 2, maxNewTokens: 8 },
-  evaluation: { every: 0 },
+  evaluation: { every: 0, rows: 4 },
   checkpoints: { every: 2, keepLast: 4 },
   device: { threads: 1 },
   steps: 4,

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { architectures } from '#engine/models/registry.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import { modelShapes } from '#host/models/modelShapes.ts'
+import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { gapFinding, gradientFindings, openSelftestPolicy, runSelftest } from '#host/checks/selftest.ts'
 import type { SelftestFinding } from '#host/devices/deviceRecords.ts'
@@ -45,6 +46,19 @@ test('a right installation passes', async () => {
     new Set(['operators', 'tiny-qwen3']),
   )
   expect(findings.filter(({ name }) => name.includes('/gradient/')).length).toBe(14)
+})
+
+test('asked for everything, it goes through every architecture', async () => {
+  const findings = await collect(runSelftest({ device, full: true, parts: ['architectures'], directions: 1 }))
+  expect(findings.filter(({ passed }) => !passed)).toEqual([])
+  const shapes = [...new Set(findings.map(({ name }) => name.split('/')[0]!))]
+  const families = shapes.map((shape) => modelShapes[shape as ModelShapeName].modelType)
+  expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
+  for (const shape of shapes) {
+    const own = findings.filter(({ name }) => name.startsWith(`${shape}/`))
+    expect(own.filter(({ name }) => name.includes('/gradient/')).length).toBeGreaterThanOrEqual(8)
+    expect(own.some(({ name }) => name.endsWith('/samplerGap'))).toBe(true)
+  }
 })
 
 test('a gradient that is one percent off in one kind of tensor is found, and no other blamed', async () => {

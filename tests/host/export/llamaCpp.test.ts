@@ -20,7 +20,7 @@ const loading = await load()
 async function load(): Promise<Llama | string> {
   try {
     const options = { gpu: false, build: 'never', skipDownload: true, progressLogs: false } as const
-    return await getLlama({ ...options, logLevel: LlamaLogLevel.error, maxThreads: 2 })
+    return await getLlama({ ...options, logLevel: LlamaLogLevel.error, maxThreads: 1 })
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

@@ -28,7 +28,7 @@ function configOf(id: string, algorithm: string, workflow: string | null = null)
     },
     optimization: { learningRate: 0.002, weightDecay: 0, epochs: 2 },
     device: { threads: 1 },
-    ...{ steps: 2, evaluation: { every: 0 }, checkpoints: { every: 2 }, seed: 3 },
+    ...{ steps: 2, evaluation: { every: 0, rows: 1 }, checkpoints: { every: 2 }, seed: 3 },
   })
 }
 

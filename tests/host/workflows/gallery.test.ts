@@ -16,7 +16,7 @@ afterAll(() => home[Symbol.dispose]())
 
 const short = {
   ...starterConfig,
-  ...{ steps: 4, evaluation: { every: 2, rows: 4 }, checkpoints: { every: 0 }, device: { threads: 2 } },
+  ...{ steps: 4, evaluation: { every: 2, rows: 4 }, checkpoints: { every: 0 }, device: { threads: 1 } },
   shownTrajectories: 64,
 }
 const gallery = path.join(resourcesDirectory, 'workflows')

@@ -1,6 +1,7 @@
 /**
- * The last part of `npm test`: journeys through the window. Where there is no browser it tries to get one, and where none
- * can be had it names the journeys that were skipped; with TURNWISE_NEEDS_BROWSER=1 they fail instead.
+ * `npm test`: the unit tests, then journeys through the window, whatever the unit tests said. Where there is no browser it
+ * tries to get one, and where none can be had it names the journeys that were skipped; with TURNWISE_NEEDS_BROWSER=1 they
+ * fail instead.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -9,10 +10,11 @@ import path from 'node:path'
 import { chromium } from '@playwright/test'
 import { systemBrowser } from '../tests/e2e/browser.ts'
 
-const playwright = path.join(
-  path.dirname(createRequire(import.meta.url).resolve('@playwright/test/package.json')),
-  'cli.js',
-)
+const { resolve } = createRequire(import.meta.url)
+const inPackage = (name: string, file: string) =>
+  path.join(path.dirname(resolve(`${name}/package.json`)), file)
+const vitest = inPackage('vitest', 'vitest.mjs')
+const playwright = inPackage('@playwright/test', 'cli.js')
 
 const hasBrowser = (): boolean => existsSync(systemBrowser() ?? chromium.executablePath())
 
@@ -38,8 +40,13 @@ function nameSkipped(): void {
   )
 }
 
-if (!hasBrowser()) fetchBrowser()
-if (hasBrowser() || process.env['TURNWISE_NEEDS_BROWSER'] === '1') {
-  const { status } = spawnSync(process.execPath, [playwright, 'test'], { stdio: 'inherit' })
-  process.exitCode = status ?? 1
-} else nameSkipped()
+function areJourneysDone(): boolean {
+  if (!hasBrowser()) fetchBrowser()
+  if (hasBrowser() || process.env['TURNWISE_NEEDS_BROWSER'] === '1')
+    return isAllDone(process.execPath, playwright, 'test')
+  nameSkipped()
+  return true
+}
+
+const areUnitsDone = isAllDone(process.execPath, vitest, 'run')
+process.exitCode = areJourneysDone() && areUnitsDone ? 0 : 1
