@@ -85,7 +85,8 @@ class Play {
     const { decode, policy } = options
     this.#request = request
     this.#options = options
-    this.#parts = { decode, contextLength: policy.contextLength, vocabSize: policy.vocabSize }
+    const { hasCritic } = options.tools
+    this.#parts = { decode, hasCritic, contextLength: policy.contextLength, vocabSize: policy.vocabSize }
     this.#batch = new BatchRequests({
       ...options,
       seed,
@@ -208,6 +209,7 @@ class Play {
       else {
         episode.answers[number] = told.answer
         if (told.prompt) episode.prompts.push(told.prompt)
+        if (told.continuation) episode.continuations.push(told.continuation)
       }
     }
   }

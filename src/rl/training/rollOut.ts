@@ -140,11 +140,12 @@ const withTurns = (environment: Environment, maxTurns: number): Environment => (
 
 /** What a workflow may ask for at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
-  const { config, environment = null, rewards = [], tokenizer } = dependencies
+  const { config, algorithm, environment = null, rewards = [], tokenizer } = dependencies
   const own = config.environment
   const world = environment && own && rewarded(environment, own)
   const shared = {
     environment: world && withTurns(world, own.maxTurns ?? world.maxTurns),
+    hasCritic: algorithm?.needs.values === true,
     tokenizer,
     ...turnTextOf(dependencies),
   }
