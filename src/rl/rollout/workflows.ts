@@ -151,7 +151,7 @@ class Play {
     return {
       row: row.columns,
       prompt: row.ids.length === 0 ? null : { text: row.text, ids: [...row.ids] },
-      environment: environment && { maxTurns: environment.maxTurns },
+      environment: environment && { maxTurns: environment.turnsOf?.(row.columns) ?? environment.maxTurns },
       isEvaluation: this.#request.source === 'evaluation',
       ...{ seed, asked, answers },
     }

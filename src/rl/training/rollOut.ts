@@ -131,9 +131,11 @@ function turnTextOf({ config, tokenizer, ...dependencies }: ActingParts): {
   }
 }
 
-const withTurns = (environment: Environment, maxTurns: number): Environment => ({
+/** `limit`: of the run; null: as the environment suggests, or the row says. */
+const withTurns = (environment: Environment, limit: number | null): Environment => ({
   ...environment,
-  maxTurns,
+  maxTurns: limit ?? environment.maxTurns,
+  turnsOf: (row) => Math.min(limit ?? Infinity, environment.turnsOf?.(row) ?? environment.maxTurns),
   reset: (starts) => environment.reset(starts),
   step: (actions) => environment.step(actions),
 })
@@ -144,7 +146,7 @@ function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToo
   const own = config.environment
   const world = environment && own && rewarded(environment, own)
   const shared = {
-    environment: world && withTurns(world, own.maxTurns ?? world.maxTurns),
+    environment: world && withTurns(world, own.maxTurns),
     hasCritic: algorithm?.needs.values === true,
     tokenizer,
     ...turnTextOf(dependencies),

@@ -128,6 +128,40 @@ test('each stage has its own, and its own copy of the code, whatever became of t
   expect(await rewardAt(2, by(files[0] ?? '', { more: 1 }))).toBe(10)
 })
 
+test('settings of the environment come from the rows, so that episodes differ in length, by a workflow too', async () => {
+  const world = fixture.write(
+    'swept.js',
+    `export const settings = { pay: 0, maxTurns: 4 }
+export default {
+  reset: ({ settings }) => ({ state: 0, observation: 'Turn ' + settings.pay }),
+  step: ({ state, settings }) => ({ state: state + 1, observation: 'On', reward: settings.pay, terminated: false }),
+}`,
+  )
+  const turns = [1, 3, 2, 3]
+  const rows = fixture.write(
+    'swept.jsonl',
+    turns.map((most, i) => JSON.stringify({ most, worth: i + 1 })).join('\n'),
+  )
+  const config = {
+    data: { train: rows },
+    environment: { function: world, settingsFromRow: { maxTurns: 'most', pay: 'worth' } },
+    rollout: { ...smallConfig.rollout, maxNewTokens: 2 },
+  }
+  const workflow = { function: gallery('environment') }
+  for (const rollout of [config.rollout, { ...config.rollout, workflow }]) {
+    const subject = { model: 'starter', adapter: null }
+    const entry = await evaluated({ subject, config: { ...config, rollout }, samples: 2 })
+    expect(entry).toMatchObject({ status: 'finished', error: null })
+    const samples = (await promptsOf(entry)).map((prompt) => prompt.samples)
+    expect(samples.map((each) => each.map((sample) => sample.turns))).toEqual(
+      turns.map((most) => [most, most]),
+    )
+    expect(samples.map((each) => each.map(({ reward }) => reward))).toEqual(
+      turns.map((most, i) => [most * (i + 1), most * (i + 1)]),
+    )
+  }
+})
+
 test('what cannot work is told before, and an episode that fails when it does', async () => {
   const failing = fixture.write(
     'failing.js',
