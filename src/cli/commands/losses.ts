@@ -6,12 +6,56 @@ import { rangeWords } from '#shared/config/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { lossCheckNames, lossCheckWords } from '#shared/losses.ts'
 import { plural } from '#shared/plural.ts'
+import { createHost } from '#host/createHost.ts'
+import type { Host } from '#host/host.ts'
 import { checkCode, type LossCheck } from '#host/losses/lossesService.ts'
 import { codeReference, readRewardCode, requireSandboxed } from '#host/rewards/rewardCode.ts'
+import { readLosses } from '#host/rewards/rewardsService.ts'
+import { withFile } from '#host/rewards/rewardVersions.ts'
 import { usageError, type Context } from '../command.ts'
+import { tableLines } from '../output.ts'
 
 export const losses = (context: Context) =>
-  new Command('loss').description('Write losses').addCommand(check(context))
+  new Command('loss').description('Write losses').addCommand(list(context)).addCommand(check(context))
+
+const list = (context: Context) =>
+  new Command('list')
+    .description(
+      'List losses: your own with the file of the newest version, and the gallery, whose files are there to copy.',
+    )
+    .action(async () => {
+      const { dataDirectory, output } = context()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const entries = [...ownLosses(host), ...gallery()]
+      output.json(entries)
+      const rows = entries.map(({ title, versions, file }) => [
+        title,
+        versions === null ? '' : String(versions),
+        file,
+      ])
+      for (const line of tableLines(['loss', 'versions', 'file'], rows)) output.line(line)
+    })
+
+interface Listed {
+  readonly title: string
+  /** null: it comes with the program. */
+  readonly versions: number | null
+  /** What `algorithm.id` of a config may be. */
+  readonly file: string
+}
+
+/** Those with a version. */
+const ownLosses = (host: Host): Listed[] =>
+  host.store.rewards.list('loss').flatMap(({ id, name: title }) => {
+    const versions = host.store.rewards.versions(id)
+    const [newest] = versions
+    return newest === undefined
+      ? []
+      : [{ title, versions: versions.length, file: withFile(host, newest).file }]
+  })
+
+const gallery = (): (Listed & { readonly id: string })[] =>
+  readLosses().map(({ id, file }) => ({ id, title: id, versions: null, file }))
 
 const check = (context: Context) =>
   new Command('check')

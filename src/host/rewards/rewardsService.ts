@@ -219,7 +219,7 @@ const lossManifestSchema = z.strictObject({
 })
 
 /** Built-in algorithms as people write losses. */
-const readLosses = () =>
+export const readLosses = () =>
   lossManifestSchema.parse(readManifest('losses')).losses.map((entry) => ({
     ...entry,
     ...codeIn('losses', entry.file),
