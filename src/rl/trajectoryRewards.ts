@@ -292,7 +292,7 @@ export function combinedReward(
 }
 
 /** A field with what there is to say; none where that is nothing. */
-export const notEmpty = <Name extends string, Entries extends object>(
+const notEmpty = <Name extends string, Entries extends object>(
   name: Name,
   entries: Entries,
 ): Partial<Record<Name, Entries>> =>
