@@ -51,7 +51,7 @@ const generate: GenerateOptions = { role: 'actor', sampling: sampling(Number(new
 const tokenizer = { encode: () => new Int32Array(0), decode: () => '' }
 const text = createTurnText({ tokenizer, chatTemplate: null, applyChatTemplate: false, strictBoundary: true })
 const tools = {
-  ...{ environment: null, tokenizer, chatTemplate: null, text },
+  ...{ environment: null, hasCritic: false, tokenizer, chatTemplate: null, text },
   rewards: { rewards: [], onFailure: 'null', step: 1 },
 } as const
 

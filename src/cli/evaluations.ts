@@ -88,7 +88,7 @@ export const estimateWords = ({ value, interval }: Estimate): string =>
 /** None while it goes on. */
 export function summaryLines({ samples, greedy, summary }: EvaluationEntry): string[] {
   if (summary === null) return []
-  const { reward, prompts, pass, passRule, truncated, tokens, turns, parts } = summary
+  const { reward, prompts, pass, passRule, truncated, tokens, turns, parts, metrics = {} } = summary
   const how = greedy ? 'greedy' : `${plural(samples, 'sample')} each`
   const passes = passRule === 'correct' ? 'the metric correct' : `a reward of at least ${passRule}`
   const named = Object.entries(parts)
@@ -102,6 +102,7 @@ export function summaryLines({ samples, greedy, summary }: EvaluationEntry): str
     ),
     `Truncated   ${percent(truncated)}, mean length ${(tokens ?? 0).toFixed(1)} tokens${turns === null ? '' : `, ${turns.toFixed(1)} turns`}`,
     ...(named.length < 2 ? [] : named.map(([name, mean]) => `  ${name}  ${formatReward(mean)}`)),
+    ...Object.entries(metrics).map(([name, mean]) => `${name.padEnd(10)}  ${formatReward(mean)}  (metric)`),
     ...problemLines(summary),
   ]
 }

@@ -73,7 +73,7 @@ export interface EpisodeRun {
   readonly row: DataRow
   /** The row's prompt as the run's data settings make it; null where an environment writes it. */
   readonly prompt: { readonly text: string; readonly ids: readonly number[] } | null
-  /** The run's environment; null where there is none. */
+  /** The run's environment, with the turns that an episode of the row may have; null where there is none. */
   readonly environment: { readonly maxTurns: number } | null
   readonly isEvaluation: boolean
   readonly seed: number

@@ -68,6 +68,43 @@ test('mean with interval, pass@k and a table by column; two of them are compared
   expect(removed.stdout).toContain('Deleted the evaluation of starter')
 })
 
+test('a workflow of the gallery or a file of one’s own, also without a reward function', async () => {
+  const gallery = await place.run('--json', ...asked, '--workflow', 'self-correction', '--limit', '4')
+  expect(gallery.stderr).not.toContain('turnwise:')
+  expect(entryOf(gallery).config.rollout.workflow?.function).toMatch(/workflows[\\/]self-correction\.ts$/)
+  expect(entryOf(gallery).summary?.metrics?.['attempts']).toBeGreaterThan(1)
+
+  place.write(
+    'paying.js',
+    `export default defineWorkflow({
+  settings: { pay: 0.5 },
+  async episode({ prompt, engine, settings }) {
+    const { allIds, actionMask } = await engine.generate({ ids: prompt.ids })
+    return { ids: allIds, actions: actionMask, reward: settings.pay, metrics: { tokens: allIds.length } }
+  },
+})`,
+  )
+  const workflow = '{"function":"paying.js","settings":{"pay":2}}'
+  const rows = ['--model', 'starter', '--data', 'rows.jsonl', '--prompt', '{question}', '--limit', '3']
+  const own = await place.run(
+    'evaluate',
+    ...rows,
+    '--max-new-tokens',
+    '4',
+    '--workflow',
+    workflow,
+    '--by',
+    'task',
+  )
+  expect(own.stdout).toMatch(/^Evaluating starter on 3 prompts by the workflow paying\.js\. Evaluation ev_/)
+  expect(own.stdout).toMatch(/Reward +2\.000 .*over 3 prompts, greedy/)
+  expect(own.stdout).toMatch(/\ntokens +\d+\.\d{3} +\(metric\)/)
+  expect(own.stdout).toMatch(/95 % CI +pass@1\n(?:.*2\.000.*100\.0 %\n)+/)
+  const missing = await place.run('evaluate', ...rows, '--workflow', 'no-such-workflow')
+  expect(missing.status).toBe(1)
+  expect(missing.stderr).toContain('is not the path of a .ts or .js file')
+})
+
 test('an environment, and settings as JSON', async () => {
   const environment = '{"function":"number-guessing","maxTurns":2}'
   const played = await place.run(

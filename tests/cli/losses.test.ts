@@ -1,13 +1,33 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { lossCheckNames } from '#shared/losses.ts'
+import { createHost } from '#host/createHost.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()
 afterAll(() => place[Symbol.dispose]())
 
 const grpo = path.join(import.meta.dirname, '../../resources/losses/grpo.ts')
+
+test('one’s own are listed with the file of their newest version, then the gallery', async () => {
+  const host = createHost({ dataDirectory: place.path('home'), servesQueue: false })
+  const { id } = host.store.rewards.create('loss', 'Mine')
+  host.store.rewards.create('loss', 'Without code')
+  host.store.rewards.create('reward', 'No loss')
+  host.store.rewards.addVersion(id, { language: 'ts', code: 'export default 1' })
+  host.store.rewards.addVersion(id, { language: 'ts', code: readFileSync(grpo, 'utf8') })
+  await host[Symbol.asyncDispose]()
+  const { stdout } = await place.run('loss', 'list')
+  const [header, first] = stdout.split('\n')
+  expect(header).toMatch(/^loss +versions +file$/)
+  expect(first).toMatch(/^Mine +2 +.+\.ts$/)
+  const json = await place.run('--json', 'loss', 'list')
+  const [losses] = linesOf(json.stdout) as [{ title: string; versions: number | null; file: string }[]]
+  expect(losses.map(({ title }) => title).slice(0, 3)).toEqual(['Mine', 'grpo', 'gspo'])
+  for (const { file } of losses) expect(existsSync(file)).toBe(true)
+  expect((await answer('loss', 'check', losses[0]!.file)).status).toBe(0)
+})
 
 test('a sound loss says what it is and passes every check', async () => {
   const { status, stdout } = await answer('loss', 'check', grpo)

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
@@ -40,6 +41,37 @@ test('a checkpoint is evaluated beside its base model, whether anybody looks or 
   await page.getByRole('button', { name: 'Next' }).click()
   await expect(page.getByText('21–40 of 150 prompts')).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
+})
+
+test('a checkpoint of a run with a workflow is played by it, or without', async ({ app }) => {
+  const { page, client } = app
+  const file = path.join(import.meta.dirname, '../../resources/workflows/self-correction.ts')
+  const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16, workflow: { function: file } }
+  const runId = await trainDemo(client, { steps: 1, rollout })
+  await app.open(`/runs/${runId}/checkpoints`)
+  await page.getByRole('button', { name: 'Evaluate step 1' }).click()
+  const form = page.getByRole('dialog', { name: 'Evaluate' })
+  await expect(form.getByRole('textbox', { name: 'Workflow' })).toHaveValue(file)
+  expect(await seriousProblems(page)).toEqual([])
+  await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
+  await form.getByText('Also evaluate the base model').click()
+  await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'Result on 4 prompts' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText('self-correction.ts')).toBeVisible()
+  await expect(page.getByText('Metric “attempts”')).toBeVisible()
+
+  await app.open(`/runs/${runId}/checkpoints`)
+  await page.getByRole('button', { name: 'Evaluate step 1' }).click()
+  await form.getByRole('textbox', { name: 'Workflow' }).fill('')
+  await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
+  await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
+  await over(client)
+  const all = await client.call('evaluations.list', { runId })
+  expect(all.map(({ step, config }) => [step, config.rollout.workflow?.function ?? null])).toEqual([
+    [null, null],
+    [1, null],
+    [1, file],
+  ])
 })
 
 test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ app }) => {

@@ -1,11 +1,13 @@
-/** What a checkpoint, an adapter or a model earns on rows or in an environment. */
+/** What a checkpoint, an adapter or a model earns on rows, in an environment or in the episodes of a workflow. */
 import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { EvaluationRequest } from '#shared/api/evaluations.ts'
 import { deviceOptions } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
 import { detectShape } from '#host/data/shapes.ts'
@@ -27,7 +29,7 @@ import {
 import { followAndReport } from '../evaluations.ts'
 
 const about =
-  'Evaluate a model, an adapter or a checkpoint on a data set or in an environment.\n\nWith --run, whatever is not given comes from the run: its validation rows, prompts, rewards and limits. Results are kept; turnwise evaluations compare A B tests whether one is better than another. Ctrl-C keeps finished prompts.'
+  'Evaluate a model, an adapter or a checkpoint on a data set, in an environment or by a workflow.\n\nWith --run, whatever is not given comes from the run: its validation rows, prompts, rewards, workflow and limits. Results are kept; turnwise evaluations compare A B tests whether one is better than another. Ctrl-C keeps finished prompts.'
 
 export const evaluate = (context: Context) =>
   new Command('evaluate')
@@ -52,6 +54,10 @@ export const evaluate = (context: Context) =>
       [],
     )
     .option('--environment <ID>', 'built-in id, file of code, or JSON as environment in a config')
+    .option(
+      '--workflow <WORKFLOW>',
+      'file of code, id of the gallery, JSON as rollout.workflow in a config, or none; needs no reward if its trajectories have their own',
+    )
     .option(...trustPython)
     .option('--samples <K>', 'completions per prompt, or episodes per row', whole(1, 1024), 1)
     .option('--greedy', 'always take the most probable token (default with one sample)')
@@ -81,8 +87,10 @@ async function startEvaluation(options: Options, here: CommandContext): Promise<
   await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
   const request = await requestOf(options, host)
   const by = options.by ?? null
-  const { id, title, total } = await host.evaluations.start(request, { base: process.cwd(), by })
-  here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}. Evaluation ${id}`)
+  const { id, title, total, config } = await host.evaluations.start(request, { base: process.cwd(), by })
+  const { workflow } = config.rollout
+  const how = workflow === null ? '' : ` by the workflow ${path.basename(workflow.function)}`
+  here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}${how}. Evaluation ${id}`)
   await followAndReport(host, id, by, here)
 }
 
@@ -123,7 +131,7 @@ async function sectionsOf(
   return {
     ...judgesOf(options),
     ...pythonSection(options),
-    rollout: { ...run?.rollout, ...given({ temperature, maxNewTokens }) },
+    rollout: { ...run?.rollout, ...given({ temperature, maxNewTokens }), ...workflowOf(options) },
     data: await dataSection(options, dataDirectory, run),
     ...given({ seed }),
     device: { ...run?.device, ...given({ kind, threads: count }) },
@@ -140,6 +148,16 @@ function judgesOf({ reward, environment, data }: Options): EvaluationRequest['co
     return { rewards: reward.map(functionEntry), environment: functionEntry(environment) }
   if (reward.length === 0) return {}
   return { rewards: reward.map(functionEntry), ...(data === undefined ? {} : { environment: null }) }
+}
+
+/** Nothing: that of the run. */
+function workflowOf({ workflow: asked }: Options): { readonly workflow?: unknown } {
+  if (asked === undefined) return {}
+  if (asked === 'none') return { workflow: null }
+  const ready = path.join(resourcesDirectory, 'workflows', `${asked}.ts`)
+  return {
+    workflow: /^[\w-]+$/.test(asked) && existsSync(ready) ? { function: ready } : functionEntry(asked),
+  }
 }
 
 /** Nothing: as the run has it, which may trust Python too. */

@@ -8,10 +8,14 @@ import { lossCheckNames, lossCheckWords } from '#shared/losses.ts'
 import { plural } from '#shared/plural.ts'
 import { checkCode, type LossCheck } from '#host/losses/lossesService.ts'
 import { codeReference, readRewardCode, requireSandboxed } from '#host/rewards/rewardCode.ts'
+import { listCode } from '../codeList.ts'
 import { usageError, type Context } from '../command.ts'
 
 export const losses = (context: Context) =>
-  new Command('loss').description('Write losses').addCommand(check(context))
+  new Command('loss')
+    .description('Write losses')
+    .addCommand(listCode(context, 'losses', 'loss'))
+    .addCommand(check(context))
 
 const check = (context: Context) =>
   new Command('check')

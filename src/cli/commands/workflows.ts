@@ -10,64 +10,25 @@ import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
-import type { Host } from '#host/host.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { codeReference, readRewardCode, requireSandboxed } from '#host/rewards/rewardCode.ts'
 import { readExamples } from '#host/rewards/rewardsService.ts'
-import { withFile } from '#host/rewards/rewardVersions.ts'
 import { type CodeSource, openSandbox } from '#host/sandbox/sandbox.ts'
 import { requireWorkflow } from '#host/workflows/resolveWorkflow.ts'
 import { playEpisode } from '#host/workflows/workflowsService.ts'
 import { maxThreads, real, repeated, threads, trustPython, usageError, whole } from '../command.ts'
+import { listCode } from '../codeList.ts'
 import type { CommandContext, Context, OptionsOf } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
-import { formatReward, tableLines } from '../output.ts'
+import { formatReward } from '../output.ts'
 import { detectedForm, functionEntry, given, parsedJson, promptForm, pythonSection } from './evaluate.ts'
 
 export const workflows = (context: Context) =>
   new Command('workflow')
     .description('Write workflows')
-    .addCommand(list(context))
+    .addCommand(listCode(context, 'workflows', 'workflow'))
     .addCommand(check(context))
     .addCommand(attempt(context))
-
-const list = (context: Context) =>
-  new Command('list')
-    .description(
-      'List workflows: your own with the file of the newest version, and the gallery, whose files are there to copy.',
-    )
-    .action(async () => {
-      const { dataDirectory, output } = context()
-      await using host = createHost({ dataDirectory, servesQueue: false })
-      const entries = [...ownWorkflows(host), ...gallery()]
-      output.json(entries)
-      const rows = entries.map(({ title, versions, file }) => [
-        title,
-        versions === null ? '' : String(versions),
-        file,
-      ])
-      for (const line of tableLines(['workflow', 'versions', 'file'], rows)) output.line(line)
-    })
-
-interface Listed {
-  readonly title: string
-  /** null: it comes with the program. */
-  readonly versions: number | null
-  readonly file: string
-}
-
-/** Those with a version. */
-const ownWorkflows = (host: Host): Listed[] =>
-  host.store.rewards.list('workflow').flatMap(({ id, name: title }) => {
-    const versions = host.store.rewards.versions(id)
-    const [newest] = versions
-    return newest === undefined
-      ? []
-      : [{ title, versions: versions.length, file: withFile(host, newest).file }]
-  })
-
-const gallery = (): (Listed & { readonly id: string })[] =>
-  readExamples('workflows', 'workflow').map(({ id, file }) => ({ id, title: id, versions: null, file }))
 
 const fileHelp = 'code that exports defineWorkflow({ … }) as default, .ts or .js; or an id of the gallery'
 
@@ -88,7 +49,7 @@ const check = (context: Context) =>
 
 /** Errors: AppError 'usage/invalid', 'file/unreadable'. */
 function codeOf(given: string): CodeSource {
-  const ready = gallery().find(({ id }) => id === given)
+  const ready = readExamples('workflows', 'workflow').find(({ id }) => id === given)
   const reference = codeReference(ready?.file ?? given)
   if (reference === null)
     throw usageError(

@@ -17,7 +17,7 @@ export interface Compared {
 export function compareEvaluations(a: Compared, b: Compared): Comparison {
   if (a.entry.judge !== b.entry.judge) {
     return refused(
-      'They used different rewards, so their means are not comparable. Evaluate both with the same rewards.',
+      'They used different rewards, environments or workflows, so their means are not comparable. Evaluate both with the same ones.',
     )
   }
   const [rewardsA, rewardsB] = [rewardsByKey(a), rewardsByKey(b)]

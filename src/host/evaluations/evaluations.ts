@@ -211,11 +211,11 @@ export class Evaluations implements AsyncDisposable {
 
   #end(id: string, status: EvaluationRecord['status'], more: Partial<EvaluationRecord> = {}): void {
     const answers = readAnswers(this.folder(id))
-    const { passAt } = this.#record(id)
+    const record = this.#record(id)
     this.#set(id, {
       ...{ status, endedAt: Date.now(), owner: null, ...more },
       done: answers.prompts.length + answers.problems.length,
-      summary: answers.prompts.length === 0 ? null : summarize(answers, passAt),
+      summary: answers.prompts.length === 0 ? null : summarize(answers, record),
     })
   }
 

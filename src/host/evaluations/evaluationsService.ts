@@ -23,7 +23,7 @@ export const evaluationsService = (host: Host): Handlers<typeof evaluationsApi> 
 
     groups({ id, column }) {
       const answers = evaluations.answers(id)
-      const { passRule } = summarize(answers, evaluations.get(id).passAt)
+      const { passRule } = summarize(answers, evaluations.get(id))
       const columns = columnsOf(answers.prompts)
       return { columns, groups: column === null ? [] : groupsBy(answers.prompts, column, passRule) }
     },

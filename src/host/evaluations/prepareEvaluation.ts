@@ -1,7 +1,7 @@
 /**
  * What is to be evaluated, from a request: checked before anything is computed. Reading guide of this folder:
  *
- *   prepareEvaluation.ts  (here) model, adapter, rows and rewards of a request
+ *   prepareEvaluation.ts  (here) model, adapter, rows, rewards and workflow of a request
  *   evaluations.ts        one after the other is computed, in a process of its own; what is done is kept
  *   answers.ts            the file of what was answered and earned
  *   summary.ts            what the answers come to; compareEvaluations.ts what two of them tell
@@ -23,16 +23,18 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
+import { takeOverWorkflow } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { readState } from '#host/runs/checkpointState.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
-import { judgeDigests } from '#host/runs/manifest.ts'
+import { judgeDigests, workflowDigests } from '#host/runs/manifest.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { copyFolder, runPaths } from '#host/runs/runFolder.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
+import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { requireGroups } from './summary.ts'
 
 export type EvaluationConfig = EvaluationRecord['config']
@@ -65,7 +67,7 @@ export interface EvaluationPlace {
 }
 
 /**
- * The code of rewards and environment is copied into the evaluation's folder. Errors:
+ * The code of rewards, environment and workflow is copied into the evaluation's folder. Errors:
  * AppError 'run/not-found', 'model/…', 'adapter/invalid', 'data/invalid', 'config/invalid', 'sandbox/failed', 'file/…';
  * nothing is left of it then.
  */
@@ -150,22 +152,30 @@ export function runSections(
   { directory }: Pick<RunEntry, 'directory'>,
   checkpoint: string | null,
 ): EvaluationConfig {
-  const stages = stagesOf(parseRunConfig(readJsonObject(runPaths(directory).config, 'config/invalid')))
+  const stages = stagesOf(runConfigOf({ directory }))
   const stage = checkpoint === null ? undefined : stages[readState(checkpoint).trainer.stage]
   return sectionsOf(stage ?? stages.at(-1) ?? stages[0])
 }
+
+const runConfigOf = ({ directory }: Pick<RunEntry, 'directory'>): RunConfig =>
+  parseRunConfig(readJsonObject(runPaths(directory).config, 'config/invalid'))
 
 const sectionsOf = (config: RunConfig): EvaluationConfig =>
   Object.fromEntries(evaluatedSections.map((name) => [name, config[name]])) as EvaluationConfig
 
 function requireSense(
-  { rewards, environment }: RunConfig,
+  { rewards, environment, rollout: { workflow } }: RunConfig,
   { samples, greedy }: { readonly samples: number; readonly greedy: boolean },
 ): void {
-  if (rewards.length === 0 && environment === null) {
+  if (rewards.length === 0 && environment === null && workflow === null) {
     throw new ConfigError(
-      [conflict('rewards', 'there is no reward and no environment, so nothing would be judged.')],
-      'Say by which reward function, or in which environment, it is to be evaluated.',
+      [
+        conflict(
+          'rewards',
+          'there is no reward, no environment and no workflow, so nothing would be judged.',
+        ),
+      ],
+      'Say by which reward function, in which environment or by which workflow it is to be evaluated.',
     )
   }
   if (greedy && samples > 1) {
@@ -203,22 +213,28 @@ export async function evaluatedRows(
 
 /** A run has its own copy of code: what it was judged by it is evaluated by, whatever became of the file. */
 function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void {
-  const own = runSections(run, null)
+  const stages = stagesOf(runConfigOf(run))
+  const [{ rewards, environment }] = stages
   const isSame =
-    isDeepStrictEqual(own.rewards, config.rewards) && isDeepStrictEqual(own.environment, config.environment)
-  const { rewards } = runPaths(run.directory)
-  if (isSame && existsSync(rewards)) copyFolder(rewards, runPaths(directory).rewards)
+    isDeepStrictEqual(rewards, config.rewards) && isDeepStrictEqual(environment, config.environment)
+  const copies = runPaths(run.directory).rewards
+  if (isSame && existsSync(copies)) copyFolder(copies, runPaths(directory).rewards)
+  const { workflow } = config.rollout
+  const stage = stages.findIndex(({ rollout }) => isDeepStrictEqual(rollout.workflow, workflow))
+  if (workflow === null) return
+  takeOverWorkflow(workflow, stage === -1 ? null : { directory: run.directory, stage }, directory)
 }
 
-/** Digest of what judges; it is opened for it, so that what cannot work is told now. */
+/** Digest of what judges, and of the workflow that plays; it is opened for it, so that what cannot work is told now. */
 async function judgeOf(config: RunConfig, directory: string, cacheDirectory: string): Promise<string> {
   await using _rewards = await resolveRewards(config, directory)
   await using _world = await resolveEnvironment(config, directory, { cacheDirectory, onRequest: () => {} })
+  await using _workflows = await resolveWorkflows(config, directory)
   const { function: _, ...play } = config.environment ?? { function: null }
   // What rewards are called changes nothing.
   const digests = judgeDigests(config, directory)
   const weighted = config.rewards.map((entry) => [digests[rewardName(entry)], entry.weight])
   const world = config.environment === null ? null : [digests['environment'], play]
-  const parts = [weighted, world, config.rewardFailures]
+  const parts = [weighted, world, config.rewardFailures, ...Object.values(workflowDigests(config, directory))]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

@@ -8,8 +8,17 @@ import type { Answers } from './answers.ts'
 type Sample = EvaluatedPrompt['samples'][number]
 type PassRule = EvaluationSummary['passRule']
 
-/** `passAt`: the least reward that passes; null: as the metric `correct` says where every sample has it, else 1. */
-export function summarize({ prompts, problems }: Answers, passAt: number | null): EvaluationSummary {
+interface Asked {
+  /** Of each prompt. A workflow may return several trajectories for one, each of which is a sample of its own. */
+  readonly samples: number
+  /** The least reward that passes; null: as the metric `correct` says where every sample has it, else 1. */
+  readonly passAt: number | null
+}
+
+export function summarize(
+  { prompts, problems }: Answers,
+  { passAt, samples: asked }: Asked,
+): EvaluationSummary {
   const samples = prompts.flatMap((prompt) => prompt.samples)
   const failures = samples.flatMap((sample) => sample.failures ?? [])
   const passRule = passRuleOf(samples, passAt)
@@ -24,11 +33,12 @@ export function summarize({ prompts, problems }: Answers, passAt: number | null)
     problem: problems[0]?.problem ?? null,
     reward: meanEstimate(rewards),
     passRule,
-    pass: passesOf(prompts, passRule),
+    pass: passesOf(prompts, passRule, asked),
     truncated: meanOf(samples.map(({ truncated }) => Number(truncated))),
     tokens: meanOf(samples.map(({ tokens }) => tokens)),
     turns: meanOf(samples.map(({ turns }) => turns)),
-    parts: partsOf(samples),
+    parts: meansOf(samples.map(({ parts }) => parts)),
+    metrics: meansOf(samples.map(({ metrics = {} }) => metrics)),
   }
 }
 
@@ -46,9 +56,16 @@ function passRuleOf(samples: readonly Sample[], passAt: number | null): PassRule
 const hasPassed = ({ reward, metrics }: Sample, rule: PassRule): boolean =>
   rule === 'correct' ? (metrics?.['correct'] ?? 0) > 0 : (reward ?? -Infinity) >= rule
 
-/** pass@k for 1, 2, 4, … and all samples; prompts with fewer samples that have a reward are left out of a k. */
-function passesOf(prompts: readonly EvaluatedPrompt[], rule: PassRule): EvaluationSummary['pass'] {
-  const most = Math.max(0, ...prompts.map(({ samples }) => samples.length))
+/**
+ * pass@k for 1, 2, 4, … and all samples that were asked for; prompts with fewer samples that have a reward are left out of a
+ * k. Trajectories of one episode are not independent, so more of them allow no larger k.
+ */
+function passesOf(
+  prompts: readonly EvaluatedPrompt[],
+  rule: PassRule,
+  asked: number,
+): EvaluationSummary['pass'] {
+  const most = Math.min(asked, Math.max(0, ...prompts.map(({ samples }) => samples.length)))
   const powers = Array.from({ length: 10 }, (_, i) => 2 ** i).filter((k) => k < most)
   return [...powers, ...(most === 0 ? [] : [most])].flatMap((k) => {
     const estimate = meanEstimate(prompts.flatMap((prompt) => passOf(prompt, rule, k)))
@@ -62,10 +79,13 @@ function passOf({ samples }: EvaluatedPrompt, rule: PassRule, k: number): number
   return scored.length < k ? [] : [passAtK(scored.length, passes, k)]
 }
 
-function partsOf(samples: readonly Sample[]): EvaluationSummary['parts'] {
-  const names = [...new Set(samples.flatMap(({ parts }) => Object.keys(parts)))]
+/** By name, over the samples that have it. */
+function meansOf(
+  samples: readonly Readonly<Record<string, number | null>>[],
+): Readonly<Record<string, number | null>> {
+  const names = [...new Set(samples.flatMap((sample) => Object.keys(sample)))]
   return Object.fromEntries(
-    names.map((name) => [name, meanOf(samples.map(({ parts }) => parts[name] ?? null))]),
+    names.map((name) => [name, meanOf(samples.map((sample) => sample[name] ?? null))]),
   )
 }
 

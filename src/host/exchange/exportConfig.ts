@@ -1,4 +1,5 @@
 /** A run config as the settings of a tool: every value written out, and a list of what has no name there. */
+import path from 'node:path'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { AppError } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
@@ -6,11 +7,12 @@ import { algorithmById } from '#rl/algorithms/registry.ts'
 import { groupSizeOf, requireFitting } from '#rl/training/conflicts.ts'
 import { updatesOf } from '#rl/training/plan.ts'
 import { isEqual, valueAt } from '#shared/config/paths.ts'
+import { codeReference } from '#host/rewards/rewardCode.ts'
 import { type SettingRow, groups } from './settingRow.ts'
 import { fixedFor, initialConfig } from './importConfig.ts'
 import type { Quantities } from './links.ts'
 import { rowsFor } from './settingsTable.ts'
-import { projectAlgorithm, type ProjectTool } from './tools.ts'
+import { projectAlgorithm, projectAlgorithms, type ProjectTool } from './tools.ts'
 
 export interface ExportedConfig {
   /** Names and values for the tool, in the order of the table. */
@@ -40,18 +42,35 @@ export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
       'Export a config of one stage, with the adapter of the previous stage as its initial adapter.',
     )
   }
+  requireExportable(run, tool)
   projectAlgorithm(tool, run.algorithm.id)
-  if (run.environment !== null) {
-    throw new AppError(
-      'config/invalid',
-      `The run learns in the environment “${run.environment.function}”, and environments cannot be exported to ${toolTitles[tool]}.`,
-      'Runs with rewards on completions can be; use such a run on the same rows.',
-    )
-  }
   const algorithm = algorithmById(run.algorithm.id)
   requireFitting(run, algorithm.configure(run.algorithm.settings))
   const defaults = initialConfig(run.algorithm.id).algorithm.settings
   return { ...run, algorithm: { id: run.algorithm.id, settings: { ...defaults, ...run.algorithm.settings } } }
+}
+
+/** What decides what is learned, and that no project has. Errors: AppError 'config/invalid'. */
+function requireExportable(
+  { algorithm: { id }, environment, rollout: { workflow } }: RunConfig,
+  tool: ProjectTool,
+): void {
+  const refused = (learns: string, kind: string, hint: string) =>
+    new AppError(
+      'config/invalid',
+      `The run learns ${learns}, and ${kind} cannot be exported to ${toolTitles[tool]}.`,
+      hint,
+    )
+  if (codeReference(id) !== null) {
+    const known = Object.keys(projectAlgorithms[tool]).join(', ')
+    const hint = `Choose an algorithm that ${toolTitles[tool]} has: ${known}.`
+    throw refused(`with the loss “${path.basename(id)}”`, 'losses of your own', hint)
+  }
+  const rewarded = 'Runs with rewards on completions can be; use such a run on the same rows.'
+  if (workflow !== null)
+    throw refused(`by the workflow “${path.basename(workflow.function)}”`, 'workflows', rewarded)
+  if (environment !== null)
+    throw refused(`in the environment “${environment.function}”`, 'environments', rewarded)
 }
 
 /** Errors: AppError 'config/invalid'. */

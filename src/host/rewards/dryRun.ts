@@ -1,5 +1,6 @@
 /** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
-import { combinedReward, type GeneratedToken } from '#rl/rewards.ts'
+import type { GeneratedToken } from '#rl/rewards.ts'
+import { combinedReward } from '#rl/trajectoryRewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
 import { chosenFunctions, type ScoringCode, type Timed } from '../sandbox/sandbox.ts'
 import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'

@@ -123,22 +123,45 @@ export function runWorkflowCode(
   runDirectory: string,
   stage: number,
 ): UserCode {
-  const code = runCode(entry.function, stage === 0 ? 'workflow' : `workflow-${stage}`, runDirectory)
+  const code = runCode(entry.function, workflowCopy(stage), runDirectory)
   if (code !== null) return code
-  throw new AppError('config/invalid', `“${entry.function}” is not the path of a .ts or .js file.`)
+  throw notAFile(entry)
 }
+
+const workflowCopy = (stage: number): string => (stage === 0 ? 'workflow' : `workflow-${stage}`)
+
+/** Gives a folder the code that a stage of a run plays by, or that a file has now, as its own. Errors as runWorkflowCode. */
+export function takeOverWorkflow(
+  entry: NonNullable<RunConfig['rollout']['workflow']>,
+  run: { readonly directory: string; readonly stage: number } | null,
+  directory: string,
+): void {
+  const reference = codeReference(entry.function)
+  if (reference === null) throw notAFile(entry)
+  const source = run === null ? readRewardCode(reference) : runWorkflowCode(entry, run.directory, run.stage)
+  writeCopy(source, workflowCopy(0), directory)
+}
+
+const notAFile = ({ function: file }: NonNullable<RunConfig['rollout']['workflow']>): AppError =>
+  new AppError('config/invalid', `“${file}” is not the path of a .ts or .js file.`)
 
 function runCode(id: string, copyName: string, runDirectory: string): UserCode | null {
   const reference = codeReference(id)
   if (reference === null) return null
-  const folder = path.join(runDirectory, 'rewards')
-  const copy = path.join(folder, `${copyName}.${reference.language}`)
-  const { language, file } = reference
-  if (existsSync(copy)) return { code: textOf(copy), language, file }
+  const copy = copyIn(runDirectory, copyName, reference)
+  if (existsSync(copy)) return { code: textOf(copy), language: reference.language, file: reference.file }
   const source = readRewardCode(reference)
-  makeFolder(folder)
-  writeFileAtomic(copy, source.code)
+  writeCopy(source, copyName, runDirectory)
   return source
+}
+
+const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'language'>): string =>
+  path.join(directory, 'rewards', `${name}.${language}`)
+
+function writeCopy(source: UserCode, name: string, directory: string): void {
+  const copy = copyIn(directory, name, source)
+  makeFolder(path.dirname(copy))
+  writeFileAtomic(copy, source.code)
 }
 
 const safeName = (entry: RewardEntry): string => rewardName(entry).replaceAll(/[^\w.-]/g, '_')

@@ -29,7 +29,13 @@ import {
 } from './checkpointState.ts'
 import { runIsGone } from '#host/files/fileErrors.ts'
 import { copyModelFiles } from '#host/models/modelLibrary.ts'
-import { actorName, readAdapter, requireFinite, writeAdapterFiles } from '#host/adapters/peft.ts'
+import {
+  actorName,
+  type Adapter,
+  readAdapter,
+  requireFinite,
+  writeAdapterFiles,
+} from '#host/adapters/peft.ts'
 import { runPaths } from './runFolder.ts'
 import {
   f32ToWrite,
@@ -214,6 +220,16 @@ export function loadCheckpoint(directory: string): Checkpoint {
     optimizer: readOptimizer(directory, state),
     model: readPart(modelName, (folder) => folder),
   }
+}
+
+/** The critic in a folder made like a checkpoint, of which nothing else need be there; null: none. Errors: as loadCheckpoint, 'adapter/invalid'. */
+export function readCritic(
+  directory: string,
+): { readonly adapter: Adapter; readonly valueHead: ValueHead | null } | null {
+  const folder = path.join(directory, criticName)
+  if (!existsSync(folder)) return null
+  const head = path.join(folder, valueHeadName)
+  return { adapter: readAdapter(folder), valueHead: existsSync(head) ? readValueHead(head) : null }
 }
 
 type PartReader = <T>(name: string, read: (place: string) => T) => T | null

@@ -117,7 +117,7 @@ function environmentDigest({ environment }: RunConfig, runDirectory: string): Re
 }
 
 /** Under a name of its own; a later stage may have another one. */
-const workflowDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
+export const workflowDigests = (config: RunConfig, runDirectory: string): Record<string, string> =>
   Object.fromEntries(
     stagesOf(config).flatMap(({ rollout: { workflow } }, stage) =>
       workflow === null

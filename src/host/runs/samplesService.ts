@@ -12,7 +12,7 @@ import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
 import type { Store } from '#host/store/store.ts'
 import { askOnce, type Ask, type Question } from '#host/processes/question.ts'
 import { configOf, rowPlaces, rowsOfRun, versionOf } from './runRows.ts'
-import { scoreRewards } from '#rl/rewards.ts'
+import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { chosenFunctions, openSandbox, sandboxedReward, type CodeSource } from '../sandbox/sandbox.ts'
 import type { DryRunOptions } from '../rewards/dryRun.ts'
 

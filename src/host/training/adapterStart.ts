@@ -1,7 +1,8 @@
 /**
- * The adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA config) and
- * the reference's, if different.
+ * The adapters a run starts with: the policy's (fresh, a given one, or a given one under the run's own LoRA config), the
+ * critic's beside it, and the reference's, if different.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { adapterSection } from '#shared/config/sections.ts'
@@ -14,6 +15,8 @@ import { hubIdOf } from '#host/models/modelLibrary.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { mergeLora, padAdapter } from '#host/adapters/peftMerge.ts'
 import { openAdapter } from '#host/models/openModel.ts'
+import { adapterForModel } from '#host/adapters/peft.ts'
+import { type CriticState, readCritic } from '#host/runs/checkpoints.ts'
 
 export interface AdapterStart {
   readonly lora: LoraConfig
@@ -21,29 +24,65 @@ export interface AdapterStart {
   readonly baseModel: string | null
   /** null: fresh. */
   readonly tensors: readonly NamedTensor[] | null
+  /** Under the same LoRA config; null: fresh. */
+  readonly critic: CriticState | null
   /** What a person should know about it, in sentences. */
   readonly warnings: readonly string[]
 }
 
-/** Errors: AppError 'adapter/invalid', 'config/invalid' where it is not what the settings ask for, 'file/unreadable'. */
-export function firstAdapter({ adapter, seed }: RunConfig, folder: ModelFolder): AdapterStart {
+/**
+ * `hasCritic`: whether the run learns with one. Errors: AppError 'adapter/invalid', 'config/invalid' where it is not what the
+ * settings ask for, 'file/unreadable'.
+ */
+export function firstAdapter(
+  { adapter, seed }: RunConfig,
+  folder: ModelFolder,
+  hasCritic: boolean,
+): AdapterStart {
   const { rank, alpha, rsLora, targets, initial, mergeConfigs } = adapter
   const own: LoraConfig = { rank, alpha, rsLora, targets: targetNames(targets, folder) }
   if (initial === null)
-    return { lora: own, baseModel: hubIdOf(folder.directory), tensors: null, warnings: [] }
+    return { lora: own, baseModel: hubIdOf(folder.directory), tensors: null, critic: null, warnings: [] }
   const { config, baseModel, tensors, warnings: read = [] } = openAdapter(initial, folder)
+  const critic = hasCritic && adapter.initialCritic ? firstCritic(initial, config, folder) : null
+  const start = { lora: config, baseModel, tensors, critic, warnings: read }
   if (!mergeConfigs) {
     requireSame(adapter, own, config)
-    return { lora: config, baseModel, tensors, warnings: read }
+    return start
   }
   const { lora, warnings } = mergeLora(own, config)
-  return {
-    lora,
-    baseModel,
-    tensors: padded(lora, { folder, seed }, tensors),
-    warnings: [...read, ...warnings],
-  }
+  return { ...grown(start, lora, { folder, seed }), warnings: [...read, ...warnings] }
 }
+
+/** null where the folder has none. Errors: AppError 'config/invalid' for one of another shape. */
+function firstCritic(initial: string, actor: LoraConfig, folder: ModelFolder): CriticState | null {
+  const found = readCritic(initial)
+  if (found === null) return null
+  const { adapter, valueHead } = found
+  const { config, tensors } = adapterForModel(adapter, folder.config, initial)
+  const { hiddenSize } = folder.config
+  if (!isDeepStrictEqual(config, actor))
+    throw otherCritic(`it has ${shapeWords(config)}; the actor beside it has ${shapeWords(actor)}.`)
+  if (valueHead !== null && valueHead.weight.length !== hiddenSize)
+    throw otherCritic(
+      `its value head reads ${valueHead.weight.length} numbers; the model's hidden size is ${hiddenSize}.`,
+    )
+  return { adapter: tensors, valueHead }
+}
+
+const otherCritic = (problem: string): ConfigError =>
+  new ConfigError(
+    [conflict('adapter.initialCritic', `the critic of \`adapter.initial\` does not fit: ${problem}`)],
+    'Set adapter.initialCritic to false to start with a fresh critic.',
+  )
+
+/** With matrices of a larger LoRA config, which compute the same. */
+const grown = (start: AdapterStart, lora: LoraConfig, from: FreshFrom): AdapterStart => ({
+  ...start,
+  lora,
+  tensors: start.tensors && padded(lora, from, start.tensors),
+  critic: start.critic && { ...start.critic, adapter: padded(lora, from, start.critic.adapter) },
+})
 
 interface FreshFrom {
   readonly folder: ModelFolder
@@ -102,16 +141,18 @@ export function withReference(
   const isFitting = fitsIn(given.config, start.lora, folder.config)
   if (!isFitting && !config.adapter.mergeConfigs) throw doesNotFit(given.config, start.lora)
   const lora = isFitting ? start.lora : unionOf([start.lora, given.config])
-  const grown = { ...start, lora, warnings: [...start.warnings, grownWords(lora)] }
-  const { tensors } = start
+  const warnings = [...start.warnings, grownWords(lora)]
   const from = { folder, seed: config.seed }
   return {
-    start: isFitting ? start : { ...grown, tensors: tensors === null ? null : padded(lora, from, tensors) },
+    start: isFitting ? start : { ...grown(start, lora, from), warnings },
     reference: underConfig(given, lora, folder.config),
   }
 }
 
 const sizeWords = ({ rank, targets }: LoraConfig): string => `rank ${rank} on ${targets.join(', ')}`
+
+const shapeWords = (lora: LoraConfig): string =>
+  `${sizeWords(lora)} with alpha ${lora.alpha}${lora.rsLora ? ', rank-stabilised' : ''}`
 
 const doesNotFit = (reference: LoraConfig, policy: LoraConfig): ConfigError =>
   new ConfigError(

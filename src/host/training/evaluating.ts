@@ -1,10 +1,12 @@
-/** Rows answered, or episodes played, by a model as it is, and judged by what a run would judge them by. */
+/** Rows answered, or episodes played, by a model as it is or by a workflow, and judged by what a run would judge them by. */
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { GenerateOptions } from '#engine/policy.ts'
 import { encodePrompt, withSwitches, type Prompt, type PromptRow } from '#rl/rollout/prompts.ts'
 import type { Trajectory } from '#rl/rollout/trajectory.ts'
+import type { RewardSpec } from '#rl/rewards.ts'
+import type { Workflow } from '#rl/workflow.ts'
 import { judgePrompts } from '#rl/training/judge.ts'
 import { samplingOptions } from '#rl/training/plan.ts'
 import { planRollOut, unwritten } from '#rl/training/rollOut.ts'
@@ -15,6 +17,7 @@ import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolde
 import { countBeside } from '#host/outboundRequests.ts'
 import type { AnsweredRow, EvaluationNews, Question } from '#host/processes/question.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { maxRows } from './openTraining.ts'
 
 type Asked = Question & { readonly type: 'evaluate' }
@@ -22,7 +25,7 @@ type Asked = Question & { readonly type: 'evaluate' }
 /** Episodes that are played together: they are known when the last of them is over. */
 const episodesAtOnce = 256
 
-/** Errors: those of models, rewards and environments; 'data/invalid' where no row makes a prompt. */
+/** Errors: those of models, rewards, environments and workflows; 'data/invalid' where no row makes a prompt. */
 export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
   const { config, directory, cacheDirectory, contender, rows, samples, greedy } = asked
   await using rewards = await resolveRewards(config, directory)
@@ -30,22 +33,26 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
     cacheDirectory,
     onRequest: () => countBeside(cacheDirectory),
   })
+  await using workflows = await resolveWorkflows(config, directory)
+  const workflow = workflows.all[0] ?? null
   using model = await openModel({
     ...contender,
     device: config.device,
     precision: config.rollout.precision,
     base: config.base.precision === 'f32' ? null : config.base.precision,
-    maxRows: Math.min(rows.length * samples, maxRows),
+    // A workflow may ask for many completions in one episode.
+    maxRows: workflow === null ? Math.min(rows.length * samples, maxRows) : maxRows,
     newTokens: config.rollout.maxNewTokens,
     cacheDirectory,
   })
   const text = loadTokenizer(model.folder.directory)
   const prompts = await promptsOf(asked, { model, text, world }, say)
+  const isPlayed = workflow !== null || world.environment !== null
   await judgePrompts(prompts, {
-    rollOut: rollOutOf(config, { model, text, world }),
+    rollOut: rollOutOf(config, { model, text, world, workflow, rewards: rewards.specs }),
     samples,
     isGreedy: greedy,
-    promptsAtOnce: world.environment === null ? prompts.length : Math.ceil(episodesAtOnce / samples),
+    promptsAtOnce: isPlayed ? Math.ceil(episodesAtOnce / samples) : prompts.length,
     judging: { rewards: rewards.specs, onFailure: config.rewardFailures, tokenizer: text.tokenizer },
     onProgress: (progress) => void say({ progress }),
     onGroup: (group) => say(answeredRow(group, asked.places)),
@@ -58,13 +65,19 @@ interface Opened {
   readonly world: ResolvedEnvironment
 }
 
-function rollOutOf(config: RunConfig, { model, text, world }: Opened) {
+interface Played extends Opened {
+  readonly workflow: Workflow | null
+  /** A workflow may ask them. */
+  readonly rewards: readonly RewardSpec[]
+}
+
+function rollOutOf(config: RunConfig, { model, text, world, workflow, rewards }: Played) {
   const { policy, folder } = model
   const decode = (ids: Iterable<number>) => text.tokenizer.decode(ids, { skipSpecialTokens: true })
   const stopIds = stopIdsOf(folder, text)
   const role = model.role === 'base' ? 'base' : 'actor'
   const generate: GenerateOptions = { role, sampling: samplingOptions({ config, stopIds }), decode }
-  const acting = { ...{ config, policy }, ...text, environment: world.environment }
+  const acting = { ...{ config, policy, workflow, rewards }, ...text, environment: world.environment }
   return planRollOut(acting, { policy, generate, decode })
 }
 
@@ -118,13 +131,13 @@ function answeredRow(group: readonly Trajectory[], places: readonly number[]): A
   return {
     row: places[first.prompt.row] ?? first.prompt.row,
     prompt: first.prompt.text,
-    samples: group.map(({ completion, completionTokens, truncated, episode, reward }) => ({
+    samples: group.map(({ completion, completionTokens, truncated, episode, workflow, reward }) => ({
       completion,
       reward: reward.total,
       parts: reward.parts,
       tokens: completionTokens,
       truncated,
-      turns: episode?.turns ?? null,
+      turns: episode?.turns ?? workflow?.turns ?? null,
       ...(reward.metrics === undefined ? {} : { metrics: reward.metrics }),
       ...(reward.logged === undefined ? {} : { logged: reward.logged }),
       ...(reward.failures.length === 0

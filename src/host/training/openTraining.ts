@@ -46,6 +46,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
   const hasCritic = algorithm.needs.values
   const policy = await openPolicy(config, { model, device, cacheDirectory, adapter, reference, hasCritic })
+  if (start === null && adapter.critic !== null) restoreCritic(policy, adapter.critic)
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
   const acting = await openActing(policy, setup, adapter)
   return {
@@ -116,9 +117,12 @@ async function openRemote(
 
 /** A fork may name another reference; one that follows the policy is where the checkpoint has it. */
 function beginWith({ stage, model, begin }: TrainingSetup): StartWithReference {
-  const { config } = stage.parts
+  const { config, algorithm } = stage.parts
   const start = begin?.start ?? null
-  if (start === null) return withReference(begin?.adapter ?? firstAdapter(config, model), config, model)
+  if (start === null) {
+    const first = begin?.adapter ?? firstAdapter(config, model, algorithm.needs.values)
+    return withReference(first, config, model)
+  }
   const own = adapterOf(start.checkpoint)
   const { refreshSteps, refreshPasses } = config.reference
   const isMoved = refreshSteps !== null || refreshPasses !== null
@@ -162,6 +166,7 @@ export const adapterOf = ({
   lora,
   baseModel,
   tensors: actor,
+  critic: null,
   warnings: [],
 })
 

@@ -100,7 +100,8 @@ export function beginStage(stages: readonly Stage[], start: TrainingStart | null
   const trainer = { ...saved, stage: Math.min(saved.stage, stages.length - 1) }
   const stage = stages[trainer.stage]
   const isOver = stage !== undefined && !stage.place.isLast && trainer.step >= stage.lastStep
-  if (isOver) return nextStage(stages, trainer, { lora, baseModel, tensors: actor, warnings: [] })
+  if (isOver)
+    return nextStage(stages, trainer, { lora, baseModel, tensors: actor, critic: null, warnings: [] })
   return atIndex(stages, trainer.stage, { state: trainer, start, adapter: null })
 }
 

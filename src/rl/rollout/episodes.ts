@@ -37,8 +37,6 @@ export interface EpisodeRequest {
   /** Row → how often it was rolled out before in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of each trajectory when all are over, with its place in its group. */
-  readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
 }
 
 export interface EpisodeLimits {
@@ -108,10 +106,7 @@ export async function playEpisodes(
     )
     episodes = episodes.map((episode) => advanced.get(episode) ?? episode)
   }
-  const trajectories = episodes.map((episode) => trajectoryOf(episode, options))
-  for (const [place, trajectory] of trajectories.entries())
-    request.onDone?.(trajectory, place % request.groupSize)
-  return trajectories
+  return episodes.map((episode) => trajectoryOf(episode, options))
 }
 
 const isLive = ({ end }: Episode): boolean => end === null

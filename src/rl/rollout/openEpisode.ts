@@ -6,6 +6,7 @@ import type { AskedRequest } from '../workflow.ts'
 import { chanceOf, seedAt } from './episodes.ts'
 import type { Prompt } from './prompts.ts'
 import type { UnscoredTrajectory } from './trajectory.ts'
+import type { Continuation } from './workflowTools.ts'
 import type { EndedEpisode, Generated } from './workflowTrajectory.ts'
 
 export interface EpisodeBatch {
@@ -33,6 +34,7 @@ export interface OpenEpisode {
   readonly generated: Generated[]
   /** Prompts whose text is known. */
   readonly prompts: Pick<Prompt, 'text' | 'ids'>[]
+  readonly continuations: Continuation[]
   /** Completions of this round that are still generated. */
   waiting: number
   /** Sampled requests so far, and steps of the environment. */
@@ -104,17 +106,18 @@ export function openEpisodes(batch: EpisodeBatch): OpenEpisode[] {
         ...{ row, group, sample, chance, seed: seedAt(own, 0) },
         ...{ asked: [], answers: [], generated: [], prompts: row.ids.length === 0 ? [] : [row] },
         ...{ waiting: 0, drawn: 0, steps: 0, tokens: 0, rounds: 0, printed: 0, result: null },
+        continuations: [],
       }
     })
   })
 }
 
 export const endedEpisode = (
-  { row, group, generated, prompts, asked, rounds }: OpenEpisode,
+  { row, group, generated, prompts, continuations, asked, rounds }: OpenEpisode,
   logged: Pick<EndedEpisode, 'columns' | 'metrics'> = { columns: {}, metrics: {} },
 ): EndedEpisode => ({
   row: { row: row.row, columns: row.columns },
-  ...{ group, generated, prompts, rounds },
+  ...{ group, generated, prompts, continuations, rounds },
   requests: asked.length,
   ...logged,
 })

@@ -22,8 +22,8 @@ export interface RolloutRequest {
   /** Row → how often it was rolled out before in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of each trajectory when it is over, with its place in its group. */
-  readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
+  /** Told of each group when its last trajectory is over. */
+  readonly onGroup?: (group: readonly UnscoredTrajectory[]) => void
 }
 
 export interface RolloutOptions {
@@ -38,18 +38,25 @@ export async function generateTrajectories(
   request: RolloutRequest,
   { policy, generate, decode }: RolloutOptions,
 ): Promise<UnscoredTrajectory[]> {
-  const { prompts, groupSize, onProgress, onDone } = request
+  const { prompts, groupSize, onProgress, onGroup } = request
   const trajectories = new Array<UnscoredTrajectory | undefined>(prompts.length * groupSize)
+  const missing = new Array<number>(prompts.length).fill(groupSize)
   let done = 0
   onProgress?.({ done, total: trajectories.length })
   for await (const completion of policy.generate(generationRequests(request), generate)) {
     const prompt = prompts[completion.request]
     if (!prompt) throw new Error(`Expected a request below ${prompts.length}, got ${completion.request}.`)
     const text = completionText(completion, generate, decode)
-    const place = completion.request * groupSize + completion.sample
-    const trajectory = singleTurnTrajectory(prompt, completion.request, completion, text)
-    trajectories[place] = trajectory
-    onDone?.(trajectory, completion.sample)
+    const first = completion.request * groupSize
+    trajectories[first + completion.sample] = singleTurnTrajectory(
+      prompt,
+      completion.request,
+      completion,
+      text,
+    )
+    missing[completion.request]! -= 1
+    if (missing[completion.request] === 0)
+      onGroup?.(trajectories.slice(first, first + groupSize) as UnscoredTrajectory[])
     onProgress?.({ done: ++done, total: trajectories.length })
   }
   return Array.from(trajectories, (trajectory, place) => {

@@ -22,7 +22,8 @@ export interface Trajectory extends Experience {
   readonly episode: EpisodeOutcome | null
   /**
    * [S] everything up to where a truncated episode would have gone on, the environment's last words included, for a critic
-   * to value. null where it terminated or failed, for single completions, and without a critic.
+   * to value. null where it terminated or failed, for single completions, and without a critic. Of a workflow's trajectory:
+   * where the workflow says that it is truncated.
    */
   readonly lastState: Int32Array | null
   /** What a workflow made of it; absent where there was none. */

@@ -4,7 +4,7 @@ import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RandomStream } from '#shared/random.ts'
 import { type Environment, type EnvironmentAnswer, framedObservation, isOver } from '../environment.ts'
-import { scoreRewards } from '../rewards.ts'
+import { scoreRewards } from '../trajectoryRewards.ts'
 import type { RewardOptions } from '../trajectoryRewards.ts'
 import type { ToolAsk } from '../workflow.ts'
 import { checkedAnswer, seedAt } from './episodes.ts'
@@ -14,6 +14,8 @@ import type { TurnText } from './turnText.ts'
 export interface WorkflowToolOptions {
   readonly rewards: Omit<RewardOptions, 'tokenizer'>
   readonly environment: Environment | null
+  /** Whether a critic values the states that truncated episodes are left in. */
+  readonly hasCritic: boolean
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
   readonly text: TurnText
@@ -32,7 +34,20 @@ export interface ToolRequest<Ask extends ToolAsk = ToolAsk> {
 }
 
 export type ToolAnswer =
-  { readonly answer: unknown; readonly prompt?: Pick<Prompt, 'text' | 'ids'> } | ToolFault
+  | {
+      readonly answer: unknown
+      readonly prompt?: Pick<Prompt, 'text' | 'ids'>
+      readonly continuation?: Continuation
+    }
+  | ToolFault
+
+/** What the policy would read next, did an episode go on that is left after a turn. */
+export interface Continuation {
+  /** Everything up to the end of the turn. */
+  readonly after: Int32Array
+  /** With what the environment said then. */
+  readonly ids: Int32Array
+}
 
 export interface ToolFault {
   readonly fault: string
@@ -93,7 +108,11 @@ async function reset(
   })
 }
 
-async function step(requests: Asking<'step'>, { environment, text }: WorkflowToolOptions, answers: Answers) {
+async function step(
+  requests: Asking<'step'>,
+  { environment, hasCritic, text }: WorkflowToolOptions,
+  answers: Answers,
+) {
   if (environment === null) {
     for (const each of requests) answers.set(each, noEnvironment)
     return
@@ -107,14 +126,18 @@ async function step(requests: Asking<'step'>, { environment, text }: WorkflowToo
     const following = (turn: Parameters<typeof framedObservation>[0]) => ({
       ids: [...ids, ...text.feedback(framedObservation(turn), ids.at(-1) ?? -1)],
     })
-    answers.set(each, environmentAnswer(turns[i], following))
+    answers.set(each, environmentAnswer(turns[i], following, hasCritic ? ids : null))
   })
 }
 
-/** What the environment says, with what the policy reads next; nothing where the episode is over. */
+/**
+ * What the environment says, with what the policy reads next; nothing where the episode is over. `after`: up to the end of a turn
+ * after which a critic may have to value the episode's state.
+ */
 function environmentAnswer(
   answer: EnvironmentAnswer | undefined,
-  next: (turn: Parameters<typeof framedObservation>[0]) => { text?: string; ids: ArrayLike<number> },
+  following: (turn: Parameters<typeof framedObservation>[0]) => { text?: string; ids: ArrayLike<number> },
+  after: readonly number[] | null = null,
 ): ToolAnswer {
   const turn = checkedAnswer(answer)
   if ('failure' in turn) return { fault: `The environment failed: ${turn.failure}` }
@@ -123,12 +146,15 @@ function environmentAnswer(
     ...{ state, observation: turn.observation, reward, columns, metrics },
     ...{ over: isOver(turn), terminated, truncated },
   }
-  if (isOver(turn)) return { answer: { ...told, ids: null } }
+  const isLeft = after !== null && !terminated && turn.observation !== null
+  if (isOver(turn) && !isLeft) return { answer: { ...told, ids: null } }
   return trying(() => {
-    const { text, ids } = next(turn)
+    const next = following(turn)
+    const ids = Int32Array.from(next.ids)
     return {
-      answer: { ...told, ids: Array.from(ids) },
-      ...(text === undefined ? {} : { prompt: { text, ids: Int32Array.from(ids) } }),
+      answer: { ...told, ids: isOver(turn) ? null : [...ids] },
+      ...(next.text === undefined ? {} : { prompt: { text: next.text, ids } }),
+      ...(after && { continuation: { after: Int32Array.from(after), ids } }),
     }
   })
 }

@@ -7,6 +7,7 @@ import { rewardFault } from '../rewards.ts'
 import { sumOf } from '../trajectoryRewards.ts'
 import type { ReturnedReward, ReturnedTrajectory } from '../workflow.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
+import type { Continuation } from './workflowTools.ts'
 import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
 
 /** A completion that an episode asked for. */
@@ -29,6 +30,8 @@ export interface EndedEpisode {
   readonly generated: readonly Generated[]
   /** Texts of prompts that were not decoded from their ids. */
   readonly prompts: readonly Pick<Prompt, 'text' | 'ids'>[]
+  /** What the environment said after turns; none without a critic. */
+  readonly continuations: readonly Continuation[]
   /** Logged by the episode itself. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
@@ -41,6 +44,8 @@ export interface TrajectoryParts {
   readonly decode: (ids: Iterable<number>) => string
   readonly contextLength: number
   readonly vocabSize: number
+  /** Whether a critic values the states that truncated episodes are left in. */
+  readonly hasCritic: boolean
 }
 
 /** Errors, as a sentence on the episode. */
@@ -72,6 +77,7 @@ function returnedTrajectory(
     ...own,
     subgroup,
     truncated: returned.truncated ?? own.truncated,
+    lastState: returned.truncated === true && parts.hasCritic ? lastStateOf(ids, episode, parts) : null,
     baselineReward: checkedReward(returned.baseline ?? null, 'baseline'),
     workflow: {
       ...outcome(episode, 'returned'),
@@ -81,6 +87,16 @@ function returnedTrajectory(
       metrics: { ...episode.metrics, ...returned.metrics },
     },
   }
+}
+
+/** As in an environment: with what it said after the last turn, where that is known and not too long to be read. */
+function lastStateOf(
+  ids: Int32Array,
+  { continuations }: EndedEpisode,
+  { contextLength }: TrajectoryParts,
+): Int32Array {
+  const next = continuations.find(({ after }) => isSame(after, ids))?.ids
+  return next !== undefined && next.length <= contextLength ? next : ids
 }
 
 /** An episode without a trajectory, as far as it came: its last completion. `failure` null: it was rejected. */

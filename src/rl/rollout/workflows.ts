@@ -93,7 +93,8 @@ class Play {
     const { decode, policy } = options
     this.#request = request
     this.#options = options
-    this.#parts = { decode, contextLength: policy.contextLength, vocabSize: policy.vocabSize }
+    const { hasCritic } = options.tools
+    this.#parts = { decode, hasCritic, contextLength: policy.contextLength, vocabSize: policy.vocabSize }
     this.#batch = new BatchRequests({
       ...options,
       seed,
@@ -159,7 +160,7 @@ class Play {
     return {
       row: row.columns,
       prompt: row.ids.length === 0 ? null : { text: row.text, ids: [...row.ids] },
-      environment: environment && { maxTurns: environment.maxTurns },
+      environment: environment && { maxTurns: environment.turnsOf?.(row.columns) ?? environment.maxTurns },
       isEvaluation: this.#request.source === 'evaluation',
       ...{ seed, asked, answers },
     }
@@ -231,6 +232,7 @@ class Play {
         episode.answers[number] = told.answer
         this.#request.onNews?.({ type: 'answer', number, answer: told.answer })
         if (told.prompt) episode.prompts.push(told.prompt)
+        if (told.continuation) episode.continuations.push(told.continuation)
       }
     }
   }

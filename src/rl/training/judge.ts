@@ -28,7 +28,7 @@ export async function judgePrompts(prompts: readonly Prompt[], options: JudgingO
     await rollOut(prompts.slice(from, from + promptsAtOnce), {
       ...request,
       onProgress: ({ done }) => onProgress({ done: before + done, total }),
-      onDone: (trajectory, sample) => judge.add(trajectory, sample),
+      onGroup: (group) => judge.add(group),
     })
     await judge.finish()
   }
@@ -37,7 +37,6 @@ export async function judgePrompts(prompts: readonly Prompt[], options: JudgingO
 /** Judges while others are still generated: what is done in the meantime is judged together. */
 class Judge {
   readonly #options: JudgingOptions
-  readonly #begun = new Map<number, Map<number, UnscoredTrajectory>>()
   readonly #waiting: (readonly UnscoredTrajectory[])[] = []
   #working: Promise<void> | null = null
   #failure: { readonly error: unknown } | null = null
@@ -47,13 +46,9 @@ class Judge {
   }
 
   /** Errors: what judging failed with meanwhile. */
-  add(trajectory: UnscoredTrajectory, sample: number): void {
+  add(group: readonly UnscoredTrajectory[]): void {
     if (this.#failure !== null) throw this.#failure.error
-    const group = this.#begun.get(trajectory.group) ?? new Map<number, UnscoredTrajectory>()
-    this.#begun.set(trajectory.group, group.set(sample, trajectory))
-    if (group.size < this.#options.samples) return
-    this.#begun.delete(trajectory.group)
-    this.#waiting.push([...group].sort(([a], [b]) => a - b).map(([, each]) => each))
+    this.#waiting.push(group)
     this.#working ??= this.#work()
   }
 

@@ -1,6 +1,7 @@
 /** How a run produces trajectories: completions of prompts, episodes in an environment, or episodes of a workflow. */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
+import { groupsOf } from '../algorithms/terms/groups.ts'
 import { type Environment, withFormatBonus } from '../environment.ts'
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
@@ -32,8 +33,8 @@ export interface RollOutRequest {
   readonly earlier?: ReadonlyMap<number, number>
   /** Told how many trajectories are done. */
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of each trajectory as it is done, of episodes when all are; `sample` counts in its group. */
-  readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
+  /** Told of the trajectories of each prompt as they are done; of episodes when all are over. */
+  readonly onGroup?: (group: readonly UnscoredTrajectory[]) => void
   /** Told what happens in the one episode of a workflow. */
   readonly onNews?: (news: EpisodeNews) => void
 }
@@ -56,14 +57,24 @@ export function planRollOut(dependencies: ActingParts, options: RolloutOptions):
   return (prompts, request) => {
     const isGreedy = request.isGreedy ?? request.source === 'evaluation'
     const generate = { ...options.generate, sampling: { ...options.generate.sampling, greedy: isGreedy } }
+    const batch = { ...request, prompts, seed }
     if (workflow && tools) {
       const own = { ...options, policy, generate, workflow, tools: tools(request.step) }
-      return playWorkflow({ ...request, prompts, seed }, own)
+      return telling(request, playWorkflow(batch, own))
     }
     return episodes === null
-      ? generateTrajectories({ ...request, prompts, seed }, { ...options, generate })
-      : playEpisodes({ ...request, rows: prompts, seed }, { ...episodes, generate })
+      ? generateTrajectories(batch, { ...options, generate })
+      : telling(request, playEpisodes({ ...batch, rows: prompts }, { ...episodes, generate }))
   }
+}
+
+async function telling(
+  { onGroup }: RollOutRequest,
+  playing: Promise<UnscoredTrajectory[]>,
+): Promise<UnscoredTrajectory[]> {
+  const played = await playing
+  for (const group of groupsOf(played)) onGroup?.(group)
+  return played
 }
 
 /** An environment writes the prompts of its episodes when they begin. */
@@ -123,20 +134,23 @@ function turnTextOf({ config, tokenizer, ...dependencies }: ActingParts): {
   }
 }
 
-const withTurns = (environment: Environment, maxTurns: number): Environment => ({
+/** `limit`: of the run; null: as the environment suggests, or the row says. */
+const withTurns = (environment: Environment, limit: number | null): Environment => ({
   ...environment,
-  maxTurns,
+  maxTurns: limit ?? environment.maxTurns,
+  turnsOf: (row) => Math.min(limit ?? Infinity, environment.turnsOf?.(row) ?? environment.maxTurns),
   reset: (starts) => environment.reset(starts),
   step: (actions) => environment.step(actions),
 })
 
 /** What a workflow may ask for at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
-  const { config, environment = null, rewards = [], tokenizer } = dependencies
+  const { config, algorithm, environment = null, rewards = [], tokenizer } = dependencies
   const own = config.environment
   const world = environment && own && rewarded(environment, own)
   const shared = {
-    environment: world && withTurns(world, own.maxTurns ?? world.maxTurns),
+    environment: world && withTurns(world, own.maxTurns),
+    hasCritic: algorithm?.needs.values === true,
     tokenizer,
     ...turnTextOf(dependencies),
   }

@@ -41,7 +41,7 @@ const request = z.strictObject({
    * of `data.train`. Of a run's checkpoint what is not given is as in the run.
    */
   config: z.record(z.string(), z.unknown()).default({}),
-  /** Completions of each prompt, or episodes of each row. */
+  /** Completions of each prompt, or episodes of each row; an episode of a workflow may come to several trajectories. */
   samples: z.int().min(1).max(1024).default(1),
   /** Always the likeliest token; absent: with one sample. */
   greedy: z.boolean().optional(),
@@ -81,6 +81,8 @@ const summary = z.object({
   tokens: z.number().nullable(),
   turns: z.number().nullable(),
   parts: z.record(z.string(), z.number().nullable()),
+  /** Means of the numbers that rewards, environment and workflow logged; absent in the summary of an older version. */
+  metrics: z.record(z.string(), z.number().nullable()).optional(),
 })
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
@@ -102,7 +104,7 @@ const entry = z.object({
   greedy: z.boolean(),
   limit: count.nullable(),
   passAt,
-  /** Of rewards and environment with their code and settings. */
+  /** Of rewards, environment and workflow with their code and settings. */
   judge: digest,
   /** Prompts. */
   done: count,
@@ -120,7 +122,7 @@ const sample = z.object({
   parts: z.record(z.string(), z.number().nullable()),
   tokens: count,
   truncated: z.boolean(),
-  /** null without an environment. */
+  /** null for a single completion. */
   turns: count.nullable(),
   metrics: z.record(z.string(), z.number()).optional(),
   logged: z.record(z.string(), z.unknown()).optional(),

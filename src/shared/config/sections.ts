@@ -39,6 +39,11 @@ export const adapterSection = z.strictObject({
     description: 'Folder of a PEFT adapter or of a checkpoint to start from.',
     empty: 'starts fresh',
   }),
+  initialCritic: z.boolean().default(true).meta({
+    label: 'Start from its critic too',
+    description:
+      'With `initial`: a run with a critic starts from that of the checkpoint, if it has one; false starts a fresh critic.',
+  }),
   mergeConfigs: z.boolean().default(false).meta({
     label: 'Keep these settings with an initial adapter',
     description:

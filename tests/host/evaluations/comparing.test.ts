@@ -27,6 +27,8 @@ const prompt = (row: number, samples: readonly Sample[], columns: object = {}): 
   },
 })
 
+const asked = { samples: 4, passAt: null }
+
 const answers = (prompts: readonly EvaluatedPrompt[]) => ({ prompts, problems: [] })
 
 describe('what the answers come to', () => {
@@ -36,7 +38,7 @@ describe('what the answers come to', () => {
       prompt(1, [sample(1, { truncated: true, tokens: 8 }), sample(null), sample(null), sample(null)]),
       prompt(2, [sample(null), sample(null), sample(null), sample(null)]),
     ]
-    const summary = summarize(answers(prompts), null)
+    const summary = summarize(answers(prompts), asked)
     expect(summary).toMatchObject({ prompts: 2, samples: 12, unscored: 7, passRule: 1 })
     // (0.5 + 1) / 2; over samples it would be 3/5.
     expect(summary.reward?.value).toBe(0.75)
@@ -50,7 +52,7 @@ describe('what the answers come to', () => {
       prompt(0, [sample(1), sample(0), sample(0), sample(0)]),
       prompt(1, [sample(1), sample(null), sample(null), sample(null)]),
     ]
-    const { pass } = summarize(answers(prompts), null)
+    const { pass } = summarize(answers(prompts), asked)
     expect(pass.map(({ k, value }) => [k, value])).toEqual([
       [1, (0.25 + 1) / 2],
       [2, 0.5],
@@ -58,21 +60,33 @@ describe('what the answers come to', () => {
     ])
   })
 
+  test('trajectories of one episode allow no larger k than there are episodes', () => {
+    const prompts = [prompt(0, [sample(1), sample(0), sample(0), sample(0)])]
+    const { pass } = summarize(answers(prompts), { ...asked, samples: 2 })
+    expect(pass.map(({ k, value }) => [k, value])).toEqual([
+      [1, 0.25],
+      [2, 0.5],
+    ])
+  })
+
   test('a pass is what the metric says where every sample has it, or what the person says', () => {
     const solved = (correct: number) => sample(0.4, { metrics: { correct } })
     const prompts = [prompt(0, [solved(1)]), prompt(1, [solved(0)])]
-    expect(summarize(answers(prompts), null)).toMatchObject({
+    expect(summarize(answers(prompts), asked)).toMatchObject({
       passRule: 'correct',
       pass: [{ k: 1, value: 0.5 }],
     })
-    expect(summarize(answers(prompts), 0.3)).toMatchObject({ passRule: 0.3, pass: [{ k: 1, value: 1 }] })
-    expect(summarize(answers([...prompts, prompt(2, [sample(1)])]), null)).toMatchObject({ passRule: 1 })
+    expect(summarize(answers(prompts), { ...asked, passAt: 0.3 })).toMatchObject({
+      passRule: 0.3,
+      pass: [{ k: 1, value: 1 }],
+    })
+    expect(summarize(answers([...prompts, prompt(2, [sample(1)])]), asked)).toMatchObject({ passRule: 1 })
   })
 
   test('failures of rewards and rows without a prompt are told with the first of them', () => {
     const prompts = [prompt(0, [sample(null, { failures: ['mine: it is broken'] })])]
     const problems = [{ row: 4, problem: 'Row 5 is too long.' }]
-    expect(summarize({ prompts, problems }, null)).toMatchObject({
+    expect(summarize({ prompts, problems }, asked)).toMatchObject({
       ...{
         failures: 1,
         failure: 'mine: it is broken',

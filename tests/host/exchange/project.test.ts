@@ -135,6 +135,25 @@ describe('the demo', () => {
     await expect(write({ ...demo(), algorithm: { id: 'ppo' } })).rejects.toThrow('has no equivalent of ppo')
     expect(readdirSync(folder)).toEqual([])
   })
+
+  test.each(['trl', 'agilerl'] as const)(
+    'a workflow or a loss of one’s own is refused by name: %s',
+    async (tool) => {
+      const title = tool === 'trl' ? 'TRL' : 'AgileRL'
+      const workflow = { function: path.join(folder, 'debate.ts'), settings: {} }
+      const played = { ...demo(), rollout: { ...demo().rollout, workflow } }
+      await expect(write(played, { tool })).rejects.toThrow(
+        `The run learns by the workflow “debate.ts”, and workflows cannot be exported to ${title}.`,
+      )
+      const algorithm = { id: path.join(folder, 'mine.ts'), settings: {} }
+      await expect(write({ ...demo(), algorithm }, { tool })).rejects.toMatchObject({
+        code: 'config/invalid',
+        message: `The run learns with the loss “mine.ts”, and losses of your own cannot be exported to ${title}.`,
+        hint: expect.stringMatching(/^Choose an algorithm that .* has: (?:\w+, )*grpo\b/) as string,
+      })
+      expect(readdirSync(folder)).toEqual([])
+    },
+  )
 })
 
 describe('reward code of one’s own', () => {

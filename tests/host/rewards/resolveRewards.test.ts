@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
 import { requireKnownRewards, resolveRewards } from '#host/rewards/resolveRewards.ts'
-import { scoreRewards } from '#rl/rewards.ts'
+import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 

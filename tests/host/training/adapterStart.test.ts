@@ -63,20 +63,21 @@ const gap = (a: readonly number[], b: readonly number[]) =>
 
 describe('the adapter a run begins with', () => {
   test('fresh, as the config says', () => {
-    const start = firstAdapter(configOf({ rank: 3, alpha: 7, targets: ['up', 'q'] }), model)
+    const start = firstAdapter(configOf({ rank: 3, alpha: 7, targets: ['up', 'q'] }), model, false)
     expect(start).toEqual({
       lora: { rank: 3, alpha: 7, rsLora: false, targets: ['q_proj', 'up_proj'] },
       baseModel: null,
+      critic: null,
       tensors: null,
       warnings: [],
     })
   })
 
   test('a given one keeps its own form where the settings are left alone', () => {
-    const start = firstAdapter(configOf({ initial }), model)
-    expect(start).toEqual({ lora: small, baseModel: 'some/model', tensors, warnings: [] })
+    const start = firstAdapter(configOf({ initial }), model, false)
+    expect(start).toEqual({ lora: small, baseModel: 'some/model', critic: null, tensors, warnings: [] })
     const same = { rank: 2, alpha: 6, targets: ['down', 'q'], initial }
-    expect(firstAdapter(configOf(same), model)).toEqual(start)
+    expect(firstAdapter(configOf(same), model, false)).toEqual(start)
   })
 
   test.each<[object, string]>([
@@ -90,7 +91,7 @@ describe('the adapter a run begins with', () => {
     ],
     [{ rank: 8, alpha: 7 }, 'has 2. adapter.alpha: 7, but'],
   ])('settings that contradict it are told, with both sides: %j', (settings, problem) => {
-    expect(() => firstAdapter(configOf({ ...settings, initial }), model)).toThrow(problem)
+    expect(() => firstAdapter(configOf({ ...settings, initial }), model, false)).toThrow(problem)
   })
 
   test.each<[object, object, string]>([
@@ -106,7 +107,7 @@ describe('the adapter a run begins with', () => {
       lora,
       warnings,
       tensors: merged,
-    } = firstAdapter(configOf({ ...settings, initial, mergeConfigs: true }), model)
+    } = firstAdapter(configOf({ ...settings, initial, mergeConfigs: true }), model, false)
     expect(lora).toMatchObject(expected)
     expect(warnings.join(' ')).toContain(warning)
     expect(merged?.length).toBe(lora.targets.length * model.config.layers * 2)
@@ -114,7 +115,7 @@ describe('the adapter a run begins with', () => {
 
   test('merged, with the same scale, it computes what it did', async () => {
     const config = configOf({ rank: 8, alpha: 24, initial, mergeConfigs: true })
-    const start = firstAdapter(config, model)
+    const start = firstAdapter(config, model, false)
     expect(start.lora).toEqual({ rank: 8, alpha: 24, rsLora: false, targets: separateLinears })
     expect(loraScale(start.lora)).toBe(loraScale(small))
     expect(start.warnings).toEqual([expect.stringContaining('continues under a merged config: r 8')])
@@ -139,7 +140,7 @@ describe('the reference a run is measured from', () => {
 
   async function policyOf(settings: object, reference: object = toReference) {
     const config = configOf(settings, reference)
-    const { start, reference: given } = withReference(firstAdapter(config, model), config, model)
+    const { start, reference: given } = withReference(firstAdapter(config, model, false), config, model)
     const options = {
       source: model,
       device: oneThread,

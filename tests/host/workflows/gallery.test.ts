@@ -109,10 +109,11 @@ describe('the same run as what is built in', () => {
     expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
   })
 
-  test('an environment', { timeout: 120_000 }, async () => {
+  test.each(['grpo', 'ppo'])('an environment, learned from by %s', { timeout: 120_000 }, async (id) => {
     const file = path.join(home.directory, 'game.js')
     writeFileSync(file, countingGame)
     const settings = {
+      algorithm: { id },
       environment: { function: file, maxTurns: 4 },
       rewards: [],
       rollout: { groupSize: 4, promptsPerStep: 4, maxNewTokens: 5 },

@@ -52,7 +52,14 @@ function optionsOf(workflow: Workflow, policy = fakePolicy()): WorkflowOptions {
     ...{ tokenizer: fakeTokenizer, chatTemplate: null, applyChatTemplate: false, strictBoundary: true },
   })
   const rewards = { rewards: [likesC], onFailure: 'null', step: 3 } as const
-  const tools = { rewards, environment: null, tokenizer: fakeTokenizer, chatTemplate: null, text }
+  const tools = {
+    rewards,
+    environment: null,
+    hasCritic: false,
+    tokenizer: fakeTokenizer,
+    chatTemplate: null,
+    text,
+  }
   return { policy, generate: { role: 'actor', sampling }, decode, workflow, tools }
 }
 

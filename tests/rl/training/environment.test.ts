@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { ppo } from '#rl/algorithms/ppo.ts'
 import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Environment } from '#rl/environment.ts'
+import type { EpisodeRun, EpisodeStep, Workflow } from '#rl/workflow.ts'
 import { AppError } from '#shared/errors.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import {
@@ -30,6 +31,39 @@ const wantsC: Environment = {
         terminated: state === 2,
       })),
     ),
+}
+
+interface Told {
+  readonly completions: readonly { readonly text: string; readonly ids: readonly number[] }[]
+}
+
+/** Two turns in the environment, whose rewards are those of the turns. */
+function twoTurns(truncated: boolean): Workflow {
+  const asking = (request: Extract<EpisodeStep, { requests: unknown }>['requests'][number]['request']) => ({
+    requests: [{ text: JSON.stringify(request), request }],
+  })
+  const act = ({ answers }: EpisodeRun): EpisodeStep => {
+    const [reset, first, stepped, second, last] = answers as [
+      ...[{ ids: number[] }, Told, { ids: number[]; state: unknown; reward: number }, Told],
+      { reward: number } | undefined,
+    ]
+    if (answers.length === 0) return asking({ kind: 'reset' })
+    if (answers.length === 1) return asking({ kind: 'generate', ids: reset.ids })
+    const [one] = first.completions
+    const opening = [...reset.ids, ...one!.ids]
+    if (answers.length === 2) return asking({ kind: 'step', state: 0, action: one!.text, ids: opening })
+    if (answers.length === 3) return asking({ kind: 'generate', ids: stepped.ids })
+    const [two] = second.completions
+    const ids = [...stepped.ids, ...two!.ids]
+    if (last === undefined) return asking({ kind: 'step', state: stepped.state, action: two!.text, ids })
+    const actions: [number, number][] = [
+      [reset.ids.length, opening.length],
+      [stepped.ids.length, ids.length],
+    ]
+    const turnRewards = [stepped.reward, last.reward]
+    return { trajectories: [{ ids, actions, turnRewards, truncated }], columns: {}, metrics: {} }
+  }
+  return { id: 'two-turns', run: (episodes) => Promise.resolve(episodes.map(act)) }
 }
 
 const runOf = (options: RunOptions = {}, environment: Environment = wantsC) =>
@@ -112,6 +146,48 @@ describe('training in an environment', () => {
     expect(whole.batches[0]!.map(({ lastStateValue }) => lastStateValue)).toEqual(
       whole.batches[0]!.map(() => null),
     )
+  })
+
+  test('so it does where a workflow plays it and says that a limit ended it', async () => {
+    const settings = { klCoefficient: 0, whitenAdvantages: false, discount: 0.5, gaeLambda: 0.5 }
+    const world = { function: 'wants-c', applyChatTemplate: false, maxTurns: 2 }
+    const played = async (workflow: Workflow | null, environment = wantsC) => {
+      const { algorithm, batches, minibatches } = watched(ppo.configure(settings))
+      const config = { environment: world, steps: 1 }
+      const policy = fakePolicy({ critic: Float64Array.from({ length: 9 }, (_, id) => 0.1 * id) })
+      await collect(runOf({ algorithm, policy, workflow, config }, environment))
+      expect(batches[0]!.length).toBeGreaterThan(0)
+      return { batch: batches[0]!, rows: minibatches.flat() }
+    }
+    const [built, own] = [await played(null), await played(twoTurns(true))]
+    expect(own.batch.map(({ lastStateValue }) => lastStateValue)).toEqual(own.batch.map(() => 0.2))
+    expect(own.rows.map(({ advantages, returns }) => [advantages, returns])).toEqual(
+      built.rows.map(({ advantages, returns }) => [advantages, returns]),
+    )
+    for (const { advantages, returns, behaviorValues, turnIds, turnRewards } of own.rows) {
+      const [first, last] = [turnIds!.indexOf(0), turnIds!.indexOf(1)]
+      const [V0, V1] = [behaviorValues![first]!, behaviorValues![last]!]
+      // A_1 = δ_1 = r_1 + γ·V(b) − V_1; A_0 = δ_0 + γλ·A_1, with γ = λ = 0.5.
+      const A1 = turnRewards[1]! + 0.5 * 0.2 - V1
+      expect(advantages[last]).toBeCloseTo(A1, 12)
+      expect(advantages[first]).toBeCloseTo(turnRewards[0]! + 0.5 * V1 - V0 + 0.25 * A1, 12)
+      expect(returns![last]).toBeCloseTo(A1 + V1, 12)
+    }
+    // The environment itself ends it: what it said last counts, although the policy never reads it.
+    const ending: Environment = {
+      ...wantsC,
+      step: async (actions) => {
+        const turns = await wantsC.step(actions)
+        return turns.map((turn) => ({ ...turn, truncated: 'state' in turn && turn.state === 2 }))
+      },
+    }
+    const ended = await played(twoTurns(true), ending)
+    expect(ended.batch.map(({ lastStateValue }) => lastStateValue)).toEqual(ended.batch.map(() => 0.2))
+    // Terminated, as the workflow says, nothing follows.
+    const terminated = await played(twoTurns(false))
+    expect(terminated.batch.every(({ lastStateValue }) => lastStateValue === null)).toBe(true)
+    for (const { returns, turnIds, turnRewards } of terminated.rows)
+      expect(returns![turnIds!.indexOf(1)]).toBeCloseTo(turnRewards[1]!, 12)
   })
 
   test('episodes of a row may be as long as its settings say', async () => {

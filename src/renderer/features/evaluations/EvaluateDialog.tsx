@@ -10,7 +10,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox, Segmented, type Option } from '#renderer/kit/choices.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { NumberInput } from '#renderer/kit/inputs.tsx'
+import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import {
   hasOwnRows,
@@ -104,7 +104,7 @@ function Rows({ form }: { form: Form }) {
       {source === 'run' && own !== undefined && (
         <p className="text-muted text-pretty">
           {own.environment === null
-            ? `The run’s validation rows and prompts, scored by ${rewardsOf(own).map(choiceName).join(', ')}.`
+            ? `The run’s validation rows and prompts, scored by ${rewardsOf(own).map(choiceName).join(', ') || 'its workflow'}.`
             : `New episodes of the run’s environment, ${own.environment.function}.`}
         </p>
       )}
@@ -124,6 +124,20 @@ function Rows({ form }: { form: Form }) {
           </Field>
         </>
       )}
+      <Field
+        label="Workflow"
+        help="Path of a .ts or .js file that says how an episode goes. Empty: the model completes each prompt, or plays the environment."
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            mono
+            value={draft.workflow}
+            placeholder="none"
+            onChange={(workflow) => set({ workflow })}
+          />
+        )}
+      </Field>
     </div>
   )
 }

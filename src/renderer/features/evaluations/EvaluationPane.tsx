@@ -146,7 +146,7 @@ interface ResultsProps {
 }
 
 function Results({ evaluation, summary }: ResultsProps) {
-  const { reward, prompts, pass, passRule, truncated, tokens, turns, parts } = summary
+  const { reward, prompts, pass, passRule, truncated, tokens, turns, parts, metrics = {} } = summary
   const scale = scaleOf([reward, ...pass])
   const passWords =
     passRule === 'correct' ? 'the metric correct' : `a reward of at least ${formatNumber(passRule)}`
@@ -165,21 +165,29 @@ function Results({ evaluation, summary }: ResultsProps) {
         entries={[
           ['Rows', rowsWords(evaluation)],
           ['Scored by', judgeWords(evaluation)],
+          ...workflowRow(evaluation),
           ['Decoding', decodingWords(evaluation)],
           ['Truncated', formatPercent(truncated)],
           [
             'Mean length',
             `${formatNumber(tokens)} tokens${turns === null ? '' : `, ${formatNumber(turns)} turns`}`,
           ],
-          ...Object.entries(parts).map(
-            ([name, mean]) => [`Reward “${name}”`, formatReward(mean)] as readonly [string, ReactNode],
-          ),
+          ...meanRows('Reward', parts),
+          ...meanRows('Metric', metrics),
         ]}
       />
       <Problems summary={summary} />
     </Panel>
   )
 }
+
+type Row = readonly [name: string, value: ReactNode]
+
+const meanRows = (kind: string, means: Readonly<Record<string, number | null>>): readonly Row[] =>
+  Object.entries(means).map(([name, mean]) => [`${kind} “${name}”`, formatReward(mean)])
+
+const workflowRow = ({ config: { rollout } }: Evaluation): readonly Row[] =>
+  rollout.workflow?.function === undefined ? [] : [['Workflow', lastPart(rollout.workflow.function)]]
 
 /** A file by its name, an imported data set by the beginning of its digest. */
 function rowsWords({ config: { data }, limit }: Evaluation): string {

@@ -20,6 +20,8 @@ export interface EvaluateDraft {
   /** null: those of the run. */
   readonly rewards: readonly RewardChoice[] | null
   readonly environment: EnvironmentChoice | null
+  /** Path of its file, empty for none; null: that of the run. */
+  readonly workflow: string | null
   readonly episodes: number | null
   readonly isGreedy: boolean
   readonly samples: number | null
@@ -37,7 +39,8 @@ const usualNewTokens = 64
 /** What the form is made of, before anybody has changed it: what was chosen, and the settings of its run. */
 export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly Evaluation[]) {
   const [draft, setDraft] = useState<EvaluateDraft>({
-    ...{ choice: first, source: null, versionId: null, rewards: null, environment: null, episodes: 100 },
+    ...{ choice: first, source: null, versionId: null, rewards: null, environment: null, workflow: null },
+    ...{ episodes: 100 },
     ...{ isGreedy: true, samples: 8, temperature: 1, maxNewTokens: null, limit: null, withBase: null },
   })
   const runId = runOf(draft.choice)
@@ -81,6 +84,7 @@ function runOf(choice: ModelChoice | null): string | null {
 interface Filled extends EvaluateDraft {
   readonly source: RowSource
   readonly rewards: readonly RewardChoice[]
+  readonly workflow: string
   readonly maxNewTokens: number
 }
 
@@ -88,11 +92,12 @@ interface Filled extends EvaluateDraft {
 function usualOf(
   draft: EvaluateDraft,
   own: Sections | undefined,
-): Pick<Filled, 'source' | 'rewards' | 'maxNewTokens'> {
+): Pick<Filled, 'source' | 'rewards' | 'workflow' | 'maxNewTokens'> {
   const usual = hasOwnRows(own) ? 'run' : 'data'
   return {
     source: draft.source === 'run' ? usual : (draft.source ?? usual),
     rewards: draft.rewards ?? rewardsOf(own),
+    workflow: draft.workflow ?? own?.rollout.workflow?.function ?? '',
     maxNewTokens: draft.maxNewTokens ?? own?.rollout.maxNewTokens ?? usualNewTokens,
   }
 }
@@ -124,9 +129,9 @@ function problemOf(draft: Filled): string | null {
   return rowProblem(draft)
 }
 
-function rowProblem({ source, versionId, rewards, environment, episodes }: Filled): string | null {
+function rowProblem({ source, versionId, rewards, environment, workflow, episodes }: Filled): string | null {
   if (source === 'data' && versionId === null) return 'Choose a data set.'
-  if (source === 'data' && rewards.length === 0) return 'Add a reward.'
+  if (source === 'data' && rewards.length === 0 && workflow === '') return 'Add a reward.'
   if (source === 'environment' && environment === null) return 'Choose an environment.'
   return source === 'environment' && !isWhole(episodes, 1, 1e6) ? 'Ask for at least one episode.' : null
 }
@@ -136,12 +141,12 @@ export const isWhole = (value: number | null, min: number, max: number): value i
 
 /** Sections of a run config that differ from those of the run; null while they are not known. */
 function configOf(
-  { source, rewards, environment, episodes, temperature, isGreedy, maxNewTokens }: Filled,
+  draft: Filled,
   own: Sections | undefined,
   version: Answer<'datasets.version'> | undefined,
 ): Record<string, unknown> | null {
-  const sampled = isGreedy || temperature === null ? {} : { temperature }
-  const rollout = { ...own?.rollout, maxNewTokens, ...sampled }
+  const { source, rewards, environment, episodes } = draft
+  const rollout = rolloutOf(draft, own)
   if (source === 'run') return { rollout }
   if (source === 'environment') {
     const data = { ...own?.data, train: { episodes: episodes ?? 1 }, heldOut: null }
@@ -155,4 +160,14 @@ function configOf(
     ...{ train: version.version.directory, heldOut: null },
   }
   return { rollout, data, rewards: [...rewards], environment: null }
+}
+
+function rolloutOf(
+  { temperature, isGreedy, maxNewTokens, workflow: file }: Filled,
+  own: Sections | undefined,
+): Record<string, unknown> {
+  const sampled = isGreedy || temperature === null ? {} : { temperature }
+  // Another file has other settings.
+  const workflow = file === own?.rollout.workflow?.function ? own.rollout.workflow : { function: file }
+  return { ...own?.rollout, maxNewTokens, ...sampled, workflow: file === '' ? null : workflow }
 }
