@@ -16,6 +16,7 @@ import { configs, exportRun } from './commands/exchange.ts'
 import { generate, grad, score } from './commands/inference.ts'
 import { losses } from './commands/losses.ts'
 import { models } from './commands/models.ts'
+import { python } from './commands/python.ts'
 import { runs } from './commands/runs.ts'
 import { app, serve } from './commands/serve.ts'
 import { demo, fork, resume, run, train } from './commands/train.ts'
@@ -42,7 +43,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[exportRun, generate, score, grad],
-  ...[configs, losses, models, datasets, devices, selftest, probe, bench, telemetry],
+  ...[configs, losses, python, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 
 const outputWidth = 110

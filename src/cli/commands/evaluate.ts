@@ -81,7 +81,10 @@ async function startEvaluation(options: Options, here: CommandContext): Promise<
   await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
   const request = await requestOf(options, host)
   const by = options.by ?? null
-  const { id, title, total } = await host.evaluations.start(request, { base: process.cwd(), by })
+  const { id, title, total } = await host.evaluations.start(request, {
+    ...{ base: process.cwd(), by },
+    trustsPython: options.trustPython !== undefined,
+  })
   here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}. Evaluation ${id}`)
   await followAndReport(host, id, by, here)
 }
@@ -142,9 +145,9 @@ function judgesOf({ reward, environment, data }: Options): EvaluationRequest['co
   return { rewards: reward.map(functionEntry), ...(data === undefined ? {} : { environment: null }) }
 }
 
-/** Nothing: as the run has it, which may trust Python too. */
+/** Nothing: as the run has it. */
 const pythonSection = ({ trustPython: trusted }: Options): EvaluationRequest['config'] =>
-  trusted === undefined ? {} : { python: { trusted: true, interpreter: trusted === true ? null : trusted } }
+  typeof trusted === 'string' ? { python: { interpreter: trusted } } : {}
 
 /** An id or a file, or JSON with settings. */
 function functionEntry(given: string): unknown {
