@@ -52,7 +52,7 @@ const featureEntrances = [
   'models/(ModelPicker|exportPlan)',
   'newRun/(useDraft|useNewRun)',
   'queue/QueueList',
-  'rewards/(EnvironmentPicker|RewardPicker|library|rewardChoice)',
+  'rewards/(EnvironmentPicker|RewardPicker|PythonConsent|library|rewardChoice)',
   'run/(runFacts|useRun)',
   'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
   'samples/(SamplesTab|groups)',

@@ -125,7 +125,10 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   const [isWorldWanted, setWorldWanted] = useState(false)
   const kind = environment !== null || isWorldWanted ? 'environment' : 'rewards'
   const rewards = Array.isArray(config['rewards']) ? (config['rewards'] as RewardChoice[]) : []
-  const general = problems.filter((problem) => !isMissing(problem) && problem.path === 'rewards')
+  const interpreter = interpreterIn(config)
+  const general = problems.filter(
+    (problem) => !isMissing(problem) && ['rewards', 'python'].includes(problem.path),
+  )
   const isNeeded = algorithmsOf(config).some(
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
@@ -155,6 +158,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           value={rewards}
           problems={byEntry(problems)}
           columns={columns}
+          interpreter={interpreter}
           onChange={(next) =>
             onChange((now) => withValue(now, 'rewards', next.length === 0 ? undefined : next))
           }
@@ -162,6 +166,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       ) : (
         <EnvironmentPicker
           columns={columns}
+          interpreter={interpreter}
           value={environment as EnvironmentChoice | null}
           onChange={(next) => onChange((now) => withValue(now, 'environment', worldOf(environment, next)))}
         />
@@ -173,6 +178,12 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       ))}
     </div>
   )
+}
+
+/** The Python program of the config; null: the usual one. */
+function interpreterIn({ python }: JsonObject): string | null {
+  const given = isObject(python) ? python['interpreter'] : null
+  return typeof given === 'string' ? given : null
 }
 
 const withoutWorld = (config: JsonObject): JsonObject => withValue(config, 'environment', undefined)

@@ -20,7 +20,7 @@ import {
   type RewardChoice,
   type EnvironmentChoice,
 } from './rewardChoice.ts'
-import { PythonBadge, PythonFile } from './PythonFile.tsx'
+import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
 import type { SettingValues } from './types.ts'
 import { Field } from '#renderer/kit/Field.tsx'
@@ -34,6 +34,8 @@ interface RewardPickerProps {
   readonly problems?: Readonly<Record<number, string>>
   /** Offered for settings that name a column. */
   readonly columns?: readonly string[]
+  /** `config.python.interpreter`. */
+  readonly interpreter?: string | null
 }
 
 /** The reward of a run: functions with their weights, in order. */
@@ -43,6 +45,7 @@ export function RewardPicker({
   disabled = false,
   problems = {},
   columns = [],
+  interpreter = null,
 }: RewardPickerProps) {
   const replace = (index: number, choice: RewardChoice | null) =>
     onChange(choice === null ? value.toSpliced(index, 1) : value.with(index, choice))
@@ -59,6 +62,7 @@ export function RewardPicker({
               count={value.length}
               problem={problems[i] ?? null}
               columns={columns}
+              interpreter={interpreter}
               disabled={disabled}
               onChange={(next) => replace(i, next)}
               onMove={(by) => onChange(moved(value, i, by))}
@@ -134,12 +138,14 @@ interface ChoiceItemProps {
   readonly count: number
   readonly problem: string | null
   readonly columns: readonly string[]
+  readonly interpreter: string | null
   readonly disabled: boolean
   readonly onChange: (choice: RewardChoice | null) => void
   readonly onMove: (by: -1 | 1) => void
 }
 
-function ChoiceItem({ choice, index, count, problem, columns, disabled, onChange, onMove }: ChoiceItemProps) {
+function ChoiceItem(props: ChoiceItemProps) {
+  const { choice, index, count, problem, columns, interpreter, disabled, onChange, onMove } = props
   const { rewards, gallery } = useRewardLibrary()
   const source = sourceOfChoice(choice.function, rewards, gallery)
   const name = choiceName(choice)
@@ -188,6 +194,7 @@ function ChoiceItem({ choice, index, count, problem, columns, disabled, onChange
         columns={columns}
         onChange={(settings) => onChange(withSettings(choice, settings))}
       />
+      {isPython(choice.function) && <PythonLine id={choice.function} interpreter={interpreter} />}
       {problem !== null && <p className="text-sm text-bad">{problem}</p>}
     </li>
   )
@@ -309,10 +316,17 @@ interface EnvironmentPickerProps {
   readonly value: EnvironmentChoice | null
   readonly onChange: (value: EnvironmentChoice | null) => void
   readonly columns?: readonly string[]
+  /** `config.python.interpreter`. */
+  readonly interpreter?: string | null
 }
 
 /** The world a run acts in: built in, or of the library; or none. */
-export function EnvironmentPicker({ value, onChange, columns = [] }: EnvironmentPickerProps) {
+export function EnvironmentPicker({
+  value,
+  onChange,
+  columns = [],
+  interpreter = null,
+}: EnvironmentPickerProps) {
   const { rewards, gallery } = useRewardLibrary()
   const { addOwn } = useAddChoice()
   const own = rewards.filter(({ kind, versions }) => kind === 'environment' && versions > 0)
@@ -364,6 +378,9 @@ export function EnvironmentPicker({ value, onChange, columns = [] }: Environment
           onChoose={(id) => onChange({ ...value, function: id, settings: {} })}
         />
       </span>
+      {value !== null && isPython(value.function) && (
+        <PythonLine id={value.function} interpreter={interpreter} />
+      )}
       {source !== null && value !== null && (
         <ChoiceSettings
           source={source}
