@@ -133,7 +133,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-1 gap-4">
       <div className="flex flex-wrap items-center gap-3">
         <Segmented
           label="Where rewards come from"
@@ -172,7 +172,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
         />
       )}
       {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map((problem) => (
-        <p key={problem.message} className="text-sm text-bad">
+        <p key={problem.message} className="text-sm wrap-anywhere text-bad">
           {problemWords(problem)}
         </p>
       ))}
