@@ -76,7 +76,7 @@ export function requireSandboxed(source: UserCode, what: string): CodeSource {
   throw new AppError(
     'config/invalid',
     `${what} cannot be written in Python.`,
-    'Write it in TypeScript or JavaScript.',
+    'Write it in TypeScript or JavaScript; rewards, environments and data can be Python.',
   )
 }
 

@@ -1,6 +1,11 @@
 /** Losses that attack or confuse whatever runs them: each is refused in a sentence, in bounded time and memory, and the next one is unharmed. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { requireWorkingWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { openLoss, traceInto } from '#host/losses/resolveAlgorithms.ts'
 import { inputLevels, mostOperations } from '#shared/losses.ts'
 import { maxNodes, recordedLevels } from '#host/sandbox/lossHarness.ts'
@@ -295,6 +300,23 @@ describe('is refused in a sentence', () => {
   afterAll(() => {
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('toJSON')
   })
+})
+
+test('losses and workflows in Python are refused with what can be Python', async () => {
+  const source = { code: 'print(1)', language: 'py', file: '/nowhere/mine.py' } as const
+  const refused = (what: string) => ({
+    message: `${what} cannot be written in Python.`,
+    hint: expect.stringContaining('rewards, environments and data can be Python') as string,
+  })
+  await expect(openLoss('/nowhere/mine.py', source)).rejects.toMatchObject(refused('A loss'))
+  const file = path.join(mkdtempSync(path.join(tmpdir(), 'turnwise-workflow-')), 'mine.py')
+  writeFileSync(file, 'print(1)')
+  const config = parseRunConfig({
+    ...{ model: 'm', data: { train: 't' } },
+    rollout: { workflow: { function: file } },
+  })
+  await expect(requireWorkingWorkflows(config)).rejects.toMatchObject(refused('A workflow'))
+  rmSync(path.dirname(file), { recursive: true })
 })
 
 test('what records a loss and what reads the record agree', () => {
