@@ -1,4 +1,5 @@
 /** Consent to Python code, which is not sandboxed. */
+import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -30,10 +31,19 @@ const allow = (context: Context) =>
     )
     .argument('<FILE...>', 'Python files, gymnasium:ID or reasoning-gym')
     .option('--interpreter <PROGRAM>', 'Python program that runs them (default: python3)')
-    .action((files, { interpreter = null }) => {
+    .option('--as <FILE>', 'of a copy that a run keeps: the file that its config names')
+    .action((files, { interpreter = null, as: original }) => {
       const { dataDirectory, output } = context()
+      if (original !== undefined && files.length > 1)
+        throw usageError('Option --as is for one file.', 'Allow the copies one by one.')
       const consents = consentsFile(dataDirectory)
-      const reviews = files.map((file) => reviewPython(sourceOf(file), interpreter, consents))
+      const reviews = files.map((file) =>
+        reviewPython(
+          { ...sourceOf(file), ...(original === undefined ? {} : { file: path.resolve(original) }) },
+          interpreter,
+          consents,
+        ),
+      )
       allowPython(reviews, consents)
       output.json(reviews)
       for (const line of new Set(reviews.flatMap(reviewLines))) output.line(line)

@@ -1,7 +1,8 @@
 /**
  * The one door to Python. Python runs with its person's rights, so a config alone opens nothing: the person allows contents of
  * files, and interpreters, on this machine. Consents are kept in the data directory, apart from every config. A file is known
- * by its digest, so one that changes is asked about again, and so is what lies beside it, since `import` finds that.
+ * by its place and its digest: one that changes is asked about again, what lies beside it too, since `import` finds that, and so
+ * is the same code elsewhere, where other data lies for it to open.
  */
 import { createHash } from 'node:crypto'
 import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -65,20 +66,20 @@ export function readConsents(consents: string | null): Consents {
 
 /** Errors: AppError 'sandbox/failed' where there is no such interpreter, 'python/not-allowed' for too much beside the code, 'file/unreadable'. */
 export function reviewPython(
-  { code, file, copy }: PythonSource,
+  { code, file }: PythonSource,
   interpreter: string | null,
   consents: string | null,
 ): PythonReview {
   const { interpreters, files } = readConsents(consents)
-  const known = new Set(files.map(({ sha256 }) => sha256))
+  const known = new Set(files.map(keyOf))
   const program = interpreterPath(interpreter)
   const reviewed = (where: string, content: string | Uint8Array) => {
     const sha256 = createHash('sha256').update(content).digest('hex')
-    return { path: where, sha256, isAllowed: known.has(sha256) }
+    return { path: where, sha256, isAllowed: known.has(keyOf({ path: where, sha256 })) }
   }
   return {
     interpreter: { path: program, isAllowed: interpreters.some((each) => each.path === program) },
-    files: [reviewed(copy ?? file, code), ...importable(file).map((each) => reviewed(each, contentOf(each)))],
+    files: [reviewed(file, code), ...importable(file).map((each) => reviewed(each, contentOf(each)))],
   }
 }
 
@@ -103,13 +104,15 @@ export function requireConsent(
         : `the contents of ${first.path} and ${plural(files.length - 1, 'other file')} have not been allowed on this machine`
   throw new AppError('python/not-allowed', `${source.file} is Python, which is not sandboxed, and ${what}.`, {
     text: 'No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.',
-    command: `turnwise python allow ${[source.copy ?? source.file, ...neighboursOf(source, files)].map(quoted).join(' ')}${interpreter === null ? '' : ` --interpreter ${quoted(review.interpreter.path)}`}`,
+    command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${quoted(review.interpreter.path)}`}`,
   })
 }
 
-/** Of a run's copy they lie elsewhere, so that they must be named. */
-const neighboursOf = ({ copy, file }: PythonSource, files: PythonReview['files']): string[] =>
-  copy === undefined ? [] : files.map((each) => each.path).filter((each) => each !== copy && each !== file)
+const placeOf = ({ copy, file }: PythonSource): string =>
+  copy === undefined ? quoted(file) : `${quoted(copy)} --as ${quoted(file)}`
+
+const keyOf = (file: { readonly path: string; readonly sha256: string }): string =>
+  `${file.sha256} ${file.path}`
 
 const quoted = (word: string): string =>
   /^[\w./:@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
@@ -119,12 +122,12 @@ export function allowPython(reviews: readonly PythonReview[], consents: string):
   const before = readConsents(consents)
   const at = Date.now()
   const interpreters = new Map(before.interpreters.map((each) => [each.path, each]))
-  const files = new Map(before.files.map((each) => [each.sha256, each]))
+  const files = new Map(before.files.map((each) => [keyOf(each), each]))
   for (const { interpreter, files: reviewed } of reviews) {
     if (!interpreters.has(interpreter.path))
       interpreters.set(interpreter.path, { path: interpreter.path, at })
     for (const { sha256, path: where } of reviewed)
-      if (!files.has(sha256)) files.set(sha256, { sha256, path: where, at })
+      files.set(keyOf({ path: where, sha256 }), { sha256, path: where, at })
   }
   write({ format: 1, interpreters: [...interpreters.values()], files: [...files.values()] }, consents)
 }
@@ -155,14 +158,23 @@ function write(all: Consents, consents: string): void {
 function interpreterPath(interpreter: string | null): string {
   const isWindows = process.platform === 'win32'
   const name = interpreter ?? (isWindows ? 'python' : 'python3')
-  const file = isWindows && path.extname(name) === '' ? `${name}.exe` : name
+  const file = isWindows && !/\.(?:exe|com)$/i.test(name) ? `${name}.exe` : name
   const folders = (process.env['PATH'] ?? '')
     .split(path.delimiter)
     .filter((folder) => path.isAbsolute(folder))
   const places = /[\\/]/.test(name) ? [path.resolve(file)] : folders.map((folder) => path.join(folder, file))
-  const found = places.find((place) => statSync(place, { throwIfNoEntry: false })?.isFile() === true)
+  const found = places.find(isFile)
   if (found !== undefined) return found
   throw new AppError('sandbox/failed', `There is no Python interpreter “${name}”.`, interpreterHint)
+}
+
+/** What may not be looked at is none. */
+function isFile(place: string): boolean {
+  try {
+    return statSync(place).isFile()
+  } catch {
+    return false
+  }
 }
 
 /** A name is looked up by the system, a path is meant from `base`. */

@@ -218,6 +218,12 @@ describe('the command line and the library', () => {
     const consents = consentsFile(place.path('home'))
     expect(requireConsent(source, program, consents)).toBe(program)
     await place.run('python', 'withdraw')
+    // A run's copy is allowed as what its config names.
+    const copy = place.write('0-rewards.py', code)
+    await place.run('python', 'allow', copy, '--as', file, '--interpreter', program)
+    expect(requireConsent({ ...source, copy }, program, consents)).toBe(program)
+    expect((await place.run('python', 'allow', copy, file, '--as', file)).status).toBe(2)
+    await place.run('python', 'withdraw')
     expect(() => requireConsent(source, program, consents)).toThrow(expect.objectContaining(refused) as Error)
     expectNothingRan()
   })
@@ -285,6 +291,10 @@ describe('consent', () => {
     writeFileSync(other, '')
     expect(isOpen({ ...source, code: `${code}\n` }, program, consents)).toBe(false)
     expect(isOpen(source, other, consents)).toBe(false)
+    // Elsewhere other data may lie beside it.
+    expect(isOpen({ ...source, file: path.join(here(code).folder, 'rewards.py') }, program, consents)).toBe(
+      false,
+    )
     expect(isOpen(source, program, machine())).toBe(false)
     expect(isOpen(source, program, null)).toBe(false)
   })
@@ -299,7 +309,7 @@ describe('consent', () => {
     expect(() => requireConsent({ ...own, copy }, program, consents)).toThrow(
       expect.objectContaining({
         message: expect.stringContaining(`the content of ${helper} has not been allowed`) as string,
-        command: `turnwise python allow ${copy} ${helper} --interpreter ${program}`,
+        command: `turnwise python allow ${copy} --as ${own.file} --interpreter ${program}`,
       }) as Error,
     )
   })

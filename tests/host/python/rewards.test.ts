@@ -130,7 +130,11 @@ def chats(prompts, completions, **kwargs):
       'def f(completions, completion_ids):\n    return [sum(ids) for ids in completion_ids]',
     )
     const config = configOf([{ function: file }])
-    await using rewards = await resolveRewards(config, path.dirname(file), consentsTo(config, all))
+    await using rewards = await resolveRewards(
+      config,
+      mkdtempSync(path.join(all, 'run-')),
+      consentsTo(config, all),
+    )
     expect(rewards.specs[0]?.function.needsTokens).toBe(true)
     const tokens = [3, 4].map((id) => ({ id, text: '', logprob: null, turn: 0 }))
     const [scored] = await scoreRewards(rewards.specs, [{ ...input('a'), tokens }], 'fail')
@@ -168,7 +172,7 @@ def chats(prompts, completions, **kwargs):
   test('a run goes on with the code that it began with, and its digest says so', async () => {
     const file = fileOf('def f(completions):\n    return [0.25] * len(completions)')
     const config = configOf([{ function: file }])
-    const run = path.dirname(file)
+    const run = mkdtempSync(path.join(all, 'run-'))
     const consents = consentsTo(config, all)
     const total = async () => {
       await using rewards = await resolveRewards(config, run, consents)
