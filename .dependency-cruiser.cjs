@@ -52,7 +52,7 @@ const featureEntrances = [
   'models/(ModelPicker|exportPlan)',
   'newRun/(useDraft|useNewRun)',
   'queue/QueueList',
-  'rewards/(CodePicker|RewardPicker|library|rewardChoice)',
+  'rewards/(CodePicker|RewardPicker|PythonConsent|library|rewardChoice)',
   'run/(runFacts|useRun)',
   'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
   'samples/(ColouredTokens|SamplesTab|TokenHeatMap|groups|heat|tokenRows)',

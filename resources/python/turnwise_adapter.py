@@ -7,6 +7,7 @@ the process ends when standard input does, which is when its host has died.
 """
 
 import asyncio
+import importlib.machinery
 import inspect
 import io
 import itertools
@@ -54,6 +55,32 @@ class Printed(io.TextIOBase):
         return [line[:MOST_CHARACTERS] for line in text.splitlines()[:MOST_LINES]]
 
 
+class SourceBeside(importlib.machinery.SourceFileLoader):
+    """Reads the source and never a cache of it, which may hold other code than the source that was allowed."""
+
+    def path_stats(self, path):
+        raise OSError
+
+
+def import_beside(folder):
+    """Makes modules of a folder importable, sources and compiled ones."""
+    loaders = (
+        (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
+        (SourceBeside, importlib.machinery.SOURCE_SUFFIXES),
+    )
+    finder = importlib.machinery.FileFinder.path_hook(*loaders)
+
+    def hook(path):
+        inside = path == folder or path.startswith(folder + os.sep)
+        if not inside or path.startswith(os.path.join(sys.prefix, "")):
+            raise ImportError
+        return finder(path)
+
+    sys.path_hooks.insert(0, hook)
+    sys.path_importer_cache.clear()
+    sys.path.insert(0, folder)
+
+
 class Code:
     """The loaded file."""
 
@@ -70,7 +97,9 @@ class Code:
         self.file = file
         self.module = types.ModuleType(name)
         self.module.__file__ = file
-        sys.path[:] = [os.path.dirname(file), *(each for each in sys.path if each != "")]
+        # A package has no folder, and where the host was started is none of its own.
+        if os.path.dirname(file) != "":
+            import_beside(os.path.dirname(file))
         sys.modules[name] = self.module
         # The copy of a run may differ from the file: tracebacks and inspect show what runs.
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)

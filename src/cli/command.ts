@@ -21,7 +21,13 @@ export const force = ['--force', 'replace the file if it exists'] as const
 
 export const trustPython = [
   '--trust-python [INTERPRETER]',
-  'let Python code run; it is not sandboxed (default interpreter: python3)',
+  'allow the Python code as it is now, on this machine; it is not sandboxed (default interpreter: python3)',
+] as const
+
+/** The same of commands whose config says which interpreter. */
+export const trustConfig = [
+  '--trust-python',
+  'allow the Python code of the config as it is now, on this machine; it is not sandboxed',
 ] as const
 
 /** Of commands that compute. */

@@ -16,6 +16,7 @@ import { configs, exportRun } from './commands/exchange.ts'
 import { generate, grad, score } from './commands/inference.ts'
 import { losses } from './commands/losses.ts'
 import { models } from './commands/models.ts'
+import { python } from './commands/python.ts'
 import { runs } from './commands/runs.ts'
 import { workflows } from './commands/workflows.ts'
 import { app, serve } from './commands/serve.ts'
@@ -43,7 +44,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[exportRun, generate, score, grad],
-  ...[configs, losses, workflows, models, datasets, devices, selftest, probe, bench, telemetry],
+  ...[configs, losses, workflows, python, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 
 const outputWidth = 110

@@ -25,6 +25,7 @@ import { packError, type StartWorker } from '#host/processes/messages.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
 import { createAsk, questionStarter, type StartQuestion } from '#host/processes/question.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 import { TextProcesses, type StartText } from '#host/processes/textQuestion.ts'
@@ -71,7 +72,7 @@ export function createHost({
   const environment = () => cudaEnvironment(dataDirectory)
   const parts = () => ({ supervisor, history, queue, left, bell })
   const supervisor = new Supervisor({
-    cacheDirectory: dataFolders(dataDirectory).cache,
+    ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
     ...(startWorker === undefined ? {} : { startWorker }),
     ...{ ...reactions(parts, onFault), environment, onFault },

@@ -7,6 +7,7 @@ import type { RunEvent } from '#shared/events.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { createRunFolder } from '#host/runs/runFolder.ts'
 import { requireKnownParts, requireWorkingCode, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
@@ -39,11 +40,12 @@ export async function* train(config: unknown, options: TrainOptions = {}): Async
   const parsed = parseRunConfig(config)
   requireKnownParts(parsed)
   const resolved = withAbsolutePaths(parsed, base, dataDirectory)
-  await requireWorkingCode(resolved)
+  await requireWorkingCode(resolved, dataDirectory)
   const { directory } = createRunFolder(dataDirectory, resolved)
   const control = createControl()
   options.signal?.addEventListener('abort', () => control.stop(), { once: true })
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
-  const request = { runDirectory: directory, cacheDirectory, resumeFrom: null }
+  const consents = consentsFile(dataDirectory)
+  const request = { runDirectory: directory, cacheDirectory, consents, resumeFrom: null }
   yield* runTraining(request, control, options.script ?? null)
 }

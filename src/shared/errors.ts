@@ -36,6 +36,8 @@ export type ErrorCode =
   | 'store/too-new'
   | 'store/busy'
   | 'sandbox/failed'
+  /** The owner of this machine has not allowed it to run. */
+  | 'python/not-allowed'
   | 'server/unreachable'
   | 'server/unsuitable'
   | 'server/failed'

@@ -24,17 +24,33 @@ export const inputNames = [
 ] as const
 export type InputName = (typeof inputNames)[number]
 
+const unaryOps = [
+  ...(['negative', 'exp', 'log', 'expm1', 'log1p', 'sqrt', 'abs', 'tanh', 'sigmoid', 'logSigmoid'] as const),
+  ...(['not', 'stop-gradient'] as const),
+] as const
 const entrywiseOps = [
-  ...(['add', 'subtract', 'multiply', 'divide', 'power', 'negative'] as const),
-  ...(['exp', 'log', 'expm1', 'log1p', 'sqrt', 'abs', 'tanh', 'sigmoid', 'logSigmoid'] as const),
-  ...(['minimum', 'maximum', 'clip', 'where', 'stop-gradient'] as const),
-  ...(['less', 'less-equal', 'greater', 'greater-equal', 'equal', 'not-equal', 'and', 'or', 'not'] as const),
+  ...unaryOps,
+  ...(['add', 'subtract', 'multiply', 'divide', 'power', 'minimum', 'maximum', 'clip', 'where'] as const),
+  ...(['less', 'less-equal', 'greater', 'greater-equal', 'equal', 'not-equal', 'and', 'or'] as const),
 ] as const
 export type EntrywiseOp = (typeof entrywiseOps)[number]
 
 const reductions = ['sum', 'mean', 'last'] as const
 export type Reduction = (typeof reductions)[number]
 const halves = ['chosen', 'rejected'] as const
+
+/** What there is one value of in each input. */
+export const inputLevels: Readonly<Record<InputName, Level>> = {
+  ...{ logp: 'token', entropy: 'token', values: 'token' },
+  ...{ oldLogp: 'token', refLogp: 'token', samplerLogp: 'token', oldEntropy: 'token', oldValues: 'token' },
+  ...{ advantages: 'token', returns: 'token', correction: 'token', mask: 'token', turns: 'token' },
+  ...{ groups: 'sequence', rewards: 'sequence', baseline: 'sequence' },
+  ...{ truncated: 'sequence', tokenLimit: 'sequence' },
+}
+
+/** Most operations, and most terms and metrics, of a loss. */
+export const mostOperations = 5_000
+const mostResults = 100
 
 const index = z.int().min(0)
 const per = z.enum(levels)
@@ -55,12 +71,21 @@ export type LossWeight = z.output<typeof weightSchema>
 const programSchema = z
   .object({
     /** Every operation after those it takes its operands from. */
-    nodes: z.array(nodeSchema),
+    nodes: z.array(nodeSchema).max(mostOperations),
     /** The loss is the sum of these, each a mean over what its weight counts. */
-    terms: z.array(z.object({ loss: index, weight: weightSchema })).min(1),
-    metrics: z.record(z.string().regex(/^[\w/.-]{1,60}$/), index),
+    terms: z
+      .array(z.object({ loss: index, weight: weightSchema }))
+      .min(1)
+      .max(mostResults),
+    metrics: z
+      .record(z.string().regex(/^[\w/.-]{1,60}$/), index)
+      .refine((metrics) => Object.keys(metrics).length <= mostResults, 'too many metrics'),
   })
-  .refine(({ nodes }) => nodes.every(({ of }, i) => of.every((k) => k < i)), 'operands come first')
+  .refine(({ nodes }) => nodes.every(({ of }, i) => of.every((k) => k < i)), {
+    error: 'operands come first',
+    abort: true,
+  })
+  .refine(({ nodes }) => nodes.every((node) => isSound(node, nodes)), 'levels go together')
   .refine(
     ({ nodes, terms, metrics }) =>
       [...terms.flatMap(({ loss, weight }) => [loss, weight]), ...Object.values(metrics)].every(
@@ -69,6 +94,44 @@ const programSchema = z
     'results are numbers',
   )
 export type LossProgram = z.output<typeof programSchema>
+
+/** Code shares its realm with what records it, so that a record may claim anything: levels and operands are checked here. */
+function isSound(node: LossNode, nodes: readonly LossNode[]): boolean {
+  const of = node.of.flatMap((k) => nodes[k]?.per ?? [])
+  const [first = 'batch'] = of
+  switch (node.op) {
+    case 'number':
+      return node.per === 'batch' && !Number.isNaN(Number(node.value))
+    case 'input':
+      return node.per === inputLevels[node.value]
+    case 'chosen':
+    case 'rejected':
+      return node.per === 'pair' && first === 'sequence'
+    default:
+      return isReduction(node)
+        ? [node.per, ...of].every((level) => isWithin(first, level))
+        : of.length === operandsOf(node.op) && isFinest(node.per, of)
+  }
+}
+
+const isReduction = (node: LossNode): node is LossNode & { readonly op: Reduction } =>
+  (reductions as readonly string[]).includes(node.op)
+
+const operandsOf = (op: string): number =>
+  op === 'where' || op === 'clip' ? 3 : (unaryOps as readonly string[]).includes(op) ? 1 : 2
+
+/** A value per token and one per position make one per token. */
+const isFinest = (level: Level, of: readonly Level[]): boolean =>
+  of.every((each) => isWithin(level, each)) && of.includes(level)
+
+const ranks: Partial<Record<Level, number>> = { group: 1, sequence: 2, turn: 3, token: 4 }
+
+/** Every value of `fine` belongs to one of `coarse`. */
+const isWithin = (fine: Level, coarse: Level): boolean =>
+  fine === coarse ||
+  coarse === 'batch' ||
+  (fine === 'token' && coarse === 'position') ||
+  (ranks[fine] ?? 0) > (ranks[coarse] ?? 5)
 
 /** Whatever the sandbox says; null for what is no program. */
 export function readProgram(json: unknown): LossProgram | null {

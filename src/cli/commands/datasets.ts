@@ -17,7 +17,8 @@ import { openHubData, readFetched } from '#host/hub/fetchData.ts'
 import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
-import { pythonRows, type PythonRows, writePythonRows } from '#host/python/pythonRows.ts'
+import { allowPython, consentsFile, reviewPython } from '#host/python/consent.ts'
+import { pythonRows, type PythonRows, rowsSource, writePythonRows } from '#host/python/pythonRows.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
 import {
   repeated,
@@ -105,25 +106,20 @@ const importFromHub = (
     return imported
   })
 
-/** Errors: 'usage/invalid' without --trust-python, AppError 'sandbox/failed' for code that does not work. */
+/** Errors: AppError 'python/not-allowed', 'sandbox/failed' for code that does not work. */
 async function importFromPython(
   rows: PythonRows,
   { name = rows.name, remap, set, trustPython: trusted }: ImportOptions,
   context: CommandContext,
 ): Promise<ImportedDataSet> {
-  if (trusted === undefined)
-    throw usageError(
-      `${rows.origin} is Python, which is not sandboxed: it can read and change your files and use the network.`,
-      'If you trust the code, add --trust-python.',
-    )
+  const interpreter = typeof trusted === 'string' ? trusted : null
+  const consents = consentsFile(context.dataDirectory)
+  if (trusted !== undefined) allowPython([reviewPython(rowsSource(rows), interpreter, consents)], consents)
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-python-rows-'))
   const file = path.join(folder, 'rows.jsonl')
   const settings = { ...rows.settings, ...Object.fromEntries(set.map(settingOf)) }
   try {
-    await writePythonRows(rows, settings, file, {
-      trusted: true,
-      interpreter: typeof trusted === 'string' ? trusted : null,
-    })
+    await writePythonRows(rows, settings, file, { interpreter, consents })
     const said = Object.entries(settings).map(([key, value]) => ` ${key}=${value}`)
     return await importFiles(file, { name, remap }, context, `${rows.origin}${said.join('')}`)
   } finally {

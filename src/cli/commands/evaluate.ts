@@ -87,7 +87,10 @@ async function startEvaluation(options: Options, here: CommandContext): Promise<
   await using host = createHost({ dataDirectory: here.dataDirectory, servesQueue: false })
   const request = await requestOf(options, host)
   const by = options.by ?? null
-  const { id, title, total, config } = await host.evaluations.start(request, { base: process.cwd(), by })
+  const { id, title, total, config } = await host.evaluations.start(request, {
+    ...{ base: process.cwd(), by },
+    trustsPython: options.trustPython !== undefined,
+  })
   const { workflow } = config.rollout
   const how = workflow === null ? '' : ` by the workflow ${path.basename(workflow.function)}`
   here.output.line(`Evaluating ${title} on ${plural(total, 'prompt')}${how}. Evaluation ${id}`)
@@ -160,11 +163,11 @@ function workflowOf({ workflow: asked }: Options): { readonly workflow?: unknown
   }
 }
 
-/** Nothing: as the run has it, which may trust Python too. */
+/** Nothing: as the run has it. */
 export const pythonSection = ({
   trustPython: trusted,
 }: Pick<Options, 'trustPython'>): EvaluationRequest['config'] =>
-  trusted === undefined ? {} : { python: { trusted: true, interpreter: trusted === true ? null : trusted } }
+  typeof trusted === 'string' ? { python: { interpreter: trusted } } : {}
 
 /** An id or a file, or JSON with settings. */
 export function functionEntry(given: string): unknown {

@@ -22,6 +22,7 @@ import {
 import { readError } from '#host/files/fileErrors.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { exportBundle, importBundle } from '#host/runs/runBundle.ts'
 import { readRunConfig } from '#host/runs/runConfigFile.ts'
@@ -186,7 +187,7 @@ type ProjectSource = Pick<ProjectRequest, 'config' | 'checkpoint' | 'runDirector
 
 async function planned(file: string, dataDirectory: string): Promise<ProjectSource> {
   const config = readRunConfig(file, dataDirectory)
-  await requireKnownRewards(config)
+  await requireKnownRewards(config, consentsFile(dataDirectory))
   return { config, checkpoint: null, runDirectory: null }
 }
 

@@ -22,10 +22,19 @@ import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
 import { resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { verdictOf } from '#host/runs/runVerdict.ts'
-import { repeated, usageError, whole, type CommandContext, type Context, type OptionsOf } from '../command.ts'
+import {
+  repeated,
+  trustConfig,
+  usageError,
+  whole,
+  type CommandContext,
+  type Context,
+  type OptionsOf,
+} from '../command.ts'
 import { formatReward } from '../output.ts'
 import { duration } from '../progress.ts'
 import { followTraining } from '../training.ts'
+import { allowConfig, allowRun } from './python.ts'
 
 export const demo = (context: Context) =>
   new Command('demo')
@@ -87,17 +96,19 @@ export const train = (context: Context) =>
   new Command('train')
     .description('Train a model with the settings in a config file')
     .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
+    .option(...trustConfig)
     .addHelpText('after', () =>
       [
         '\nWith --json every event of the run is a line on standard output. Ctrl-C saves a checkpoint.\n',
         ...configHelpLines(),
       ].join('\n'),
     )
-    .action(async (file) => {
+    .action(async (file, { trustPython }) => {
       const here = context()
       const { dataDirectory, output } = here
       const config = readRunConfig(file, dataDirectory)
-      await requireWorkingCode(config)
+      if (trustPython === true) allowConfig(config, dataDirectory)
+      await requireWorkingCode(config, dataDirectory)
       await using host = createHost({ dataDirectory, servesQueue: false })
       const { warnings } = await verdictOf(config, dataDirectory, host.askText)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
@@ -114,14 +125,16 @@ export const run = (context: Context) =>
       '<SCRIPT.ts>',
       'module with a run config as `config` and an async generator as `train`; paths are relative to it',
     )
-    .action(async (file) => {
+    .option(...trustConfig)
+    .action(async (file, { trustPython }) => {
       const here = context()
       const { dataDirectory, output } = here
       const script = await loadScript(file)
       const parsed = parseRunConfig(script.config)
       requireKnownParts(parsed)
       const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)
-      await requireWorkingCode(config)
+      if (trustPython === true) allowConfig(config, dataDirectory)
+      await requireWorkingCode(config, dataDirectory)
       await using host = createHost({ dataDirectory, servesQueue: false })
       const created = createRun(host, config, script.reference)
       output.json({ at: created.createdAt, type: 'run', id: created.id, directory: created.directory })
@@ -166,7 +179,8 @@ export const resume = (context: Context) =>
       'Resume a run that was stopped or killed.\n\nIt continues from the last complete checkpoint, exactly as if the run had never stopped. With --json every event is a line on standard output.',
     )
     .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
-    .action(async (target) => {
+    .option(...trustConfig)
+    .action(async (target, { trustPython }) => {
       const here = context()
       const { dataDirectory, output } = here
       const { runId, resumeFrom, step, fallBack } = resumePoint(dataDirectory, target)
@@ -178,6 +192,7 @@ export const resume = (context: Context) =>
         output.line(`Run ${run.id} is finished; there is nothing to resume.`)
         return
       }
+      if (trustPython === true) allowRun(run.directory, dataDirectory)
       const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
       output.line(`Resuming run ${run.id} from ${origin}.`)
       await trainAndReport(host, run, resumeFrom, here)
@@ -195,6 +210,7 @@ export const fork = (context: Context) =>
       repeated,
       [],
     )
+    .option(...trustConfig)
     .option('--no-start', 'only create the run; start it with turnwise resume')
     .action(async (target, options) => {
       const here = context()
@@ -207,6 +223,7 @@ export const fork = (context: Context) =>
       const run = createFork(host, { checkpoint, changes, baseDirectory: process.cwd() })
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}, forked from ${chosen.directory}`)
+      if (options.trustPython === true) allowRun(run.directory, dataDirectory)
       if (!options.start) return
       await trainAndReport(host, run, null, here)
     })

@@ -104,6 +104,7 @@ async function playOne(file: string, options: Options, here: CommandContext): Pr
     settings: settingsOf(options.settings),
     contender: { directory: findModel(options.model, dataDirectory), adapter: options.adapter ?? null },
     ...{ row, isEvaluation: options.evaluation === true, base: process.cwd() },
+    trustsPython: options.trustPython !== undefined,
     sections: {
       rewards: reward.map(functionEntry),
       ...(environment === undefined ? {} : { environment: functionEntry(environment) }),

@@ -9,6 +9,7 @@ import { librariesService } from '#host/devices/librariesService.ts'
 import { lossesService } from '#host/losses/lossesService.ts'
 import { metricsService } from '#host/runs/metricsService.ts'
 import { modelsService } from '#host/models/modelsService.ts'
+import { pythonService } from '#host/python/pythonService.ts'
 import { queueService } from '#host/runs/queueService.ts'
 import { rewardsService } from '#host/rewards/rewardsService.ts'
 import { runsService } from '#host/runs/runsService.ts'
@@ -29,6 +30,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     evaluations: evaluationsService(host),
     models: modelsService(host),
     settings: settingsService(host),
+    python: pythonService(host),
     queue: queueService(host),
     system: systemService(host),
     libraries: librariesService(host),

@@ -14,6 +14,7 @@ import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
+import { consentsFile, programAt } from '#host/python/consent.ts'
 import { absoluteReward, codeReference, readRewardCode } from '#host/rewards/rewardCode.ts'
 import type { AnsweredRow, Contender, EvaluationNews, Question } from '#host/processes/question.ts'
 import { resolveContender } from '#host/models/modelsService.ts'
@@ -68,12 +69,13 @@ export async function* measureDifficulty(
 
 /** What a run of these settings would answer and be judged by. Errors: AppError 'config/invalid'. */
 function configOf(
-  { prompt, rewards, sampling: { temperature, seed, ...filters } }: Request,
+  { prompt, rewards, interpreter = null, sampling: { temperature, seed, ...filters } }: Request,
   { directory }: DataSetVersion,
   dataDirectory: string,
 ): RunConfig {
   const config = parseRunConfig({
     ...{ model: directory, data: { train: directory, prompt }, rewards, seed },
+    python: { interpreter: interpreter && programAt(interpreter, dataDirectory) },
     rollout: { ...filters, ...(temperature === 0 ? {} : { temperature }) },
   })
   const absolute = (id: string) => absoluteReward(id, dataDirectory)
@@ -87,13 +89,14 @@ type Asked = Question & { readonly type: 'evaluate' }
 
 /** Copies of reward code go where they are removed again. */
 async function* answersTo(
-  { ask }: Host,
+  { ask, dataDirectory }: Host,
   asked: Pick<Asked, 'contender' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
   signal: AbortSignal,
 ): AsyncGenerator<EvaluationNews> {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-difficulty-'))
+  const consents = consentsFile(dataDirectory)
   try {
-    yield* ask({ type: 'evaluate', ...asked, directory, places: [] }, signal)
+    yield* ask({ type: 'evaluate', ...asked, directory, places: [], consents }, signal)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

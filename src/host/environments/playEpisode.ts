@@ -5,7 +5,9 @@
 import { randomStream } from '#shared/random.ts'
 import { framedObservation, isOver, type Environment, type Observation } from '#rl/environment.ts'
 import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
-import { openSandbox, type CodeSource, type Sandbox } from '#host/sandbox/sandbox.ts'
+import type { PythonEnvironment } from '#host/python/pythonCode.ts'
+import { type CodeOptions, openCode, type UserCode } from '#host/rewards/rewardCode.ts'
+import type { Sandbox } from '#host/sandbox/sandbox.ts'
 import { openBuiltIn, sandboxedEnvironment } from './resolveEnvironment.ts'
 import type { RetrieverPlace } from './retrievers.ts'
 
@@ -13,7 +15,9 @@ type Settings = Readonly<Record<string, string | number | boolean>>
 type Row = Readonly<Record<string, unknown>>
 
 export interface Play {
-  readonly environment: CodeSource | { readonly builtIn: string }
+  readonly environment:
+    | { readonly builtIn: string }
+    | { readonly source: UserCode; readonly name: string | null; readonly options: CodeOptions }
   readonly settings: Settings
   readonly row: Row
   readonly seed: number
@@ -46,7 +50,7 @@ export interface PlayedEpisode {
   readonly turns: readonly PlayedTurn[]
 }
 
-/** Errors: AppError 'sandbox/failed' for code that does not load, 'config/invalid' for other code, settings or ids. */
+/** Errors: AppError 'sandbox/failed' for code that does not load, 'python/not-allowed', 'config/invalid' for other code, settings or ids. */
 export async function playEpisode(play: Play): Promise<PlayedEpisode> {
   if ('builtIn' in play.environment) {
     const { settings, place } = play
@@ -56,8 +60,14 @@ export async function playEpisode(play: Play): Promise<PlayedEpisode> {
     )
     return await playWith(builtInWorld(opened.environment, play), play)
   }
-  await using sandbox = await openSandbox(play.environment)
-  return await playWith(sandboxWorld(sandbox, play), play)
+  const { source, name, options } = play.environment
+  await using code = await openCode(source, options)
+  if ('environment' in code) {
+    const world = await code.environment(name, play.settings)
+    return await playWith(writtenWorld(world, world.maxTurns, play), play)
+  }
+  const { maxTurns } = sandboxedEnvironment(code, { function: 'played', settings: play.settings })
+  return await playWith(writtenWorld(code, maxTurns, play), play)
 }
 
 /** One episode at a time. */
@@ -81,8 +91,12 @@ async function playWith(world: World, { seed, actions }: Play): Promise<PlayedEp
 }
 
 /** Not as learning knows it, which hears nothing of lines and places. */
-function sandboxWorld(sandbox: Sandbox, { row, settings }: Play): World {
-  const { maxTurns } = sandboxedEnvironment(sandbox, { function: 'played', settings })
+function writtenWorld(
+  code: Pick<Sandbox, 'reset' | 'step'> | PythonEnvironment,
+  maxTurns: number,
+  { row, settings }: Play,
+): World {
+  const own = { row, settings }
   const turnOf = ([answer]: readonly EnvironmentAnswer[]): Omit<PlayedTurn, 'action'> => {
     if (answer === undefined) throw new Error('Expected an answer, got none.')
     if ('failure' in answer) return { ...nothing, lines: answer.lines, failure: answer.failure }
@@ -94,8 +108,8 @@ function sandboxWorld(sandbox: Sandbox, { row, settings }: Play): World {
   }
   return {
     maxTurns,
-    reset: async (seed) => turnOf(await sandbox.reset([{ row, seed, settings }])),
-    step: async (state, action, seed) => turnOf(await sandbox.step([{ row, seed, settings, state, action }])),
+    reset: async (seed) => turnOf(await code.reset([{ ...own, seed }])),
+    step: async (state, action, seed) => turnOf(await code.step([{ ...own, seed, state, action }])),
   }
 }
 

@@ -27,18 +27,23 @@ export interface ResolvedEnvironment extends AsyncDisposable {
 
 /**
  * Errors: AppError 'config/invalid' for what is not there, 'sandbox/failed' for code that does not load, 'data/invalid' for
- * documents that are none, 'file/…'.
+ * documents that are none, 'python/not-allowed', 'file/…'.
  */
 export async function resolveEnvironment(
   config: EnvironmentConfig,
   runDirectory: string,
-  place: RetrieverPlace,
+  place: EnvironmentPlace,
 ): Promise<ResolvedEnvironment> {
   const entry = config.environment
   if (entry === null) return { environment: null, [Symbol.asyncDispose]: async () => {} }
   const code = runEnvironmentCode(entry, runDirectory)
   if (code === null) return openBuiltIn(entry, place)
-  return openWritten(entry, code, config)
+  return openWritten(entry, code, { config, consents: place.consents ?? null })
+}
+
+export interface EnvironmentPlace extends RetrieverPlace {
+  /** Those of this machine to Python; absent: no Python runs. */
+  readonly consents?: string | null | undefined
 }
 
 type EnvironmentConfig = Pick<RunConfig, 'environment' | 'rewardLimits' | 'python' | 'data'>
@@ -47,11 +52,11 @@ type EnvironmentConfig = Pick<RunConfig, 'environment' | 'rewardLimits' | 'pytho
 async function openWritten(
   entry: EnvironmentEntry,
   source: UserCode,
-  config: EnvironmentConfig,
+  { config, consents }: { readonly config: EnvironmentConfig; readonly consents: string | null },
 ): Promise<ResolvedEnvironment> {
   const code =
     source.language === 'py'
-      ? await openPython(source, pythonOptions(config))
+      ? await openPython(source, pythonOptions(config, consents))
       : await openSandbox(source, config.rewardLimits)
   const close = () => code[Symbol.asyncDispose]()
   try {
@@ -73,12 +78,15 @@ export function requireKnownEnvironment(entry: EnvironmentEntry): void {
 }
 
 /** Code loads and is an environment, documents are there: asked before a run is made. Errors as resolveEnvironment. */
-export async function requireWorkingEnvironment(config: EnvironmentConfig): Promise<void> {
+export async function requireWorkingEnvironment(
+  config: EnvironmentConfig,
+  consents: string | null = null,
+): Promise<void> {
   const entry = config.environment
   if (entry === null) return
   const reference = codeReference(entry.function)
   if (reference !== null) {
-    await using _ = await openWritten(entry, readRewardCode(reference), config)
+    await using _ = await openWritten(entry, readRewardCode(reference), { config, consents })
   }
   const corpus = corpusOf(entry)
   if (corpus !== null) requireCorpus(corpus)

@@ -10,6 +10,7 @@ import { writeError } from '#host/files/fileErrors.ts'
 import { livingProcess, ownerMark } from '#host/processes/living.ts'
 import { packError } from '#host/processes/messages.ts'
 import type { Ask, EvaluationNews } from '#host/processes/question.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
 import { addAnswer, dropTornLine, readAnswers, type Answers } from './answers.ts'
@@ -198,6 +199,7 @@ export class Evaluations implements AsyncDisposable {
       places: data.places,
       contender: { directory: model, adapter, contextLength: config.contextLength },
       cacheDirectory: dataFolders(dataDirectory).cache,
+      consents: consentsFile(dataDirectory),
     }
     const keeper = new Keeper(this.folder(id), data, known.size, (done) => this.#set(id, { done }))
     for await (const news of ask(question, signal)) keeper.take(news)

@@ -23,7 +23,8 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { takeOverWorkflow } from '#host/rewards/rewardCode.ts'
+import { allowPython, consentsFile } from '#host/python/consent.ts'
+import { reviewConfig, takeOverWorkflow } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { readState } from '#host/runs/checkpointState.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
@@ -64,6 +65,8 @@ export interface EvaluationPlace {
   readonly base: string
   /** A column that the rows must have; null: none. */
   readonly by: string | null
+  /** The person allows the Python code as it is now. */
+  readonly trustsPython?: boolean
 }
 
 /**
@@ -74,7 +77,7 @@ export interface EvaluationPlace {
 export async function prepareEvaluation(
   parts: Parts,
   request: EvaluationRequest,
-  { base, by }: EvaluationPlace,
+  { base, by, trustsPython = false }: EvaluationPlace,
 ): Promise<NewEvaluation> {
   const { subject, config: given, run } = subjectOf(parts, request, base)
   const samples = { samples: request.samples, greedy: request.greedy ?? request.samples === 1 }
@@ -89,6 +92,7 @@ export async function prepareEvaluation(
   makeFolder(directory)
   try {
     if (run !== null) takeOverCode(run, config, directory)
+    if (trustsPython) allowJudges(config, directory, parts.dataDirectory)
     return {
       ...{
         id,
@@ -99,7 +103,7 @@ export async function prepareEvaluation(
         passAt: request.passAt,
       },
       ...{ createdAt: Date.now(), endedAt: null, done: 0, total: rows.length, summary: null, error: null },
-      judge: await judgeOf(config, directory, dataFolders(parts.dataDirectory).cache),
+      judge: await judgeOf(config, directory, parts.dataDirectory),
     }
   } catch (error) {
     rmSync(directory, { recursive: true, force: true })
@@ -225,10 +229,16 @@ function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void
   takeOverWorkflow(workflow, stage === -1 ? null : { directory: run.directory, stage }, directory)
 }
 
+const allowJudges = (config: RunConfig, directory: string, dataDirectory: string): void =>
+  allowPython(reviewConfig(config, directory, dataDirectory), consentsFile(dataDirectory))
+
 /** Digest of what judges, and of the workflow that plays; it is opened for it, so that what cannot work is told now. */
-async function judgeOf(config: RunConfig, directory: string, cacheDirectory: string): Promise<string> {
-  await using _rewards = await resolveRewards(config, directory)
-  await using _world = await resolveEnvironment(config, directory, { cacheDirectory, onRequest: () => {} })
+async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {
+  const consents = consentsFile(dataDirectory)
+  const { cache: cacheDirectory } = dataFolders(dataDirectory)
+  await using _rewards = await resolveRewards(config, directory, consents)
+  const place = { cacheDirectory, consents, onRequest: () => {} }
+  await using _world = await resolveEnvironment(config, directory, place)
   await using _workflows = await resolveWorkflows(config, directory)
   const { function: _, ...play } = config.environment ?? { function: null }
   // What rewards are called changes nothing.

@@ -122,7 +122,12 @@ export async function traced(
   { sandbox, description, algorithm, programs }: OpenLoss,
   given: Readonly<Record<string, unknown>>,
 ): Promise<LossProgram> {
-  const settings = parseSettings(settingsTable(description), given, 'algorithm.settings')
+  // Its own defaults have to keep to the limits that it gives.
+  const defaults = Object.fromEntries(
+    Object.entries(description.settings).map(([name, setting]) => [name, setting.default]),
+  )
+  if (description.like !== null) builtInAlgorithm(description.like.algorithm)
+  const settings = parseSettings(settingsTable(description), { ...defaults, ...given }, 'algorithm.settings')
   const answer = await sandbox.trace(settings)
   if ('failure' in answer) throw failed(`The loss ${algorithm.title} cannot be traced`, answer.failure)
   const recorded = readProgram(answer.json)

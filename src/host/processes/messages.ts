@@ -9,6 +9,8 @@ export interface TrainingRequest {
   /** Holds config.json. */
   readonly runDirectory: string
   readonly cacheDirectory: string
+  /** Those of this machine to Python; absent: no Python runs. */
+  readonly consents?: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
   /** What a trial of the same settings expected, stage by stage; null or absent where none was made. */

@@ -79,6 +79,8 @@ export type Question =
       readonly samples: number
       readonly greedy: boolean
       readonly cacheDirectory: string
+      /** Those of this machine to Python. */
+      readonly consents: string
     }
   /** One episode, told as it happens. */
   | {
@@ -94,6 +96,7 @@ export type Question =
       /** For copies of code, as the folder of a run has them; whoever asks removes it. */
       readonly directory: string
       readonly cacheDirectory: string
+      readonly consents: string
     }
   /** What rounding does to the model in this folder, one answer for each precision. */
   | {
@@ -110,10 +113,17 @@ export type Question =
       readonly type: 'score-text'
       readonly config: RewardsConfig
       readonly runDirectory: string
+      /** Those of this machine to Python; absent: no Python runs. */
+      readonly consents?: string
       readonly input: RewardInput
     }
   /** What a run of this config would need; its paths are absolute. */
-  | { readonly type: 'calibrate'; readonly config: RunConfig; readonly cacheDirectory: string }
+  | {
+      readonly type: 'calibrate'
+      readonly config: RunConfig
+      readonly cacheDirectory: string
+      readonly consents: string
+    }
 
 /** A piece of a completion as it is generated; the last one says why it ended. */
 export interface CompletionPiece {

@@ -84,10 +84,10 @@ const answers: {
 }
 
 async function scoreText(
-  { config, runDirectory, input }: Asked<'score-text'>,
+  { config, runDirectory, consents, input }: Asked<'score-text'>,
   say: Say<'score-text'>,
 ): Promise<void> {
-  await using rewards = await resolveRewards(config, runDirectory)
+  await using rewards = await resolveRewards(config, runDirectory, consents)
   const [reward] = await scoreRewards(rewards.specs, [input], 'null')
   if (reward === undefined) throw new Error('Expected a reward, got none.')
   await say(reward)

@@ -3,13 +3,13 @@
  * goes wrong in one call is the answer of what was asked in it; the process is then started again for the next.
  *
  *   pythonCode.ts     (here) what a file offers: functions that score, environments, rows
+ *   consent.ts        the one door: what the person allowed to run on this machine
  *   pythonProcess.ts  the process and its pipes; resources/python/turnwise_adapter.py is its other end
  */
 import { z } from 'zod'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { conflict } from '#shared/config/problems.ts'
-import { AppError, ConfigError } from '#shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Environment, EpisodeAction, EpisodeStart } from '#rl/environment.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
@@ -17,29 +17,22 @@ import { type PromptForm, promptContent } from '#rl/rollout/prompts.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import type { EnvironmentAnswer, Failed, ScoreAnswer } from '#host/sandbox/answers.ts'
 import type { ScoreInput, Timed } from '#host/sandbox/sandbox.ts'
+import { requireConsent, type PythonSource } from './consent.ts'
 import { PythonProcess, type PythonRequest } from './pythonProcess.ts'
-
-export interface PythonSource {
-  readonly code: string
-  readonly language: 'py'
-  /** As the person wrote it; what it imports lies beside it. */
-  readonly file: string
-}
 
 export interface PythonOptions extends Omit<RunConfig['python'], 'messages'> {
   /** Whether prompts and completions are passed as lists of messages; null: as `form` makes prompts. */
   readonly messages: boolean | null
   /** How rows become prompts; null: prompts are text. */
   readonly form: PromptForm | null
+  /** Where the consents of this machine are; null: no Python runs. */
+  readonly consents: string | null
 }
 
-export const pythonOptions = ({
-  python,
-  data,
-}: Pick<RunConfig, 'python'> & { readonly data: Pick<RunConfig['data'], 'prompt'> }): PythonOptions => ({
-  ...python,
-  form: data.prompt,
-})
+export const pythonOptions = (
+  { python, data }: Pick<RunConfig, 'python'> & { readonly data: Pick<RunConfig['data'], 'prompt'> },
+  consents: string | null,
+): PythonOptions => ({ ...python, form: data.prompt, consents })
 
 /** Code that stands for a package of Python: `gymnasium:ID`, `reasoning-gym`. null for a file. */
 export function packagedCode(id: string): string | null {
@@ -51,20 +44,6 @@ export function packagedCode(id: string): string | null {
   return id === 'reasoning-gym'
     ? readFileSync(path.join(resourcesDirectory, 'python', 'reasoning_gym_tasks.py'), 'utf8')
     : null
-}
-
-/** Errors: ConfigError unless the person said that Python may run. */
-export function requireTrust({ trusted }: Pick<RunConfig['python'], 'trusted'>, what: string): void {
-  if (trusted) return
-  throw new ConfigError(
-    [
-      conflict(
-        'python.trusted',
-        `${what} is Python, which is not sandboxed: it can read and change your files and use the network.`,
-      ),
-    ],
-    'If you trust the code, set `python.trusted` to true; commands without a config have --trust-python.',
-  )
 }
 
 /** Loading imports what the code imports: torch takes its time. */
@@ -80,9 +59,8 @@ const loaded = z.object({
   hasEnvironment: z.boolean(),
 })
 
-/** Errors: ConfigError for code that is not trusted; AppError 'sandbox/failed' for an interpreter or code that does not work. */
+/** Errors: AppError 'python/not-allowed'; 'sandbox/failed' for an interpreter or code that does not work. */
 export async function openPython(source: PythonSource, options: PythonOptions): Promise<PythonCode> {
-  requireTrust(options, source.file)
   const code = new PythonCode(source, options)
   await code.start()
   return code
@@ -221,7 +199,9 @@ export class PythonCode implements AsyncDisposable {
   async #open(): Promise<PythonProcess> {
     if (this.#process?.isAlive === true) return this.#process
     const { code, file } = this.#source
-    const python = await PythonProcess.start(interpreterOf(this.#options), path.dirname(file))
+    const { interpreter, consents } = this.#options
+    const allowed = requireConsent(this.#source, interpreter, consents)
+    const python = await PythonProcess.start(allowed, path.dirname(file))
     const { answers, fault } = await python.ask({ call: 'load', code, file }, 1, loadMs)
     const description = loaded.safeParse(answers[0])
     if (fault !== null || !description.success) {
@@ -253,10 +233,6 @@ export interface PythonEnvironment extends Environment {
   reset(starts: readonly EpisodeStart[]): Promise<readonly EnvironmentAnswer[]>
   step(actions: readonly EpisodeAction[]): Promise<readonly EnvironmentAnswer[]>
 }
-
-/** What a run calls Python by where its config says nothing. */
-const interpreterOf = ({ interpreter }: Pick<PythonOptions, 'interpreter'>): string =>
-  interpreter ?? (process.platform === 'win32' ? 'python' : 'python3')
 
 const idsOf = (tokens: readonly GeneratedToken[] | null): readonly number[] | null =>
   tokens?.map(({ id }) => id) ?? null

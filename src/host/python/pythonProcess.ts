@@ -9,6 +9,7 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { type AllowedInterpreter, interpreterHint } from './consent.ts'
 
 /** From the interpreter to the adapter; a slow disk is no fault. */
 const startMs = 60_000
@@ -19,9 +20,12 @@ const maxLineBytes = 256 << 20
 /** Of standard error, for what went wrong. */
 const keptCharacters = 2_000
 
-/** The adapter is the first line it reads: inside a packed program it is no file that Python could open. */
+/**
+ * The adapter is the first line it reads: inside a packed program it is no file that Python could open. Modules beside the
+ * user's code must not take the place of those that it imports.
+ */
 const bootstrap =
-  'import json, sys; exec(compile(json.loads(sys.stdin.buffer.readline()), "turnwise_adapter.py", "exec"))'
+  'import sys; sys.path[:] = [each for each in sys.path if each]; import json; exec(compile(json.loads(sys.stdin.buffer.readline()), "turnwise_adapter.py", "exec"))'
 
 export interface PythonRequest {
   readonly call: 'load' | 'describe' | 'score' | 'reset' | 'step' | 'rows'
@@ -44,7 +48,7 @@ export class PythonProcess implements Disposable {
   #end: string | null = null
   #wake: () => void = () => {}
 
-  private constructor(interpreter: string, folder: string) {
+  private constructor(interpreter: AllowedInterpreter, folder: string) {
     const isPosix = process.platform !== 'win32'
     this.#child = spawn(interpreter, ['-u', '-c', bootstrap], {
       ...(existsSync(folder) ? { cwd: folder } : {}),
@@ -68,10 +72,8 @@ export class PythonProcess implements Disposable {
   }
 
   /** An interpreter with the adapter. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
-  static async start(interpreter: string, folder: string): Promise<PythonProcess> {
-    // It starts in another folder.
-    const program = /[\\/]/.test(interpreter) ? path.resolve(interpreter) : interpreter
-    const python = new PythonProcess(program, folder)
+  static async start(interpreter: AllowedInterpreter, folder: string): Promise<PythonProcess> {
+    const python = new PythonProcess(interpreter, folder)
     const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
     python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
     const { answers, fault } = await python.#collect(0, 1, startMs)
@@ -86,7 +88,11 @@ export class PythonProcess implements Disposable {
         interpreterHint,
       )
     }
-    throw new AppError('sandbox/failed', startProblem(interpreter, fault.message), interpreterHint)
+    throw new AppError(
+      'sandbox/failed',
+      `The Python interpreter “${interpreter}” does not start: ${fault.message}`,
+      interpreterHint,
+    )
   }
 
   get isAlive(): boolean {
@@ -177,14 +183,6 @@ export class PythonProcess implements Disposable {
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy()
   }
 }
-
-const interpreterHint =
-  'Install Python 3.9 or newer, or set `python.interpreter` to the program, such as .venv/bin/python.'
-
-const startProblem = (interpreter: string, message: string): string =>
-  message.includes('ENOENT')
-    ? `There is no Python interpreter “${interpreter}”.`
-    : `The Python interpreter “${interpreter}” does not start: ${message}`
 
 const isAnswer = (answer: unknown, id: number): boolean =>
   typeof answer === 'object' && answer !== null && 'id' in answer && answer.id === id

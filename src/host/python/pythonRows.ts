@@ -2,7 +2,8 @@
 import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { readRewardCode } from '#host/rewards/rewardCode.ts'
-import { openPython, type PythonSource } from './pythonCode.ts'
+import type { PythonSource } from './consent.ts'
+import { openPython } from './pythonCode.ts'
 
 export interface PythonRows {
   /** What the data set is called where nobody says. */
@@ -30,15 +31,17 @@ export function pythonRows(source: string): PythonRows | null {
 /** A data set may take its time. */
 const rowsSeconds = 3_600
 
-/** Writes the rows as JSON lines. Errors: ConfigError unless trusted; AppError 'sandbox/failed', 'file/unreadable'. */
+export const rowsSource = ({ file }: PythonRows): PythonSource =>
+  readRewardCode({ file, language: 'py' }) as PythonSource
+
+/** Writes the rows as JSON lines. Errors: AppError 'python/not-allowed', 'sandbox/failed', 'file/unreadable'. */
 export async function writePythonRows(
   rows: PythonRows,
   settings: RunConfig['rewards'][number]['settings'],
   out: string,
-  trust: Pick<RunConfig['python'], 'trusted' | 'interpreter'>,
+  place: { readonly interpreter: string | null; readonly consents: string },
 ): Promise<number> {
-  const source = readRewardCode({ file: rows.file, language: 'py' }) as PythonSource
-  const options = { ...trust, callSeconds: rowsSeconds, messages: null, form: null }
-  await using code = await openPython(source, options)
+  const options = { ...place, callSeconds: rowsSeconds, messages: null, form: null }
+  await using code = await openPython(rowsSource(rows), options)
   return await code.writeRows(rows.function, settings, out)
 }

@@ -1,6 +1,6 @@
 /**
  * From a run's config to reward functions. Built-ins run in the training process, code of the user in sandboxes or, where
- * it is Python, in a process that is trusted. Reading guide of this folder:
+ * it is Python, in a process that the person allowed. Reading guide of this folder:
  *
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
  *   dryRun.ts          code on rows and completions, before anything is trained
@@ -30,13 +30,17 @@ export interface ResolvedRewards extends AsyncDisposable {
 
 /**
  * The reward functions of a run, with the code in its folder. Errors: AppError 'config/invalid' for what is not there,
- * 'sandbox/failed' for code that does not load, 'file/…'.
+ * 'sandbox/failed' for code that does not load, 'python/not-allowed', 'file/…'. `consents`: those of this machine to Python.
  */
-export async function resolveRewards(config: RewardsConfig, runDirectory: string): Promise<ResolvedRewards> {
+export async function resolveRewards(
+  config: RewardsConfig,
+  runDirectory: string,
+  consents: string | null = null,
+): Promise<ResolvedRewards> {
   const sandboxes = new Map<string, Promise<Sandbox | PythonCode>>()
   const open = (source: UserCode): Promise<Sandbox | PythonCode> => {
     const key = `${source.language} ${source.code}`
-    const sandbox = sandboxes.get(key) ?? openCode(source, codeOptions(config))
+    const sandbox = sandboxes.get(key) ?? openCode(source, codeOptions(config, consents))
     sandboxes.set(key, sandbox)
     return sandbox
   }
@@ -64,9 +68,9 @@ export interface RewardsConfig extends Pick<RunConfig, 'rewards' | 'rewardLimits
   readonly data: Pick<RunConfig['data'], 'prompt'>
 }
 
-const codeOptions = (config: Omit<RewardsConfig, 'rewards'>): CodeOptions => ({
+const codeOptions = (config: Omit<RewardsConfig, 'rewards'>, consents: string | null): CodeOptions => ({
   limits: config.rewardLimits,
-  python: pythonOptions(config),
+  python: pythonOptions(config, consents),
 })
 
 type RewardEntry = RunConfig['rewards'][number]
@@ -100,12 +104,15 @@ function requireDistinct(specs: readonly RewardSpec[]): void {
 }
 
 /** Every entry is there and takes its settings, code included: asked before a run is made. Errors as resolveRewards. */
-export async function requireKnownRewards(config: RewardsConfig): Promise<void> {
+export async function requireKnownRewards(
+  config: RewardsConfig,
+  consents: string | null = null,
+): Promise<void> {
   for (const entry of config.rewards) {
     const reference = codeReference(entry.function)
     if (reference === null) builtInReward(entry.function, entry.settings)
     else {
-      await using sandbox = await openCode(readRewardCode(reference), codeOptions(config))
+      await using sandbox = await openCode(readRewardCode(reference), codeOptions(config, consents))
       specsOf(entry, sandbox)
     }
   }

@@ -6,13 +6,8 @@ import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import {
-  openPython,
-  packagedCode,
-  type PythonCode,
-  type PythonOptions,
-  type PythonSource,
-} from '#host/python/pythonCode.ts'
+import { consentsFile, type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
+import { openPython, packagedCode, type PythonCode, type PythonOptions } from '#host/python/pythonCode.ts'
 import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '../sandbox/sandbox.ts'
 
 type RewardEntry = RunConfig['rewards'][number]
@@ -62,20 +57,17 @@ function textOf(file: string): string {
 
 export interface CodeOptions {
   readonly limits?: Partial<SandboxLimits> | undefined
-  /** Absent: Python is not trusted. */
+  /** Absent: no Python runs. */
   readonly python?: PythonOptions
 }
 
-/** Opens code in a process of its own. Errors: AppError 'sandbox/failed', ConfigError for Python that is not trusted. */
+/** Opens code in a process of its own. Errors: AppError 'sandbox/failed', 'python/not-allowed'. */
 export const openCode = (source: UserCode, { limits, python }: CodeOptions): Promise<Sandbox | PythonCode> =>
-  source.language === 'py' ? openPython(source, python ?? untrusted) : openSandbox(source, limits)
+  source.language === 'py' ? openPython(source, python ?? notAllowed) : openSandbox(source, limits)
 
-const untrusted: PythonOptions = {
-  trusted: false,
-  interpreter: null,
-  callSeconds: 60,
-  messages: null,
-  form: null,
+const notAllowed: PythonOptions = {
+  ...{ interpreter: null, callSeconds: 60 },
+  ...{ messages: null, form: null, consents: null },
 }
 
 /** Sandboxed code alone. Errors: AppError 'config/invalid' for Python. */
@@ -84,7 +76,7 @@ export function requireSandboxed(source: UserCode, what: string): CodeSource {
   throw new AppError(
     'config/invalid',
     `${what} cannot be written in Python.`,
-    'Write it in TypeScript or JavaScript.',
+    'Write it in TypeScript or JavaScript; rewards, environments and data can be Python.',
   )
 }
 
@@ -149,7 +141,8 @@ function runCode(id: string, copyName: string, runDirectory: string): UserCode |
   const reference = codeReference(id)
   if (reference === null) return null
   const copy = copyIn(runDirectory, copyName, reference)
-  if (existsSync(copy)) return { code: textOf(copy), language: reference.language, file: reference.file }
+  const { language, file } = reference
+  if (existsSync(copy)) return { code: textOf(copy), language, file, copy }
   const source = readRewardCode(reference)
   writeCopy(source, copyName, runDirectory)
   return source
@@ -162,6 +155,41 @@ function writeCopy(source: UserCode, name: string, directory: string): void {
   const copy = copyIn(directory, name, source)
   makeFolder(path.dirname(copy))
   writeFileAtomic(copy, source.code)
+}
+
+/** The Python code of a config, or of a run that has its own copies. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+function pythonSources(
+  { rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>,
+  runDirectory: string | null,
+): PythonSource[] {
+  const read = (id: string, copied: (directory: string) => UserCode | null) => {
+    const reference = codeReference(id)
+    if (reference?.language !== 'py') return []
+    const code = runDirectory === null ? readRewardCode(reference) : copied(runDirectory)
+    return code?.language === 'py' ? [code] : []
+  }
+  return [
+    ...rewards.flatMap((entry, i) =>
+      read(entry.function, (directory) => runRewardCode({ rewards }, i, directory)),
+    ),
+    ...(environment === null
+      ? []
+      : read(environment.function, (directory) => runEnvironmentCode(environment, directory))),
+  ]
+}
+
+/** What a run of this config would execute; `runDirectory`: with the copies of that run. Errors: those of `reviewPython`. */
+export function reviewConfig(
+  config: Pick<RunConfig, 'rewards' | 'environment'> & {
+    readonly python: Pick<RunConfig['python'], 'interpreter'>
+  },
+  runDirectory: string | null,
+  dataDirectory: string,
+): PythonReview[] {
+  const consents = consentsFile(dataDirectory)
+  return pythonSources(config, runDirectory).map((source) =>
+    reviewPython(source, config.python.interpreter, consents),
+  )
 }
 
 const safeName = (entry: RewardEntry): string => rewardName(entry).replaceAll(/[^\w.-]/g, '_')

@@ -12,7 +12,7 @@ import type { Host } from '#host/host.ts'
 import { openVersion, parsePromptForm } from '#host/data/dataSetVersions.ts'
 import { openDryRun, type DrySample, type OpenDryRun, dryRun, type DryRunOptions } from './dryRun.ts'
 import type { UserCode } from './rewardCode.ts'
-import { sourceOf } from './rewardVersions.ts'
+import { triedCode } from './rewardVersions.ts'
 
 export interface Trial {
   readonly host: Host
@@ -37,7 +37,9 @@ export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGene
   const { code, settings, on } = request
   const isGiven = Array.isArray(on)
   const total = isGiven ? on.length : rowsOf(trial, on).length
-  await using opened = await openDryRun(sourceOf(trial.host.store, code), { settings })
+  const form = isGiven ? null : parsePromptForm(on.prompt)
+  const { source, options } = triedCode(trial.host, code, form)
+  await using opened = await openDryRun(source, { ...options, settings })
   let done = 0
   const batches = isGiven
     ? [on.map((input, index) => ({ index, input }))]
@@ -158,7 +160,8 @@ export async function tryBattery(
     return [{ prompt: prompt.text, row, ...(typeof honest === 'string' ? { honest } : {}) }]
   })
   if (cases.length === 0) throw new AppError('data/invalid', 'None of these rows has a prompt.')
-  const report = await tryCheating(sourceOf(trial.host.store, code), cases, { settings })
+  const { source, options } = triedCode(trial.host, code, parsePromptForm(on.prompt))
+  const report = await tryCheating(source, cases, { ...options, settings })
   return {
     honestMean: report.honestMean,
     cheats: report.cheats.map(({ cheat, mean, isPaid, message, example }) => ({

@@ -7,7 +7,10 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
-import { codeReference } from './rewardCode.ts'
+import type { PromptForm } from '#rl/rollout/prompts.ts'
+import { consentsFile, programAt } from '#host/python/consent.ts'
+import type { DryRunOptions } from './dryRun.ts'
+import { absoluteReward, codeReference, readRewardCode, type UserCode } from './rewardCode.ts'
 import { runTestCases, testCaseSchema, type TestCase } from './testCases.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import type { RewardRecord, RewardVersionRecord } from '#host/store/rewards.ts'
@@ -52,6 +55,38 @@ export function sourceOf(store: Store, given: GivenCode): CodeSource {
     'This version of the reward does not exist.',
     'It may have been removed.',
   )
+}
+
+/** Python by an entry of a config. */
+export interface GivenPython {
+  readonly python: string
+  readonly interpreter: string | null
+}
+
+/** What is tried, and how it is opened. Errors: as sourceOf; AppError 'config/invalid' for what is no Python, 'file/unreadable'. */
+export function triedCode(
+  { store, dataDirectory }: Pick<Host, 'store' | 'dataDirectory'>,
+  given: GivenCode | GivenPython,
+  form: PromptForm | null = null,
+): { readonly source: UserCode; readonly name: string | null; readonly options: DryRunOptions } {
+  if (!('python' in given)) return { source: sourceOf(store, given), name: null, options: {} }
+  const reference = codeReference(absoluteReward(given.python, dataDirectory))
+  if (reference?.language !== 'py') {
+    throw new AppError(
+      'config/invalid',
+      `“${given.python}” is not Python: it ends in .py, or is the id of a package.`,
+    )
+  }
+  const python = {
+    ...{ interpreter: given.interpreter && programAt(given.interpreter, dataDirectory), callSeconds: 60 },
+    ...{ messages: null, form, consents: consentsFile(dataDirectory) },
+  }
+  const { name } = reference
+  return {
+    source: readRewardCode(reference),
+    name,
+    options: { python, ...(name === null ? {} : { function: name }) },
+  }
 }
 
 export const testCasesOf = (store: Store, rewardId: string): TestCase[] =>

@@ -10,7 +10,7 @@ import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/t
 import type { Host } from '#host/host.ts'
 import { countOutboundRequest } from '#host/outboundRequests.ts'
 import { playEpisode } from '#host/environments/playEpisode.ts'
-import { failureOf, openSandbox, type CodeSource } from '#host/sandbox/sandbox.ts'
+import { failureOf, type CodeSource } from '#host/sandbox/sandbox.ts'
 import type { RewardRecord } from '#host/store/rewards.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import type { Store } from '#host/store/store.ts'
@@ -18,8 +18,8 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { runTestCases, testCaseSchema, type TestCase } from './testCases.ts'
 import { dryRunOf, tryBattery } from './rewardTrials.ts'
-import { findReward, removeReward, sourceOf, testCasesOf, withFile } from './rewardVersions.ts'
-import { codeReference } from './rewardCode.ts'
+import { findReward, removeReward, sourceOf, testCasesOf, triedCode, withFile } from './rewardVersions.ts'
+import { codeReference, openCode } from './rewardCode.ts'
 
 export const rewardsService = (host: Host): Handlers<typeof rewardsApi> => ({
   ...library(host),
@@ -79,12 +79,14 @@ const library = (host: Host) => {
   } satisfies Partial<Handlers<typeof rewardsApi>>
 }
 
-const testing = ({ store, bell }: Host) =>
-  ({
+const testing = (host: Host) => {
+  const { store, bell } = host
+  return {
     async check({ code }) {
       try {
-        await using sandbox = await openSandbox(sourceOf(store, code))
-        const { kind, functions, settings } = sandbox
+        const { source, options } = triedCode(host, code)
+        await using opened = await openCode(source, options)
+        const { kind, functions, settings } = opened
         return { kind, functions, settings }
       } catch (error) {
         if (error instanceof AppError && error.code === 'sandbox/failed') return { problem: failureOf(error) }
@@ -114,12 +116,14 @@ const testing = ({ store, bell }: Host) =>
         ...{ sentence: message, score: row },
       }))
     },
-  }) satisfies Partial<Handlers<typeof rewardsApi>>
+  } satisfies Partial<Handlers<typeof rewardsApi>>
+}
 
 type PlayRequest = Parameters<Handlers<typeof rewardsApi>['play']>[0]
 
-async function play({ store, dataDirectory }: Host, { code, ...episode }: PlayRequest) {
-  const environment = 'builtIn' in code ? code : sourceOf(store, code)
+async function play(host: Host, { code, ...episode }: PlayRequest) {
+  const { dataDirectory } = host
+  const environment = 'builtIn' in code ? code : triedCode(host, code)
   const place = {
     cacheDirectory: dataFolders(dataDirectory).cache,
     onRequest: () => countOutboundRequest(dataDirectory),

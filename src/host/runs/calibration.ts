@@ -6,6 +6,7 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { calibrationPhases, type CalibratedStage, type CalibrationReport } from './calibrationReport.ts'
 import { resolveRunConfig } from './runConfigFile.ts'
 import { requireGates } from '#host/rewards/rewardVersions.ts'
@@ -19,7 +20,8 @@ export async function* calibrateRun(host: Host, given: unknown, signal: AbortSig
   await requireGates(host, config)
   const availableBytes = process.availableMemory()
   const cacheDirectory = dataFolders(host.dataDirectory).cache
-  for await (const news of host.ask({ type: 'calibrate', config, cacheDirectory }, signal)) {
+  const consents = consentsFile(host.dataDirectory)
+  for await (const news of host.ask({ type: 'calibrate', config, cacheDirectory, consents }, signal)) {
     if ('phase' in news) {
       const { phase, stage, stages } = news
       const done = stage * phaseCount + calibrationPhases.indexOf(phase)

@@ -8,7 +8,7 @@ import { builtInReward } from '#rl/environments/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
-import { requireTrust } from '#host/python/pythonCode.ts'
+import { consentsFile, programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
 import {
@@ -32,14 +32,15 @@ export async function resolveRunConfig(given: unknown, dataDirectory: string): P
   const config = parseRunConfig(given)
   requireKnownParts(config)
   const resolved = withAbsolutePaths(config, dataDirectory, dataDirectory)
-  await requireWorkingCode(resolved)
+  await requireWorkingCode(resolved, dataDirectory)
   return resolved
 }
 
-/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'loss/failed'. */
-export async function requireWorkingCode(config: RunConfig): Promise<void> {
-  await requireKnownRewards(config)
-  await requireWorkingEnvironment(config)
+/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'python/not-allowed', 'loss/failed'. */
+export async function requireWorkingCode(config: RunConfig, dataDirectory: string): Promise<void> {
+  const consents = consentsFile(dataDirectory)
+  await requireKnownRewards(config, consents)
+  await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)
   await using _ = await resolveAlgorithms(config, null)
   requireFittingAlgorithms(config, () => true)
@@ -82,10 +83,6 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
   }
 }
 
-/** A name is looked up by the system, a path is meant from `base`. */
-const programAt = (program: string, base: string): string =>
-  /[\\/]/.test(program) ? path.resolve(base, program) : program
-
 function withRowsAt(data: Readonly<Record<string, unknown>>, rowsOf: <Rows>(rows: Rows) => Rows | string) {
   const named = Object.entries(data).map(([key, value]) => [
     key,
@@ -111,7 +108,6 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {
   const { rewards, environment } = config
-  requireTrustedPython(config)
   requireFittingAlgorithms(config, (id) => codeReference(id) === null)
   for (const [i, { rollout }] of stagesOf(config).entries()) {
     const { workflow } = rollout
@@ -123,11 +119,6 @@ export function requireKnownParts(config: RunConfig): void {
     blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
   }
   if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
-}
-
-function requireTrustedPython({ rewards, environment, python }: RunConfig): void {
-  for (const { function: id } of [...rewards, ...(environment === null ? [] : [environment])])
-    if (codeReference(id)?.language === 'py') requireTrust(python, id)
 }
 
 /** The settings of a written loss are known when it was loaded. */

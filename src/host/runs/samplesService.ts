@@ -11,6 +11,7 @@ import type { Host } from '#host/host.ts'
 import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
 import type { Store } from '#host/store/store.ts'
 import { askOnce, type Ask, type Question } from '#host/processes/question.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { configOf, rowPlaces, rowsOfRun, versionOf } from './runRows.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { chosenFunctions, openSandbox, sandboxedReward, type CodeSource } from '../sandbox/sandbox.ts'
@@ -135,6 +136,7 @@ async function scoreText(
   const { rewards, rewardLimits, python, data } = configOf(run)
   const question = {
     ...{ config: { rewards, rewardLimits, python, data }, runDirectory: run.directory },
+    consents: consentsFile(host.dataDirectory),
     input: { prompt, completion, row, step },
   }
   const reward = await scoredWithin(scoreMs, host.ask, { ...question, signal })

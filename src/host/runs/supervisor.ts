@@ -24,6 +24,8 @@ const defaultSilenceMs = 30_000
 
 export interface SupervisorOptions {
   readonly cacheDirectory: string
+  /** Those of this machine to Python; absent: no Python runs. */
+  readonly consents?: string
   /** How processes are started; child processes of Node where it is not said. */
   readonly startWorker?: StartWorker
   /** Asked for each process, as it may change. */
@@ -117,7 +119,7 @@ export class Supervisor {
     const { id: runId, directory } = run
     const holder = this.#workers.get(runId)?.status.pid ?? runHolder(directory)
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
-    const { cacheDirectory } = this.#options
+    const { cacheDirectory, consents } = this.#options
     const logFile = runPaths(directory).workerLog
     const wordsFrom = prepareWorkerLog(logFile)
     const process = this.#startWorker({ logFile, environment: this.#options.environment?.() ?? {} })
@@ -143,7 +145,10 @@ export class Supervisor {
     this.#workers.set(runId, worker)
     process.onMessage((message) => this.#hear(worker, message))
     const expected = this.#options.expectedOf?.(runId) ?? null
-    const request: TrainingRequest = { runDirectory: directory, cacheDirectory, expected, ...options }
+    const request: TrainingRequest = {
+      ...{ runDirectory: directory, cacheDirectory, expected, ...options },
+      ...(consents === undefined ? {} : { consents }),
+    }
     process.send({ type: 'start', request })
     this.#tell('onChanged', worker.status)
     return worker.ended

@@ -4,8 +4,17 @@
  * computes that, not the code. Operators arrive here as calls (operators.ts).
  */
 
-/** Most operations of a loss. */
-const maxNodes = 5_000
+/** As in shared/losses.ts, which the confined process cannot load; a test compares them. */
+export const maxNodes = 5_000
+const perToken = [
+  ...['logp', 'entropy', 'values', 'oldLogp', 'refLogp', 'samplerLogp', 'oldEntropy', 'oldValues'],
+  ...['advantages', 'returns', 'correction', 'mask', 'turns'],
+]
+const perSequence = ['groups', 'rewards', 'baseline', 'truncated', 'tokenLimit']
+export const recordedLevels: Readonly<Record<string, string>> = Object.fromEntries([
+  ...perToken.map((name): [string, string] => [name, 'token']),
+  ...perSequence.map((name): [string, string] => [name, 'sequence']),
+])
 
 /** Functions that code of a loss may use, by name. */
 export const lossFunctions = [
@@ -176,13 +185,7 @@ export const lossHarnessSource = `(() => {
     for (const name of ownKeys(holder)) defineProperty(globalThis, name, { value: holder[name], writable: false, configurable: false })
 
   // ---- what a loss is given ----
-  const inputLevels = {
-    __proto__: null,
-    logp: 'token', entropy: 'token', values: 'token',
-    oldLogp: 'token', refLogp: 'token', samplerLogp: 'token', oldEntropy: 'token', oldValues: 'token',
-    advantages: 'token', returns: 'token', correction: 'token', mask: 'token', turns: 'token',
-    groups: 'sequence', rewards: 'sequence', baseline: 'sequence', truncated: 'sequence', tokenLimit: 'sequence',
-  }
+  const inputLevels = { __proto__: null, ...${JSON.stringify(recordedLevels)} }
   const inputsWith = (settings) => {
     const inputs = { settings: freeze(settings) }
     for (const name of ownKeys(inputLevels)) {

@@ -33,11 +33,17 @@ const loadMs = 2_000
 const jobsAtOnce = 1_000
 
 export interface MachineLimits {
-  /** Processor time of one call, ms. */
-  readonly callMs: number
   readonly memoryMb: number
   /** Longest answer of a call, as JSON text. */
   readonly answerCharacters: number
+}
+
+export interface MachineCall {
+  readonly target: string
+  readonly input: string
+  readonly seed: number
+  /** Processor time, ms. */
+  readonly callMs: number
 }
 
 /** Thrown where the code does not even load. */
@@ -171,10 +177,10 @@ export class Machine {
     return this.#isSpoiled
   }
 
-  /** Calls one of the module's functions with a sample given as JSON text; the answer is JSON text too. */
-  call(target: string, input: string, seed: number): string {
+  /** Calls one of the module's functions with a sample given as JSON text; the answer is JSON text too. `callMs`: processor time. */
+  call({ target, input, seed, callMs }: MachineCall): string {
     this.#image.restore()
-    this.#clock.start(this.#limits.callMs)
+    this.#clock.start(callMs)
     try {
       const answer = this.#answer(target, input, seed)
       if (!this.#clock.hasPassed()) return answer
@@ -183,7 +189,7 @@ export class Machine {
       if (!this.#clock.hasPassed()) return failureText(hostFailure(error))
     }
     this.#isSpoiled = true
-    const message = `Stopped after ${this.#limits.callMs} ms.`
+    const message = `Stopped after ${callMs} ms.`
     return failureText(new LoadFailure('timeout', message, ''))
   }
 

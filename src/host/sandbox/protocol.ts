@@ -6,7 +6,6 @@ export type ToSandbox =
       readonly type: 'load'
       readonly code: string
       readonly language: CodeLanguage
-      readonly callMs: number
       readonly memoryMb: number
       readonly answerCharacters: number
     }
@@ -17,6 +16,8 @@ export type ToSandbox =
       readonly inputs: readonly string[]
       /** Processor time for all of them, ms. */
       readonly batchMs: number
+      /** Of each call. */
+      readonly callMs: number
     }
 
 export interface TimedAnswer {

@@ -119,6 +119,8 @@ interface Calls<Answer> {
   readonly target: string
   readonly inputs: readonly string[]
   readonly read: (text: string) => Answer
+  /** Processor time of each call, ms. */
+  readonly callMs: number
 }
 
 export class Sandbox implements AsyncDisposable {
@@ -188,16 +190,16 @@ export class Sandbox implements AsyncDisposable {
 
   /** What a loss records with these settings, as JSON. */
   async trace(settings: Readonly<Record<string, unknown>>) {
-    return this.#one('trace', { settings })
+    return this.#one('trace', { settings }, Math.min(traceMs, this.#limits.callMs))
   }
 
   /** What a loss's own advantages say of a batch, as JSON. */
   async advantages(input: { readonly rows: readonly unknown[]; readonly settings: unknown }) {
-    return this.#one('advantages', input)
+    return this.#one('advantages', input, this.#limits.callMs)
   }
 
-  async #one(target: string, input: unknown) {
-    const [answer] = await this.#call(target, [JSON.stringify(input)], readJson)
+  async #one(target: string, input: unknown, callMs: number) {
+    const [answer] = await this.#call(target, [JSON.stringify(input)], readJson, callMs)
     if (answer === undefined) throw new Error(`Expected an answer of ${target}.`)
     return answer
   }
@@ -225,8 +227,9 @@ export class Sandbox implements AsyncDisposable {
     target: string,
     inputs: readonly string[],
     read: (text: string) => Answer,
+    callMs = this.#limits.callMs,
   ): Promise<Timed<Answer>[]> {
-    const answers = this.#queue.then(() => this.#answersOf({ target, inputs, read }))
+    const answers = this.#queue.then(() => this.#answersOf({ target, inputs, read, callMs }))
     this.#queue = answers.catch(() => {})
     return answers
   }
@@ -235,22 +238,23 @@ export class Sandbox implements AsyncDisposable {
    * When the process dies or falls silent, the first sample without an answer may be the culprit or not: finished
    * answers may have been lost with it. It is asked again, alone; if it is too much again, it is to blame.
    */
-  async #answersOf<Answer>({ target, inputs, read }: Calls<Answer>): Promise<Timed<Answer>[]> {
-    const answers = await this.#ask({ target, inputs, read })
+  async #answersOf<Answer>(calls: Calls<Answer>): Promise<Timed<Answer>[]> {
+    const { inputs, read, callMs } = calls
+    const answers = await this.#ask(calls)
     // Each turn of the loop begins after a silence.
     for (let silences = 1; answers.length < inputs.length && silences < mostSilences; silences++) {
       const suspect = inputs.slice(answers.length, answers.length + 1)
-      const [answer] = await this.#ask({ target, inputs: suspect, read })
+      const [answer] = await this.#ask({ ...calls, inputs: suspect })
       if (answer === undefined) silences++
-      answers.push(answer ?? { ...read(this.#silence()), durationMs: this.#silenceMs })
-      answers.push(...(await this.#ask({ target, inputs: inputs.slice(answers.length), read })))
+      answers.push(answer ?? { ...read(silence(callMs)), durationMs: silenceMs(callMs) })
+      answers.push(...(await this.#ask({ ...calls, inputs: inputs.slice(answers.length) })))
     }
-    while (answers.length < inputs.length) answers.push({ ...read(this.#givenUp()), durationMs: 0 })
+    while (answers.length < inputs.length) answers.push({ ...read(givenUp(callMs)), durationMs: 0 })
     return answers
   }
 
   /** As many answers as came. The next batch is on its way while one is worked on. */
-  async #ask<Answer>({ target, inputs, read }: Calls<Answer>): Promise<Timed<Answer>[]> {
+  async #ask<Answer>({ target, inputs, read, callMs }: Calls<Answer>): Promise<Timed<Answer>[]> {
     const answers: Timed<Answer>[] = []
     if (inputs.length === 0) return answers
     const link = (this.#link ??= await this.#openLink())
@@ -258,9 +262,9 @@ export class Sandbox implements AsyncDisposable {
     while (answers.length < inputs.length) {
       for (; sent < inputs.length && sent - answers.length <= batchSize; sent += batchSize) {
         const batch = inputs.slice(sent, sent + batchSize)
-        link.send({ type: 'run', target, inputs: batch, batchMs: this.#limits.batchMs })
+        link.send({ type: 'run', target, inputs: batch, batchMs: this.#limits.batchMs, callMs })
       }
-      const message = await link.next(this.#silenceMs)
+      const message = await link.next(silenceMs(callMs))
       if (message?.type !== 'answers') {
         this.#link = null
         link[Symbol.dispose]()
@@ -271,21 +275,6 @@ export class Sandbox implements AsyncDisposable {
     return answers
   }
 
-  /** The process reports between calls and counts its own time; the day's time is given more room. */
-  get #silenceMs(): number {
-    return 3 * this.#limits.callMs + 2_000
-  }
-
-  #silence(): string {
-    return timeoutText(`Did not answer within ${this.#limits.callMs} ms and could not be interrupted.`)
-  }
-
-  #givenUp(): string {
-    return timeoutText(
-      `Not run: other completions in this batch could not be interrupted, which took ${(mostSilences * this.#silenceMs) / 1000} s.`,
-    )
-  }
-
   async start(): Promise<void> {
     this.#link = await this.#openLink()
   }
@@ -293,8 +282,8 @@ export class Sandbox implements AsyncDisposable {
   async #openLink(): Promise<SandboxLink> {
     if (this.#isClosed) throw new Error('Expected an open sandbox.')
     const link = await SandboxLink.start()
-    const { callMs, memoryMb, answerCharacters } = this.#limits
-    link.send({ type: 'load', ...this.#source, callMs, memoryMb, answerCharacters })
+    const { memoryMb, answerCharacters } = this.#limits
+    link.send({ type: 'load', ...this.#source, memoryMb, answerCharacters })
     const message = await link.next(loadSilenceMs)
     const description = message?.type === 'loaded' ? readDescription(message.description) : null
     if (description !== null) {
@@ -364,6 +353,20 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
     throw new AppError('config/invalid', `The reward code ${fault}.`, `Its settings: ${names.join(', ')}.`)
   }
 }
+
+/** A loss is recorded in no time, and somebody waits for it at every change of the code. */
+const traceMs = 2_000
+
+/** The process reports between calls and counts its own time; the day's time is given more room. */
+const silenceMs = (callMs: number): number => 3 * callMs + 2_000
+
+const silence = (callMs: number): string =>
+  timeoutText(`Did not answer within ${callMs} ms and could not be interrupted.`)
+
+const givenUp = (callMs: number): string =>
+  timeoutText(
+    `Not run: other completions in this batch could not be interrupted, which took ${(mostSilences * silenceMs(callMs)) / 1000} s.`,
+  )
 
 const timeoutText = (message: string): string =>
   JSON.stringify({ failure: { kind: 'timeout', message, stack: '' } })

@@ -3,7 +3,14 @@ import { stripTypeScriptTypes } from 'node:module'
 import { crc32 } from 'node:zlib'
 import { Deadline } from './deadline.ts'
 import { lossHarnessSource } from './lossHarness.ts'
-import { codeName, failureText, LoadFailure, Machine, type MachineLimits } from './machine.ts'
+import {
+  codeName,
+  failureText,
+  LoadFailure,
+  Machine,
+  type MachineCall,
+  type MachineLimits,
+} from './machine.ts'
 import { type Rewritten, withTensorOperators } from './operators.ts'
 import type { FromSandbox, TimedAnswer, ToSandbox } from './protocol.ts'
 
@@ -93,14 +100,14 @@ function markedPosition(stack: string): string {
 const asLoadFailure = (error: unknown): LoadFailure =>
   error instanceof LoadFailure ? error : new LoadFailure('exception', String(error), '')
 
-async function run({ target, inputs, batchMs }: ToSandbox & { type: 'run' }): Promise<void> {
+async function run({ target, inputs, batchMs, callMs }: ToSandbox & { type: 'run' }): Promise<void> {
   if (loaded === null) throw new Error('Expected code before a batch.')
   const batch = new Deadline()
   batch.start(batchMs)
   let [waiting, reportedAt]: [TimedAnswer[], number] = [[], performance.now()]
   for (const [i, input] of inputs.entries()) {
     const startedAt = performance.now()
-    const text = batch.hasPassed() ? lateAnswer(batchMs) : answer(loaded, target, input)
+    const text = batch.hasPassed() ? lateAnswer(batchMs) : answer(loaded, { target, input, callMs })
     const now = performance.now()
     waiting.push({ text, durationMs: now - startedAt })
     const isDue = loaded.machine.isSpoiled || now - reportedAt > reportMs
@@ -112,8 +119,8 @@ async function run({ target, inputs, batchMs }: ToSandbox & { type: 'run' }): Pr
 }
 
 /** Chance depends on the sample alone: scored again, it gets the same numbers. */
-function answer({ machine, code }: Loaded, target: string, input: string): string {
-  const text = machine.call(target, input, crc32(input, crc32(target)) | 0)
+function answer({ machine, code }: Loaded, call: Omit<MachineCall, 'seed'>): string {
+  const text = machine.call({ ...call, seed: crc32(call.input, crc32(call.target)) | 0 })
   const hasFailed = text.startsWith('{"failure"')
   return hasFailed && code.columnOf !== null ? placesAsWritten(text, code.columnOf) : text
 }

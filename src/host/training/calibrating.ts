@@ -31,13 +31,15 @@ import { readStages, type Stage } from './stages.ts'
 export interface CalibrationRequest {
   readonly config: RunConfig
   readonly cacheDirectory: string
+  /** Those of this machine to Python. */
+  readonly consents: string
 }
 
 let calibrations = 0
 
 /** Ends with the report. Errors: as training. */
 export async function calibrate(
-  { config, cacheDirectory }: CalibrationRequest,
+  { config, cacheDirectory, consents }: CalibrationRequest,
   say: (news: CalibrationNews) => Promise<void>,
 ): Promise<void> {
   // Where a run would keep its own copy of reward code.
@@ -45,9 +47,9 @@ export async function calibrate(
   makeFolder(directory)
   try {
     await using _losses = await resolveAlgorithms(config, directory)
-    await using rewards = await resolveRewards(config, directory)
+    await using rewards = await resolveRewards(config, directory, consents)
     await using world = await resolveEnvironment(config, directory, {
-      cacheDirectory,
+      ...{ cacheDirectory, consents },
       onRequest: () => countBeside(cacheDirectory),
     })
     const model = openModelFolder(config.model, config)

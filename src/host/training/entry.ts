@@ -53,7 +53,7 @@ export async function* runTraining(
   control: RunControl,
   ownScript: TrainingScript | null = null,
 ): AsyncGenerator<RunEvent> {
-  const { runDirectory, cacheDirectory, resumeFrom } = request
+  const { runDirectory, cacheDirectory, consents, resumeFrom } = request
   using _lock = lockRun(runDirectory)
   using recorder = new Recorder(runDirectory)
   try {
@@ -66,9 +66,9 @@ export async function* runTraining(
     const step = start?.checkpoint.trainer.step ?? 0
     yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
     const model = openModelFolder(checkpoint?.model ?? config.model, config)
-    await using rewards = await resolveRewards(config, runDirectory)
+    await using rewards = await resolveRewards(config, runDirectory, consents)
     await using world = await resolveEnvironment(config, runDirectory, {
-      cacheDirectory,
+      ...{ cacheDirectory, consents },
       onRequest: () => countBeside(cacheDirectory),
     })
     const judging = { rewards: rewards.specs, environment: world.environment }

@@ -27,10 +27,10 @@ const episodesAtOnce = 256
 
 /** Errors: those of models, rewards, environments and workflows; 'data/invalid' where no row makes a prompt. */
 export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
-  const { config, directory, cacheDirectory, contender, rows, samples, greedy } = asked
-  await using rewards = await resolveRewards(config, directory)
+  const { config, directory, cacheDirectory, consents, contender, rows, samples, greedy } = asked
+  await using rewards = await resolveRewards(config, directory, consents)
   await using world = await resolveEnvironment(config, directory, {
-    cacheDirectory,
+    ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory),
   })
   await using workflows = await resolveWorkflows(config, directory)

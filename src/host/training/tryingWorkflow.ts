@@ -27,12 +27,12 @@ type Say = (news: TrialNews) => Promise<void>
 
 /** Errors: those of code, models, rewards and environments; 'data/invalid' where the row makes no prompt. */
 export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
-  const { directory, contender, cacheDirectory, isEvaluation } = asked
+  const { directory, contender, cacheDirectory, consents, isEvaluation } = asked
   const config = withCode(asked)
   await using workflows = await resolveWorkflows(config, directory)
-  await using rewards = await resolveRewards(config, directory)
+  await using rewards = await resolveRewards(config, directory, consents)
   await using world = await resolveEnvironment(config, directory, {
-    cacheDirectory,
+    ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory),
   })
   using model = await openModel({

@@ -17,6 +17,8 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { resolveContender } from '#host/models/modelsService.ts'
 import type { Contender } from '#host/processes/question.ts'
 import { sourceOf } from '#host/rewards/rewardVersions.ts'
+import { allowPython, consentsFile } from '#host/python/consent.ts'
+import { reviewConfig } from '#host/rewards/rewardCode.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 
@@ -56,6 +58,8 @@ export interface EpisodeTrial {
   readonly sections: Readonly<Record<string, unknown>>
   /** What relative paths in them are meant from. */
   readonly base: string
+  /** The person said so for this once: its Python is allowed from now on. */
+  readonly trustsPython?: boolean
 }
 
 let trials = 0
@@ -63,15 +67,17 @@ let trials = 0
 /** Errors: AppError 'config/invalid', 'sandbox/failed', those of models, rewards and environments. */
 export async function* playEpisode(
   { ask, dataDirectory }: Host,
-  { sections, base, ...trial }: EpisodeTrial,
+  { sections, base, trustsPython = false, ...trial }: EpisodeTrial,
   signal: AbortSignal,
 ): AsyncGenerator<TrialNews> {
   const config = withAbsolutePaths(parseRunConfig(configOf(sections, trial)), base, dataDirectory)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
+  const consents = consentsFile(dataDirectory)
+  if (trustsPython) allowPython(reviewConfig(config, null, dataDirectory), consents)
   const directory = path.join(cacheDirectory, `.workflow.${process.pid}.${++trials}.partial`)
   makeFolder(directory)
   try {
-    yield* ask({ type: 'try-workflow', ...trial, config, directory, cacheDirectory }, signal)
+    yield* ask({ type: 'try-workflow', ...trial, config, directory, cacheDirectory, consents }, signal)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

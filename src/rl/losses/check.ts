@@ -299,7 +299,10 @@ const examined = 48
 /** Half the distance between the two values of a difference, nats. */
 const step = 1e-5
 
-/** What passes a stopGradient is held, as the gradient takes it to be held. */
+/**
+ * What passes a stopGradient is held, as the gradient takes it to be held. Derivatives are ours, so no loss that the other checks
+ * accept is known to fail here; this one watches the rules of our operators, and a jump that a token happens to stand on.
+ */
 const isDerivative: Check = ({ program, rows }) => {
   const near = jittered(rows)
   const base = lossOf(program, near)

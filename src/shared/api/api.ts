@@ -6,6 +6,7 @@ import { librariesApi } from './libraries.ts'
 import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
 import { modelsApi } from './models.ts'
+import { pythonApi } from './python.ts'
 import { rewardsApi } from './rewards.ts'
 import { runsApi } from './runs.ts'
 import { samplesApi } from './samples.ts'
@@ -25,6 +26,7 @@ export const api = {
   evaluations: evaluationsApi,
   models: modelsApi,
   settings: settingsApi,
+  python: pythonApi,
   queue: queueApi,
   system: systemApi,
   libraries: librariesApi,

@@ -18,6 +18,8 @@ const measurement = z.object({
     .array(z.custom<RewardEntry>((entry) => typeof entry === 'object' && entry !== null))
     .min(1)
     .max(50),
+  /** As `python.interpreter` of a run config. */
+  interpreter: path.nullable().optional(),
   samplesPerRow: z.int().min(1).max(64).default(4),
   /** How many, drawn with the seed of the sampling; all where there are fewer. */
   rows: z.int().min(1).max(20_000).default(100),

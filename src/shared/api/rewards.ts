@@ -14,6 +14,9 @@ export const code = z.union([
   z.strictObject({ rewardId, version: digest }),
 ])
 
+/** An entry of a config that is Python: a file, or the id of a package. It only runs where this machine allows it. */
+const python = z.strictObject({ python: z.string().min(1).max(10_000), interpreter: path.nullable() })
+
 const reward = z.object({ id: z.string(), kind, name: z.string(), createdAt: instant, versions: count })
 
 const version = z.object({
@@ -146,7 +149,7 @@ export const rewardsApi = {
   ),
   /** Loads the code without running it on anything: its functions, or where it is wrong. */
   check: query(
-    z.object({ code }),
+    z.object({ code: z.union([code, python]) }),
     z.union([
       z.object({ kind, functions: z.array(z.string()), settings }),
       z.object({ problem: codeFailure }),
@@ -155,7 +158,7 @@ export const rewardsApi = {
   /** Scores what is given, or rows of a data set; `index` counts them from 0, fresh completions come as they are done. */
   dryRun: stream(
     z.object({
-      code,
+      code: z.union([code, python]),
       settings: settings.default({}),
       on: z.union([z.array(sampleInput).min(1).max(200), dryRunRows]),
     }),
@@ -172,7 +175,7 @@ export const rewardsApi = {
    */
   play: query(
     z.object({
-      code: z.union([code, z.strictObject({ builtIn: z.string() })]),
+      code: z.union([code, python, z.strictObject({ builtIn: z.string() })]),
       settings: settings.default({}),
       row: row.default({}),
       seed: count.default(42),
@@ -195,7 +198,7 @@ export const rewardsApi = {
   /** Tries to get a reward without deserving it, on rows of a data set. `honest`: the column with a good completion. */
   battery: query(
     z.object({
-      code,
+      code: z.union([code, python]),
       settings: settings.default({}),
       on: someRows.extend({ honest: z.string().optional() }),
     }),

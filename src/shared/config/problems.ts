@@ -126,6 +126,7 @@ const pathsByArea: Readonly<Record<string, string>> = {
   file: 'data',
   reward: 'rewards',
   sandbox: 'rewards',
+  python: 'python',
   environment: 'environment',
   device: 'device',
 }

@@ -7,7 +7,7 @@ export const rewardSection = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Id of a built-in reward function, or the path of a .ts, .js or .py file; file.ts#name picks one of several. `reasoning-gym` scores tasks of ReasoningGym. Python needs `python.trusted`.',
+      'Id of a built-in reward function, or the path of a .ts, .js or .py file; file.ts#name picks one of several. `reasoning-gym` scores tasks of ReasoningGym. Python must be allowed on the machine.',
     ),
   weight: z.number().min(-maxSetting).max(maxSetting).default(1).describe('Factor in the sum.'),
   name: z
@@ -43,12 +43,6 @@ export const rewardLimitsSection = z.strictObject({
 })
 
 export const pythonSection = z.strictObject({
-  trusted: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Python code of rewards and environments may run. It is not sandboxed: it can read and change your files and use the network.',
-    ),
   interpreter: path.nullable().default(null).meta({
     description: 'The Python program: a name, or a path such as .venv/bin/python.',
     empty: 'python3 (on Windows, python)',
@@ -70,7 +64,7 @@ export const environmentSection = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Id of a built-in environment, the path of a .ts or .js file, file.py#Class, or gymnasium:ID. Python needs `python.trusted`.',
+      'Id of a built-in environment, the path of a .ts or .js file, file.py#Class, or gymnasium:ID. Python must be allowed on the machine.',
     ),
   settings: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))

@@ -6,7 +6,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import type { Environment, EnvironmentTurn } from '#rl/environment.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
-import { hasPython, interpreter } from './interpreter.ts'
+import { consentsTo, hasPython, interpreter } from './interpreter.ts'
 
 const all = temporaryFolder()
 const here = hasPython()
@@ -19,15 +19,14 @@ function fileOf(code: string): string {
   return file
 }
 
-const open = (id: string, settings: object = {}, python: object = {}) =>
-  resolveEnvironment(
-    parseRunConfig({
-      ...{ model: 'm', data: { train: { episodes: 4 } }, environment: { function: id, settings } },
-      python: { trusted: true, interpreter, ...python },
-    }),
-    mkdtempSync(path.join(all, 'run-')),
-    place,
-  )
+function open(id: string, settings: object = {}, python: object = {}) {
+  const config = parseRunConfig({
+    ...{ model: 'm', data: { train: { episodes: 4 } }, environment: { function: id, settings } },
+    python: { interpreter, ...python },
+  })
+  const consents = consentsTo(config, all)
+  return resolveEnvironment(config, mkdtempSync(path.join(all, 'run-')), { ...place, consents })
+}
 
 const guessing = `
 import os
@@ -203,7 +202,7 @@ test.skipIf(!hasGymnasium)(
 test.skipIf(!here)(
   'Python ends with its host, and so does what it started (skipped without Python 3.9)',
   async () => {
-    const file = fileOf(`
+    const code = `
 import subprocess
 
 child = subprocess.Popen(["sleep", "611"])
@@ -212,11 +211,17 @@ def f(completions):
     print(child.pid)
     while True:
         pass
-`)
+`
+    const file = fileOf(code)
+    const model = { model: 'm', data: { train: 't' }, python: { interpreter } }
+    const consents = consentsTo(parseRunConfig({ ...model, rewards: [{ function: file }] }), all)
     const script = `
+    import { requireConsent } from '#host/python/consent.ts'
     import { PythonProcess } from '#host/python/pythonProcess.ts'
-    const python = await PythonProcess.start(${JSON.stringify(interpreter)}, '.')
-    const code = ${JSON.stringify(`exec(open(${JSON.stringify(file)}).read())`)}
+    const code = ${JSON.stringify(code)}
+    const source = { code, language: 'py', file: ${JSON.stringify(file)} }
+    const allowed = requireConsent(source, ${JSON.stringify(interpreter)}, ${JSON.stringify(consents)})
+    const python = await PythonProcess.start(allowed, '.')
     await python.ask({ call: 'load', code, file: ${JSON.stringify(file)} }, 1, 10_000)
     void python.ask({ call: 'score', name: 'f', inputs: [{ row: {}, prompt: '', completion: '', step: 0, ids: null }] }, 1, 600_000)
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500)`

@@ -22,7 +22,7 @@ async function train(name: string, steps: number): Promise<{ rewards: number[]; 
     checkpoints: { ...config.checkpoints, every: 0 },
     evaluation: { ...config.evaluation, every: config.environment === null ? steps : 0 },
   }
-  const done = await place.run('train', place.write(name, changed), '--json')
+  const done = await place.run('train', place.write(name, changed), '--trust-python', '--json')
   expect(done.stderr).not.toMatch(/error|turnwise:/i)
   expect(done.status).toBe(0)
   const events = linesOf(done.stdout) as { type: string; metrics?: Record<string, number> }[]
@@ -74,8 +74,8 @@ describe.skipIf(!hasPython('reasoning_gym'))(
         const set = ['size=500', ...settings].flatMap((each) => ['--set', each])
         const args = ['dataset', 'import', `reasoning-gym:${task}`, ...set]
         const refused = await place.run(...args)
-        expect(refused.status).toBe(2)
-        expect(refused.stderr).toContain('If you trust the code, add --trust-python.')
+        expect(refused.status).toBe(1)
+        expect(refused.stderr).toContain('turnwise python allow reasoning-gym')
         const imported = await place.run(...args, '--trust-python', interpreter)
         expect(imported.stdout).toMatch(new RegExp(`^Added “${task}”, 500 rows`))
         const { evaluated } = await train(file, 10)

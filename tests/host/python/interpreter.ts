@@ -1,5 +1,10 @@
 /** Python where the machine has it: `python3`, or the program named by TURNWISE_PYTHON. */
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import path from 'node:path'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { allowPython, consentsFile } from '#host/python/consent.ts'
+import { reviewConfig } from '#host/rewards/rewardCode.ts'
 
 export const interpreter = process.env['TURNWISE_PYTHON'] ?? 'python3'
 
@@ -15,3 +20,10 @@ export const hasPython = (...modules: readonly string[]): boolean =>
     ],
     { timeout: 100_000 },
   ).status === 0
+
+/** Consents of a machine whose owner allowed what this config names. */
+export function consentsTo(config: RunConfig, folder: string): string {
+  const dataDirectory = mkdtempSync(path.join(folder, 'machine-'))
+  allowPython(reviewConfig(config, null, dataDirectory), consentsFile(dataDirectory))
+  return consentsFile(dataDirectory)
+}

@@ -3,14 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
+import { openPython } from '#host/python/pythonCode.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { dryRun } from '#host/rewards/dryRun.ts'
 import { codeReference, readRewardCode } from '#host/rewards/rewardCode.ts'
 import { requireKnownRewards, resolveRewards } from '#host/rewards/resolveRewards.ts'
-import { requireKnownParts } from '#host/runs/runConfigFile.ts'
 import { judgeDigests } from '#host/runs/manifest.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
-import { hasPython, interpreter } from './interpreter.ts'
+import { consentsTo, hasPython, interpreter } from './interpreter.ts'
 
 const all = temporaryFolder()
 const here = hasPython()
@@ -25,7 +25,7 @@ function fileOf(code: string, file = 'rewards.py'): string {
 const configOf = (rewards: unknown, rest: object = {}, python: object = {}) =>
   parseRunConfig({
     ...{ model: 'm', data: { train: 't' }, rewards },
-    python: { trusted: true, interpreter, ...python },
+    python: { interpreter, ...python },
     ...rest,
   })
 
@@ -39,30 +39,13 @@ async function totalsOf(
   inputs: readonly ReturnType<typeof input>[],
   folder = all,
 ) {
-  await using rewards = await resolveRewards(config, mkdtempSync(path.join(folder, 'run-')))
+  await using rewards = await resolveRewards(
+    config,
+    mkdtempSync(path.join(folder, 'run-')),
+    consentsTo(config, all),
+  )
   return await scoreRewards(rewards.specs, inputs, 'null')
 }
-
-test('Python is refused until the config says that it is trusted', async () => {
-  const config = parseRunConfig({
-    ...{ model: 'm', data: { train: 't' } },
-    rewards: [{ function: './mine.py#f' }],
-  })
-  const refused = {
-    code: 'config/invalid',
-    message: expect.stringMatching(/mine\.py#f is Python, which is not sandboxed/) as string,
-    hint: expect.stringContaining('`python.trusted`') as string,
-    problems: [expect.objectContaining({ path: 'python.trusted' })],
-  }
-  expect(() => requireKnownParts(config)).toThrow(expect.objectContaining(refused) as Error)
-  const file = fileOf('raise SystemExit("it ran")')
-  await expect(
-    requireKnownRewards({ ...config, rewards: [{ ...config.rewards[0]!, function: file }] }),
-  ).rejects.toMatchObject({ code: 'config/invalid' })
-  await expect(dryRun(readRewardCode({ file, language: 'py' }), [])).rejects.toMatchObject({
-    code: 'config/invalid',
-  })
-})
 
 test('a missing interpreter is a sentence with what to do', async () => {
   const config = configOf(
@@ -123,7 +106,7 @@ def chats(prompts, completions, **kwargs):
   test('get every column as a list, the step and the loggers; None and NaN do not apply', async () => {
     const file = fileOf(trl)
     const config = configOf([{ function: `${file}#right`, weight: 2 }, { function: `${file}#later` }])
-    await requireKnownRewards(config)
+    await requireKnownRewards(config, consentsTo(config, all))
     const scored = await totalsOf(config, samples)
     expect(scored.map(({ parts }) => parts)).toEqual([
       { right: 1, later: 4 },
@@ -146,7 +129,12 @@ def chats(prompts, completions, **kwargs):
     const file = fileOf(
       'def f(completions, completion_ids):\n    return [sum(ids) for ids in completion_ids]',
     )
-    await using rewards = await resolveRewards(configOf([{ function: file }]), path.dirname(file))
+    const config = configOf([{ function: file }])
+    await using rewards = await resolveRewards(
+      config,
+      mkdtempSync(path.join(all, 'run-')),
+      consentsTo(config, all),
+    )
     expect(rewards.specs[0]?.function.needsTokens).toBe(true)
     const tokens = [3, 4].map((id) => ({ id, text: '', logprob: null, turn: 0 }))
     const [scored] = await scoreRewards(rewards.specs, [{ ...input('a'), tokens }], 'fail')
@@ -184,9 +172,10 @@ def chats(prompts, completions, **kwargs):
   test('a run goes on with the code that it began with, and its digest says so', async () => {
     const file = fileOf('def f(completions):\n    return [0.25] * len(completions)')
     const config = configOf([{ function: file }])
-    const run = path.dirname(file)
+    const run = mkdtempSync(path.join(all, 'run-'))
+    const consents = consentsTo(config, all)
     const total = async () => {
-      await using rewards = await resolveRewards(config, run)
+      await using rewards = await resolveRewards(config, run, consents)
       return (await scoreRewards(rewards.specs, [input('x')], 'fail'))[0]?.total
     }
     expect(await total()).toBe(0.25)
@@ -200,8 +189,10 @@ def chats(prompts, completions, **kwargs):
   })
 
   test('a dry run shows scores and what was printed', async () => {
-    const source = readRewardCode({ file: fileOf(trl), language: 'py' })
-    const python = { trusted: true, interpreter, callSeconds: 60, messages: null, form: null }
+    const file = fileOf(trl)
+    const consents = consentsTo(configOf([{ function: file }]), all)
+    const source = readRewardCode({ file, language: 'py' })
+    const python = { interpreter, callSeconds: 60, messages: null, form: null, consents }
     const { rows } = await dryRun(source, [input('x'), input('none')], { function: 'later', python })
     expect(rows[0]).toMatchObject({ total: 0, lines: ['hello'], columns: { upper: 'X' } })
     expect(rows[1]?.total).toBeNull()
@@ -327,7 +318,11 @@ def f(completions):
     ['forge', /wrote to the pipe/],
   ])('code that would %s fails its call, and the next one is answered', async (text, sentence) => {
     const config = configOf([{ function: fileOf(hostile) }], {}, { callSeconds: 1 })
-    await using rewards = await resolveRewards(config, mkdtempSync(path.join(all, 'run-')))
+    await using rewards = await resolveRewards(
+      config,
+      mkdtempSync(path.join(all, 'run-')),
+      consentsTo(config, all),
+    )
     const [bad] = await scoreRewards(rewards.specs, [input(text)], 'null')
     expect(bad?.failures[0]?.message).toMatch(sentence)
     const [good] = await scoreRewards(rewards.specs, [input('fine')], 'null')
@@ -337,6 +332,42 @@ def f(completions):
     })
   })
 })
+
+test.skipIf(!hasPython())(
+  'what is allowed is what runs: no cache of other code beside it, nothing of the folder before the own modules of Python (skipped without Python 3.9)',
+  async () => {
+    const folder = mkdtempSync(path.join(all, 'cached-'))
+    const own = path.join(folder, 'mine.py')
+    const text =
+      'import helper, json\n\ndef f(completions):\n    return [helper.points for _ in completions]\n'
+    writeFileSync(own, text)
+    const helper = path.join(folder, 'helper.py')
+    // Compiled from other code than the source that is left, which looks the same to Python by its size and time.
+    const poison = [
+      'import os, py_compile, sys',
+      'helper = sys.argv[1]',
+      'open(helper, "w").write("points = 9")',
+      'os.utime(helper, (1, 1)); py_compile.compile(helper)',
+      'open(helper, "w").write("points = 3")',
+      'os.utime(helper, (1, 1))',
+    ].join('\n')
+    execFileSync(interpreter, ['-c', poison, helper])
+    expect(
+      execFileSync(interpreter, ['-c', 'import helper; print(helper.points)'], {
+        cwd: folder,
+        encoding: 'utf8',
+      }).trim(),
+    ).toBe('9')
+    writeFileSync(path.join(folder, 'queue.py'), 'raise SystemExit("not the queue of Python")')
+    const mine = { code: text, language: 'py', file: own } as const
+    const consents = consentsTo(configOf([{ function: own }]), all)
+    await using python = await openPython(mine, {
+      ...{ interpreter, callSeconds: 20, messages: null, form: null, consents },
+    })
+    const [scored] = await python.score([{ prompt: '', completion: '', row: {}, step: 0, settings: {} }], 'f')
+    expect(scored).toMatchObject({ value: 3 })
+  },
+)
 
 test('ids of Python code are told from those of built-ins', () => {
   expect(codeReference('a/b.py#Class')).toEqual({ file: 'a/b.py', language: 'py', name: 'Class' })

@@ -8,6 +8,7 @@ import type { RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { codeReference, requireSandboxed, runRewardCode } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { harnessSource } from '#host/sandbox/harness.ts'
 import type { ProjectData } from './projectData.ts'
 import { stringify } from 'yaml'
@@ -33,6 +34,7 @@ export async function rewardFiles(
   const scratch = mkdtempSync(path.join(tmpdir(), 'turnwise-project-'))
   const directory = runDirectory ?? scratch
   try {
+    const code = sandboxedCode(run, directory)
     await using rewards = await resolveRewards(run, directory)
     const samples = fixtureSamples(data)
     const policy = run.rewardFailures === 'fail' ? 'null' : run.rewardFailures
@@ -46,7 +48,7 @@ export async function rewardFiles(
     const usable =
       run.rewardFailures === 'fail' ? fixtures.filter((_, i) => scores[i]?.failures.length === 0) : fixtures
     return {
-      files: filesOf(run, rewards.specs, directory, usable),
+      files: filesOf(run, rewards.specs, code, usable),
       parts: rewards.specs.map(({ name, weight }) => ({ name, weight })),
       fixtures: usable.length,
     }
@@ -55,16 +57,19 @@ export async function rewardFiles(
   }
 }
 
-function filesOf(
-  run: RunConfig,
-  specs: readonly RewardSpec[],
-  directory: string,
-  fixtures: readonly unknown[],
-): ProjectFiles {
-  const code = run.rewards.map((_, i) => {
+/** null for built-ins. Errors: AppError 'config/invalid' for Python. */
+const sandboxedCode = (run: RunConfig, directory: string): (CodeSource | null)[] =>
+  run.rewards.map((_, i) => {
     const own = runRewardCode(run, i, directory)
     return own && requireSandboxed(own, 'A reward that goes with a project')
   })
+
+function filesOf(
+  run: RunConfig,
+  specs: readonly RewardSpec[],
+  code: readonly (CodeSource | null)[],
+  fixtures: readonly unknown[],
+): ProjectFiles {
   const codeFiles = code.flatMap((each, i) =>
     each === null
       ? []

@@ -126,12 +126,15 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   const [isWorldWanted, setWorldWanted] = useState(false)
   const kind = environment !== null || isWorldWanted ? 'environment' : 'rewards'
   const rewards = Array.isArray(config['rewards']) ? (config['rewards'] as RewardChoice[]) : []
-  const general = problems.filter((problem) => !isMissing(problem) && problem.path === 'rewards')
+  const interpreter = interpreterIn(config)
+  const general = problems.filter(
+    (problem) => !isMissing(problem) && ['rewards', 'python'].includes(problem.path),
+  )
   const isNeeded = algorithmsOf(config).some(
     (id) => (algorithms.find((each) => each.id === id)?.experience ?? 'rollout') === 'rollout',
   )
   return (
-    <div className="grid gap-4">
+    <div className="grid grid-cols-1 gap-4">
       <div className="flex flex-wrap items-center gap-3">
         <Segmented
           label="Where rewards come from"
@@ -156,6 +159,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
           value={rewards}
           problems={byEntry(problems)}
           columns={columns}
+          interpreter={interpreter}
           onChange={(next) =>
             onChange((now) => withValue(now, 'rewards', next.length === 0 ? undefined : next))
           }
@@ -163,6 +167,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
       ) : (
         <EnvironmentPicker
           columns={columns}
+          interpreter={interpreter}
           value={environment as EnvironmentChoice | null}
           onChange={(next) => onChange((now) => withValue(now, 'environment', worldOf(environment, next)))}
         />
@@ -176,7 +181,7 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
         />
       </div>
       {[...general, ...(kind === 'environment' ? problemsAt(problems, 'environment') : [])].map((problem) => (
-        <p key={problem.message} className="text-sm text-bad">
+        <p key={problem.message} className="text-sm wrap-anywhere text-bad">
           {problemWords(problem)}
         </p>
       ))}
@@ -188,6 +193,12 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
 const workflowOf = (config: JsonObject): EnvironmentChoice | null => {
   const workflow = valueAt(config, 'rollout.workflow')
   return isObject(workflow) ? (workflow as unknown as EnvironmentChoice) : null
+}
+
+/** The Python program of the config; null: the usual one. */
+function interpreterIn({ python }: JsonObject): string | null {
+  const given = isObject(python) ? python['interpreter'] : null
+  return typeof given === 'string' ? given : null
 }
 
 const withoutWorld = (config: JsonObject): JsonObject => withValue(config, 'environment', undefined)

@@ -9,7 +9,9 @@ export function stepOf({ path }: Pick<Problem, 'path'>): StepId {
   const [top = ''] = path.split(/[.[]/)
   if (top === 'model' || top === 'data') return top
   if (path.startsWith('rollout.workflow')) return 'reward'
-  return ['rewards', 'environment', 'rewardFailures', 'rewardLimits'].includes(top) ? 'reward' : 'method'
+  return ['rewards', 'environment', 'rewardFailures', 'rewardLimits', 'python'].includes(top)
+    ? 'reward'
+    : 'method'
 }
 
 /** Nothing is wrong with it: it was not given yet. */

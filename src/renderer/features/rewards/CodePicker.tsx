@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
-import { PythonBadge, PythonFile } from './PythonFile.tsx'
+import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { ChoiceSettings, VersionField } from './RewardPicker.tsx'
 import { isPython, sourceOfChoice, type ChoiceSource, type EnvironmentChoice } from './rewardChoice.ts'
 import type { GalleryEntry, Reward } from './types.ts'
@@ -20,8 +20,13 @@ interface PickerProps {
   readonly problem?: string | undefined
 }
 
+interface EnvironmentPickerProps extends PickerProps {
+  /** `config.python.interpreter`. */
+  readonly interpreter?: string | null
+}
+
 /** The world a run acts in. */
-export const EnvironmentPicker = (props: PickerProps) => (
+export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentPickerProps) => (
   <CodePicker
     {...props}
     kind="environment"
@@ -36,6 +41,11 @@ export const EnvironmentPicker = (props: PickerProps) => (
           example="/path/to/world.py#Class or gymnasium:ID"
           onChoose={(id) => props.onChange({ ...props.value, function: id, settings: {} })}
         />
+        {props.value !== null && isPython(props.value.function) && (
+          <span className="basis-full">
+            <PythonLine id={props.value.function} interpreter={interpreter} />
+          </span>
+        )}
       </>
     }
   />

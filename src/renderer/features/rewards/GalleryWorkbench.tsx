@@ -48,7 +48,9 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
     else dryRun.run()
   }
   useKeys({ act: run })
-  const tabs = isEnvironment ? [playTab(episode)] : trialTabs({ entry, bench, dryRun, battery })
+  const tabs = isEnvironment
+    ? [playTab(episode)]
+    : trialTabs({ examples: entry.examples, bench, dryRun, battery })
   return (
     <GalleryFrame
       {...{ entry, library, onCopy }}
@@ -86,19 +88,19 @@ export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWork
   )
 }
 
-const playTab = (episode: Episode): WorkbenchTab => ({
+export const playTab = (episode: Episode): WorkbenchTab => ({
   tab: { id: 'play', label: 'Play' },
   content: <PlayTab episode={episode} rowWords="the first row on the right" isStale={episode.isStale} />,
 })
 
 interface Trials {
-  readonly entry: GalleryEntry
+  readonly examples: GalleryEntry['examples']
   readonly bench: RewardBench
   readonly dryRun: DryRun
   readonly battery: Battery
 }
 
-const trialTabs = ({ entry, bench, dryRun, battery }: Trials): readonly WorkbenchTab[] => [
+export const trialTabs = ({ examples, bench, dryRun, battery }: Trials): readonly WorkbenchTab[] => [
   {
     tab: { id: 'results', label: 'Results', mark: <Count of={dryRun.rows.length} /> },
     content: (
@@ -111,8 +113,8 @@ const trialTabs = ({ entry, bench, dryRun, battery }: Trials): readonly Workbenc
     ),
   },
   {
-    tab: { id: 'tests', label: 'Examples', mark: <Count of={entry.examples.length} /> },
-    content: <TestsTab tests={entry.examples} testRun={noTestRun} onChange={null} gate={null} />,
+    tab: { id: 'tests', label: 'Examples', mark: <Count of={examples.length} /> },
+    content: <TestsTab tests={examples} testRun={noTestRun} onChange={null} gate={null} />,
   },
   {
     tab: { id: 'battery', label: 'Reward-hacking tests' },

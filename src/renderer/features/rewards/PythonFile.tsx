@@ -2,6 +2,8 @@ import { useState } from 'react'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
+import { link } from '#renderer/client/route.ts'
+import { PythonConsent } from './PythonConsent.tsx'
 import { isPython } from './rewardChoice.ts'
 
 interface PythonFileProps {
@@ -38,6 +40,23 @@ export function PythonFile({ what, example, disabled = false, onChoose }: Python
       <Button disabled={disabled || !isPython(id.trim())} onClick={choose}>
         Use Python
       </Button>
+    </span>
+  )
+}
+
+interface PythonLineProps {
+  readonly id: string
+  readonly interpreter: string | null
+}
+
+/** Whether it may run, and where it can be tried. */
+export function PythonLine({ id, interpreter }: PythonLineProps) {
+  return (
+    <span className="flex flex-wrap items-center gap-3">
+      <PythonConsent asked={{ functions: [id], interpreter }} />
+      <a className="text-sm text-accent-ink underline" href={link('/rewards', { python: id, interpreter })}>
+        Try it
+      </a>
     </span>
   )
 }

@@ -19,7 +19,7 @@ import {
   type ChoiceSource,
   type RewardChoice,
 } from './rewardChoice.ts'
-import { PythonBadge, PythonFile } from './PythonFile.tsx'
+import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
 import type { SettingValues } from './types.ts'
 
@@ -32,6 +32,8 @@ interface RewardPickerProps {
   readonly problems?: Readonly<Record<number, string>>
   /** Offered for settings that name a column. */
   readonly columns?: readonly string[]
+  /** `config.python.interpreter`. */
+  readonly interpreter?: string | null
 }
 
 /** The reward of a run: functions with their weights, in order. */
@@ -41,6 +43,7 @@ export function RewardPicker({
   disabled = false,
   problems = {},
   columns = [],
+  interpreter = null,
 }: RewardPickerProps) {
   const replace = (index: number, choice: RewardChoice | null) =>
     onChange(choice === null ? value.toSpliced(index, 1) : value.with(index, choice))
@@ -57,6 +60,7 @@ export function RewardPicker({
               count={value.length}
               problem={problems[i] ?? null}
               columns={columns}
+              interpreter={interpreter}
               disabled={disabled}
               onChange={(next) => replace(i, next)}
               onMove={(by) => onChange(moved(value, i, by))}
@@ -132,12 +136,14 @@ interface ChoiceItemProps {
   readonly count: number
   readonly problem: string | null
   readonly columns: readonly string[]
+  readonly interpreter: string | null
   readonly disabled: boolean
   readonly onChange: (choice: RewardChoice | null) => void
   readonly onMove: (by: -1 | 1) => void
 }
 
-function ChoiceItem({ choice, index, count, problem, columns, disabled, onChange, onMove }: ChoiceItemProps) {
+function ChoiceItem(props: ChoiceItemProps) {
+  const { choice, index, count, problem, columns, interpreter, disabled, onChange, onMove } = props
   const { rewards, gallery } = useRewardLibrary()
   const source = sourceOfChoice(choice.function, rewards, gallery)
   const name = choiceName(choice)
@@ -186,6 +192,7 @@ function ChoiceItem({ choice, index, count, problem, columns, disabled, onChange
         columns={columns}
         onChange={(settings) => onChange(withSettings(choice, settings))}
       />
+      {isPython(choice.function) && <PythonLine id={choice.function} interpreter={interpreter} />}
       {problem !== null && <p className="text-sm text-bad">{problem}</p>}
     </li>
   )

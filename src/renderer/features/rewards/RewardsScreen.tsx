@@ -23,6 +23,7 @@ import {
   RenameDialog,
   type Beginning,
 } from './LibraryDialogs.tsx'
+import { PythonWorkbench } from './PythonWorkbench.tsx'
 import type { GalleryEntry, Reward } from './types.ts'
 import { freeName } from './testForm.ts'
 import { useDraftIds, useRewardLibrary } from './useRewards.ts'
@@ -38,12 +39,18 @@ export const WorkflowsScreen = () => <LibraryScreen key="workflows" shelf={shelv
 
 function LibraryScreen({ shelf }: { shelf: Shelf }) {
   const place = useLibraryPlace(shelf)
+  const { query } = useRoute()
   const { rewards, gallery, isLoaded, error, selected, models, drafts, actions, dialogs } = place
   const library = (
     <div className="flex w-52 shrink-0 flex-col border-r border-line narrow:max-h-56 narrow:w-full narrow:border-r-0 narrow:border-b">
       <Library {...{ shelf, rewards, gallery, selected, drafts, actions }} />
     </div>
   )
+  const python = shelf.route === 'rewards' ? query.get('python') : null
+  if (python !== null) {
+    const interpreter = query.get('interpreter')
+    return <PythonWorkbench key={python} {...{ id: python, interpreter, models, library }} />
+  }
   const own = rewards.find(({ id }) => id === selected)
   const entry = selected === null ? undefined : findGalleryEntry(selected, gallery)
   const onCopy = () => selected !== null && actions.duplicate(selected)

@@ -23,7 +23,7 @@ export const choiceName = ({ function: id, name }: Pick<RewardChoice, 'function'
   /\.(?:[cm]?[jt]s|py)#(.+)$/.exec(id)?.[1] ??
   id.replace(/^.*[\\/]/, '').replace(/\.(?:[cm]?[jt]s|py)$/, '')
 
-/** Files, and packages that stand for code, which only runs where it is trusted. */
+/** Files, and packages that stand for code, which only runs where it was allowed. */
 export const isPython = (id: string): boolean => /\.py(?:#.+)?$|^gymnasium:.|^reasoning-gym$/.test(id)
 
 /** The name under which a run's config has a reward of the library; null where that cannot be told. */

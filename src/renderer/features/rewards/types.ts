@@ -27,4 +27,10 @@ export interface Code {
   readonly code: string
 }
 
+/** Python as a config names it; the file is read when it runs. */
+export interface PythonCode {
+  readonly python: string
+  readonly interpreter: string | null
+}
+
 export type PlayedTurn = Answer<'rewards.play'>['turns'][number]

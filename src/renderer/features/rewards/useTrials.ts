@@ -13,6 +13,7 @@ import type {
   DataRow,
   DryRunItem,
   PlayedTurn,
+  PythonCode,
   SettingValues,
   TestCase,
   TestResult,
@@ -22,8 +23,12 @@ import { useAnswer, useApi, useTask, type Answer, type Task } from '#renderer/cl
 import { asError, codeOf } from '#renderer/client/toasts.ts'
 import type { RewardBench } from './useRewards.ts'
 
-const isSame = (one: Code | null, other: Code): boolean =>
-  one !== null && one.code === other.code && one.language === other.language
+type Tried = Code | PythonCode
+
+const given = (code: Tried): Tried => ('python' in code ? code : { language: code.language, code: code.code })
+
+const isSame = (one: Tried | null, other: Tried): boolean =>
+  JSON.stringify(one) === JSON.stringify(given(other))
 
 export interface DryRun {
   readonly run: () => void
@@ -36,7 +41,7 @@ export interface DryRun {
 }
 
 interface Trial {
-  readonly code: Code
+  readonly code: Tried
   readonly settings: SettingValues
   readonly bench: RewardBench
 }
@@ -45,7 +50,7 @@ interface Trial {
 export function useDryRun({ code, settings, bench }: Trial): DryRun {
   const { start, cancel, items, last, state, error } = useTask('rewards.dryRun')
   const [asked, setAsked] = useState<{
-    readonly code: Code
+    readonly code: Tried
     readonly rows: readonly (number | null)[]
   } | null>(null)
   const [missing, setMissing] = useState<string | null>(null)
@@ -56,10 +61,9 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
       return
     }
     setMissing(null)
-    const given = { language: code.language, code: code.code }
-    setAsked({ code: given, rows: request.rows })
-    start({ code: given, settings, on: request.on })
-  }, [bench.bench, bench.shown, bench.hand, code.language, code.code, settings, start])
+    setAsked({ code: given(code), rows: request.rows })
+    start({ code: given(code), settings, on: request.on })
+  }, [bench.bench, bench.shown, bench.hand, code, settings, start])
   const rows = useMemo(() => resultRows(items, asked?.rows ?? []), [items, asked])
   const broken = useBrokenPlace(
     error !== null && codeOf(error) === 'sandbox/failed' ? (asked?.code ?? null) : null,
@@ -75,7 +79,7 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
 }
 
 /** Where code that does not load is wrong. */
-function useBrokenPlace(code: Code | null): readonly CodeFailurePlace[] | null {
+function useBrokenPlace(code: Tried | null): readonly CodeFailurePlace[] | null {
   const { data } = useAnswer(
     'rewards.check',
     { code: code ?? { language: 'ts', code: '' } },
@@ -134,18 +138,21 @@ const noCheatRows = 'The tests need rows of a data set: choose one on the right.
 export function useBattery({ code, settings, bench: { bench } }: Trial): Battery {
   const client = useApi()
   const [honest, setHonest] = useState('')
-  const [tried, setTried] = useState<Code | null>(null)
+  const [tried, setTried] = useState<Tried | null>(null)
   const { output, isRunning, error, ask } = useAsking<BatteryReport>()
   const run = useCallback(() => {
     const { versionId, from, count, prompt, model } = bench
     if (versionId === null) return
-    const given = { language: code.language, code: code.code }
-    setTried(given)
+    setTried(given(code))
     const on = { versionId, from, count, prompt, ...(model === null ? {} : { model }) }
     ask(() =>
-      client.call('rewards.battery', { code: given, settings, on: honest === '' ? on : { ...on, honest } }),
+      client.call('rewards.battery', {
+        code: given(code),
+        settings,
+        on: honest === '' ? on : { ...on, honest },
+      }),
     )
-  }, [ask, bench, client, code.language, code.code, settings, honest])
+  }, [ask, bench, client, code, settings, honest])
   return {
     ...{ report: output, isRunning, error, run, honest, setHonest },
     missing: bench.versionId === null ? noCheatRows : null,

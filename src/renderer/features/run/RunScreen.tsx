@@ -8,6 +8,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
+import { PythonConsent } from '#renderer/features/rewards/PythonConsent.tsx'
 import { SamplesTab } from '#renderer/features/samples/SamplesTab.tsx'
 import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab, useSlowPace } from './useRun.ts'
 import { CheckpointsTab } from './CheckpointsTab.tsx'
@@ -213,6 +214,7 @@ function Ended({ run, config, onFork }: Props) {
             <Button variant="quiet" onClick={() => goToTab(run.id, 'log')}>
               Show log
             </Button>
+            {run.error?.code === 'python/not-allowed' && <PythonConsent asked={{ runId: run.id }} />}
             <Button
               icon={<Play size={14} aria-hidden />}
               disabled={resume.isRunning}

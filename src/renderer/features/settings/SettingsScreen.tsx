@@ -9,6 +9,7 @@ import { CopyButton, Loading } from '#renderer/kit/states.tsx'
 import { useTheme, type Theme } from '#renderer/client/theme.ts'
 import { DevicesSection } from './Devices.tsx'
 import { KeysSection } from './Keys.tsx'
+import { PythonSection } from './Python.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
 import { StorageSection } from './Storage.tsx'
 import { Section } from './Section.tsx'
@@ -25,6 +26,7 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 const sections: readonly { readonly id: string; readonly title: string; readonly Content: ComponentType }[] =
   [
     { id: 'devices', title: 'Devices', Content: DevicesSection },
+    { id: 'python', title: 'Python', Content: PythonSection },
     { id: 'storage', title: 'Storage', Content: StorageSection },
     { id: 'privacy', title: 'Privacy', Content: PrivacySection },
     { id: 'keys', title: 'Keys', Content: KeysSection },
@@ -256,7 +258,7 @@ function PrivacySection() {
           <li>Without the desktop app, the host listens on this machine only and requires a key.</li>
           <li>
             Reward and environment code runs in a sandbox without files, network or clock, with limits on time
-            and memory.
+            and memory. Python is not sandboxed, and runs only where you allowed it.
           </li>
           <li>
             Models and adapters are read from safetensors. Nothing downloaded is executed except the CUDA

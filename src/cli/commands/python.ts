@@ -1,0 +1,101 @@
+/** Consent to Python code, which is not sandboxed. */
+import path from 'node:path'
+import { Command } from '@commander-js/extra-typings'
+import { plural } from '#shared/plural.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import {
+  allowPython,
+  consentsFile,
+  type PythonReview,
+  type PythonSource,
+  readConsents,
+  reviewPython,
+  withdrawConsents,
+} from '#host/python/consent.ts'
+import { reviewRun } from '#host/python/pythonService.ts'
+import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/rewards/rewardCode.ts'
+import { usageError, type Context } from '../command.ts'
+import { tableLines } from '../output.ts'
+
+export const python = (context: Context) =>
+  new Command('python')
+    .description('Allow Python code to run on this machine')
+    .addCommand(allow(context))
+    .addCommand(list(context))
+    .addCommand(withdraw(context))
+
+const allow = (context: Context) =>
+  new Command('allow')
+    .description(
+      'Allow Python files to run on this machine, as they are now.\n\nPython is not sandboxed: the code can read and change your files, start programs and use the network. Allowed are the content of each file, and of what lies beside it and can be imported, and the interpreter. What changes afterwards must be allowed again. No config can do this.',
+    )
+    .argument('<FILE...>', 'Python files, gymnasium:ID or reasoning-gym')
+    .option('--interpreter <PROGRAM>', 'Python program that runs them (default: python3)')
+    .option('--as <FILE>', 'of a copy that a run keeps: the file that its config names')
+    .action((files, { interpreter = null, as: original }) => {
+      const { dataDirectory, output } = context()
+      if (original !== undefined && files.length > 1)
+        throw usageError('Option --as is for one file.', 'Allow the copies one by one.')
+      const consents = consentsFile(dataDirectory)
+      const reviews = files.map((file) =>
+        reviewPython(
+          { ...sourceOf(file), ...(original === undefined ? {} : { file: path.resolve(original) }) },
+          interpreter,
+          consents,
+        ),
+      )
+      allowPython(reviews, consents)
+      output.json(reviews)
+      for (const line of new Set(reviews.flatMap(reviewLines))) output.line(line)
+    })
+
+function sourceOf(file: string): PythonSource {
+  const reference = codeReference(absoluteReward(file, process.cwd()))
+  const code = reference?.language === 'py' ? readRewardCode(reference) : null
+  if (code?.language === 'py') return code
+  throw usageError(`${file} is no Python file.`, 'Give a .py file, gymnasium:ID or reasoning-gym.')
+}
+
+const reviewLines = ({ interpreter, files }: PythonReview): string[] =>
+  [interpreter, ...files].map(
+    ({ path, isAllowed }) => `${isAllowed ? 'Already allowed' : 'Allowed'}  ${path}`,
+  )
+
+const list = (context: Context) =>
+  new Command('list').description('List the Python code that may run on this machine').action(() => {
+    const { dataDirectory, output } = context()
+    const { interpreters, files } = readConsents(consentsFile(dataDirectory))
+    output.json({ interpreters, files })
+    const row = (
+      kind: string,
+      { path, at }: { readonly path: string; readonly at: number },
+      digest: string,
+    ) => [...[kind, digest, new Date(at).toISOString().slice(0, 16), path]]
+    const rows = [
+      ...interpreters.map((each) => row('interpreter', each, '')),
+      ...files.map((each) => row('file', each, each.sha256.slice(0, 12))),
+    ]
+    if (rows.length === 0) output.line('No Python code may run on this machine.')
+    else for (const line of tableLines(['kind', 'content', 'allowed', 'path'], rows)) output.line(line)
+  })
+
+const withdraw = (context: Context) =>
+  new Command('withdraw')
+    .description('Take back what was allowed; what runs now is not ended')
+    .argument('[PATH...]', 'paths as list shows them (default: everything)')
+    .action((paths) => {
+      const { dataDirectory, output } = context()
+      const count = withdrawConsents(paths.length === 0 ? null : paths, consentsFile(dataDirectory))
+      output.json({ withdrawn: count })
+      output.line(`Withdrew ${plural(count, 'consent')}.`)
+    })
+
+/** What --trust-python means where a config names the code. */
+export function allowConfig(config: RunConfig, dataDirectory: string): void {
+  allowPython(reviewConfig(config, null, dataDirectory), consentsFile(dataDirectory))
+}
+
+/** The same of a run, which has copies of its code. */
+export function allowRun(runDirectory: string, dataDirectory: string): void {
+  allowPython(reviewRun(runDirectory, dataDirectory), consentsFile(dataDirectory))
+}

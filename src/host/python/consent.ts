@@ -1,0 +1,246 @@
+/**
+ * The one door to Python. Python runs with its person's rights, so a config alone opens nothing: the person allows contents of
+ * files, and interpreters, on this machine. Consents are kept in the data directory, apart from every config. A file is known
+ * by its place and its digest: one that changes is asked about again, what lies beside it too, since `import` finds that, and so
+ * is the same code elsewhere, where other data lies for it to open.
+ */
+import { createHash } from 'node:crypto'
+import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+
+export interface PythonSource {
+  readonly code: string
+  readonly language: 'py'
+  /** As the person wrote it, a path or the id of a package; what it imports lies beside it. */
+  readonly file: string
+  /** A run's own copy, where the code is read from that. */
+  readonly copy?: string
+}
+
+/** A path that `requireConsent` has let pass: nothing else makes one, and a process takes nothing else. */
+export type AllowedInterpreter = string & { readonly [isAllowed]: true }
+declare const isAllowed: unique symbol
+
+/** What a person is shown before saying yes. */
+export interface PythonReview {
+  readonly interpreter: { readonly path: string; readonly isAllowed: boolean }
+  /** The code itself first, then what lies beside it. */
+  readonly files: readonly {
+    /** A path, or the id of a package. */
+    readonly path: string
+    readonly sha256: string
+    readonly isAllowed: boolean
+  }[]
+}
+
+const consentSchema = z.strictObject({
+  format: z.literal(1),
+  /** Absolute paths. */
+  interpreters: z.array(z.strictObject({ path: z.string(), at: z.number() })),
+  files: z.array(z.strictObject({ sha256: z.string(), path: z.string(), at: z.number() })),
+})
+
+export type Consents = z.output<typeof consentSchema>
+
+/** Where the consents of a machine are. Everything below takes it; null: nothing is allowed there. */
+export const consentsFile = (dataDirectory: string): string =>
+  path.join(dataDirectory, 'python-consents.json')
+
+/** Errors: AppError 'config/invalid' for a file that is damaged: then nothing is allowed. */
+export function readConsents(consents: string | null): Consents {
+  if (consents === null || !existsSync(consents)) return { format: 1, interpreters: [], files: [] }
+  const { data } = consentSchema.safeParse(readJsonObject(consents, 'config/invalid'))
+  if (data !== undefined) return data
+  throw new AppError(
+    'config/invalid',
+    `${consents} does not say which Python is allowed on this machine.`,
+    'No Python was started. Delete the file and allow again what you trust.',
+  )
+}
+
+/** Errors: AppError 'sandbox/failed' where there is no such interpreter, 'python/not-allowed' for too much beside the code, 'file/unreadable'. */
+export function reviewPython(
+  { code, file }: PythonSource,
+  interpreter: string | null,
+  consents: string | null,
+): PythonReview {
+  const { interpreters, files } = readConsents(consents)
+  const known = new Set(files.map(keyOf))
+  const program = interpreterPath(interpreter)
+  const reviewed = (where: string, content: string | Uint8Array) => {
+    const sha256 = createHash('sha256').update(content).digest('hex')
+    return { path: where, sha256, isAllowed: known.has(keyOf({ path: where, sha256 })) }
+  }
+  return {
+    interpreter: { path: program, isAllowed: interpreters.some((each) => each.path === program) },
+    files: [reviewed(file, code), ...importable(file).map((each) => reviewed(each, contentOf(each)))],
+  }
+}
+
+/**
+ * Every way to a Python process leads through here. Errors: AppError 'python/not-allowed' unless the person allowed this content
+ * and this interpreter on this machine; those of `reviewPython`.
+ */
+export function requireConsent(
+  source: PythonSource,
+  interpreter: string | null,
+  consents: string | null,
+): AllowedInterpreter {
+  const review = reviewPython(source, interpreter, consents)
+  const files = review.files.filter((file) => !file.isAllowed)
+  if (files.length === 0 && review.interpreter.isAllowed) return review.interpreter.path as AllowedInterpreter
+  const [first] = files
+  const what =
+    first === undefined
+      ? `the interpreter ${review.interpreter.path} has not been allowed on this machine`
+      : files.length === 1
+        ? `the content of ${first.path} has not been allowed on this machine`
+        : `the contents of ${first.path} and ${plural(files.length - 1, 'other file')} have not been allowed on this machine`
+  throw new AppError('python/not-allowed', `${source.file} is Python, which is not sandboxed, and ${what}.`, {
+    text: 'No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.',
+    command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${quoted(review.interpreter.path)}`}`,
+  })
+}
+
+const placeOf = ({ copy, file }: PythonSource): string =>
+  copy === undefined ? quoted(file) : `${quoted(copy)} --as ${quoted(file)}`
+
+const keyOf = (file: { readonly path: string; readonly sha256: string }): string =>
+  `${file.sha256} ${file.path}`
+
+const quoted = (word: string): string =>
+  /^[\w./:@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+/** What was reviewed may run from now on. Errors: AppError 'file/unwritable'. */
+export function allowPython(reviews: readonly PythonReview[], consents: string): void {
+  const before = readConsents(consents)
+  const at = Date.now()
+  const interpreters = new Map(before.interpreters.map((each) => [each.path, each]))
+  const files = new Map(before.files.map((each) => [keyOf(each), each]))
+  for (const { interpreter, files: reviewed } of reviews) {
+    if (!interpreters.has(interpreter.path))
+      interpreters.set(interpreter.path, { path: interpreter.path, at })
+    for (const { sha256, path: where } of reviewed)
+      files.set(keyOf({ path: where, sha256 }), { sha256, path: where, at })
+  }
+  write({ format: 1, interpreters: [...interpreters.values()], files: [...files.values()] }, consents)
+}
+
+/** Takes back what was allowed at these paths; null: everything. How many consents there were. Errors: AppError 'file/unwritable'. */
+export function withdrawConsents(paths: readonly string[] | null, consents: string): number {
+  const before = readConsents(consents)
+  const isKept = (each: { readonly path: string }) => paths !== null && !paths.includes(each.path)
+  const after = {
+    format: 1 as const,
+    interpreters: before.interpreters.filter(isKept),
+    files: before.files.filter(isKept),
+  }
+  write(after, consents)
+  const count = ({ interpreters, files }: Consents) => interpreters.length + files.length
+  return count(before) - count(after)
+}
+
+function write(all: Consents, consents: string): void {
+  makeFolder(path.dirname(consents))
+  writeFileAtomic(consents, `${JSON.stringify(all, null, 2)}\n`)
+}
+
+/**
+ * The program itself, so that consent is to a place and no folder that a process starts in can put another one before it.
+ * Errors: AppError 'sandbox/failed' where there is none.
+ */
+function interpreterPath(interpreter: string | null): string {
+  const isWindows = process.platform === 'win32'
+  const name = interpreter ?? (isWindows ? 'python' : 'python3')
+  const file = isWindows && !/\.(?:exe|com)$/i.test(name) ? `${name}.exe` : name
+  const folders = (process.env['PATH'] ?? '')
+    .split(path.delimiter)
+    .filter((folder) => path.isAbsolute(folder))
+  const places = /[\\/]/.test(name) ? [path.resolve(file)] : folders.map((folder) => path.join(folder, file))
+  const found = places.find(isFile)
+  if (found !== undefined) return found
+  throw new AppError('sandbox/failed', `There is no Python interpreter “${name}”.`, interpreterHint)
+}
+
+/** What may not be looked at is none. */
+function isFile(place: string): boolean {
+  try {
+    return statSync(place).isFile()
+  } catch {
+    return false
+  }
+}
+
+/** A name is looked up by the system, a path is meant from `base`. */
+export const programAt = (program: string, base: string): string =>
+  /[\\/]/.test(program) ? path.resolve(base, program) : program
+
+export const interpreterHint =
+  'Install Python 3.9 or newer, or set `python.interpreter` to the program, such as .venv/bin/python.'
+
+/** More than this is no folder of reward code. */
+const mostFiles = 500
+const mostEntries = 20_000
+
+/**
+ * What `import` finds beside a file, in packages too, in order: sources and compiled modules. Folders whose name no import can
+ * say and virtual environments are left out. Empty where the file has no folder, as a package has none.
+ */
+function importable(file: string): string[] {
+  const top = path.dirname(file)
+  if (!path.isAbsolute(file) || !existsSync(top)) return []
+  const found: string[] = []
+  let entries = 0
+  const walk = (folder: string): void => {
+    for (const entry of entriesOf(folder)) {
+      if (++entries > mostEntries || found.length > mostFiles) throw tooMuch(file)
+      const own = path.join(folder, entry.name)
+      const kind = kindOf(entry, own)
+      if (kind === 'package') walk(own)
+      else if (kind === 'module' && own !== file) found.push(own)
+    }
+  }
+  walk(top)
+  return found
+}
+
+/** In the same order everywhere. Errors: AppError 'file/unreadable'. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+  } catch (error) {
+    throw readError(folder, error)
+  }
+}
+
+/** Links are what they lead to. */
+function kindOf(entry: Dirent, own: string): 'package' | 'module' | null {
+  const status = entry.isSymbolicLink() ? statSync(own, { throwIfNoEntry: false }) : entry
+  if (status?.isFile() === true) return /\.(?:py|so|pyd)$/.test(entry.name) ? 'module' : null
+  const isPackage = status?.isDirectory() === true && isPackageName(entry.name)
+  return isPackage && !existsSync(path.join(own, 'pyvenv.cfg')) ? 'package' : null
+}
+
+const isPackageName = (name: string): boolean =>
+  /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) && name !== '__pycache__'
+
+const tooMuch = (file: string): AppError =>
+  new AppError(
+    'python/not-allowed',
+    `Too much lies beside ${file} to be asked about: more than ${mostFiles} modules, or ${mostEntries.toLocaleString('en')} files.`,
+    'No Python was started. Put the file, with what it imports, into a folder of its own.',
+  )
+
+function contentOf(file: string): Uint8Array {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw readError(file, error)
+  }
+}

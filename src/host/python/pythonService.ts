@@ -1,0 +1,79 @@
+/** What the owner of this machine is shown of Python code, and allows: the only procedures that give consent. */
+import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { pythonApi } from '#shared/api/python.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import type { Host } from '#host/host.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { absoluteReward, reviewConfig } from '#host/rewards/rewardCode.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
+import {
+  allowPython,
+  consentsFile,
+  programAt,
+  type PythonReview,
+  readConsents,
+  withdrawConsents,
+} from './consent.ts'
+
+export function pythonService(host: Host): Handlers<typeof pythonApi> {
+  const consents = consentsFile(host.dataDirectory)
+  return {
+    review: (asked) => summary(reviewsOf(host, asked)),
+
+    allow({ asked, reviewed }) {
+      const reviews = reviewsOf(host, asked)
+      if (JSON.stringify(known(summary(reviews))) !== JSON.stringify(known(reviewed))) {
+        throw new AppError(
+          'python/not-allowed',
+          'The Python code changed while you were looking at it.',
+          'Nothing was allowed. Look at it again.',
+        )
+      }
+      allowPython(reviews, consents)
+    },
+
+    allowed() {
+      const { interpreters, files } = readConsents(consents)
+      const all = [
+        ...interpreters.map(({ path: where, at }) => ({ kind: 'interpreter' as const, path: where, at })),
+        ...files.map(({ path: where, at }) => ({ kind: 'file' as const, path: where, at })),
+      ]
+      return all.sort((a, b) => b.at - a.at)
+    },
+
+    withdraw: ({ paths }) => void withdrawConsents(paths, consents),
+  }
+}
+
+type Asked = InputOf<Api, 'python.review'>
+type Review = OutputOf<Api, 'python.review'>
+
+function reviewsOf({ dataDirectory, store }: Host, asked: Asked): PythonReview[] {
+  if ('runId' in asked) return reviewRun(store.runs.get(asked.runId).directory, dataDirectory)
+  const rewards = asked.functions.map((id) => ({
+    ...{ function: absoluteReward(id, dataDirectory), weight: 1, settings: {} },
+  }))
+  const interpreter = asked.interpreter && programAt(asked.interpreter, dataDirectory)
+  return reviewConfig({ rewards, environment: null, python: { interpreter } }, null, dataDirectory)
+}
+
+/** What several pieces of code need together, each file once. */
+function summary(reviews: readonly PythonReview[]): Review {
+  const files = new Map(
+    reviews.flatMap((review) => review.files.map((file) => [`${file.path} ${file.sha256}`, file])),
+  )
+  return { interpreter: reviews[0]?.interpreter ?? null, files: [...files.values()] }
+}
+
+const known = ({ interpreter, files }: Review) => [
+  interpreter?.path ?? null,
+  files.map(({ path: where, sha256 }) => [where, sha256]),
+]
+
+/** What a run would execute, of which it has copies. Errors: those of `reviewPython`, AppError 'config/invalid'. */
+export function reviewRun(runDirectory: string, dataDirectory: string): PythonReview[] {
+  const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
+  return reviewConfig(config, runDirectory, dataDirectory)
+}

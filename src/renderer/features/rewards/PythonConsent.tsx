@@ -1,0 +1,115 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { ShieldAlert, ShieldCheck } from 'lucide-react'
+import { useState } from 'react'
+import type { Api } from '#shared/api/api.ts'
+import type { InputOf } from '#shared/api/contract.ts'
+import { invalidate, useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Dialog } from '#renderer/kit/Dialog.tsx'
+import { ErrorNote } from '#renderer/kit/states.tsx'
+
+export type PythonAsked = InputOf<Api, 'python.review'>
+type Review = Answer<'python.review'>
+
+interface PythonConsentProps {
+  readonly asked: PythonAsked
+}
+
+/** Whether Python code may run on this machine, and the dialog that allows it. Nothing where the code is no Python. */
+export function PythonConsent({ asked }: PythonConsentProps) {
+  const { data: review, error } = useAnswer('python.review', asked, { staleMs: 0 })
+  const [isAsking, setAsking] = useState(false)
+  if (error !== null) return <p className="text-sm text-pretty text-bad">{error.message}</p>
+  if (review === undefined || review.interpreter === null) return null
+  if (isAllowed(review)) {
+    return (
+      <span className="flex items-center gap-1 text-sm whitespace-nowrap text-muted">
+        <ShieldCheck size={14} aria-hidden className="text-good" />
+        Allowed on this machine
+      </span>
+    )
+  }
+  return (
+    <>
+      <Button small icon={<ShieldAlert size={14} aria-hidden />} onClick={() => setAsking(true)}>
+        Allow Python…
+      </Button>
+      {isAsking && <ConsentDialog asked={asked} review={review} onClose={() => setAsking(false)} />}
+    </>
+  )
+}
+
+export const isAllowed = ({ interpreter, files }: Review): boolean =>
+  interpreter?.isAllowed !== false && files.every((file) => file.isAllowed)
+
+interface ConsentDialogProps {
+  readonly asked: PythonAsked
+  readonly review: Review
+  readonly onClose: () => void
+}
+
+function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
+  const queries = useQueryClient()
+  const { run, isRunning, error } = useCommand('python.allow', {
+    quiet: true,
+    onDone: () => {
+      // What was refused until now is asked again.
+      invalidate(queries, ['python', 'rewards', 'runs.check'])
+      onClose()
+    },
+  })
+  const isNew = review.files.every((file) => !file.isAllowed)
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Allow this Python code on this machine?"
+      description="It is not sandboxed: it can read and change your files, start programs and use the network, as any script you start."
+      width={620}
+      actions={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            variant="primary"
+            disabled={isRunning}
+            onClick={() => void run({ asked, reviewed: review })}
+          >
+            Allow Python
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        {error !== null && <ErrorNote error={error} />}
+        <PathList label="Interpreter" paths={review.interpreter === null ? [] : [review.interpreter]} />
+        <PathList label={isNew ? 'Code' : 'Code, of which some is new or has changed'} paths={review.files} />
+        <p className="text-sm text-pretty text-muted">
+          Read the files first if somebody else wrote them. You allow what they contain now; when one of them
+          changes, Turnwise asks again. Settings → Python takes it back.
+        </p>
+      </div>
+    </Dialog>
+  )
+}
+
+interface PathListProps {
+  readonly label: string
+  readonly paths: readonly { readonly path: string; readonly isAllowed: boolean }[]
+}
+
+const PathList = ({ label, paths }: PathListProps) => (
+  <section aria-label={label}>
+    <h3 className="text-sm font-medium text-muted">{label}</h3>
+    <ul
+      tabIndex={0}
+      className="max-h-48 overflow-y-auto rounded border border-line p-2 font-mono text-sm break-all"
+    >
+      {paths.map(({ path, isAllowed: known }) => (
+        <li key={path} className={known ? 'text-faint' : ''}>
+          {path}
+          {known && ' (allowed before)'}
+        </li>
+      ))}
+    </ul>
+  </section>
+)

@@ -1,0 +1,380 @@
+/** Every way to a Python process is closed to a config alone: what would run is a program that leaves a mark. */
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Client } from '#shared/api/client.ts'
+import type { Api } from '#shared/api/api.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { train } from '../../../src/library/turnwise.ts'
+import {
+  allowPython,
+  consentsFile,
+  readConsents,
+  requireConsent,
+  reviewPython,
+} from '#host/python/consent.ts'
+import { openPython } from '#host/python/pythonCode.ts'
+import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { createRunFolder } from '#host/runs/runFolder.ts'
+import { collect, createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { createWorkplace } from '../../cli/turnwise.ts'
+
+const all = temporaryFolder()
+const mark = path.join(all, 'it-ran')
+/** As a project that somebody sent brings it: code, and an interpreter of its own. */
+const project = path.join(all, 'project')
+const program = path.join(project, 'python')
+const code = 'def score(completions):\n    return [1.0 for _ in completions]\n'
+const file = path.join(project, 'rewards.py')
+mkdirSync(project)
+writeFileSync(file, code)
+writeFileSync(program, `#!/bin/sh\ntouch '${mark}'\nexec sleep 1\n`)
+chmodSync(program, 0o755)
+
+const source = { code, language: 'py', file } as const
+const refused = {
+  code: 'python/not-allowed',
+  message: expect.stringContaining(`${file} is Python, which is not sandboxed`) as string,
+  hint: expect.stringContaining('No Python was started.') as string,
+  command: expect.stringContaining(`turnwise python allow ${file}`) as string,
+}
+const rewards = [{ function: `${file}#score` }]
+const strange = { ...smallConfig, python: { interpreter: program }, rewards } as typeof smallConfig
+const environment = { function: `${file}#World` }
+const played = {
+  ...{ ...smallConfig, python: { interpreter: program }, rewards: [], environment },
+  data: { train: { episodes: 4 } },
+} as typeof smallConfig
+
+/** Nothing of the strange project was executed. */
+const expectNothingRan = () => expect(existsSync(mark)).toBe(false)
+
+describe('a config that nobody allowed starts no Python', () => {
+  let fixture: HostFixture
+  let client: Client<Api>
+  let version: string
+  beforeAll(async () => {
+    fixture = createHostFixture()
+    ;({ client } = fixture)
+    const rows = fixture.write('rows.jsonl', '{"prompt":"Say 4","answer":"4"}\n'.repeat(4))
+    const imported = await collect(client.stream('datasets.import', { source: { path: rows }, name: 'rows' }))
+    version = JSON.stringify(imported).match(/[0-9a-f]{64}/)?.[0] ?? ''
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+
+  const form = { column: 'prompt' }
+  const given = { python: `${file}#score`, interpreter: program }
+  const doors: readonly [string, () => Promise<unknown>][] = [
+    ['runs.start', () => client.call('runs.start', { config: strange })],
+    ['runs.start of an environment', () => client.call('runs.start', { config: played })],
+    ['runs.start into the queue', () => client.call('runs.start', { config: strange, queue: true })],
+    ['runs.calibrate', () => collect(client.stream('runs.calibrate', { config: strange }))],
+    [
+      'runs.exportProject',
+      () =>
+        client.call('runs.exportProject', {
+          ...{ source: { config: strange }, tool: 'trl' },
+          path: path.join(all, 'exported'),
+        }),
+    ],
+    [
+      'evaluations.start',
+      () =>
+        client.call('evaluations.start', {
+          subject: { model: strange.model, adapter: null },
+          config: { data: strange.data, python: { interpreter: program }, rewards },
+        }),
+    ],
+    [
+      'datasets.difficulty',
+      () =>
+        collect(
+          client.stream('datasets.difficulty', {
+            ...{ versionId: version, prompt: form, model: strange.model, rewards },
+            interpreter: program,
+          }),
+        ),
+    ],
+    [
+      'rewards.dryRun',
+      () =>
+        collect(
+          client.stream('rewards.dryRun', { code: given, on: [{ prompt: 'a', completion: 'b', row: {} }] }),
+        ),
+    ],
+    ['rewards.check', () => client.call('rewards.check', { code: given })],
+    [
+      'rewards.battery',
+      () => client.call('rewards.battery', { code: given, on: { versionId: version, prompt: form } }),
+    ],
+    ['rewards.play', () => client.call('rewards.play', { code: { ...given, python: `${file}#World` } })],
+  ]
+  test.each(doors)('%s', async (_, knock) => {
+    await expect(knock()).rejects.toMatchObject(refused)
+    expectNothingRan()
+  })
+
+  test('runs.check says so as a problem', async () => {
+    const answer = await client.call('runs.check', { config: strange })
+    expect(JSON.stringify(answer)).toContain('is Python, which is not sandboxed')
+    expectNothingRan()
+  })
+
+  test('looking at what would run starts nothing and allows nothing', async () => {
+    const asked = { functions: [`${file}#score`, 'exact-match'], interpreter: program }
+    const review = await client.call('python.review', asked)
+    expect(review.interpreter).toEqual({ path: program, isAllowed: false })
+    expect(review.files.map(({ path: where, isAllowed }) => [where, isAllowed])).toEqual([[file, false]])
+    expectNothingRan()
+    expect(await client.call('python.allowed')).toEqual([])
+  })
+
+  test.each(['runs.resume', 'the queue'])('%s of a run that lies in the folder', async (way) => {
+    const run = createRunFolder(fixture.directory, parseRunConfig(strange))
+    fixture.host.history.lookAround()
+    fixture.host.history.refresh(fixture.host.history.add(run))
+    if (way === 'the queue') {
+      fixture.host.store.queue.push(run.id, { continueOnError: true })
+      fixture.host.store.runs.setStatus(run.id, 'queued')
+      fixture.host.queue.advance()
+    } else await client.call('runs.resume', { runId: run.id })
+    const { error } = await fixture.reached(run.id, 'failed')
+    expect(error).toMatchObject({ code: refused.code, message: refused.message })
+    expectNothingRan()
+  })
+
+  test('runs.fork that changes to Python', async () => {
+    const parent = await fixture.start({ steps: 2 })
+    await fixture.reached(parent, 'finished')
+    await fixture.left()
+    const changes = { rewards, 'python.interpreter': program, steps: 4 }
+    const { runId } = await client.call('runs.fork', { runId: parent, step: 2, changes })
+    const { error } = await fixture.reached(runId, 'failed')
+    expect(error).toMatchObject({ code: refused.code, message: refused.message })
+    expectNothingRan()
+  }, 120_000)
+
+  test('a text scored by the rewards of a run', async () => {
+    const question = {
+      ...({ type: 'score-text', config: parseRunConfig(strange), runDirectory: all } as const),
+      ...{ consents: consentsFile(fixture.directory) },
+      input: { prompt: '', completion: '', row: {}, step: 0 },
+    }
+    await expect(collect(fixture.host.ask(question, new AbortController().signal))).rejects.toMatchObject({
+      code: refused.code,
+    })
+    expectNothingRan()
+  })
+
+  test('a config cannot say that it is allowed', async () => {
+    const config = { ...strange, python: { interpreter: program, trusted: true } } as typeof smallConfig
+    await expect(client.call('runs.start', { config })).rejects.toMatchObject({ code: 'config/invalid' })
+    await expect(client.call('settings.set', { key: 'host.python', value: true })).rejects.toMatchObject({
+      code: 'api/refused',
+    })
+  })
+})
+
+describe('the command line and the library', () => {
+  const place = createWorkplace()
+  afterAll(() => place[Symbol.dispose]())
+  const model = strange.model
+
+  test('refuse with the command that allows it', async () => {
+    const config = place.write('strange.json', strange)
+    const script = place.write(
+      'script.ts',
+      `export const config = ${JSON.stringify(strange)}\nexport async function* train() {}\n`,
+    )
+    const ways = [
+      ['train', config],
+      ['run', script],
+      ['evaluate', '--model', model, '--data', file.replace('rewards.py', 'rows.jsonl'), '--reward', file],
+      ['dataset', 'import', `${file}#rows`],
+      ['dataset', 'import', 'reasoning-gym:chain_sum'],
+    ]
+    writeFileSync(path.join(project, 'rows.jsonl'), '{"prompt":"Say 4","answer":"4"}\n')
+    for (const words of ways) {
+      const done = await place.run(...words)
+      expect(done.stderr).toMatch(/is Python, which is not sandboxed.*No Python was started/s)
+      expect(done.stderr).toContain('turnwise python allow ')
+      expect(done.status).toBe(1)
+    }
+    expectNothingRan()
+  })
+
+  test('train of the library refuses too', async () => {
+    const events = train(strange, { dataDirectory: mkdtempSync(path.join(all, 'home-')) })
+    await expect(events.next()).rejects.toMatchObject(refused)
+    expectNothingRan()
+  })
+
+  test('python allow lets exactly this pass, list shows it, withdraw takes it back', async () => {
+    const allowed = await place.run('python', 'allow', file, '--interpreter', program, '--json')
+    expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }] }])
+    expect((await place.run('python', 'list')).stdout).toMatch(/interpreter[^]*rewards\.py/)
+    const consents = consentsFile(place.path('home'))
+    expect(requireConsent(source, program, consents)).toBe(program)
+    await place.run('python', 'withdraw')
+    // A run's copy is allowed as what its config names.
+    const copy = place.write('0-rewards.py', code)
+    await place.run('python', 'allow', copy, '--as', file, '--interpreter', program)
+    expect(requireConsent({ ...source, copy }, program, consents)).toBe(program)
+    expect((await place.run('python', 'allow', copy, file, '--as', file)).status).toBe(2)
+    await place.run('python', 'withdraw')
+    expect(() => requireConsent(source, program, consents)).toThrow(expect.objectContaining(refused) as Error)
+    expectNothingRan()
+  })
+})
+
+describe('consent', () => {
+  const machine = () => consentsFile(mkdtempSync(path.join(all, 'machine-')))
+  const here = (text: string, beside: Readonly<Record<string, string>> = {}) => {
+    const folder = mkdtempSync(path.join(all, 'code-'))
+    for (const [name, content] of Object.entries({ 'mine.py': text, ...beside })) {
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+      writeFileSync(path.join(folder, name), content)
+    }
+    return { folder, source: { code: text, language: 'py', file: path.join(folder, 'mine.py') } as const }
+  }
+  const isOpen = (...asked: Parameters<typeof requireConsent>) => {
+    try {
+      return requireConsent(...asked) === program
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'python/not-allowed' })
+      return false
+    }
+  }
+
+  test.each<[string, (folder: string) => void]>([
+    ['a module beside it changes', (folder) => writeFileSync(path.join(folder, 'helper.py'), 'points = 4')],
+    ['a module is added', (folder) => writeFileSync(path.join(folder, 'other.py'), '')],
+    ['a package changes', (folder) => writeFileSync(path.join(folder, 'pack', 'deep.py'), 'x = 2')],
+    ['a compiled module is added', (folder) => writeFileSync(path.join(folder, 'fast.so'), 'elf')],
+  ])('ends when %s', (_, change) => {
+    const { folder, source: own } = here('import helper', {
+      'helper.py': 'points = 3',
+      'pack/deep.py': 'x = 1',
+    })
+    const consents = machine()
+    allowPython([reviewPython(own, program, consents)], consents)
+    expect(isOpen(own, program, consents)).toBe(true)
+    change(folder)
+    expect(isOpen(own, program, consents)).toBe(false)
+    allowPython([reviewPython(own, program, consents)], consents)
+    expect(isOpen(own, program, consents)).toBe(true)
+  })
+
+  test('lasts while other things beside the code change', () => {
+    const { folder, source: own } = here('x = 1', { 'data.json': '{}' })
+    const consents = machine()
+    allowPython([reviewPython(own, program, consents)], consents)
+    for (const name of [
+      'data.json',
+      '.venv/lib/a.py',
+      'env/pyvenv.cfg',
+      'env/lib.py',
+      '__pycache__/mine.py',
+    ]) {
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+      writeFileSync(path.join(folder, name), 'changed')
+    }
+    expect(isOpen(own, program, consents)).toBe(true)
+  })
+
+  test('is for this content and this interpreter alone, and for this machine', () => {
+    const consents = machine()
+    allowPython([reviewPython(source, program, consents)], consents)
+    const other = path.join(mkdtempSync(path.join(all, 'other-')), 'python')
+    writeFileSync(other, '')
+    expect(isOpen({ ...source, code: `${code}\n` }, program, consents)).toBe(false)
+    expect(isOpen(source, other, consents)).toBe(false)
+    // Elsewhere other data may lie beside it.
+    expect(isOpen({ ...source, file: path.join(here(code).folder, 'rewards.py') }, program, consents)).toBe(
+      false,
+    )
+    expect(isOpen(source, program, machine())).toBe(false)
+    expect(isOpen(source, program, null)).toBe(false)
+  })
+
+  test('the sentence names what changed, and for a copy of a run where it lies', () => {
+    const { folder, source: own } = here('import helper', { 'helper.py': 'points = 3' })
+    const consents = machine()
+    allowPython([reviewPython(own, program, consents)], consents)
+    const helper = path.join(folder, 'helper.py')
+    writeFileSync(helper, 'points = 4')
+    const copy = path.join(all, 'run', 'rewards', '0-mine.py')
+    expect(() => requireConsent({ ...own, copy }, program, consents)).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(`the content of ${helper} has not been allowed`) as string,
+        command: `turnwise python allow ${copy} --as ${own.file} --interpreter ${program}`,
+      }) as Error,
+    )
+  })
+
+  test('a folder full of modules is refused with what to do', () => {
+    const many = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`m${i}.py`, '']))
+    const { source: own } = here('x = 1', many)
+    expect(() => reviewPython(own, program, null)).toThrow('Too much lies beside')
+  })
+
+  test('a damaged file of consents allows nothing', () => {
+    const consents = machine()
+    allowPython([reviewPython(source, program, consents)], consents)
+    const text = readFileSync(consents, 'utf8')
+    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 1', '"format": 2')]) {
+      writeFileSync(consents, damaged)
+      expect(() => readConsents(consents)).toThrow(
+        expect.objectContaining({ code: 'config/invalid' }) as Error,
+      )
+    }
+    rmSync(consents)
+    expect(isOpen(source, program, consents)).toBe(false)
+  })
+
+  test('over the API it is for what was shown: what changed meanwhile is not allowed', async () => {
+    await using fixture = createHostFixture()
+    const { source: own, folder } = here('x = 1')
+    const asked = { functions: [own.file], interpreter: program }
+    const reviewed = await fixture.client.call('python.review', asked)
+    writeFileSync(path.join(folder, 'mine.py'), 'x = 2')
+    await expect(fixture.client.call('python.allow', { asked, reviewed })).rejects.toMatchObject({
+      message: 'The Python code changed while you were looking at it.',
+    })
+    expect(await fixture.client.call('python.allowed')).toEqual([])
+    await fixture.client.call('python.allow', {
+      asked,
+      reviewed: await fixture.client.call('python.review', asked),
+    })
+    expect((await fixture.client.call('python.allowed')).map(({ kind }) => kind).sort()).toEqual([
+      'file',
+      'interpreter',
+    ])
+    await fixture.client.call('python.withdraw', { paths: [program] })
+    expect(await fixture.client.call('python.review', asked)).toMatchObject({
+      interpreter: { isAllowed: false },
+      files: [{ isAllowed: true }],
+    })
+  })
+
+  test('functions that open Python take no yes but that of the machine', async () => {
+    const config = parseRunConfig(strange)
+    const run = () => mkdtempSync(path.join(all, 'run-'))
+    await expect(resolveRewards(config, run())).rejects.toMatchObject(refused)
+    const place = { cacheDirectory: all, onRequest: () => {} }
+    await expect(resolveEnvironment(parseRunConfig(played), run(), place)).rejects.toMatchObject(refused)
+    const options = { interpreter: program, callSeconds: 1, messages: null, form: null, consents: null }
+    await expect(openPython(source, options)).rejects.toMatchObject(refused)
+    expectNothingRan()
+    // With a yes it would run: the mark tells the truth.
+    const consents = machine()
+    allowPython([reviewPython(source, program, consents)], consents)
+    await expect(openPython(source, { ...options, consents })).rejects.toMatchObject({
+      code: 'sandbox/failed',
+    })
+    expect(existsSync(mark)).toBe(true)
+    rmSync(mark)
+  })
+})
