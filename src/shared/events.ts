@@ -153,6 +153,7 @@ export interface StatusEvent {
   readonly steps: number
 }
 
+/** A step is done. */
 export interface StepEvent {
   readonly type: 'step'
   /** Number of the step, from 1. */
@@ -188,6 +189,7 @@ export interface CheckpointDueEvent {
 export interface CheckpointSavedEvent {
   readonly type: 'checkpoint-saved'
   readonly step: number
+  /** Its folder, which is also that of a PEFT adapter. */
   readonly directory: string
   /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
@@ -224,6 +226,7 @@ export interface ErrorEvent {
   readonly hint?: string
 }
 
+/** What a run says while it goes on. */
 export type RunEvent =
   | StatusEvent
   | ManifestEvent

@@ -118,8 +118,15 @@ function readInput(file: string, known: readonly string[]): JsonObject {
   return document
 }
 
-function sequencesOf(document: JsonObject, limits: SequenceLimits, file: string): Int32Array[] {
-  const rows = rowsOf(document, 'sequences', file)
+const sequencesOf = (document: JsonObject, limits: SequenceLimits, file: string): Int32Array[] =>
+  tokenSequences(rowsOf(document, 'sequences', file), limits, file)
+
+/** Ids that the model knows, as many as it reads. Errors: AppError 'data/invalid'; `file`: what they are from. */
+export function tokenSequences(
+  rows: readonly (readonly unknown[])[],
+  limits: SequenceLimits,
+  file: string,
+): Int32Array[] {
   if (rows.length === 0) throw invalid(file, 'has no sequences')
   return rows.map((row, index) => {
     if (row.length === 0) throw invalid(file, `has an empty sequence (number ${index + 1})`)

@@ -9,13 +9,16 @@ import type { EpisodeCut } from '#shared/events.ts'
 import type { Experience } from '../algorithms/types.ts'
 import type { Prompt } from './prompts.ts'
 
+/** Everything one prompt led to: a completion, or an episode. Not edited: `withReward` makes another one. */
 export interface Trajectory extends Experience {
   readonly prompt: Prompt
   /** [L] prompt and completion tokens; arrays of the experience are [L−1]. */
   readonly ids: Int32Array
   /** Log-probabilities the sampler recorded, one per action token in order; null when it recorded none. */
   readonly samplerLogprobs: Float64Array | null
+  /** Text of what the policy generated, without special tokens. */
   readonly completion: string
+  /** Generated tokens, those of all turns. */
   readonly completionTokens: number
   readonly stopReason: StopReason
   /** What an environment made of it; null where there was none. */
@@ -48,6 +51,7 @@ export interface PlacedReward {
   readonly perToken: readonly number[] | null
 }
 
+/** What a trajectory is worth, with the answer of each reward function. */
 export interface Reward {
   /** Unweighted answer of each function, by name. */
   readonly parts: Readonly<Record<string, number | null>>

@@ -1,0 +1,35 @@
+/**
+ * What code of losses imports from `turnwise`. That code runs in the sandbox, where these names mean what
+ * host/sandbox makes of them; here they let such a file be imported by a program, and be checked by an editor. Their types are
+ * those of the window's editor (renderer/editor/types).
+ */
+
+/** A loss as it was written. */
+export const defineLoss = <Definition>(written: Definition): Definition => written
+
+const ofTensors = (name: string) => (): never => {
+  throw new Error(
+    `${name}() works on the tensors of a loss, which exist only where a run learns from it. To try one: turnwise loss check FILE`,
+  )
+}
+
+export const exp = ofTensors('exp')
+export const log = ofTensors('log')
+export const expm1 = ofTensors('expm1')
+export const log1p = ofTensors('log1p')
+export const sqrt = ofTensors('sqrt')
+export const abs = ofTensors('abs')
+export const square = ofTensors('square')
+export const sigmoid = ofTensors('sigmoid')
+export const logSigmoid = ofTensors('logSigmoid')
+export const tanh = ofTensors('tanh')
+export const min = ofTensors('min')
+export const max = ofTensors('max')
+export const clip = ofTensors('clip')
+export const where = ofTensors('where')
+export const stopGradient = ofTensors('stopGradient')
+export const sum = ofTensors('sum')
+export const mean = ofTensors('mean')
+export const last = ofTensors('last')
+export const chosen = ofTensors('chosen')
+export const rejected = ofTensors('rejected')
