@@ -141,12 +141,16 @@ function* typesIn(node: ts.Node): Generator<string> {
 }
 
 /** Code of one kind may have a type of a name that means something else elsewhere: then the kind stands in front of it. */
-function withOwnNames(source: string, text: string, taken: ReadonlySet<string>): string {
-  const own = read(source, text).own
+function withOwnNames(source: string, text: string, others: ReadonlyMap<string, Declaration>): string {
+  const { own } = read(source, text)
+  const isTaken = (name: string) => {
+    const [there, here] = [others.get(name)?.text, own.get(name)?.map(textOf).join('\n')]
+    return there !== undefined && here !== undefined && there !== here
+  }
   const prefix = source.charAt(0).toUpperCase() + source.slice(1)
   const places: ts.Identifier[] = []
   const look = (node: ts.Node): void => {
-    if (ts.isIdentifier(node) && own.has(node.text) && taken.has(node.text)) places.push(node)
+    if (ts.isIdentifier(node) && isTaken(node.text)) places.push(node)
     node.forEachChild(look)
   }
   look(parsed(source, text))
@@ -170,14 +174,15 @@ class Collection {
     const statements = statementsOf(name, module)
     if (statements === undefined) return // of the language, or a type parameter
     const source = path.relative(root, module.source)
+    const text = statements.map(textOf).join('\n')
     const known = this.found.get(name)
-    if (known !== undefined && known.source !== source)
+    if (known !== undefined && known.text !== text)
       throw new Error(`Two declarations are called ${name}: in ${known.source} and in ${source}.`)
     const kind = kindOf(statements[0])
     const uses = known === undefined ? [use] : [use, known]
     const isPublic = uses.some((each) => each.isPublic)
     const isValue = kind !== 'type' && uses.some((each) => each.isValue)
-    this.found.set(name, { name, kind, isPublic, isValue, text: statements.map(textOf).join('\n'), source })
+    this.found.set(name, { name, kind, isPublic, isValue, text, source: known?.source ?? source })
     if (known !== undefined) return
     for (const used of statements.flatMap((each) => [...typesIn(each)]))
       this.add(used, module, { isPublic: false, isValue: false })
@@ -227,7 +232,7 @@ export function declarations(): readonly Declaration[] {
   for (const [name, { isType }] of library.exported)
     all.add(name, library, { isPublic: true, isValue: !isType })
   for (const { source, text, types } of sandbox) {
-    const module = read(path.join(root, source), withOwnNames(source, text, new Set(all.found.keys())))
+    const module = read(path.join(root, source), withOwnNames(source, text, all.found))
     for (const [name, [first]] of module.own)
       if (first && ts.isFunctionDeclaration(first) && name !== 'environmentOf')
         all.add(name, module, { isPublic: true, isValue: true })
