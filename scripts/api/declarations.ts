@@ -173,16 +173,14 @@ class Collection {
     }
     const statements = statementsOf(name, module)
     if (statements === undefined) return // of the language, or a type parameter
-    const source = path.relative(root, module.source)
-    const text = statements.map(textOf).join('\n')
     const known = this.found.get(name)
-    if (known !== undefined && known.text !== text)
-      throw new Error(`Two declarations are called ${name}: in ${known.source} and in ${source}.`)
-    const kind = kindOf(statements[0])
+    const made = declaration(name, module.source, statements)
+    if (known !== undefined && known.text !== made.text)
+      throw new Error(`Two declarations are called ${name}: in ${known.source} and in ${made.source}.`)
     const uses = known === undefined ? [use] : [use, known]
     const isPublic = uses.some((each) => each.isPublic)
-    const isValue = kind !== 'type' && uses.some((each) => each.isValue)
-    this.found.set(name, { name, kind, isPublic, isValue, text, source: known?.source ?? source })
+    const isValue = made.kind !== 'type' && uses.some((each) => each.isValue)
+    this.found.set(name, { ...made, ...known, isPublic, isValue })
     if (known !== undefined) return
     for (const used of statements.flatMap((each) => [...typesIn(each)]))
       this.add(used, module, { isPublic: false, isValue: false })
@@ -197,6 +195,13 @@ class Collection {
     return module
   }
 }
+
+const declaration = (name: string, source: string, statements: readonly Named[]) => ({
+  name,
+  kind: kindOf(statements[0]),
+  text: statements.map(textOf).join('\n'),
+  source: path.relative(root, source),
+})
 
 function statementsOf(name: string, { source, own }: Module): readonly Named[] | undefined {
   const generated = generatedTypes[name]

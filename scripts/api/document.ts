@@ -18,7 +18,7 @@ const sections: readonly Section[] = [
     title: 'Training',
     words:
       'A run of `train` is a run like any other: it has a folder, checkpoints and charts. A program may take its steps itself, with a [script](#scripts).',
-    names: ['train', 'TrainOptions', 'RunConfigInput', 'RunConfig', 'RunEvent', 'Metrics'],
+    names: ['train', 'resume', 'TrainOptions', 'RunConfigInput', 'RunConfig', 'RunEvent', 'Metrics'],
   },
   {
     title: 'Scripts',

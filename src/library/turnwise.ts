@@ -6,6 +6,7 @@ import type { TrainingScript } from '#rl/training/script.ts'
 import { appVersion, dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { createRunFolder } from '#host/runs/runFolder.ts'
 import { requireKnownParts, requireWorkingCode, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import { resolveResume } from '#host/runs/runTarget.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 
 export * from './code.ts'
@@ -39,7 +40,7 @@ export interface TrainOptions {
   readonly dataDirectory?: string
   /** Relative paths in the config are meant from here; the working directory if absent. */
   readonly baseDirectory?: string
-  /** Takes the steps; absent: the run takes them as from the command line. */
+  /** Takes the steps; without it the run takes them as its config says. */
   readonly script?: TrainingScript
   /** Aborted: the run ends after the current step, with a checkpoint. */
   readonly signal?: AbortSignal
@@ -47,7 +48,7 @@ export interface TrainOptions {
 
 /**
  * Trains in this process, and yields what happens as it happens. The run is in the history like any other: the window shows it,
- * `turnwise resume` goes on with one that was left. Errors: AppError `config/invalid`, `data/…`, `model/…` and what a run can end
+ * and one that was left goes on with `resume`, without a script also with `turnwise resume`. Errors: AppError `config/invalid`, `data/…`, `model/…` and what a run can end
  * with, such as `run/diverged`.
  *
  * @example
@@ -77,12 +78,56 @@ export async function* train(
   requireKnownParts(parsed)
   const resolved = withAbsolutePaths(parsed, base, dataDirectory)
   await requireWorkingCode(resolved)
-  const { directory } = createRunFolder(dataDirectory, resolved)
+  const script = options.script === undefined ? null : { file: null, sha256: null }
+  const { directory } = createRunFolder(dataDirectory, resolved, { script })
+  yield* events({ runDirectory: directory, resumeFrom: null }, options)
+}
+
+/**
+ * Goes on with a run that was stopped or killed, from its last complete checkpoint, as if it had never stopped; a run without one
+ * begins again. `run`: its id, an unambiguous beginning or end of it, its
+ * folder, or that of one of its checkpoints. A run that began with `script` needs the same
+ * function, which begins with the state that it yielded last. Errors: as of `train`; AppError `run/not-found`, `run/busy` where
+ * another process trains it, `script/failed` without the function.
+ *
+ * @example
+ * ```ts
+ * import { resume, train } from 'turnwise'
+ *
+ * const config = {
+ *   model: 'starter',
+ *   data: { train: 'sums.jsonl', prompt: { messages: [{ role: 'user', content: '{prompt}' }] } },
+ *   rewards: [{ function: 'exact-match' }],
+ *   rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 },
+ *   steps: 2,
+ * }
+ * const stop = new AbortController()
+ * let checkpoint = ''
+ * for await (const event of train(config, { signal: stop.signal })) {
+ *   if (event.type === 'step') stop.abort()
+ *   if (event.type === 'checkpoint-saved') checkpoint = event.directory
+ * }
+ * for await (const event of resume(checkpoint)) if (event.type === 'step') console.log(event.step)
+ * ```
+ */
+export async function* resume(
+  run: string,
+  options: Omit<TrainOptions, 'baseDirectory'> = {},
+): AsyncGenerator<RunEvent, void, void> {
+  const target = resolveResume(resolveDataDirectory(options.dataDirectory), run)
+  const resumeFrom = target.checkpoint?.directory ?? null
+  yield* events({ runDirectory: target.run.directory, resumeFrom }, options)
+}
+
+async function* events(
+  place: { readonly runDirectory: string; readonly resumeFrom: string | null },
+  { dataDirectory, script, signal }: TrainOptions,
+): AsyncGenerator<RunEvent, void, void> {
   const control = createControl()
-  options.signal?.addEventListener('abort', () => control.stop(), { once: true })
-  const { cache: cacheDirectory } = dataFolders(dataDirectory)
-  const request = { runDirectory: directory, cacheDirectory, resumeFrom: null }
-  yield* runTraining(request, control, options.script ?? null)
+  if (signal?.aborted === true) control.stop()
+  signal?.addEventListener('abort', () => control.stop(), { once: true })
+  const { cache: cacheDirectory } = dataFolders(resolveDataDirectory(dataDirectory))
+  yield* runTraining({ ...place, cacheDirectory }, control, script ?? null)
 }
 
 /** Of the package, such as `0.1.0`. */

@@ -44,6 +44,13 @@ export async function scriptOfRun(
 ): Promise<{ readonly train: TrainingScript; readonly hasChanged: boolean } | null> {
   const before = readScriptReference(runDirectory)
   if (before === null) return null
+  if (before.file === null) {
+    throw new AppError(
+      'script/failed',
+      'The steps of this run were taken by a program, with a function that only the program has.',
+      'Let the program go on with it: `resume` of the library takes that function.',
+    )
+  }
   const { train, reference } = await loadScript(before.file)
   return { train, hasChanged: reference.sha256 !== before.sha256 }
 }
