@@ -2,6 +2,7 @@
 // and lets the base model and the trained one answer the same rows.
 //   npm install ./turnwise-0.1.0.tgz && node ownLoop.ts
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { openPolicy, rollout, train, type DataRow, type RunConfigInput, type TrainingScript } from 'turnwise'
 
 const demo = new URL('resources/demo/', import.meta.resolve('turnwise/package.json'))
@@ -11,7 +12,7 @@ const rewards = [{ function: 'starter-correct', name: 'correct' }]
 const config: RunConfigInput = {
   name: 'A loop of its own',
   model: 'starter',
-  data: { train: new URL('train.jsonl', demo).pathname, prompt: { messages } },
+  data: { train: fileURLToPath(new URL('train.jsonl', demo)), prompt: { messages } },
   rewards,
   algorithm: { id: 'grpo', settings: { klCoefficient: 0 } },
   rollout: { promptsPerStep: 16, groupSize: 8, maxNewTokens: 16 },

@@ -22,6 +22,7 @@ export interface EvaluateOptions {
   readonly passAt?: number
   /** Relative paths in the config are meant from here; the working directory if absent. */
   readonly baseDirectory?: string
+  /** Where the history is kept; as for the command line if absent. */
   readonly dataDirectory?: string
   /** Aborted: what is answered so far is kept, and the error is `run/stopped`. */
   readonly signal?: AbortSignal

@@ -70,12 +70,17 @@ export interface GenerateOptions {
   readonly greedy?: boolean
   /** Above 1 more varied, below 1 more certain; 1 if absent. */
   readonly temperature?: number
+  /** Only so many of the likeliest tokens; 0 is off, as if absent. */
   readonly topK?: number
+  /** Only the likeliest tokens up to this total probability; 1 is off, as if absent. */
   readonly topP?: number
+  /** Only tokens with this share of the highest probability; 0 is off, as if absent. */
   readonly minP?: number
+  /** Above 1 makes tokens that were seen less likely; 1 is off, as if absent. */
   readonly repetitionPenalty?: number
+  /** 0 if absent. */
   readonly minNewTokens?: number
-  /** 256 if absent. */
+  /** 256 if absent; never more than the context has room for. */
   readonly maxNewTokens?: number
   /** A completion ends before any of these texts. */
   readonly stop?: readonly string[]
@@ -96,10 +101,11 @@ export interface RolloutOptions {
   readonly samples?: number
   /** Takes the likeliest token every time; samples if absent. */
   readonly greedy?: boolean
-  /** That many rows, drawn with the seed; all if absent. */
+  /** That many of the config's rows, drawn with the seed; all if absent. */
   readonly limit?: number
   /** Relative paths in the config are meant from here; the working directory if absent. */
   readonly baseDirectory?: string
+  /** Where imported data sets are kept; as for the command line if absent. */
   readonly dataDirectory?: string
 }
 

@@ -226,7 +226,7 @@ export interface ErrorEvent {
   readonly hint?: string
 }
 
-/** What a run says while it goes on. */
+/** What a run says while it goes on. Programs mostly look at `step`, `evaluation` and `checkpoint-saved`. */
 export type RunEvent =
   | StatusEvent
   | ManifestEvent

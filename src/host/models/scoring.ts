@@ -13,7 +13,9 @@ import { tokenBatches, type OpenedModel } from './openModel.ts'
 
 /** [L−1] per sequence; entry t is the prediction of token t+1; nats. */
 export interface Scores {
+  /** Of the token that follows. */
   readonly logprobs: number[][]
+  /** Of the distribution over the vocabulary. */
   readonly entropy: number[][]
 }
 
