@@ -10,6 +10,13 @@ test('the document of the programmatic API says what its types say: npm run docs
   expect(await apiDocument(declarations())).toBe(readFileSync(file, 'utf8'))
 })
 
+test('no type of the library is any for want of one that is written out', () => {
+  const own = declarations().filter(({ source }) => source.startsWith('src/'))
+  expect(own.length).toBeGreaterThan(50)
+  const code = (text: string) => text.replaceAll(/\/\*[^]*?\*\//g, '')
+  expect(own.filter(({ text }) => /\bany\b/.test(code(text))).map(({ name }) => name)).toEqual([])
+})
+
 test('every exported function and interface has a comment', () => {
   const bare = declarations().filter(
     ({ isPublic, source, text }) => isPublic && source.startsWith('src/') && !text.startsWith('/**'),
