@@ -1,6 +1,6 @@
-// A program with a training loop of its own: it trains the starter model on its exercises for a few steps, prints the reward of each,
-// and lets the base model and the trained one answer the same rows.
-//   npm install ./turnwise-0.1.0.tgz && node ownLoop.ts
+// A program with its own training loop: trains the starter model on its exercises for a few steps, prints the reward of each step, and
+// compares the base model with the trained one on held-out rows.
+//   npm install --ignore-scripts ./turnwise-0.1.0.tgz && npx node ownLoop.ts
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { openPolicy, rollout, train, type DataRow, type RunConfigInput, type TrainingScript } from 'turnwise'
@@ -21,7 +21,7 @@ const config: RunConfigInput = {
   seed: 1,
 }
 
-// Learns from groups alone that are neither all right nor all wrong: the others say nothing about what is better.
+// Learns only from groups with different rewards: zero-variance groups have no advantage.
 const script: TrainingScript = async function* ({ prompts, rollout, learn, stats }) {
   for (;;) {
     const groups = Map.groupBy(await rollout(prompts()), ({ group }) => group)

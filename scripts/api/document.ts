@@ -16,14 +16,13 @@ interface Section {
 const sections: readonly Section[] = [
   {
     title: 'Training',
-    words:
-      'A run of `train` is a run like any other: it has a folder, checkpoints and charts. A program may take its steps itself, with a [script](#scripts).',
+    words: '`train` runs the built-in training loop, or your own if you pass a [script](#scripts).',
     names: ['train', 'resume', 'TrainOptions', 'RunConfigInput', 'RunConfig', 'RunEvent', 'Metrics'],
   },
   {
     title: 'Scripts',
     words:
-      'A script takes the steps of a run: it draws prompts, rolls out, learns, reports and yields. It is an option of `train`, or the export of a file that `turnwise run` starts ([reference](reference.md#training-scripts)).',
+      'A script is a training loop: an async generator that draws prompts, rolls out, learns and reports, and yields after every step. Pass it to `train`, or export it from a file for `turnwise run` ([reference](reference.md#training-scripts)).',
     names: [
       'TrainingScript',
       'ScriptRun',
@@ -38,8 +37,7 @@ const sections: readonly Section[] = [
   },
   {
     title: 'Policies',
-    words:
-      'A model in this process, to be asked: it generates, scores token ids, and answers rows that are judged.',
+    words: 'A policy is a model opened in this process, for generation, scoring and rollouts.',
     names: [
       ...[
         'openPolicy',
@@ -56,13 +54,13 @@ const sections: readonly Section[] = [
   {
     title: 'Evaluation',
     words:
-      'Results are kept in the history, so that `turnwise evaluations compare` can test one against another.',
+      'Results are stored in the history, where `turnwise evaluations compare` can test one against another.',
     names: ['evaluate', 'EvaluateOptions', 'Evaluation', 'EvaluatedRow', 'EvaluatedSample'],
   },
   {
     title: 'Losses',
-    words: `A loss is a file of its own, which a config names as \`algorithm.id\`; it runs in the sandbox, where the functions on tensors are
-recorded and differentiated. The types let an editor check such a file; called by a program, the functions throw.
+    words: `A loss is a file of its own, which a config names as \`algorithm.id\`; it runs in the sandbox, where operations on tensors are
+recorded and differentiated. The exports below let an editor check such a file; called outside of the sandbox, the functions throw.
 
 \`\`\`ts
 import { clip, defineLoss, exp, mean, min } from 'turnwise'
@@ -128,20 +126,18 @@ const introduction = (version: string): string => `# Programmatic API
 
 <!-- Written by \`npm run docs:api\` from the declarations of the package. -->
 
-\`import … from 'turnwise'\`: training runs, models and evaluations without a command line. This page describes version ${version}.
-[examples/ownLoop.ts](../examples/ownLoop.ts) is a program that uses most of it, [examples/gsm8k.ts](../examples/gsm8k.ts) a script.
+\`import … from 'turnwise'\`: training, generation and evaluation in your own programs. This page describes version ${version}.
+[examples/ownLoop.ts](../examples/ownLoop.ts) is a program with its own training loop, [examples/gsm8k.ts](../examples/gsm8k.ts) a script.
 
-- **Getting it.** \`npm pack\` in a checkout builds the package, \`npm install --ignore-scripts turnwise-${version}.tgz\` adds it to a project
-  (nothing needs an install script; that of ONNX Runtime would download GPU libraries). A program runs on Node 24.9 or newer; an older
-  one gets a sentence instead of the module. On Linux for x64 npm installs such a Node with the package: \`npx node program.ts\`.
-- **What is stable.** Versions follow [Semantic Versioning](https://semver.org/). Everything on this page is public, and nothing else is:
-  paths inside the package, files in the data directory and the host's own API may change at any time. Before 1.0.0 a minor version may
-  change what is here, and [CHANGELOG.md](../CHANGELOG.md) says how; a patch version never does. Members that are added, such as a new
-  kind of event or a new setting with a default, are no breaking change.
-- **Units.** Log-probabilities and entropies are in nats, times in seconds, lengths in tokens. Token arrays are as long as the comment
-  beside them says.
-- **Errors.** What a person can put right is an [AppError](#apperror) with a code; the codes are explained in the
-  [reference](reference.md#errors).
+- **Installation.** \`npm pack\` in a checkout builds the package, \`npm install --ignore-scripts turnwise-${version}.tgz\` adds it to a project
+  (no dependency needs its install script; that of ONNX Runtime downloads GPU libraries). Programs need Node 24.9 or newer; on older
+  versions the import fails with an error that says so. On Linux x64 npm installs a suitable Node with the package: \`npx node program.ts\`.
+- **Stability.** Versions follow [Semantic Versioning](https://semver.org/). The public API is what this page lists and nothing else: paths
+  inside the package, files in the data directory and the host's own API may change at any time. Before 1.0.0, minor versions may contain
+  breaking changes, which [CHANGELOG.md](../CHANGELOG.md) describes; patch versions do not. New members, such as another kind of event or
+  a setting with a default, are not breaking changes.
+- **Units.** Log-probabilities and entropies are in nats, times in seconds, lengths in tokens. Comments give the shapes of arrays.
+- **Errors.** Errors that you can fix are instances of [AppError](#apperror); the [reference](reference.md#errors) explains their codes.
 `
 
 /** Errors: an exported name that stands in no section, or one that is in a section and not exported. */
@@ -158,7 +154,7 @@ export async function apiDocument(all: readonly Declaration[]): Promise<string> 
     parts.push(`## ${title}\n${words === '' ? '' : `\n${words}\n`}`)
     for (const group of grouped(names.map((name) => known(byName, name)))) parts.push(await entry(group))
   }
-  parts.push('## Other types\n\nWhat the types above are made of. They have no exported names.\n')
+  parts.push('## Other types\n\nTypes used by those above. They are not exported.\n')
   for (const each of all
     .filter(({ isPublic }) => !isPublic)
     .sort((a, b) => a.name.localeCompare(b.name, 'en')))
@@ -203,8 +199,7 @@ const isShort = ({ kind, text }: Declaration): boolean =>
 
 /** The same type twice would be read twice. */
 const likeOthers: Readonly<Record<string, string>> = {
-  RunConfig:
-    'A [RunConfigInput](#runconfiginput) of which nothing is left out: what was not given has its default.',
+  RunConfig: '[RunConfigInput](#runconfiginput) with all defaults filled in.',
 }
 
 async function entry(group: readonly Declaration[]): Promise<string> {

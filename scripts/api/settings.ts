@@ -1,4 +1,4 @@
-/** Types that no source spells out: the settings of a run, as their schemas have them, and the names of metrics. */
+/** Types generated from data: the settings of a run from their schemas, and the names of metrics. */
 import { z } from 'zod'
 import { metricDeclarations } from '#shared/metrics.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
@@ -74,9 +74,9 @@ const metricNames = Array.from(metricDeclarations, ([name, { label, unit, explan
 
 /** By name, as they stand in a file of declarations. */
 export const generatedTypes: Readonly<Record<string, string>> = {
-  RunConfig: `/** The config of a run with every default filled in. */\nexport interface RunConfig ${objectType(schemaOf('output'), '')}`,
+  RunConfig: `/** The config of a run with all defaults. */\nexport interface RunConfig ${objectType(schemaOf('output'), '')}`,
   RunConfigInput: `/**
- * The config of a run, as \`turnwise train\` reads it from a file. What is left out has its default; keys that are not known are refused.
+ * The config of a run, as in a file for \`turnwise train\`. Omitted keys take their defaults, unknown keys are refused.
  */
 export interface RunConfigInput ${objectType(schemaOf('input'), '')}`,
   MetricName: `/** Names of metrics. */\nexport type MetricName =\n${metricNames.join('\n')}`,

@@ -7,11 +7,11 @@ import path from 'node:path'
 import { declarationFile, declarations, type Declaration } from './declarations.ts'
 import { apiDocument } from './document.ts'
 
-/** A program on a Node that cannot run the library gets a sentence; the library's own files would not even parse. */
+/** Checks the Node version before loading the library, whose files an older Node cannot even parse. */
 const moduleFile = (all: readonly Declaration[]): string =>
   `import { isNewEnough, nodeProblem } from '../../bin/node.mjs'
 
-if (!isNewEnough()) throw new Error(\`turnwise: \${nodeProblem} npm may have installed a newer one: npx node PROGRAM\`)
+if (!isNewEnough()) throw new Error(\`turnwise: \${nodeProblem} A suitable one may be installed with the package: npx node PROGRAM\`)
 
 export const {
 ${all

@@ -1,15 +1,14 @@
 /**
- * What code of losses imports from `turnwise`. That code runs in the sandbox, where these names mean what
- * host/sandbox makes of them; here they let such a file be imported by a program, and be checked by an editor. Their types are
- * those of the window's editor (renderer/editor/types).
+ * The names that code of losses imports from `turnwise`. Such code runs in the sandbox (host/sandbox); outside of it these exports let
+ * an editor check the file and a program import it. Their public types are those of the window's editor (renderer/editor/types).
  */
 
-/** A loss as it was written. */
+/** Returns the definition unchanged. */
 export const defineLoss = <Definition>(written: Definition): Definition => written
 
 const ofTensors = (name: string) => (): never => {
   throw new Error(
-    `${name}() works on the tensors of a loss, which exist only where a run learns from it. To try one: turnwise loss check FILE`,
+    `${name}() works on the tensors of a loss, which exist only inside the sandbox. To check a loss: turnwise loss check FILE`,
   )
 }
 

@@ -1,4 +1,4 @@
-/** Evaluations that are kept: in the history, and comparable to all others. */
+/** Evaluations that are stored in the history and can be compared with all others. */
 import path from 'node:path'
 import type { EvaluatedPrompt, EvaluationEntry, EvaluationSummary } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
@@ -10,63 +10,63 @@ import { openRunFolder } from '#host/runs/runFolder.ts'
 import { checkpointStep } from '#host/runs/runTarget.ts'
 import type { JudgingConfig, ModelSubject, RunSubject } from './policy.ts'
 
-/** Which rows are evaluated, and how. */
+/** Which rows to evaluate, and how. */
 export interface EvaluateOptions {
-  /** Completions of each prompt, or episodes of each row; 1 if absent. */
+  /** Completions per prompt, or episodes per row. Default: 1. */
   readonly samples?: number
-  /** Takes the likeliest token every time; with one sample if absent. */
+  /** Always take the most probable token; absent: only with one sample. */
   readonly greedy?: boolean
-  /** That many rows, drawn with the seed; all if absent. */
+  /** Number of rows to draw, with the config's seed; absent: all. */
   readonly limit?: number
-  /** The smallest reward that passes; what the metric `correct` says, else 1, if absent. */
+  /** The smallest reward that passes; absent: the metric `correct` decides or, without it, a reward of 1. */
   readonly passAt?: number
-  /** Relative paths in the config are meant from here; the working directory if absent. */
+  /** Relative paths in the config are resolved against this folder; absent: the working directory. */
   readonly baseDirectory?: string
-  /** Where the history is kept; as for the command line if absent. */
+  /** The data directory with the history; absent: as for the command line. */
   readonly dataDirectory?: string
-  /** Aborted: what is answered so far is kept, and the error is `run/stopped`. */
+  /** Aborting it keeps the finished prompts and ends with the error `run/stopped`. */
   readonly signal?: AbortSignal
 }
 
-/** What an evaluation came to. Means are over prompts, intervals of 95 %. */
+/** The result of an evaluation. Means are over prompts; intervals are 95 % confidence intervals. */
 export interface Evaluation {
   /** For `turnwise evaluations compare A B`. */
   readonly id: string
-  /** Mean over prompts of the mean of their samples; null where nothing got a reward. */
+  /** Mean over prompts of the mean over samples; null if no sample got a reward. */
   readonly reward: Estimate | null
-  /** Of `samples` completions, k drawn: the chance that one passes. */
+  /** pass@k: the chance that at least one of k samples passes. */
   readonly pass: readonly (Estimate & { readonly k: number })[]
-  /** With a reward. */
+  /** Prompts and samples that got a reward. */
   readonly prompts: number
   readonly samples: number
-  /** Samples without a reward, and reward functions that failed. */
+  /** Samples without a reward, and failed calls of reward functions. */
   readonly unscored: number
   readonly failures: number
-  /** Mean of each reward function, by name; null where it never applied. */
+  /** Mean of each reward function by name; null if it never applied. */
   readonly parts: Readonly<Record<string, number | null>>
-  /** Share of the completions that a limit cut off, and their mean length in tokens. */
+  /** Share of truncated completions, and mean length in tokens. */
   readonly truncated: number | null
   readonly tokens: number | null
-  /** What was answered, row by row. */
+  /** Every row with its completions. */
   readonly rows: readonly EvaluatedRow[]
 }
 
-/** A row with what was answered. */
+/** A row with its completions. */
 export interface EvaluatedRow {
-  /** Its number in the data, from 0. */
+  /** Index in the data, from 0. */
   readonly row: number
   readonly columns: Readonly<Record<string, unknown>>
-  /** What the policy read. */
+  /** The prompt as the policy read it. */
   readonly prompt: string
   readonly samples: readonly EvaluatedSample[]
 }
 
-/** One completion, or an episode. */
+/** A completion, or an episode. */
 export interface EvaluatedSample {
   readonly completion: string
-  /** Weighted sum; null where no reward function applies. */
+  /** Weighted sum; null if no reward function applies. */
   readonly reward: number | null
-  /** Unweighted answer of each reward function, by name. */
+  /** Unweighted result of each reward function by name. */
   readonly parts: Readonly<Record<string, number | null>>
   /** Generated tokens. */
   readonly tokens: number
@@ -74,9 +74,9 @@ export interface EvaluatedSample {
 }
 
 /**
- * Evaluates a model, an adapter or a checkpoint on rows or in an environment, in a process of its own; the result is kept in the
- * history as that of `turnwise evaluate`. Of a run's checkpoint, sections that the config leaves out are as in the run. Errors:
- * AppError `config/invalid`, `data/invalid`, `model/…`, `run/not-found`, `run/stopped`, and what answering or judging failed with.
+ * Evaluates a model, an adapter or a checkpoint on rows or in an environment, in a process of its own. The result is stored in the
+ * history like that of `turnwise evaluate`. For a checkpoint of a run, sections missing in the config are taken from the run. Errors:
+ * AppError `config/invalid`, `data/invalid`, `model/…`, `run/not-found`, `run/stopped`, and those of rewards and environments.
  *
  * @example
  * ```ts
@@ -141,7 +141,7 @@ async function ended({ evaluations, bell }: Host, id: string, signal: AbortSigna
 
 const failureOf = ({ error, id }: EvaluationEntry): AppError =>
   error === null
-    ? new AppError('run/stopped', `The evaluation ${id} was stopped; what it answered is kept.`)
+    ? new AppError('run/stopped', `The evaluation ${id} was stopped; finished prompts are kept.`)
     : new AppError(error.code ?? 'runtime/failed', error.message, error.hint ?? undefined)
 
 function resultOf(id: string, summary: EvaluationSummary, rows: readonly EvaluatedPrompt[]): Evaluation {

@@ -1,4 +1,4 @@
-/** A model that a program opens to generate, to score, and to answer rows that are judged. */
+/** Models opened by a program: generation, scoring, and rollouts outside of a run. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -26,86 +26,86 @@ import { openRunFolder } from '#host/runs/runFolder.ts'
 import { checkpointDirectory, resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { judgeRows } from '#host/training/evaluating.ts'
 
-/** A model as it is, or with an adapter. */
+/** A model, alone or with an adapter. */
 export interface ModelSubject {
   /** A folder, or a name that `turnwise model list` shows, such as `starter`. */
   readonly model: string
-  /** Folder of a PEFT adapter or of a checkpoint; the base model alone if absent. */
+  /** Folder of a PEFT adapter or of a checkpoint; absent: the base model alone. */
   readonly adapter?: string
 }
 
 /** A checkpoint of a run. */
 export interface RunSubject {
-  /** Its id, an unambiguous beginning or end of it, or its folder. */
+  /** Id of the run, an unambiguous beginning or end of it, or the run's folder. */
   readonly run: string
-  /** A step, or which of the checkpoints; the last one if absent. */
+  /** The step of the checkpoint, or which one; absent: the last. */
   readonly checkpoint?: number | 'last' | 'best'
 }
 
-/** How a model is opened. */
+/** How to open a model. */
 export interface PolicyOptions {
-  /** Where models, runs and caches are kept; as for the command line if absent. */
+  /** The data directory with models, runs and caches; absent: as for the command line. */
   readonly dataDirectory?: string
-  /** `cpu` if absent; `auto` is the fastest device that passed its check. */
+  /** `auto` chooses the fastest device that passed its check; absent: `cpu`. */
   readonly device?: DeviceOption
-  /** CPU threads; the machine's cores if absent. */
+  /** CPU threads; absent: one per core. */
   readonly threads?: number
-  /** What the frozen matrices are held in; as the adapter was trained if absent. */
+  /** Precision of the frozen matrices; absent: what the adapter was trained on, or f32. */
   readonly base?: BasePrecision
-  /** What generation reads of matrices held in f32; exact (`f32`) if absent. */
+  /** Weights that generation uses if the base is f32: exact (`f32`, the default) or rounded (`int8`). */
   readonly precision?: RolloutPrecision
-  /** Longest prompt plus completion, tokens; the model's own limit if absent. */
+  /** Maximum length of prompt plus completion in tokens; absent: the model's own limit. */
   readonly contextLength?: number
-  /** Completions that are generated together, at most; 64 if absent. */
+  /** Maximum number of completions generated in one batch. Default: 64. */
   readonly maxRows?: number
 }
 
-/** How completions are sampled. The filters are those of Hugging Face, in its order. */
+/** How to sample completions. Filters are applied in the order of Hugging Face transformers. */
 export interface GenerateOptions {
-  /** Completions of the prompt; 1 if absent. */
+  /** Number of completions. Default: 1. */
   readonly samples?: number
-  /** The same seed gives the same completions; 42 if absent. */
+  /** The same seed gives the same completions. Default: 42. */
   readonly seed?: number
-  /** Takes the likeliest token every time. */
+  /** Always take the most probable token. */
   readonly greedy?: boolean
-  /** Above 1 more varied, below 1 more certain; 1 if absent. */
+  /** Above 1 more varied, below 1 more certain. Default: 1. */
   readonly temperature?: number
-  /** Only so many of the likeliest tokens; 0 is off, as if absent. */
+  /** Sample from this many most probable tokens only. Default: 0, off. */
   readonly topK?: number
-  /** Only the likeliest tokens up to this total probability; 1 is off, as if absent. */
+  /** Sample from the most probable tokens up to this total probability only. Default: 1, off. */
   readonly topP?: number
-  /** Only tokens with this share of the highest probability; 0 is off, as if absent. */
+  /** Sample from tokens with at least this share of the highest probability only. Default: 0, off. */
   readonly minP?: number
-  /** Above 1 makes tokens that were seen less likely; 1 is off, as if absent. */
+  /** Above 1 makes tokens that already occurred less likely. Default: 1, off. */
   readonly repetitionPenalty?: number
-  /** 0 if absent. */
+  /** Default: 0. */
   readonly minNewTokens?: number
-  /** 256 if absent; never more than the context has room for. */
+  /** Maximum length of a completion; also limited by the room left in the context. Default: 256. */
   readonly maxNewTokens?: number
-  /** A completion ends before any of these texts. */
+  /** A completion ends where any of these texts appears; the text itself is left out. */
   readonly stop?: readonly string[]
-  /** Told the text of a sample as it becomes certain, whole characters only. */
+  /** Called with the text of a sample as it is generated, in whole characters. */
   readonly onText?: (sample: number, text: string) => void
 }
 
-/** Sections of a run config that say how rows become prompts, how they are answered and what judges the answers. */
+/** The sections of a run config that define prompts, sampling, rewards and environment. */
 export type JudgingConfig = Partial<Omit<RunConfigInput, 'model' | 'data'>> & {
   readonly data?: Partial<RunConfigInput['data']>
 }
 
-/** Which rows are answered, and how often. */
+/** Which rows to roll out, and how often. */
 export interface RolloutOptions {
-  /** Rows to answer; those of `data.heldOut`, else of `data.train`, if absent. */
+  /** The rows; absent: those of `data.heldOut` or, without a validation split, `data.train`. */
   readonly rows?: readonly DataRow[]
-  /** Completions of each prompt, or episodes of each row; 1 if absent. */
+  /** Completions per prompt, or episodes per row. Default: 1. */
   readonly samples?: number
-  /** Takes the likeliest token every time; samples if absent. */
+  /** Always take the most probable token. */
   readonly greedy?: boolean
-  /** That many of the config's rows, drawn with the seed; all if absent. */
+  /** Number of rows to draw from the config's data, with its seed; absent: all. */
   readonly limit?: number
-  /** Relative paths in the config are meant from here; the working directory if absent. */
+  /** Relative paths in the config are resolved against this folder; absent: the working directory. */
   readonly baseDirectory?: string
-  /** Where imported data sets are kept; as for the command line if absent. */
+  /** The data directory with imported data sets; absent: as for the command line. */
   readonly dataDirectory?: string
 }
 
@@ -116,39 +116,39 @@ const usual = {
   ...{ minNewTokens: 0, maxNewTokens: 256, stop: [] as readonly string[] },
 }
 
-/** Without what is there but undefined. */
+/** Drops options that are explicitly undefined. */
 const said = (options: GenerateOptions): GenerateOptions =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 
-/** A model in memory. What is asked of it at the same time is done one after the other. `await using` closes it. */
+/** A model in memory. Concurrent calls are queued. `await using` closes it. */
 export interface Policy extends AsyncDisposable {
   /** Folder of the base model. */
   readonly directory: string
-  /** Longest prompt plus completion, tokens. */
+  /** Maximum length of prompt plus completion in tokens. */
   readonly contextLength: number
-  /** Token ids are below it. */
+  /** Token ids are smaller than this. */
   readonly vocabularySize: number
   /**
-   * Token ids of a text, special tokens included, or of a conversation as the chat template writes it, up to where the
-   * answer begins. Errors: AppError `data/invalid` for messages where the model has no chat template.
+   * Token ids of a text with special tokens, or of a conversation in the chat template, up to where the answer begins. Errors:
+   * AppError `data/invalid` for messages if the model has no chat template.
    */
   encode(question: Question): readonly number[]
-  /** The text of token ids, without special tokens. */
+  /** Text of token ids, without special tokens. */
   decode(ids: readonly number[]): string
   /**
-   * Completions of a text, or answers to messages, in the order of samples. Errors: AppError `data/invalid` for a prompt that
-   * leaves no room for a token.
+   * Completions of a text or answers to messages, in the order of samples. Errors: AppError `data/invalid` if the prompt leaves
+   * no room in the context.
    */
   generate(question: Question, options?: GenerateOptions): Promise<readonly AnsweredCompletion[]>
   /**
-   * Log-probability and entropy of every prediction, nats, under softmax(logits / temperature); the temperature is 1 if absent.
-   * Errors: AppError `data/invalid` for ids that the model does not have, or more than it reads.
+   * Log-probability and entropy of every prediction, in nats, under softmax(logits / temperature); the default temperature is 1.
+   * Errors: AppError `data/invalid` for ids outside the vocabulary, or sequences longer than the context.
    */
   score(
     sequences: readonly (readonly number[])[],
     options?: { readonly temperature?: number },
   ): Promise<Scores>
-  /** Frees the model once what was asked of it is done. */
+  /** Waits for queued calls and frees the model. */
   close(): Promise<void>
 }
 
@@ -245,7 +245,7 @@ class OpenedPolicy implements Policy {
 }
 
 /**
- * Opens a model, with an adapter or as a checkpoint of a run left it, in this process; close it when it is no longer needed.
+ * Opens a model, an adapter or a checkpoint of a run in this process. Close it when it is no longer needed.
  * Errors: AppError `model/…`, `adapter/invalid`, `run/not-found`, `device/unavailable`, `file/…`.
  *
  * @example
@@ -295,9 +295,9 @@ function contender(subject: ModelSubject | RunSubject, dataDirectory: string) {
 }
 
 /**
- * Trajectories of a policy outside of any run: each row answered, or played in the config's environment, and judged by its
- * rewards; group after group. Nothing is learned and nothing is kept. Errors: AppError `config/invalid`, `data/invalid` for a row
- * that makes no prompt, `reward/failed`, `sandbox/failed`, `environment/failed`.
+ * Rolls out a policy outside of a run: one completion per row and sample, or one episode in the config's environment, with the
+ * config's rewards; group after group. Nothing is learned or stored. Errors: AppError `config/invalid`, `data/invalid` if no prompt
+ * can be made of a row, `reward/failed`, `sandbox/failed`, `environment/failed`.
  *
  * @example
  * ```ts
@@ -320,7 +320,7 @@ export async function rollout(
   options: RolloutOptions = {},
 ): Promise<readonly Trajectory[]> {
   if (policy instanceof OpenedPolicy) return policy.rollOut(config, options)
-  throw new AppError('usage/invalid', 'This is no policy that openPolicy opened.')
+  throw new AppError('usage/invalid', 'The policy was not opened by openPolicy.')
 }
 
 const numbered = (rows: readonly DataRow[]) => ({

@@ -1,4 +1,4 @@
-/** What programs and scripts import from `turnwise`. */
+/** The public API: everything that programs and scripts import from `turnwise`. */
 import path from 'node:path'
 import type { RunEvent } from '#shared/events.ts'
 import { parseRunConfig, type RunConfigInput } from '#shared/runConfig.ts'
@@ -34,22 +34,22 @@ export type {
 } from './policy.ts'
 export type { EvaluateOptions, EvaluatedRow, EvaluatedSample, Evaluation } from './evaluation.ts'
 
-/** Where a run is kept, and who takes its steps. */
+/** Where a run is stored, and what runs its steps. */
 export interface TrainOptions {
-  /** Where the history is kept; as for the command line if absent. */
+  /** The data directory with the history; absent: as for the command line. */
   readonly dataDirectory?: string
-  /** Relative paths in the config are meant from here; the working directory if absent. */
+  /** Relative paths in the config are resolved against this folder; absent: the working directory. */
   readonly baseDirectory?: string
-  /** Takes the steps; without it the run takes them as its config says. */
+  /** Runs the steps; absent: the run's own loop does, as from the command line. */
   readonly script?: TrainingScript
-  /** Aborted: the run ends after the current step, with a checkpoint. */
+  /** Aborting it ends the run after the current step, with a checkpoint. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Trains in this process, and yields what happens as it happens. The run is in the history like any other: the window shows it,
- * and one that was left goes on with `resume`, without a script also with `turnwise resume`. Errors: AppError `config/invalid`, `data/…`, `model/…` and what a run can end
- * with, such as `run/diverged`.
+ * Trains in this process and yields events as they happen. The run is recorded in the history like any other, so the window shows
+ * it. A stopped run continues with `resume` or, if it has no script, with `turnwise resume`. Errors: AppError `config/invalid`,
+ * `data/…`, `model/…` and whatever can end a run, such as `run/diverged`.
  *
  * @example
  * ```ts
@@ -84,11 +84,10 @@ export async function* train(
 }
 
 /**
- * Goes on with a run that was stopped or killed, from its last complete checkpoint, as if it had never stopped; a run without one
- * begins again. `run`: its id, an unambiguous beginning or end of it, its
- * folder, or that of one of its checkpoints. A run that began with `script` needs the same
- * function, which begins with the state that it yielded last. Errors: as of `train`; AppError `run/not-found`, `run/busy` where
- * another process trains it, `script/failed` without the function.
+ * Resumes a run that was stopped or killed from its last complete checkpoint, exactly as if it had never stopped; a run without a
+ * checkpoint starts over. `run` is its id, an unambiguous beginning or end of the id, its folder, or the folder of one of its
+ * checkpoints. A run started with `script` needs the same function again, which receives the state it yielded last. Errors: those of
+ * `train`; AppError `run/not-found`, `run/busy` if another process is training it, `script/failed` if the function is missing.
  *
  * @example
  * ```ts
@@ -130,5 +129,5 @@ async function* events(
   yield* runTraining({ ...place, cacheDirectory }, control, script ?? null)
 }
 
-/** Of the package, such as `0.1.0`. */
+/** The version of the package, such as `0.1.0`. */
 export const version: string = appVersion()

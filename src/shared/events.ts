@@ -153,7 +153,7 @@ export interface StatusEvent {
   readonly steps: number
 }
 
-/** A step is done. */
+/** A completed step. */
 export interface StepEvent {
   readonly type: 'step'
   /** Number of the step, from 1. */
@@ -189,7 +189,7 @@ export interface CheckpointDueEvent {
 export interface CheckpointSavedEvent {
   readonly type: 'checkpoint-saved'
   readonly step: number
-  /** Its folder, which is also that of a PEFT adapter. */
+  /** The checkpoint's folder, which `adapter` options accept. */
   readonly directory: string
   /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
@@ -226,7 +226,7 @@ export interface ErrorEvent {
   readonly hint?: string
 }
 
-/** What a run says while it goes on. Programs mostly look at `step`, `evaluation` and `checkpoint-saved`. */
+/** An event of a run. Programs mostly look at `step`, `evaluation` and `checkpoint-saved`. */
 export type RunEvent =
   | StatusEvent
   | ManifestEvent

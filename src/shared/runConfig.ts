@@ -143,7 +143,7 @@ export const runConfigSchema = z.strictObject({
 
 /** With every default filled in. */
 export type RunConfig = z.output<typeof runConfigSchema>
-/** As a file has it, or a program. */
+/** As written in a file or a program: everything with a default may be left out. */
 export type RunConfigInput = z.input<typeof runConfigSchema>
 
 /** Checks a parsed config file and fills in the defaults. Errors: ConfigError, listing every problem. */

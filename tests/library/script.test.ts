@@ -149,7 +149,7 @@ test('a program that stopped its own run goes on with it, and nothing else does'
   const stopped = await lastOf(train(config, { ...here, signal: stop.signal }), stop)
   expect(path.basename(stopped)).toBe('step-000003')
   const run = path.dirname(path.dirname(stopped))
-  await expect(lastOf(resume(run, { dataDirectory: home }))).rejects.toThrow(/taken by a program/)
+  await expect(lastOf(resume(run, { dataDirectory: home }))).rejects.toThrow(/a function of the program/)
   const resumed = await lastOf(resume(run, here))
   expect(begun).toEqual([0, 0, 3])
   expect(loadCheckpoint(resumed).actor).toEqual(loadCheckpoint(straight).actor)

@@ -24,9 +24,9 @@ export interface CompletionRequest {
 
 /** One answer. */
 export interface AnsweredCompletion {
-  /** Its number, from 0. */
+  /** Index of the sample, from 0. */
   readonly sample: number
-  /** Without special tokens and what a stop text cut off. */
+  /** Without special tokens, and without the stop text that ended it. */
   readonly text: string
   /** Generated ids, a stop id included. */
   readonly ids: readonly number[]

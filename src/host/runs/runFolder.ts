@@ -62,8 +62,8 @@ export interface RunBeginnings {
 }
 
 /**
- * A training script where it lies: it is not copied, since it may import what lies beside it. Both are null for a function that only
- * the program has which began the run.
+ * A training script where it lies: it is not copied, since it may import what lies beside it. Both are null for a function of
+ * the program that started the run.
  */
 export interface ScriptReference {
   readonly file: string | null

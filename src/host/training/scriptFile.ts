@@ -47,8 +47,8 @@ export async function scriptOfRun(
   if (before.file === null) {
     throw new AppError(
       'script/failed',
-      'The steps of this run were taken by a program, with a function that only the program has.',
-      'Let the program go on with it: `resume` of the library takes that function.',
+      'The steps of this run were run by a function of the program that started it.',
+      'Resume it from that program, with `resume(run, { script })`.',
     )
   }
   const { train, reference } = await loadScript(before.file)

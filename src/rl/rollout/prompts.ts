@@ -16,7 +16,7 @@ export interface PromptRow {
   readonly columns: DataRow
 }
 
-/** A row as the policy reads it. */
+/** A row with its prompt as text and token ids. */
 export interface Prompt extends PromptRow {
   /** What the policy reads, chat markup included. */
   readonly text: string

@@ -11,17 +11,17 @@ import type { Stats } from './stats.ts'
 /** Begins with what it yielded last; undefined at the beginning of a run. What it yields is plain JSON. */
 export type TrainingScript = (run: ScriptRun, state: unknown) => AsyncGenerator<unknown, void, void>
 
-/** How prompts are rolled out. */
+/** How to roll out prompts. */
 export interface ScriptRollout {
   /** Completions or episodes per prompt; the algorithm's group size if absent. */
   readonly samples?: number
-  /** Takes the likeliest token every time. */
+  /** Always take the most probable token. */
   readonly greedy?: boolean
 }
 
 /** What a script works with. */
 export interface ScriptRun {
-  /** With every default filled in. */
+  /** The run's config with all defaults. */
   readonly config: RunConfig
   /** Steps completed. */
   readonly step: number

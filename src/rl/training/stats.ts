@@ -14,7 +14,7 @@ interface Gathered {
 /** Which of mean, least and greatest value become metrics. */
 export type StatReduction = 'mean' | 'mean-min-max' | 'sum'
 
-/** What a script reports; it becomes metrics of the step, as `logged/<name>`. */
+/** Statistics reported by a script; they become metrics of the step, as `logged/<name>`. */
 export class Stats {
   readonly #scopes: string[] = []
   readonly #gathered = new Map<string, Gathered & { readonly reduction: StatReduction }>()
