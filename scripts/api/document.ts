@@ -131,7 +131,8 @@ const introduction = (version: string): string => `# Programmatic API
 
 - **Installation.** \`npm pack\` in a checkout builds the package, \`npm install --ignore-scripts turnwise-${version}.tgz\` adds it to a project
   (no dependency needs its install script; that of ONNX Runtime downloads GPU libraries). Programs need Node 24.9 or newer; on older
-  versions the import fails with an error that says so. On Linux x64 npm installs a suitable Node with the package: \`npx node program.ts\`.
+  versions the import fails with an error that says so. On Linux x64 npm installs a suitable Node with the package: \`npx node program.ts\`. TypeScript also
+  needs \`@types/node\`.
 - **Stability.** Versions follow [Semantic Versioning](https://semver.org/). The public API is what this page lists and nothing else: paths
   inside the package, files in the data directory and the host's own API may change at any time. Before 1.0.0, minor versions may contain
   breaking changes, which [CHANGELOG.md](../CHANGELOG.md) describes; patch versions do not. New members, such as another kind of event or
