@@ -8,8 +8,8 @@ const golden = ['tests/golden/**/*.test.ts']
 /** Tests of functions: no processes, no native code, nothing of the process that a test changes. */
 const pure = ['tests/{renderer,rl,shared}/**/*.test.ts']
 
-/** The desktop app, without the program it runs in: a fake of `electron` in its place. */
-const electron = ['tests/electron/**/*.test.ts']
+/** What is built: the desktop app, without the program it runs in (a fake of `electron` in its place), and the npm package. */
+const electron = ['tests/electron/**/*.test.ts', 'tests/library/package.test.ts']
 const fakeElectron = fileURLToPath(new URL('tests/electron/fakeElectron.ts', import.meta.url))
 
 // Test files run beside each other; threads of one would wait for those of another. What is about threads sets them.

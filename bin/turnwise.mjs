@@ -8,9 +8,8 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { isNewEnough, nodeProblem } from './node.mjs'
 
-/** From here on native modules may read memory that threads share. */
-const NEEDED = [24, 9]
 /** Set in the restarted process, so that it happens once. */
 const CHILD_MARK = 'TURNWISE_CHILD'
 
@@ -40,8 +39,7 @@ async function runCommandLine() {
 
 /** This Node if it is new enough, else the one from npm, else null. */
 function suitableNode() {
-  const [major, minor] = process.versions.node.split('.').map(Number)
-  if (major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])) return process.execPath
+  if (isNewEnough()) return process.execPath
   try {
     const manifest = createRequire(here).resolve(`node-${process.platform}-${process.arch}/package.json`)
     const binary = join(dirname(manifest), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
@@ -52,9 +50,7 @@ function suitableNode() {
 }
 
 function refuse() {
-  console.error(
-    `turnwise: Needs Node ${NEEDED.join('.')} or newer, and this is Node ${process.versions.node}.`,
-  )
+  console.error(`turnwise: ${nodeProblem}`)
   process.exitCode = 1
 }
 

@@ -56,7 +56,7 @@ export interface Hint {
   readonly command: string
 }
 
-/** One clear sentence in `message`. */
+/** An error that a person can cause and fix; `message` says in a sentence what is wrong, `hint` what to do. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly hint: string | undefined

@@ -155,6 +155,7 @@ export interface StatusEvent {
   readonly steps: number
 }
 
+/** A completed step. */
 export interface StepEvent {
   readonly type: 'step'
   /** Number of the step, from 1. */
@@ -190,6 +191,7 @@ export interface CheckpointDueEvent {
 export interface CheckpointSavedEvent {
   readonly type: 'checkpoint-saved'
   readonly step: number
+  /** The checkpoint's folder, which `adapter` options accept. */
   readonly directory: string
   /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
@@ -226,6 +228,7 @@ export interface ErrorEvent {
   readonly hint?: string
 }
 
+/** An event of a run. Programs mostly look at `step`, `evaluation` and `checkpoint-saved`. */
 export type RunEvent =
   | StatusEvent
   | ManifestEvent

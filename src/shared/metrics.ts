@@ -552,6 +552,7 @@ type Expanded<Name extends string> = Name extends `${infer Head}{${string}}${inf
   : Name
 
 export type MetricName = Expanded<keyof typeof table>
+/** Metrics of a step or an evaluation by name; those that do not apply are absent. */
 export type Metrics = Readonly<Partial<Record<MetricName, number>>>
 
 /** Every declared metric, by name or by pattern. */

@@ -141,7 +141,10 @@ export const runConfigSchema = z.strictObject({
   device: deviceSection.prefault({}).meta({ label: 'Device', description: 'Hardware.' }),
 })
 
+/** With every default filled in. */
 export type RunConfig = z.output<typeof runConfigSchema>
+/** As written in a file or a program: everything with a default may be left out. */
+export type RunConfigInput = z.input<typeof runConfigSchema>
 
 /** Checks a parsed config file and fills in the defaults. Errors: ConfigError, listing every problem. */
 export function parseRunConfig(json: unknown): RunConfig {

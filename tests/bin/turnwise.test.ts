@@ -40,6 +40,7 @@ beforeAll(() => {
   mkdirSync(join(folder, 'bin'))
   mkdirSync(join(folder, 'src/cli'), { recursive: true })
   copyFileSync(launcher, copy)
+  copyFileSync(join(launcher, '../node.mjs'), join(copy, '../node.mjs'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'src/cli/main.ts'), commandLine)
 })

@@ -9,7 +9,7 @@ import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
-import { train, type TrainingScript } from '../../src/library/turnwise.ts'
+import { resume, train, type TrainingScript } from '../../src/library/turnwise.ts'
 import { createWorkplace, linesOf } from '../cli/turnwise.ts'
 import { historyOf } from '../host/runs/runFixture.ts'
 
@@ -123,6 +123,37 @@ test('a prompt that is rolled out again and again gets other samples each time',
   for await (const _ of train(config, { dataDirectory: home, script }));
   expect(seen).toHaveLength(40)
   expect(new Set(seen).size).toBe(40)
+})
+
+test('a program that stopped its own run goes on with it, and nothing else does', async () => {
+  const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
+  const begun: unknown[] = []
+  const script: TrainingScript = async function* ({ prompts, rollout, learn }, state = 0) {
+    begun.push(state)
+    for (let steps = state as number; ;) {
+      await learn(await rollout(prompts()))
+      yield ++steps
+    }
+  }
+  const lastOf = async (events: ReturnType<typeof train>, stop?: AbortController) => {
+    let directory = ''
+    for await (const event of events) {
+      if (event.type === 'step' && event.step === 3) stop?.abort()
+      if (event.type === 'checkpoint-saved') directory = event.directory
+    }
+    return directory
+  }
+  const here = { dataDirectory: home, script }
+  const straight = await lastOf(train(config, here))
+  const stop = new AbortController()
+  const stopped = await lastOf(train(config, { ...here, signal: stop.signal }), stop)
+  expect(path.basename(stopped)).toBe('step-000003')
+  const run = path.dirname(path.dirname(stopped))
+  await expect(lastOf(resume(run, { dataDirectory: home }))).rejects.toThrow(/a function of the program/)
+  const resumed = await lastOf(resume(run, here))
+  expect(begun).toEqual([0, 0, 3])
+  expect(loadCheckpoint(resumed).actor).toEqual(loadCheckpoint(straight).actor)
+  expect(loadCheckpoint(resumed).trainer).toEqual(loadCheckpoint(straight).trainer)
 })
 
 test('what is no script, learns twice or throws is a sentence', async () => {

@@ -24,8 +24,11 @@ export interface CompletionRequest {
 
 /** One answer. */
 export interface AnsweredCompletion {
+  /** Index of the sample, from 0. */
   readonly sample: number
+  /** Without special tokens, and without the stop text that ended it. */
   readonly text: string
+  /** Generated ids, a stop id included. */
   readonly ids: readonly number[]
   /** Of each id under the unfiltered distribution at the sampling temperature; nats. */
   readonly logprobs: readonly number[]
@@ -122,7 +125,8 @@ export function stopIdsOf(folder: ModelFolder, { tokenizer }: LoadedTokenizer): 
   return [...new Set([...folder.config.eosIds, ...(eos === null ? [] : [eos])])]
 }
 
-function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedTokenizer): Int32Array {
+/** Ids of the prompt, special tokens included. Errors: AppError 'data/invalid'. */
+export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedTokenizer): Int32Array {
   if ('text' in question) return tokenizer.encode(question.text, { addSpecialTokens: true })
   if (chatTemplate === null) {
     throw new AppError(

@@ -13,7 +13,9 @@ import { tokenBatches, type OpenedModel } from './openModel.ts'
 
 /** [L−1] per sequence; entry t is the prediction of token t+1; nats. */
 export interface Scores {
+  /** Of the token that follows. */
   readonly logprobs: number[][]
+  /** Of the distribution over the vocabulary. */
   readonly entropy: number[][]
 }
 
@@ -118,8 +120,15 @@ function readInput(file: string, known: readonly string[]): JsonObject {
   return document
 }
 
-function sequencesOf(document: JsonObject, limits: SequenceLimits, file: string): Int32Array[] {
-  const rows = rowsOf(document, 'sequences', file)
+const sequencesOf = (document: JsonObject, limits: SequenceLimits, file: string): Int32Array[] =>
+  tokenSequences(rowsOf(document, 'sequences', file), limits, file)
+
+/** Ids that the model knows, as many as it reads. Errors: AppError 'data/invalid'; `file`: what they are from. */
+export function tokenSequences(
+  rows: readonly (readonly unknown[])[],
+  limits: SequenceLimits,
+  file: string,
+): Int32Array[] {
   if (rows.length === 0) throw invalid(file, 'has no sequences')
   return rows.map((row, index) => {
     if (row.length === 0) throw invalid(file, `has an empty sequence (number ${index + 1})`)

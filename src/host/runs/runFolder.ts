@@ -61,10 +61,13 @@ export interface RunBeginnings {
   readonly script?: ScriptReference | null
 }
 
-/** A training script where it lies: it is not copied, since it may import what lies beside it. */
+/**
+ * A training script where it lies: it is not copied, since it may import what lies beside it. Both are null for a function of
+ * the program that started the run.
+ */
 export interface ScriptReference {
-  readonly file: string
-  readonly sha256: string
+  readonly file: string | null
+  readonly sha256: string | null
 }
 
 /** null for runs whose steps are taken by this program. Errors: AppError 'config/invalid'. */
@@ -73,7 +76,7 @@ export function readScriptReference(runDirectory: string): ScriptReference | nul
   return existsSync(script) ? scriptSchema.parse(readJsonObject(script, 'config/invalid')) : null
 }
 
-const scriptSchema = z.object({ file: z.string(), sha256: z.string() })
+const scriptSchema = z.object({ file: z.string().nullable(), sha256: z.string().nullable() })
 
 /** Makes the folder of a new run and writes its config; it appears when all is there. Errors: AppError 'file/unwritable'. */
 export function createRunFolder(

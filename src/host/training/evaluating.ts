@@ -1,6 +1,7 @@
 /** Rows answered, or episodes played, by a model as it is or by a workflow, and judged by what a run would judge them by. */
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import type { PhaseProgress } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { GenerateOptions } from '#engine/policy.ts'
 import { encodePrompt, withSwitches, type Prompt, type PromptRow } from '#rl/rollout/prompts.ts'
@@ -25,16 +26,10 @@ type Asked = Question & { readonly type: 'evaluate' }
 /** Episodes that are played together: they are known when the last of them is over. */
 const episodesAtOnce = 256
 
-/** Errors: those of models, rewards, environments and workflows; 'data/invalid' where no row makes a prompt. */
+/** Errors: as of `judgeRows`, and those of models. */
 export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
-  const { config, directory, cacheDirectory, consents, contender, rows, samples, greedy } = asked
-  await using rewards = await resolveRewards(config, directory, consents)
-  await using world = await resolveEnvironment(config, directory, {
-    ...{ cacheDirectory, consents },
-    onRequest: () => countBeside(cacheDirectory),
-  })
-  await using workflows = await resolveWorkflows(config, directory)
-  const workflow = workflows.all[0] ?? null
+  const { config, cacheDirectory, contender, rows, samples, places } = asked
+  const { workflow } = config.rollout
   using model = await openModel({
     ...contender,
     device: config.device,
@@ -45,8 +40,40 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
     newTokens: config.rollout.maxNewTokens,
     cacheDirectory,
   })
+  await judgeRows(asked, model, {
+    onProblem: (row, problem) => say({ row, problem }),
+    onProgress: (progress) => void say({ progress }),
+    onGroup: (group) => say(answeredRow(group, places)),
+  })
+}
+
+/** Rows, and what judges the answers to them. */
+export type JudgedRows = Omit<Asked, 'type' | 'contender'>
+
+export interface JudgingListener {
+  /** A row that makes no prompt, by its place. */
+  readonly onProblem: (place: number, problem: string) => Promise<void>
+  readonly onProgress?: (done: PhaseProgress) => void
+  /** The trajectories of a row, as soon as all of them are judged. */
+  readonly onGroup: (group: readonly Trajectory[]) => Promise<void>
+}
+
+/** Errors: those of rewards and environments; 'data/invalid' where no row makes a prompt. */
+export async function judgeRows(
+  asked: JudgedRows,
+  model: OpenedModel,
+  { onProblem, onProgress = () => undefined, onGroup }: JudgingListener,
+): Promise<void> {
+  const { config, directory, cacheDirectory, consents, samples, greedy } = asked
+  await using rewards = await resolveRewards(config, directory, consents)
+  await using world = await resolveEnvironment(config, directory, {
+    ...{ cacheDirectory, consents },
+    onRequest: () => countBeside(cacheDirectory),
+  })
+  await using workflows = await resolveWorkflows(config, directory)
+  const workflow = workflows.all[0] ?? null
   const text = loadTokenizer(model.folder.directory)
-  const prompts = await promptsOf(asked, { model, text, world }, say)
+  const prompts = await promptsOf(asked, { model, text, world }, onProblem)
   const isPlayed = workflow !== null || world.environment !== null
   await judgePrompts(prompts, {
     rollOut: rollOutOf(config, { model, text, world, workflow, rewards: rewards.specs }),
@@ -54,8 +81,8 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
     isGreedy: greedy,
     promptsAtOnce: isPlayed ? Math.ceil(episodesAtOnce / samples) : prompts.length,
     judging: { rewards: rewards.specs, onFailure: config.rewardFailures, tokenizer: text.tokenizer },
-    onProgress: (progress) => void say({ progress }),
-    onGroup: (group) => say(answeredRow(group, asked.places)),
+    onProgress,
+    onGroup,
   })
 }
 
@@ -83,15 +110,15 @@ function rollOutOf(config: RunConfig, { model, text, world, workflow, rewards }:
 
 /** A row that makes no prompt is told, and costs no other one. */
 async function promptsOf(
-  asked: Asked,
+  asked: JudgedRows,
   opened: Opened,
-  say: (news: EvaluationNews) => Promise<void>,
+  onProblem: JudgingListener['onProblem'],
 ): Promise<Prompt[]> {
   const { rows, places } = asked
   if (opened.world.environment !== null) return rows.map(unwritten)
   const made = rows.map((row) => promptOrProblem(row, asked, opened))
   const problems = made.filter((each) => 'error' in each)
-  for (const { row, error } of problems) await say({ row: places[row] ?? row, problem: error.message })
+  for (const { row, error } of problems) await onProblem(places[row] ?? row, error.message)
   const [first] = problems
   if (first === undefined || problems.length < rows.length) return made.filter((each) => 'ids' in each)
   const none =
@@ -101,7 +128,7 @@ async function promptsOf(
 
 function promptOrProblem(
   { row, columns }: PromptRow,
-  { config, places }: Pick<Asked, 'config' | 'places'>,
+  { config, places }: Pick<JudgedRows, 'config' | 'places'>,
   { model, text }: Opened,
 ): Prompt | { readonly row: number; readonly error: AppError } {
   const { prompt: form, tools, templateVariables, maxPromptTokens } = config.data

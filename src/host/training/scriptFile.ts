@@ -44,6 +44,13 @@ export async function scriptOfRun(
 ): Promise<{ readonly train: TrainingScript; readonly hasChanged: boolean } | null> {
   const before = readScriptReference(runDirectory)
   if (before === null) return null
+  if (before.file === null) {
+    throw new AppError(
+      'script/failed',
+      'The steps of this run were run by a function of the program that started it.',
+      'Resume it from that program, with `resume(run, { script })`.',
+    )
+  }
   const { train, reference } = await loadScript(before.file)
   return { train, hasChanged: reference.sha256 !== before.sha256 }
 }

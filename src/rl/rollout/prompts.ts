@@ -5,6 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 
+/** A row of a data set: column → value. */
 export type DataRow = Readonly<Record<string, unknown>>
 export type PromptForm = RunConfig['data']['prompt']
 
@@ -15,6 +16,7 @@ export interface PromptRow {
   readonly columns: DataRow
 }
 
+/** A row with its prompt as text and token ids. */
 export interface Prompt extends PromptRow {
   /** What the policy reads, chat markup included. */
   readonly text: string

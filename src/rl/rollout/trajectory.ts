@@ -9,13 +9,16 @@ import type { EpisodeCut } from '#shared/events.ts'
 import type { Experience } from '../algorithms/types.ts'
 import type { Prompt } from './prompts.ts'
 
+/** A completion or an episode with its reward. Immutable: `withReward` returns a changed copy. */
 export interface Trajectory extends Experience {
   readonly prompt: Prompt
   /** [L] prompt and completion tokens; arrays of the experience are [L−1]. */
   readonly ids: Int32Array
   /** Log-probabilities the sampler recorded, one per action token in order; null when it recorded none. */
   readonly samplerLogprobs: Float64Array | null
+  /** The generated text, without special tokens. */
   readonly completion: string
+  /** Number of generated tokens in all turns. */
   readonly completionTokens: number
   readonly stopReason: StopReason
   /** What an environment made of it; null where there was none. */
@@ -49,6 +52,7 @@ export interface PlacedReward {
   readonly perToken: readonly number[] | null
 }
 
+/** The reward of a trajectory, with the result of each reward function. */
 export interface Reward {
   /** Unweighted answer of each function, by name. */
   readonly parts: Readonly<Record<string, number | null>>

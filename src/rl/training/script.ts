@@ -11,17 +11,21 @@ import type { Stats } from './stats.ts'
 /** Begins with what it yielded last; undefined at the beginning of a run. What it yields is plain JSON. */
 export type TrainingScript = (run: ScriptRun, state: unknown) => AsyncGenerator<unknown, void, void>
 
+/** How to roll out prompts. */
 export interface ScriptRollout {
   /** Completions or episodes per prompt; the algorithm's group size if absent. */
   readonly samples?: number
+  /** Always take the most probable token. */
   readonly greedy?: boolean
 }
 
 /** What a script works with. */
 export interface ScriptRun {
+  /** The run's config with all defaults. */
   readonly config: RunConfig
   /** Steps completed. */
   readonly step: number
+  /** Rows to train on. */
   readonly rows: readonly DataRow[]
   readonly stats: Stats
   /** The next prompts in the run's seeded order; they count as drawn. */
@@ -37,7 +41,26 @@ export interface ScriptRun {
   readonly evaluate: () => Promise<number | null>
 }
 
-/** The same trajectory with another reward than the run's functions gave it, for its last turn. */
+/**
+ * The same trajectory with another reward than the run's functions gave it, for its last turn.
+ *
+ * @example
+ * ```ts
+ * import { withReward, type TrainingScript } from 'turnwise'
+ *
+ * // Half the reward for what a limit cut off.
+ * export const train: TrainingScript = async function* ({ prompts, rollout, learn }) {
+ *   for (;;) {
+ *     const trajectories = await rollout(prompts())
+ *     const judged = trajectories.map((each) =>
+ *       each.truncated ? withReward(each, (each.reward.total ?? 0) / 2) : each,
+ *     )
+ *     await learn(judged)
+ *     yield
+ *   }
+ * }
+ * ```
+ */
 export const withReward = (trajectory: Trajectory, reward: number): Trajectory => ({
   ...trajectory,
   reward: { ...trajectory.reward, total: reward },

@@ -14,6 +14,7 @@ interface Gathered {
 /** Which of mean, least and greatest value become metrics. */
 export type StatReduction = 'mean' | 'mean-min-max' | 'sum'
 
+/** Statistics reported by a script; they become metrics of the step, as `logged/<name>`. */
 export class Stats {
   readonly #scopes: string[] = []
   readonly #gathered = new Map<string, Gathered & { readonly reduction: StatReduction }>()
@@ -57,7 +58,7 @@ export class Stats {
     }
   }
 
-  /** What was reported since the last time; nothing is said of what had no finite number. */
+  /** What was reported since the last time; nothing is said of what had no finite number. @internal */
   flush(): Record<string, number> {
     const metrics: Record<string, number> = {}
     for (const [name, { reduction, sum, count, least, greatest }] of this.#gathered) {

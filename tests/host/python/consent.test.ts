@@ -1,4 +1,5 @@
 /** Every way to a Python process is closed to a config alone: what would run is a program that leaves a mark. */
+import type { RunConfigInput } from '#shared/runConfig.ts'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -206,7 +207,9 @@ describe('the command line and the library', () => {
   })
 
   test('train of the library refuses too', async () => {
-    const events = train(strange, { dataDirectory: mkdtempSync(path.join(all, 'home-')) })
+    const events = train(strange as object as RunConfigInput, {
+      dataDirectory: mkdtempSync(path.join(all, 'home-')),
+    })
     await expect(events.next()).rejects.toMatchObject(refused)
     expectNothingRan()
   })

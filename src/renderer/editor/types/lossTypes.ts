@@ -132,6 +132,7 @@ interface LossDefinition<S extends Readonly<Record<string, PlainSetting | Settin
   loss(inputs: LossInputs<SettingsOf<S>>): Loss
 }
 
+/** Defines a loss: the default export of its file. */
 declare function defineLoss<const S extends Readonly<Record<string, PlainSetting | Setting>> = {}>(definition: LossDefinition<S>): unknown
 
 declare function exp(x: Tensor): Tensor
