@@ -40,6 +40,11 @@ const sandbox = [
     text: ambientTypes(null),
     types: ['RewardFunction', 'RewardInput', 'Score', 'Token', 'Row'],
   },
+  {
+    source: 'workflow',
+    text: ambientTypes({ workflowOn: null }),
+    types: ['WorkflowDefinition', 'EpisodeInput', 'WorkflowTrajectory'],
+  },
 ]
 
 /** Where a name leads. */

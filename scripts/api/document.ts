@@ -105,6 +105,23 @@ export default defineLoss({
     ],
   },
   {
+    title: 'Workflows',
+    words: `A workflow is a file of its own, which a config names as \`rollout.workflow\`; it runs in the sandbox and defines how an episode goes.
+
+\`\`\`ts
+import { defineWorkflow } from 'turnwise'
+
+export default defineWorkflow({
+  settings: { samples: 4 },
+  async episode({ prompt, engine, settings }) {
+    const answers = await engine.generate({ ids: prompt.ids, samples: settings.samples })
+    return answers.map(({ allIds, actionMask }) => ({ ids: allIds, actions: actionMask }))
+  },
+})
+\`\`\``,
+    names: ['defineWorkflow', 'WorkflowDefinition', 'EpisodeInput', 'WorkflowTrajectory'],
+  },
+  {
     title: 'Rewards',
     words: `A reward function is the default export of a file, which a config names in \`rewards\`; it runs in the sandbox.
 

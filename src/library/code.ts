@@ -1,10 +1,11 @@
 /**
- * The names that code of losses imports from `turnwise`. Such code runs in the sandbox (host/sandbox); outside of it these exports let
+ * The names that code of losses and workflows imports from `turnwise`. Such code runs in the sandbox (host/sandbox); outside of it these exports let
  * an editor check the file and a program import it. Their public types are those of the window's editor (renderer/editor/types).
  */
 
 /** Returns the definition unchanged. */
 export const defineLoss = <Definition>(written: Definition): Definition => written
+export const defineWorkflow = defineLoss
 
 const ofTensors = (name: string) => (): never => {
   throw new Error(
