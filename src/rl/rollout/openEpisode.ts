@@ -1,4 +1,4 @@
-/** An episode of a workflow while it is open: what it asked for, and what it was told. */
+/** An open episode of a workflow: its requests and their answers so far. */
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import { chanceOf, seedAt } from './episodes.ts'
 import type { Prompt } from './prompts.ts'
@@ -12,32 +12,32 @@ export interface EpisodeBatch {
   readonly seed: number
   readonly step: number
   readonly source: 'training' | 'evaluation'
-  /** Row → how often it was rolled out before in this step. */
+  /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>
 }
 
 export interface OpenEpisode {
   readonly row: Prompt
   readonly group: number
-  /** Counted on where a row comes twice in a step. */
+  /** Continues to count if a row occurs twice in a step. */
   readonly sample: number
   readonly seed: number
   /** Of the environment. */
   readonly chance: RandomStream
-  /** Texts of its requests, and their answers. */
+  /** Texts of its requests, with their answers. */
   readonly asked: string[]
   readonly answers: unknown[]
   readonly generated: Generated[]
   /** Prompts whose text is known. */
   readonly prompts: Pick<Prompt, 'text' | 'ids'>[]
-  /** Completions of this round that are still generated. */
+  /** Completions of this round that are not finished yet. */
   waiting: number
   /** Sampled requests so far, and steps of the environment. */
   drawn: number
   steps: number
   tokens: number
   rounds: number
-  /** null while it goes on. */
+  /** null while the episode is open. */
   result: readonly UnscoredTrajectory[] | null
 }
 
@@ -45,7 +45,7 @@ export interface OpenEpisode {
 const EPISODE_PURPOSE = 0x0f10
 const sourceNumbers = { training: 0, evaluation: 1 } as const
 
-/** Group after group, samples in order. */
+/** Groups in order, samples in order. */
 export function openEpisodes(batch: EpisodeBatch): OpenEpisode[] {
   const { prompts, groupSize, seed, step, source } = batch
   const seen = new Map(batch.earlier)
