@@ -360,7 +360,7 @@ export function EnvironmentPicker({ value, onChange, columns = [] }: Environment
         {value !== null && isPython(value.function) && <PythonBadge />}
         <PythonFile
           what="environment"
-          example="/path/to/world.py#Class or gymnasium:ID"
+          example="/path/to/environment.py#Class or gymnasium:ID"
           onChoose={(id) => onChange({ ...value, function: id, settings: {} })}
         />
       </span>

@@ -26,10 +26,10 @@ const rewardShelf: Shelf = {
   newHelp: 'Code that scores completions, or an environment the policy acts in.',
   listLabel: 'Reward library',
   searchLabel: 'Find a reward',
-  emptyTitle: 'Say what a good completion is.',
+  emptyTitle: 'Define what a good completion is.',
   missingTitle: 'This reward no longer exists.',
   emptyText:
-    'A few lines of code score each completion. Begin with your own, or open one of the gallery on the left and make a copy.',
+    'A few lines of code score each completion. Write your own, or open one from the gallery on the left and make a copy.',
 }
 
 const lossShelf: Shelf = {
@@ -37,13 +37,13 @@ const lossShelf: Shelf = {
   title: 'Losses',
   kinds: ['loss'],
   newWords: 'New loss',
-  newHelp: 'What the optimizer makes smaller, from log-probabilities and advantages.',
+  newHelp: 'What the optimizer minimises, computed from log-probabilities and advantages.',
   listLabel: 'Loss library',
   searchLabel: 'Find a loss',
-  emptyTitle: 'Say what the policy learns from its completions.',
+  emptyTitle: 'Define what the policy learns from its completions.',
   missingTitle: 'This loss no longer exists.',
   emptyText:
-    'A loss is arithmetic on log-probabilities and advantages; its derivative is taken for you, and it is checked before anything is trained. Begin with a short example, or open a built-in algorithm of the gallery on the left and make a copy.',
+    'A loss is arithmetic on log-probabilities and advantages; its gradient is derived for you, and it is checked before training. Start with a short example, or open a built-in algorithm from the gallery on the left and make a copy.',
 }
 
 export const shelves = { rewards: rewardShelf, losses: lossShelf } as const

@@ -89,7 +89,7 @@ function statusOf(check: LossCheck | undefined): EditorStatus | undefined {
   if (check === undefined) return undefined
   const { problem, description, recorded, checks } = check
   if (problem !== null) {
-    const what = description === null ? 'Does not load.' : 'Cannot be recorded.'
+    const what = description === null ? 'Does not load.' : 'Cannot be traced.'
     return { tone: 'bad', words: `${what} ${failureWords(problem)}` }
   }
   const [first, ...others] = faultsOf(check)
