@@ -112,7 +112,7 @@ function problemLines({ failures, failure, unscored, leftOut, problem }: Evaluat
       ? []
       : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
     ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
-    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row makes', 'rows make')} no prompt. ${problem ?? ''}`]),
+    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row gives', 'rows give')} no prompt. ${problem ?? ''}`]),
   ]
 }
 

@@ -19,11 +19,11 @@ export type { Prompt } from '#rl/rollout/prompts.ts'
 export type { Trajectory } from '#rl/rollout/trajectory.ts'
 
 export interface TrainOptions {
-  /** Where the history lies; as for the command line if absent. */
+  /** The data directory with the history; absent: as for the command line. */
   readonly dataDirectory?: string
-  /** Relative paths in the config are meant from here; the working directory if absent. */
+  /** Relative paths in the config are resolved against this folder; absent: the working directory. */
   readonly baseDirectory?: string
-  /** Takes the steps; absent: the run takes them as from the command line. */
+  /** Runs the steps; absent: the run's own loop does, as from the command line. */
   readonly script?: TrainingScript
   /** Aborted: the run ends after the current step, with a checkpoint. */
   readonly signal?: AbortSignal

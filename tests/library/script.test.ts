@@ -128,7 +128,7 @@ test('a prompt that is rolled out again and again gets other samples each time',
 test('what is no script, learns twice or throws is a sentence', async () => {
   const file = path.join(home, 'wrong.mjs')
   writeFileSync(file, 'export default 1')
-  await expect(loadScript(file)).rejects.toThrow(/is no training script/)
+  await expect(loadScript(file)).rejects.toThrow(/is not a training script/)
   await expect(loadScript(path.join(home, 'missing.mjs'))).rejects.toMatchObject({ code: 'file/unreadable' })
   const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
   const outcome = async (script: TrainingScript) => {

@@ -164,14 +164,14 @@ function requireSense(
 ): void {
   if (rewards.length === 0 && environment === null) {
     throw new ConfigError(
-      [conflict('rewards', 'there is no reward and no environment, so nothing would be judged.')],
-      'Say by which reward function, or in which environment, it is to be evaluated.',
+      [conflict('rewards', 'there is no reward and no environment, so nothing would be scored.')],
+      'Name the reward function or the environment to evaluate with.',
     )
   }
   if (greedy && samples > 1) {
     throw new AppError(
       'usage/invalid',
-      `Greedy decoding gives the same completion every time, so ${samples} samples of a prompt tell no more than one.`,
+      `Greedy decoding gives the same completion every time, so ${samples} samples of a prompt are no better than one.`,
       'Ask for one sample, or sample at a temperature.',
     )
   }

@@ -272,7 +272,7 @@ function contentOf(row: ScoreInput['row'], form: PromptForm | null) {
 
 const givenUp = {
   kind: 'timeout',
-  message: `Not run: Python died or fell silent ${mostFaults} times in this call.`,
+  message: `Not run: Python crashed or did not answer ${mostFaults} times in this call.`,
 } as const
 
 const nowhere = { line: null, column: null } as const

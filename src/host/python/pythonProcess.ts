@@ -63,7 +63,7 @@ export class PythonProcess implements Disposable {
     this.#child.once('exit', () => this.#endGroup())
     this.#child.once('close', (code, signal) => {
       const how = signal === null ? `exit code ${code ?? '?'}` : signal
-      this.#finish(`Python ended (${how}).${this.#words()}`)
+      this.#finish(`Python exited (${how}).${this.#words()}`)
     })
   }
 
@@ -107,7 +107,7 @@ export class PythonProcess implements Disposable {
       const answer = this.#arrived.shift()
       if (answer === undefined) {
         if (this.#end !== null) return { answers, fault: { kind: 'exception', message: this.#end } }
-        const message = `Python did not answer within ${silenceMs / 1000} s and was ended.${this.#words()}`
+        const message = `Python did not answer within ${silenceMs / 1000} s and was killed.${this.#words()}`
         this[Symbol.dispose]()
         return { answers, fault: { kind: 'timeout', message } }
       }
@@ -152,7 +152,7 @@ export class PythonProcess implements Disposable {
 
   #words(): string {
     const words = this.#lastWords.trim()
-    return words === '' ? '' : ` It printed last: ${words.split('\n').slice(-6).join('\n')}`
+    return words === '' ? '' : ` Its last output:  ${words.split('\n').slice(-6).join('\n')}`
   }
 
   #finish(why: string): void {
@@ -170,7 +170,7 @@ export class PythonProcess implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#finish('Python was ended.')
+    this.#finish('Python was killed.')
     const { exitCode, signalCode } = this.#child
     if (exitCode === null && signalCode === null) this.#endGroup()
     this.#child.kill('SIGKILL')

@@ -82,7 +82,7 @@ async function promptsOf(
   const [first] = problems
   if (first === undefined || problems.length < rows.length) return made.filter((each) => 'ids' in each)
   const none =
-    rows.length === 1 ? 'The only row makes no prompt' : `None of the ${rows.length} rows makes a prompt`
+    rows.length === 1 ? 'The only row gives no prompt' : `None of the ${rows.length} rows gives a prompt`
   throw new AppError(first.error.code, `${none}. ${first.error.message}`, first.error.hint)
 }
 

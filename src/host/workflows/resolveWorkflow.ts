@@ -90,7 +90,7 @@ function sandboxedWorkflow(
     throw new AppError(
       'config/invalid',
       `The code is ${kindTitles[sandbox.kind]}, not a workflow.`,
-      'A workflow exports defineWorkflow({ episode }) as default.',
+      'The default export of a workflow is defineWorkflow({ episode }).',
     )
   }
   requireSettings(sandbox, settings)

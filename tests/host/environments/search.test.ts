@@ -159,7 +159,7 @@ describe('settings', () => {
     expect(refused({})).toThrow('has nothing to search in')
     expect(refused({ corpus: 'a.jsonl', url: 'http://a' })).toThrow('both a corpus and an address')
     expect(refused({ url: 'file:///etc/passwd' })).toThrow('no http address')
-    expect(refused({ url: 'http://a', api: 'bing' })).toThrow('knows no “bing”')
+    expect(refused({ url: 'http://a', api: 'bing' })).toThrow('does not support “bing”')
     expect(refused({ url: 'http://a', turns: 0 })).toThrow('1 to 1000 turns')
     expect(refused({ url: 'http://a', colour: 'red' })).toThrow('has no setting “colour”')
     expect(refused({ url: 'http://a', api: 'retriever' })).not.toThrow()
