@@ -152,7 +152,7 @@ export class PythonProcess implements Disposable {
 
   #words(): string {
     const words = this.#lastWords.trim()
-    return words === '' ? '' : ` Its last output:  ${words.split('\n').slice(-6).join('\n')}`
+    return words === '' ? '' : ` Its last output: ${words.split('\n').slice(-6).join('\n')}`
   }
 
   #finish(why: string): void {
