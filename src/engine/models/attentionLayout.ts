@@ -74,7 +74,7 @@ function readShare(fields: Fields, rope: Fields, defaultShare: number | null): n
 
 /**
  * How long sequences may get: `requested`, or else as long as the positions reach without being stretched anew.
- * Errors: AppError 'config/invalid' where the wish is too long.
+ * Errors: AppError 'config/invalid' if the requested context is too long.
  */
 export function contextLimits(fields: Fields, maxPositions: number, requested: number | null): ContextLimits {
   const rope = ropeFields(fields, 'full_attention')
@@ -91,8 +91,8 @@ export function contextLimits(fields: Fields, maxPositions: number, requested: n
   const original =
     originalLength(fields) ??
     rope.integer('original_max_position_embeddings', { ...positionLimits, fallback: maxPositions })
-  const usual = type === 'longrope' ? Math.min(original, maxPositions) : maxPositions
-  return { maxPositions, contextLength: requested ?? usual }
+  const defaultLength = type === 'longrope' ? Math.min(original, maxPositions) : maxPositions
+  return { maxPositions, contextLength: requested ?? defaultLength }
 }
 
 /** What one layer sees and how it rotates. */
@@ -220,11 +220,11 @@ const longrope: RopeRule = (basis, fields) => {
   }
   const limits = { min: 0, max: 1e6, fallback: -1 }
   const factor = fields.number('factor', { ...limits, fallback: basis.maxPositions / context })
-  const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
+  const computed = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
   const given = fields.number('attention_factor', limits)
   return {
     inverseFrequencies: periods.map((period, pair) => f32(1 / f32(f32(divisors[pair] ?? NaN) * period))),
-    attentionFactor: given >= 0 ? given : usual,
+    attentionFactor: given >= 0 ? given : computed,
   }
 }
 

@@ -25,7 +25,7 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
     if (loaded.program === null) return { problem: loaded.problem }
     const algorithm = loaded.loss.algorithm.configure(settings)
     const axis = axisOf(algorithm)
-    const points = pointsOf(range ?? usualRange[axis])
+    const points = pointsOf(range ?? defaultRange[axis])
     const other = compare === null ? null : builtInAlgorithm(compare).configure({})
     return {
       ...{ axis, points },
@@ -161,7 +161,7 @@ const needWords: readonly (readonly [keyof Needs, string])[] = [
 
 // ---- curves ----
 
-const usualRange: Readonly<Record<LossAxis, readonly [number, number]>> = {
+const defaultRange: Readonly<Record<LossAxis, readonly [number, number]>> = {
   ratio: [0, 2],
   margin: [-10, 10],
   logp: [-8, 0],

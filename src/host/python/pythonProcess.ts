@@ -39,7 +39,7 @@ export class PythonProcess implements Disposable {
   #chunks: Buffer[] = []
   #chunkBytes = 0
   readonly #arrived: unknown[] = []
-  #lastWords = ''
+  #stderrTail = ''
   #lastId = 0
   #end: string | null = null
   #wake: () => void = () => {}
@@ -57,7 +57,7 @@ export class PythonProcess implements Disposable {
     this.#child.stdin.on('error', () => {})
     this.#child.stdout.on('data', (chunk: Buffer) => this.#hear(chunk))
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-keptCharacters)
+      this.#stderrTail = (this.#stderrTail + text).slice(-keptCharacters)
     })
     this.#child.once('error', (error) => this.#finish(error.message))
     this.#child.once('exit', () => this.#endGroup())
@@ -151,7 +151,7 @@ export class PythonProcess implements Disposable {
   }
 
   #words(): string {
-    const words = this.#lastWords.trim()
+    const words = this.#stderrTail.trim()
     return words === '' ? '' : ` Its last output: ${words.split('\n').slice(-6).join('\n')}`
   }
 

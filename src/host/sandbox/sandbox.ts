@@ -57,7 +57,7 @@ const defaultLimits: SandboxLimits = {
 const batchSize = 64
 
 /** What cannot be interrupted is waited for so often in one batch; with the usual limits that is as long as a batch may take. */
-const mostSilences = 3
+const maxTimeouts = 3
 
 /** What a reward function is asked about. */
 export interface ScoreInput {
@@ -238,10 +238,10 @@ export class Sandbox implements AsyncDisposable {
   async #answersOf<Answer>({ target, inputs, read }: Calls<Answer>): Promise<Timed<Answer>[]> {
     const answers = await this.#ask({ target, inputs, read })
     // Each turn of the loop begins after a silence.
-    for (let silences = 1; answers.length < inputs.length && silences < mostSilences; silences++) {
+    for (let timeouts = 1; answers.length < inputs.length && timeouts < maxTimeouts; timeouts++) {
       const suspect = inputs.slice(answers.length, answers.length + 1)
       const [answer] = await this.#ask({ target, inputs: suspect, read })
-      if (answer === undefined) silences++
+      if (answer === undefined) timeouts++
       answers.push(answer ?? { ...read(this.#silence()), durationMs: this.#silenceMs })
       answers.push(...(await this.#ask({ target, inputs: inputs.slice(answers.length), read })))
     }
@@ -282,7 +282,7 @@ export class Sandbox implements AsyncDisposable {
 
   #givenUp(): string {
     return timeoutText(
-      `Not run: other completions in this batch could not be interrupted, which took ${(mostSilences * this.#silenceMs) / 1000} s.`,
+      `Not run: other completions in this batch could not be interrupted, which took ${(maxTimeouts * this.#silenceMs) / 1000} s.`,
     )
   }
 

@@ -24,14 +24,14 @@ const episodesAtOnce = 256
 
 /** Errors: those of models, rewards and environments; 'data/invalid' where no row makes a prompt. */
 export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
-  const { config, directory, cacheDirectory, contender, rows, samples, greedy } = asked
+  const { config, directory, cacheDirectory, candidate, rows, samples, greedy } = asked
   await using rewards = await resolveRewards(config, directory)
   await using world = await resolveEnvironment(config, directory, {
     cacheDirectory,
     onRequest: () => countBeside(cacheDirectory),
   })
   using model = await openModel({
-    ...contender,
+    ...candidate,
     device: config.device,
     precision: config.rollout.precision,
     base: config.base.precision === 'f32' ? null : config.base.precision,

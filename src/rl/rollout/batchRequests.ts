@@ -80,12 +80,12 @@ export class BatchRequests {
 
   /** One object per way of sampling; the run's own if nothing differs. */
   #samplingOf(ask: GenerateAsk): SamplingOptions {
-    const { sampling: usual } = this.#options.generate
+    const { sampling: runSampling } = this.#options.generate
     const asked: Partial<Record<string, unknown>> = { ...ask, stopStrings: ask.stop }
-    const said = Object.entries(usual).map(([name, value]) => [name, asked[name] ?? (value as unknown)])
+    const said = Object.entries(runSampling).map(([name, value]) => [name, asked[name] ?? (value as unknown)])
     const all = Object.fromEntries(said) as SamplingOptions
     const key = JSON.stringify(all)
-    const known = this.#samplings.get(key) ?? (key === JSON.stringify(usual) ? usual : all)
+    const known = this.#samplings.get(key) ?? (key === JSON.stringify(runSampling) ? runSampling : all)
     this.#samplings.set(key, known)
     return known
   }

@@ -9,7 +9,7 @@ import { groupSizeOf, requireFitting } from './conflicts.ts'
 import type { PlanningParts, TrainDependencies, ExperienceSource } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
-import { mostTurns, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
+import { maxTurnsOf, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { scriptSource } from './scriptSource.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import { noUpdates } from './updateGuard.ts'
@@ -115,7 +115,7 @@ function sourceOf(
       tooLong: tooLong.length + heldOut.tooLong.length,
       groupSize: groupSizeOf(config, algorithm),
       rollOut: shared.rollOut,
-      tokenLimit: config.rollout.maxNewTokens * mostTurns(dependencies),
+      tokenLimit: config.rollout.maxNewTokens * maxTurnsOf(dependencies),
     }
     const { script } = dependencies
     return script ? scriptSource(dependencies, rolloutPlan, script) : rolloutSource(dependencies, rolloutPlan)

@@ -166,7 +166,7 @@ function episodeLimits(
 }
 
 /** Turns that an episode of the run may have. Errors: AppError 'config/invalid' naming the row that sets what cannot be. */
-export function mostTurns(dependencies: PlanningParts): number {
+export function maxTurnsOf(dependencies: PlanningParts): number {
   const { config, environment, trainRows, heldOutRows } = dependencies
   if (!environment) return 1
   const limit = config.environment?.maxTurns ?? Infinity
