@@ -23,22 +23,22 @@ export interface RollOutRequest {
   /** Trajectories per prompt. */
   readonly groupSize: number
   readonly step: number
-  /** Evaluation decodes greedily, and its episodes begin alike at every step. */
+  /** Evaluation decodes greedily, and its episodes begin the same way at every step. */
   readonly source: 'training' | 'evaluation'
-  /** Takes the most probable tokens in training too. */
+  /** Decodes greedily in training too. */
   readonly isGreedy?: boolean
-  /** Row → how often it was rolled out before in this step; such a row gets other samples. */
+  /** Row → how often it was already rolled out in this step; such a row gets other samples. */
   readonly earlier?: ReadonlyMap<number, number>
-  /** Told how many trajectories are done. */
+  /** Called with the number of trajectories that are done. */
   readonly onProgress?: (done: PhaseProgress) => void
-  /** Told of each trajectory as it is done, of episodes when all are; `sample` counts in its group. */
+  /** Called for each trajectory as it is done, for episodes when all are; `sample` is its index in its group. */
   readonly onDone?: (trajectory: UnscoredTrajectory, sample: number) => void
 }
 
-/** Returns group after group, samples in order. */
+/** Returns groups in order, samples in order. */
 export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
 
-/** What acting needs, and learning besides. */
+/** What rollouts need, and what learning needs besides. */
 export type ActingParts = Pick<
   TrainDependencies,
   'config' | 'policy' | 'environment' | 'tokenizer' | 'chatTemplate'
@@ -127,7 +127,7 @@ const withTurns = (environment: Environment, maxTurns: number): Environment => (
   step: (actions) => environment.step(actions),
 })
 
-/** What a workflow may ask for at a step of the run. */
+/** What a workflow may request at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
   const { config, environment = null, rewards = [], tokenizer } = dependencies
   const own = config.environment
@@ -165,7 +165,7 @@ function episodeLimits(
   }
 }
 
-/** Turns that an episode of the run may have. Errors: AppError 'config/invalid' naming the row that sets what cannot be. */
+/** Maximum turns of an episode of the run. Errors: AppError 'config/invalid' naming the row with an invalid setting. */
 export function maxTurnsOf(dependencies: PlanningParts): number {
   const { config, environment, trainRows, heldOutRows } = dependencies
   if (!environment) return 1
@@ -178,7 +178,7 @@ export function maxTurnsOf(dependencies: PlanningParts): number {
   return Math.min(limit, Math.max(...turns))
 }
 
-/** `number`: of the row in its data set, from 1. */
+/** `number`: that of the row in its data set, from 1. */
 function turnsAt(environment: Environment, row: DataRow, number: number): number {
   try {
     return environment.turnsOf?.(row) ?? environment.maxTurns
@@ -188,7 +188,7 @@ function turnsAt(environment: Environment, row: DataRow, number: number): number
   }
 }
 
-/** Most tokens a prompt may have so that the completion still fits; one token of room where it has no limit. */
+/** The longest prompt, in tokens, that leaves room for the completion; for one token if its length is not limited. */
 export function promptBudget(contextLength: number, maxNewTokens: number | null): number {
   const reserved = Math.max(1, Math.min(maxNewTokens ?? 1, contextLength))
   return Math.max(0, contextLength - reserved)

@@ -11,7 +11,7 @@ interface Gathered {
   greatest: number
 }
 
-/** Which of mean, least and greatest value become metrics. */
+/** Which of mean, minimum and maximum become metrics. */
 export type StatReduction = 'mean' | 'mean-min-max' | 'sum'
 
 export class Stats {
@@ -57,7 +57,7 @@ export class Stats {
     }
   }
 
-  /** What was reported since the last time; nothing is said of what had no finite number. */
+  /** What was reported since the last call; without values that are not finite. */
   flush(): Record<string, number> {
     const metrics: Record<string, number> = {}
     for (const [name, { reduction, sum, count, least, greatest }] of this.#gathered) {
