@@ -9,7 +9,7 @@ import { cudaFolder } from './onnxRuntime.ts'
 /** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
 const stay = constants.dlopen.RTLD_LAZY | 0x1000
 
-/** Errors for which the library itself is to blame. */
+/** The hint of errors that the library itself causes. */
 export const cudaAgain: Hint = {
   text: 'Remove it and install it again, under Settings, Devices.',
   command: '`turnwise device remove cuda` and `turnwise device install cuda` do so.',
