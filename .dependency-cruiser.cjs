@@ -45,7 +45,7 @@ const windowFolders = {
 
 /** A feature is entered by its screen, and by these: what it has for other features. */
 const featureEntrances = [
-  'arena/contenders',
+  'arena/candidates',
   'compare/useCompared',
   'data/(DataPicker|preparation|promptForms|useData)',
   'home/FirstRunGuide',

@@ -51,8 +51,8 @@ function lastLine(command, args) {
         .trim()
         .split('\n')
         .findLast((text) => text.startsWith('{'))
-      const lastWords = Buffer.concat(err).toString().trim().split('\n').slice(-3).join(' ')
-      const failed = status === 0 ? {} : { failed: signal === 'SIGKILL' ? 'out of time' : lastWords }
+      const stderrTail = Buffer.concat(err).toString().trim().split('\n').slice(-3).join(' ')
+      const failed = status === 0 ? {} : { failed: signal === 'SIGKILL' ? 'out of time' : stderrTail }
       if (line === undefined) settle({ failed: 'it printed nothing', ...failed })
       else settle({ ...JSON.parse(line), ...failed })
     })

@@ -2,7 +2,7 @@
 import { clip, defineLoss, exp, expm1, mean, stopGradient, where } from 'turnwise'
 
 export default defineLoss({
-  title: 'CISPO, written',
+  title: 'CISPO as code',
   source: 'MiniMax 2025, arXiv:2506.13585, eq. 4',
   groupSize: 8,
   settings: {
@@ -30,7 +30,7 @@ export default defineLoss({
     if (settings.klCoefficient === 0) return { loss: mean(mean(surrogate, mask, 'sequence')), metrics }
     const d = refLogp - logp
     const kl = expm1(d) - d
-    // Beyond 10 nats the gradient has nothing left to say.
+    // Dropped beyond 10 nats, where the gradient of one token would dominate all others.
     const penalty = settings.klCoefficient * ratio * where(kl > 10 && d > 0, 0, kl)
     return {
       loss: mean(mean(surrogate + penalty, mask, 'sequence')),

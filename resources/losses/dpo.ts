@@ -2,7 +2,7 @@
 import { chosen, defineLoss, logSigmoid, mean, rejected, sum } from 'turnwise'
 
 export default defineLoss({
-  title: 'DPO, written',
+  title: 'DPO as code',
   source: 'Rafailov et al. 2023, arXiv:2305.18290, eq. 7; Pang et al. 2024, arXiv:2404.19733',
   experience: 'preferences',
   settings: {

@@ -1,12 +1,12 @@
-// GRPO: completions of one prompt are compared; those above the group's average become likelier.
+// GRPO: completions of one prompt are compared; those above the group's average become more likely.
 import { clip, defineLoss, exp, expm1, mean, min, where } from 'turnwise'
 
 export default defineLoss({
-  title: 'GRPO, written',
+  title: 'GRPO as code',
   source: 'Shao et al. 2024, arXiv:2402.03300, eq. 3',
   groupSize: 8,
   settings: {
-    clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may leave 1.' },
+    clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may move from 1.' },
     klCoefficient: { default: 0.001, minimum: 0, description: 'Weight of the divergence from the reference policy.' },
   },
 
@@ -30,7 +30,7 @@ export default defineLoss({
     if (settings.klCoefficient === 0) return { loss: mean(mean(surrogate, mask, 'sequence')), metrics }
     const d = refLogp - logp
     const kl = expm1(d) - d
-    // Beyond 10 nats the gradient has nothing left to say.
+    // Dropped beyond 10 nats, where the gradient of one token would dominate all others.
     const penalty = settings.klCoefficient * ratio * where(kl > 10 && d > 0, 0, kl)
     return {
       loss: mean(mean(surrogate + penalty, mask, 'sequence')),

@@ -1,12 +1,12 @@
-// PPO with a critic, over tokens: tokens that do better than the critic expected become likelier.
+// PPO with a critic, over tokens: tokens that do better than the critic expected become more likely.
 import { clip, defineLoss, exp, expm1, max, mean, min, square, where } from 'turnwise'
 
 export default defineLoss({
-  title: 'PPO, written',
+  title: 'PPO as code',
   source: 'Schulman et al. 2017, arXiv:1707.06347; advantages: Schulman et al. 2016, arXiv:1506.02438',
   groupSize: 1,
   settings: {
-    clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may leave 1, and a value the old one.' },
+    clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may move from 1, and a value from the old one.' },
     klCoefficient: { default: 0.01, minimum: 0, description: 'Weight of the divergence from the reference policy.' },
     valueCoefficient: { default: 0.5, minimum: 0, description: 'Weight of the critic’s loss.' },
     discount: { default: 1, minimum: 0, maximum: 1, description: 'Discount from token to token.' },

@@ -2,11 +2,11 @@
 import { clip, defineLoss, exp, mean, min, square } from 'turnwise'
 
 export default defineLoss({
-  title: 'REINFORCE++ baseline, written',
+  title: 'REINFORCE++ baseline as code',
   source: 'Hu et al. 2025, arXiv:2501.03262',
   groupSize: 8,
   settings: {
-    clip: { default: 0.2, minimum: 0, description: 'How far the importance ratio may leave 1.' },
+    clip: { default: 0.2, minimum: 0, description: 'How far the importance ratio may move from 1.' },
     klCoefficient: { default: 0.001, minimum: 0, description: 'Weight of the divergence (k2) from the reference policy.' },
   },
 

@@ -2,12 +2,12 @@
 import { clip, defineLoss, exp, mean, min } from 'turnwise'
 
 export default defineLoss({
-  title: 'REINFORCE, written',
+  title: 'REINFORCE as code',
   source: 'Williams 1992; Hu et al. 2025, arXiv:2501.03262',
   groupSize: 1,
   settings: {
-    clip: { default: 0.2, minimum: 0, description: 'How far the importance ratio may leave 1.' },
-    klCoefficient: { default: 0.01, minimum: 0, description: 'Weight of the divergence from the reference policy, taken off the rewards.' },
+    clip: { default: 0.2, minimum: 0, description: 'How far the importance ratio may move from 1.' },
+    klCoefficient: { default: 0.01, minimum: 0, description: 'Weight of the divergence from the reference policy, subtracted from the rewards.' },
     discount: { default: 1, minimum: 0, maximum: 1, description: 'Discount from token to token.' },
   },
   needs: ['oldLogp', 'refLogp'],

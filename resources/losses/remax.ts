@@ -2,7 +2,7 @@
 import { defineLoss, mean } from 'turnwise'
 
 export default defineLoss({
-  title: 'ReMax, written',
+  title: 'ReMax as code',
   source: 'Li et al. 2023, arXiv:2310.10505, §4',
   groupSize: 1,
   needs: ['baseline'],

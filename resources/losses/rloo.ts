@@ -2,12 +2,12 @@
 import { clip, defineLoss, exp, mean, min, sum } from 'turnwise'
 
 export default defineLoss({
-  title: 'RLOO, written',
+  title: 'RLOO as code',
   source: 'Ahmadian et al. 2024, arXiv:2402.14740, eq. 7',
   groupSize: 4,
   settings: {
-    clip: { default: 0.2, minimum: 0, description: 'How far the importance ratio may leave 1.' },
-    klCoefficient: { default: 0.05, minimum: 0, description: 'Weight of the divergence from the reference policy, taken off the rewards.' },
+    clip: { default: 0.2, minimum: 0, description: 'How far the importance ratio may move from 1.' },
+    klCoefficient: { default: 0.05, minimum: 0, description: 'Weight of the divergence from the reference policy, subtracted from the rewards.' },
   },
   needs: ['oldLogp', 'refLogp'],
 

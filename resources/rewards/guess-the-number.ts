@@ -1,5 +1,5 @@
 // An environment of several turns: the policy guesses a number from 1 to 100 and is told higher or lower.
-// Everything it must remember is in `state`; the next turn gets it back.
+// Everything to remember is in `state`, which the next turn receives.
 export default {
   reset({ row, random }) {
     const target = row.target ?? 1 + Math.floor(random() * 100)

@@ -1,4 +1,4 @@
-// 0 up to `free` words, then falling evenly to −1 at `limit` words. Add it to a reward for being right.
+// 0 up to `free` words, then falling linearly to −1 at `limit` words. Combine it with a reward for correctness.
 export const settings = { free: 100, limit: 200 }
 
 export default function length({ completion, settings, log }) {

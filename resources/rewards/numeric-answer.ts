@@ -12,7 +12,7 @@ export default function numericAnswer({ completion, row, settings, log }) {
   const expected = lastNumber(String(row[settings.column] ?? ''))
   if (expected === null) return null
   const found = lastNumber(completion)
-  log.column('number', found) // shown beside the sample: was the right number looked at?
+  log.column('number', found) // shown beside the sample: the number that was compared
   if (found === null) return 0
   return Math.abs(found - expected) <= settings.tolerance * Math.max(1, Math.abs(expected)) ? 1 : 0
 }

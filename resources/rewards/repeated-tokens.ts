@@ -1,10 +1,10 @@
-// A reward for each token: what was said a moment ago costs something where it is said again, and nowhere else.
+// A reward for each token: repeating a recent token is penalised at the token that repeats it.
 // PPO and REINFORCE use it token by token; algorithms that compare completions use the sum.
 export const needs = ['tokens']
 export const settings = { penalty: 0.1, window: 8 }
 
 export default function repeatedTokens({ completion, tokens, settings }) {
-  // Text that was typed has no tokens: there words are counted.
+  // Typed text has no tokens, so its words are counted instead.
   const said = tokens?.map(({ text }) => text) ?? completion.split(/\s+/)
   const rewards = said.map((text, i) => {
     const isRepeated = said.slice(Math.max(0, i - settings.window), i).includes(text)

@@ -1,4 +1,4 @@
-// From 0 (no phrase comes twice) down to −1 (it is always the same phrase). A phrase is `size` words in a row.
+// From 0 (no phrase is repeated) down to −1 (the same phrase throughout). A phrase is `size` consecutive words.
 export const settings = { size: 3 }
 
 export default function repetitionPenalty({ completion, settings, log }) {

@@ -1,7 +1,7 @@
 // For completions of the form <think>…</think> <answer>…</answer>. Two functions: give each its own weight.
 const form = /^\s*<think>(.*?)<\/think>\s*<answer>(.*?)<\/answer>\s*$/s
 
-// 1 if the form is kept and both parts say something.
+// 1 if the format is right and neither part is empty.
 export function format({ completion }) {
   const found = form.exec(completion)
   if (found === null) return 0

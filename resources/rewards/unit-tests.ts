@@ -1,6 +1,6 @@
 // The completion is a JavaScript function; the row holds tests for it, such as
 // { "tests": [{ "input": [2, 3], "output": 5 }] }. The reward is the share of tests it passes.
-// The function runs inside the same limits as this code: it can reach nothing, and it cannot run for ever.
+// The function runs under the same limits as this code: it has no access to anything else and cannot run for ever.
 const fence = /```(?:js|javascript)?\n(.*?)```/s
 
 export default function unitTests({ completion, row, log }) {

@@ -1,10 +1,10 @@
-// Is the completion JSON, with the keys and types that are wanted? Partial credit on the way there:
+// Is the completion JSON with the expected keys and types? Partial credit:
 // 0.2 for valid JSON, 0.2 for an object, the rest by keys of the right type.
 export const settings = { keys: 'name: string, age: number, tags: array' }
 
 const typeOf = (value: unknown) => (Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value)
 
-// A code fence around the JSON is fine, text around it is not.
+// A code fence around the JSON is allowed, other text is not.
 const bare = (text: string) => /^\s*```(?:json)?\n(.*)\n```\s*$/s.exec(text)?.[1] ?? text
 
 export default function validJson({ completion, settings, log }) {

@@ -1,4 +1,4 @@
-// Several completions, of which the best is learned from; it is compared with the mean of all.
+// Generates several completions and learns from the best, which is compared with the mean of all.
 export default defineWorkflow({
   settings: { samples: 4 },
   async episode({ prompt, engine, tools, settings }) {

@@ -1,5 +1,5 @@
-// Tool calls: what the policy writes between <calc> and </calc> is computed here, and it goes on with the result.
-// The tokens of a result are no actions.
+// Tool calls: the expression that the policy writes between <calc> and </calc> is computed here, and generation
+// continues with the result, whose tokens are not actions.
 const calculate = (expression: string): string => {
   const parts = /^\s*(-?\d+(?:\.\d+)?)\s*([-+*/])\s*(-?\d+(?:\.\d+)?)\s*$/.exec(expression)
   if (parts === null) return 'error: write one operation on two numbers'

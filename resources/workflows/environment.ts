@@ -1,4 +1,4 @@
-// Policy and environment answer each other until the episode is over. Each turn earns what the environment says of it.
+// Policy and environment take turns until the episode is over. Each turn earns the reward that the environment gives it.
 export default defineWorkflow({
   async episode({ engine, tools }) {
     const { environment } = tools

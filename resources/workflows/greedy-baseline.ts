@@ -1,4 +1,4 @@
-// ReMax: a sampled completion is compared with the greedy one to the same prompt. Li et al. 2023, arXiv:2310.10505.
+// ReMax: a sampled completion is compared with the greedy one for the same prompt. Li et al. 2023, arXiv:2310.10505.
 export default defineWorkflow({
   async episode({ prompt, engine, tools, isEvaluation }) {
     if (isEvaluation) {

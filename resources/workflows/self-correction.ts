@@ -1,4 +1,4 @@
-// A wrong answer is said to be wrong and may be tried again. Every further attempt is worth less, so that being right at
+// The policy is told when an answer is wrong and may try again. Every further attempt is worth less, so being right at
 // once pays most.
 export default defineWorkflow({
   settings: { attempts: 3, discount: 0.8, passing: 1, feedback: 'That is not right. Try again.' },

@@ -1,4 +1,4 @@
-// One completion of the row's prompt. It says nothing of rewards, so the run's reward functions judge it.
+// One completion of the row's prompt. It returns no reward, so the run's reward functions score it.
 export default defineWorkflow({
   async episode({ prompt, engine }) {
     const answer = await engine.generate({ ids: prompt.ids })

@@ -1,5 +1,5 @@
 // A tree of turns: every answer is followed by several others, and each path from the root to a leaf is a trajectory.
-// Siblings are compared among themselves, since all before them is the same.
+// Siblings are compared among themselves, since everything before them is the same.
 export default defineWorkflow({
   settings: { branches: 2, depth: 2, question: 'Are you sure? Answer again.' },
   async episode({ prompt, engine, tools, settings }) {

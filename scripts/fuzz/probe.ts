@@ -45,7 +45,7 @@ export interface FuzzReport {
 }
 
 const slowMs = 2_000
-const mostProblems = 20
+const maxProblems = 20
 
 interface FuzzOptions {
   readonly cases: number
@@ -65,7 +65,7 @@ async function fuzz(reader: FuzzReader, { cases, seed, folder, keep }: FuzzOptio
   const targets = await openTargets(reader, folder)
   const totals = { cases: 0, read: 0, refused: 0, slowestMs: 0, largestBytes: 0, largestShare: 0 }
   let problems = 0
-  for (let number = 0; number < cases && problems < mostProblems; number++) {
+  for (let number = 0; number < cases && problems < maxProblems; number++) {
     const target = targets[number % targets.length] as FuzzTarget
     const content = mutate(target.original, reader, { seed, number })
     // Beforehand: a case that ends this process is the one said last.

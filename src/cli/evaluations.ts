@@ -44,7 +44,7 @@ function notFinished({ id, done, total, error, summary }: EvaluationEntry): AppE
 }
 
 async function followed(
-  { evaluations, bell }: Host,
+  { evaluations, notifier }: Host,
   id: string,
   { json, output }: Pick<CommandContext, 'json' | 'output'>,
 ): Promise<EvaluationEntry> {
@@ -57,12 +57,12 @@ async function followed(
   const never = new AbortController().signal
   try {
     for (;;) {
-      const { rings } = bell
+      const { notifications } = notifier
       const entry = evaluations.get(id)
       const { done, total, status } = entry
       if (status === 'running') progress.update({ done, total, unit: 'prompt', facts: [] })
       if (status !== 'waiting' && status !== 'running') return entry
-      await bell.after(rings, never)
+      await notifier.after(notifications, never)
     }
   } finally {
     progress.end()
@@ -113,7 +113,7 @@ function problemLines({ failures, failure, unscored, leftOut, problem }: Evaluat
       ? []
       : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
     ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
-    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row makes', 'rows make')} no prompt. ${problem ?? ''}`]),
+    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row gives', 'rows give')} no prompt. ${problem ?? ''}`]),
   ]
 }
 

@@ -9,7 +9,7 @@ export interface Interrupt extends Disposable {
 const signals = ['SIGINT', 'SIGTERM'] as const
 
 /** So long an impatient further Ctrl-C does not end the process before it has said how to go on. */
-const lastWordsMs = 2000
+const shutdownMs = 2000
 const quiet = () => undefined
 
 /** Listens until disposed; `onFirst` and `onSecond` tell the user what happens. */
@@ -32,7 +32,7 @@ export function watchInterrupts(onFirst: () => void, onSecond: () => void): Inte
     [Symbol.dispose]() {
       const wake = setTimeout(() => {
         for (const signal of signals) process.off(signal, quiet)
-      }, lastWordsMs)
+      }, shutdownMs)
       wake.unref()
       for (const signal of signals) process.on(signal, quiet).off(signal, listener)
     },

@@ -14,7 +14,7 @@
 import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
-import { Bell } from '#host/api/bell.ts'
+import { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { Evaluations } from '#host/evaluations/evaluations.ts'
 import { clearLeftovers } from '#host/files/leftovers.ts'
@@ -67,10 +67,10 @@ export function createHost({
   closeToOthers(dataDirectory)
   const cleared = clearLeftovers(dataDirectory)
   const store = openStore(historyFile(dataDirectory))
-  const [bell, left, trials] = [new Bell(), new LeftRuns(store), new Trials()]
+  const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
   const texts = new TextProcesses(startText)
   const environment = () => cudaEnvironment(dataDirectory)
-  const parts = () => ({ supervisor, history, queue, left, bell })
+  const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
     ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
@@ -89,14 +89,14 @@ export function createHost({
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
   const ask = createAsk(startQuestion, environment)
-  const evaluations = new Evaluations({ dataDirectory, store, ask, bell, onFault })
+  const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations })
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
-    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials, evaluations },
-    ...{ ask, askText: texts.ask },
+    ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
+    ...{ evaluations, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
@@ -118,7 +118,7 @@ function finishWhatWasLeft(
 
 export const historyFile = (dataDirectory: string): string => path.join(dataDirectory, 'history.db')
 
-interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'bell'> {
+interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'notifier'> {
   readonly left: LeftRuns
 }
 
@@ -131,21 +131,21 @@ function reactions(
     history.attempt(() => left.remember(supervisor.list().map(({ runId }) => runId)))
   return {
     onGrown(runId) {
-      const { supervisor, history, bell } = parts()
+      const { supervisor, history, notifier } = parts()
       const status = supervisor.status(runId)
       if (status !== null) history.ingest({ id: runId, directory: status.directory })
-      bell.ring()
+      notifier.notify()
     },
     onChanged() {
       remember(parts())
-      parts().bell.ring()
+      parts().notifier.notify()
     },
-    onPhase: () => parts().bell.ring(),
+    onPhase: () => parts().notifier.notify(),
     onEnded(ending) {
-      const { history, queue, bell } = parts()
+      const { history, queue, notifier } = parts()
       history.ended(ending)
       remember(parts())
-      bell.ring()
+      notifier.notify()
       // The process leaves the supervisor's list only after this.
       setImmediate(guarded('the queue', onFault, () => queue.advance()))
     },
@@ -157,12 +157,12 @@ function lookRegularly(
   parts: () => Parts,
   { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },
 ): Disposable {
-  const { history, left, queue, bell } = parts()
+  const { history, left, queue, notifier } = parts()
   const look = () => {
     const hasNews = history.lookAround()
     const isLeft = servesQueue && history.attempt(() => left.queueEnded()) === true
     if (isLeft) queue.advance()
-    if (hasNews || isLeft) bell.ring()
+    if (hasNews || isLeft) notifier.notify()
   }
   let timer: NodeJS.Timeout
   const again = () => {

@@ -1,5 +1,5 @@
 /** What a host is made of; `createHost.ts` makes one. */
-import type { Bell } from '#host/api/bell.ts'
+import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import type { ConnectionWatch } from './connections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
 import type { Cleared } from '#host/files/leftovers.ts'
@@ -27,7 +27,7 @@ export interface Host extends AsyncDisposable {
   /** What checks of settings expected of their runs. */
   readonly trials: Trials
   /** Rings whenever the history or a process changed. */
-  readonly bell: Bell
+  readonly notifier: ChangeNotifier
   /** What killed processes had left in the data directory and this host removed when it started. */
   readonly cleared: Cleared
 }

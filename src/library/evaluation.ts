@@ -123,16 +123,20 @@ function identified(subject: ModelSubject | RunSubject, dataDirectory: string) {
   return { runId: id, step: checkpointStep(dataDirectory, run, String(checkpoint)) }
 }
 
-async function ended({ evaluations, bell }: Host, id: string, signal: AbortSignal): Promise<EvaluationEntry> {
+async function ended(
+  { evaluations, notifier }: Host,
+  id: string,
+  signal: AbortSignal,
+): Promise<EvaluationEntry> {
   const stop = () => evaluations.stop(id)
   signal.addEventListener('abort', stop, { once: true })
   try {
     if (signal.aborted) stop()
     for (;;) {
-      const { rings } = bell
+      const { notifications } = notifier
       const entry = evaluations.get(id)
       if (entry.status !== 'waiting' && entry.status !== 'running') return entry
-      await bell.after(rings, new AbortController().signal)
+      await notifier.after(notifications, new AbortController().signal)
     }
   } finally {
     signal.removeEventListener('abort', stop)

@@ -269,7 +269,7 @@ export async function openPolicy(
   options: PolicyOptions = {},
 ): Promise<Policy> {
   const dataDirectory = resolveDataDirectory(options.dataDirectory)
-  const { base = null, contextLength, ...folders } = contender(subject, dataDirectory)
+  const { base = null, contextLength, ...folders } = candidate(subject, dataDirectory)
   const model = await openModel({
     ...folders,
     contextLength: options.contextLength ?? contextLength ?? null,
@@ -282,7 +282,7 @@ export async function openPolicy(
   return new OpenedPolicy(model)
 }
 
-function contender(subject: ModelSubject | RunSubject, dataDirectory: string) {
+function candidate(subject: ModelSubject | RunSubject, dataDirectory: string) {
   if ('model' in subject) {
     const { model, adapter } = subject
     const directory = findModel(model, dataDirectory)

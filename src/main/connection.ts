@@ -78,10 +78,10 @@ function answer(channel: string, handle: (given: unknown) => unknown): void {
   })
 }
 
-/* What the page wishes of a dialog, read as if it came from a stranger. Errors: TypeError. */
+/* The page's options for a dialog, parsed as untrusted input. Errors: TypeError. */
 
 const longestText = 200
-const mostEntries = 50
+const maxEntries = 50
 
 /** As Electron's dialogs take them. */
 interface DialogOptions {
@@ -125,6 +125,6 @@ function text(given: unknown): string {
 }
 
 function entries(given: unknown): readonly unknown[] {
-  if (!Array.isArray(given) || given.length > mostEntries) throw new TypeError('Expected a short list.')
+  if (!Array.isArray(given) || given.length > maxEntries) throw new TypeError('Expected a short list.')
   return given
 }

@@ -32,7 +32,7 @@ const impatientQuestion = (training: number): MessageBoxOptions => ({
   noLink: true,
 })
 
-export interface LeavingWishes {
+export interface LeavingOptions {
   /** Whether closing the window leaves the program running, as is usual on macOS. */
   readonly staysWithoutWindow: boolean
   /** Runs that are being trained. */
@@ -54,19 +54,19 @@ interface Preventable {
 }
 
 export class Leaving {
-  readonly #wishes: LeavingWishes
+  readonly #options: LeavingOptions
   #state: 'staying' | 'stopping' | 'gone' = 'staying'
   #isAsking = false
 
-  constructor(wishes: LeavingWishes) {
-    this.#wishes = wishes
+  constructor(options: LeavingOptions) {
+    this.#options = options
   }
 
   /** The window is about to close. */
   async windowClosing(event: Preventable): Promise<void> {
     if (this.#state === 'gone') return
     event.preventDefault()
-    const { training, staysWithoutWindow, hide } = this.#wishes
+    const { training, staysWithoutWindow, hide } = this.#options
     if (this.#state === 'staying' && training() === 0 && staysWithoutWindow) hide()
     else await this.#askToLeave()
   }
@@ -81,7 +81,7 @@ export class Leaving {
   /** Ends without a question: the system asked for it. Resolves when all is saved. */
   async leave(): Promise<void> {
     if (this.#state !== 'staying') return
-    const { training, showStopping, close, exit } = this.#wishes
+    const { training, showStopping, close, exit } = this.#options
     this.#state = 'stopping'
     if (training() > 0) showStopping(training())
     try {
@@ -104,15 +104,15 @@ export class Leaving {
   }
 
   async #askWhatToDo(): Promise<void> {
-    const { training, ask, hide } = this.#wishes
+    const { training, ask, hide } = this.#options
     const choice = training() === 0 ? 'stop' : choiceAt(await ask(closeQuestion(training())))
     if (choice === 'background') hide()
-    // Not awaited: while it stops, a second wish to quit has to be heard.
+    // Not awaited: while it stops, a second request to quit must be heard.
     if (choice === 'stop') void this.leave()
   }
 
   async #askToHurry(): Promise<void> {
-    const { training, ask, kill } = this.#wishes
+    const { training, ask, kill } = this.#options
     if (training() === 0) return
     const button = await ask(impatientQuestion(training()))
     if (button === 1) kill()

@@ -101,7 +101,7 @@ interface WindowState {
 
 const windowStateKey = 'window.state'
 const leastSize = { width: 960, height: 640 }
-const usualSize = { width: 1440, height: 900 }
+const defaultSize = { width: 1440, height: 900 }
 
 /** What a setting says; null where it says nothing of use. */
 export function readWindowState(value: unknown): WindowState | null {
@@ -131,7 +131,10 @@ export function placeWindow(
   const [primary] = workAreas
   const shown = saved === null ? null : bestDisplay(saved.bounds, workAreas)
   if (saved === null || shown === null) {
-    return { bounds: centred(saved?.bounds ?? usualSize, primary), isMaximized: saved?.isMaximized ?? false }
+    return {
+      bounds: centred(saved?.bounds ?? defaultSize, primary),
+      isMaximized: saved?.isMaximized ?? false,
+    }
   }
   const { width, height } = fitted(saved.bounds, shown)
   return {

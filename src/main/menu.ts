@@ -6,7 +6,7 @@ import { keyTable, places, type KeyId } from '#shared/keyTable.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { activityOf, runLabel, type Activity, type TrainedRun } from './news.ts'
 
-export interface MenuWishes {
+export interface MenuOptions {
   readonly platform: NodeJS.Platform
   readonly isPackaged: boolean
   readonly tell: (event: ShellEvent) => void
@@ -22,16 +22,16 @@ const accelerator = (key: string): string =>
 
 const keyOf = (id: KeyId): string => accelerator(keyTable[id].keys[0] ?? '')
 
-export function menuTemplate(wishes: MenuWishes): MenuItemConstructorOptions[] {
-  const isMac = wishes.platform === 'darwin'
+export function menuTemplate(options: MenuOptions): MenuItemConstructorOptions[] {
+  const isMac = options.platform === 'darwin'
   return [
     ...(isMac ? [{ role: 'appMenu' } as const] : []),
-    fileMenu(wishes, isMac),
+    fileMenu(options, isMac),
     { role: 'editMenu' },
-    viewMenu(wishes),
-    placesMenu(wishes),
+    viewMenu(options),
+    placesMenu(options),
     { role: 'windowMenu' },
-    helpMenu(wishes),
+    helpMenu(options),
   ]
 }
 
@@ -42,7 +42,7 @@ const keyed = (label: string, key: string, click: () => void): MenuItemConstruct
   click,
 })
 
-const fileMenu = ({ tell }: MenuWishes, isMac: boolean): MenuItemConstructorOptions => ({
+const fileMenu = ({ tell }: MenuOptions, isMac: boolean): MenuItemConstructorOptions => ({
   label: '&File',
   submenu: [
     keyed('New run', keyOf('newRun'), () => tell({ type: 'new-run' })),
@@ -52,7 +52,7 @@ const fileMenu = ({ tell }: MenuWishes, isMac: boolean): MenuItemConstructorOpti
   ],
 })
 
-const viewMenu = ({ tell, isPackaged }: MenuWishes): MenuItemConstructorOptions => ({
+const viewMenu = ({ tell, isPackaged }: MenuOptions): MenuItemConstructorOptions => ({
   label: '&View',
   submenu: [
     keyed('Command palette', keyOf('palette'), () => tell({ type: 'show-palette' })),
@@ -65,14 +65,14 @@ const viewMenu = ({ tell, isPackaged }: MenuWishes): MenuItemConstructorOptions 
   ],
 })
 
-const placesMenu = ({ tell }: MenuWishes): MenuItemConstructorOptions => ({
+const placesMenu = ({ tell }: MenuOptions): MenuItemConstructorOptions => ({
   label: '&Go',
   submenu: places.map(({ title, route, key }) =>
     keyed(title, accelerator(key), () => tell({ type: 'go', route })),
   ),
 })
 
-const helpMenu = ({ platform, tell, showDataFolder }: MenuWishes): MenuItemConstructorOptions => ({
+const helpMenu = ({ platform, tell, showDataFolder }: MenuOptions): MenuItemConstructorOptions => ({
   role: 'help',
   submenu: [
     { label: 'Keyboard shortcuts', click: () => tell({ type: 'show-keys' }) },
@@ -83,7 +83,7 @@ const helpMenu = ({ platform, tell, showDataFolder }: MenuWishes): MenuItemConst
 
 /* The icon beside the clock: how far training is while the window is hidden, and the way back to it. */
 
-interface TrayWishes {
+interface TrayOptions {
   readonly show: () => void
   readonly pause: (runId: string) => void
   readonly unpause: (runId: string) => void
@@ -94,14 +94,14 @@ interface TrayIcon {
   show(activity: Activity): void
 }
 
-export function createTray(wishes: TrayWishes): TrayIcon {
+export function createTray(options: TrayOptions): TrayIcon {
   // A template is drawn in the colour of the menu bar.
   const tray = new Tray(iconFile(process.platform === 'darwin' ? 'trayTemplate.png' : 'tray.png'))
-  tray.on('click', wishes.show)
+  tray.on('click', options.show)
   const icon: TrayIcon = {
     show(activity) {
       tray.setToolTip(`Turnwise — ${activity.text}`)
-      tray.setContextMenu(Menu.buildFromTemplate(trayTemplate(activity, wishes)))
+      tray.setContextMenu(Menu.buildFromTemplate(trayTemplate(activity, options)))
     },
   }
   icon.show(activityOf([]))
@@ -110,20 +110,20 @@ export function createTray(wishes: TrayWishes): TrayIcon {
 
 export function trayTemplate(
   { text, runs, keepsAwake }: Activity,
-  wishes: TrayWishes,
+  options: TrayOptions,
 ): MenuItemConstructorOptions[] {
   return [
     { label: text, enabled: false },
     ...(keepsAwake ? [{ label: 'This machine stays awake while training', enabled: false }] : []),
     { type: 'separator' },
-    { label: 'Show Turnwise', click: wishes.show },
-    ...runs.flatMap((run) => holdItem(run, wishes)),
+    { label: 'Show Turnwise', click: options.show },
+    ...runs.flatMap((run) => holdItem(run, options)),
     { type: 'separator' },
-    { label: 'Quit', click: wishes.quit },
+    { label: 'Quit', click: options.quit },
   ]
 }
 
-function holdItem(run: TrainedRun, { pause, unpause }: TrayWishes): MenuItemConstructorOptions[] {
+function holdItem(run: TrainedRun, { pause, unpause }: TrayOptions): MenuItemConstructorOptions[] {
   if (run.activity === 'stopping') return []
   const isHeld = run.activity === 'pausing' || run.activity === 'paused'
   const label = `${isHeld ? 'Go on with' : 'Pause'} ${runLabel(run)}`

@@ -6,7 +6,7 @@ import { newsOf } from '#host/api/feeds.ts'
 import type { Host } from '#host/host.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
 
-/** The disk fills up without a bell. */
+/** Nobody notifies of a disk that fills up. */
 const lookEveryMs = 60_000
 
 export interface ShellNews {
@@ -17,7 +17,7 @@ export interface ShellNews {
 /** The first news come at once; then whenever there are others, until the signal aborts. */
 export function watchRuns(host: Host, signal: AbortSignal): AsyncGenerator<ShellNews> {
   const watch = new Watch(host)
-  return newsOf({ bell: host.bell, signal, everyMs: lookEveryMs }, () => watch.look())
+  return newsOf({ notifier: host.notifier, signal, everyMs: lookEveryMs }, () => watch.look())
 }
 
 class Watch {

@@ -242,7 +242,7 @@ const blockedRequestsKey = 'network.blockedRequests'
 const writeAfterMs = 1000
 
 /** Counts in memory and writes the sum now and then: a page that asks in a loop must not keep the disk busy. */
-function countBlockedRequests({ store, bell }: Pick<Host, 'store' | 'bell'>): () => void {
+function countBlockedRequests({ store, notifier }: Pick<Host, 'store' | 'notifier'>): () => void {
   const stored = store.settings.get(blockedRequestsKey)
   let count = typeof stored === 'number' ? stored : 0
   let timer: NodeJS.Timeout | null = null
@@ -251,7 +251,7 @@ function countBlockedRequests({ store, bell }: Pick<Host, 'store' | 'bell'>): ()
     timer ??= setTimeout(() => {
       timer = null
       store.settings.set(blockedRequestsKey, count)
-      bell.ring()
+      notifier.notify()
     }, writeAfterMs).unref()
   }
 }

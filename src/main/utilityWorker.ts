@@ -74,7 +74,7 @@ function openLog(file: string): number {
 /** After the end of a process its last words may still be on their way to us. */
 const drainMs = 500
 
-/** From the wish to start a process until its last word is written down. */
+/** From the request to start a process until its last output is written. */
 class Life {
   readonly ended: Promise<WorkerExit>
   readonly #child: UtilityProcess

@@ -174,7 +174,7 @@ function openingFault({ turns, overflow }: EpisodeOutcome): string | null {
     maxNewTokens === null
       ? ''
       : `, since the context of ${contextLength} must also hold ${maxNewTokens} new tokens`
-  return `The first observation has ${fullPromptLength} tokens, and at most ${maxPromptTokens} fit${reserved}.`
+  return `The first observation has ${fullPromptLength} tokens, but at most ${maxPromptTokens} fit${reserved}.`
 }
 
 /** What each turn earned in all, and which part of it stands on single tokens. `judged`: the functions' share of `reward`. */

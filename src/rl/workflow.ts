@@ -1,16 +1,17 @@
 /**
- * Workflows: how an episode goes, written by a person. An episode is a pure function of its row, its seed and the answers to
- * its requests so far: it is run from its beginning with the answers there are, and either ends or asks for more. So no run of
- * it has to be kept, hundreds are open at a time, a crash loses none, and a resumed training plays the same ones again.
+ * Workflows: user code that runs an episode. An episode is a pure function of its row, its seed and the answers to its
+ * requests so far: it is run from its beginning with these answers, and either ends or makes more requests. No state of
+ * a run has to be kept, so hundreds can be open at a time, a crash loses none, and resumed training repeats the same
+ * episodes.
  */
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { Observation } from './environment.ts'
 import type { RewardFault } from './rewards.ts'
 import type { DataRow } from './rollout/prompts.ts'
 
-/** Bounds of one episode; what goes beyond ends it with a sentence. */
+/** Limits of one episode; exceeding one ends it with an error. */
 export const episodeLimits = {
-  /** How often it is answered; all requests that are open at a time are answered together. */
+  /** Rounds of answers; all requests that are open at a time are answered together. */
   rounds: 256,
   /** Completions of one request. */
   samples: 256,
@@ -19,7 +20,7 @@ export const episodeLimits = {
   trajectories: 256,
 } as const
 
-/** Completions of a prompt that is given as ids or as messages; what is not said is as the run's settings say. */
+/** Completions of a prompt given as ids or as messages; sampling settings that are absent are the run's. */
 export interface GenerateAsk {
   readonly kind: 'generate'
   readonly ids?: readonly number[] | undefined
@@ -38,9 +39,9 @@ export interface GenerateAsk {
   readonly stopIds?: readonly number[] | undefined
 }
 
-/** What is answered at once. */
+/** Requests that are answered at once. */
 export type ToolAsk =
-  /** What the run's reward functions say of completions; prompt and row are the episode's where they are not given. */
+  /** Scores of the run's reward functions; prompt and row are the episode's if absent. */
   | { readonly kind: 'rewards'; readonly of: readonly JudgedCompletion[] }
   /** The run's environment. `ids`: the transcript up to the end of the policy's turn. */
   | { readonly kind: 'reset' }
@@ -63,21 +64,21 @@ export interface JudgedCompletion {
 }
 
 export interface AskedRequest {
-  /** As the episode wrote it: what it must ask again in every later run. */
+  /** As the episode wrote it; every later run must make the same request. */
   readonly text: string
   readonly request: GenerateAsk | ToolAsk
 }
 
-/** A run of an episode from its beginning. */
+/** One run of an episode, from its beginning. */
 export interface EpisodeRun {
   readonly row: DataRow
-  /** The row's prompt as the run's data settings make it; null where an environment writes it. */
+  /** The row's prompt, made as the run's data settings say; null if an environment writes it. */
   readonly prompt: { readonly text: string; readonly ids: readonly number[] } | null
   /** The run's environment, with the turns that an episode of the row may have; null where there is none. */
   readonly environment: { readonly maxTurns: number } | null
   readonly isEvaluation: boolean
   readonly seed: number
-  /** Texts of the requests that were made before, and their answers. */
+  /** Texts of the earlier requests, with their answers. */
   readonly asked: readonly string[]
   readonly answers: readonly unknown[]
 }
@@ -95,19 +96,19 @@ interface Logged {
 /** A trajectory as a workflow returns it. Indices are those of `ids`. */
 export interface ReturnedTrajectory {
   readonly ids: readonly number[]
-  /** 1 for each token that the policy chose; or where runs of them begin and end. */
+  /** 1 for each token that the policy chose; or a list of spans [start, end). */
   readonly actions: readonly (number | boolean)[] | readonly (readonly [start: number, end: number])[]
-  /** A number or an answer of the reward functions; null: it takes no part; absent: the reward functions are asked. */
+  /** A number or a result of the reward functions; null: no reward; absent: the reward functions score it. */
   readonly reward?: number | null | ReturnedReward | undefined
-  /** Of each turn, which is a run of actions. */
+  /** One per turn, that is, per contiguous run of actions. */
   readonly turnRewards?: readonly (number | null)[] | undefined
-  /** Of each id; those of ids that are no actions count for nothing. */
+  /** One per id; those of ids that are not actions are ignored. */
   readonly tokenRewards?: readonly (number | null)[] | undefined
-  /** Reward of the answer it is compared with. */
+  /** Reward of the answer that it is compared with. */
   readonly baseline?: number | null | undefined
-  /** Trajectories of a row are compared with those of the same name; absent: with all that have none. */
+  /** Trajectories of a row are compared with those of the same name; absent: with all others that have no name. */
   readonly group?: string | number | undefined
-  /** Absent: whether its last turn was cut off by a limit. */
+  /** Absent: whether its last turn was truncated. */
   readonly truncated?: boolean | undefined
   readonly columns?: Readonly<Record<string, unknown>> | undefined
   readonly metrics?: Readonly<Record<string, number>> | undefined
@@ -128,7 +129,7 @@ export type EpisodeStep = Printed &
     | RewardFault
   )
 
-/** Runs many episodes together, in order. What goes wrong with one of them is its answer. */
+/** Runs many episodes together, in order. An error of one of them is its answer. */
 export interface Workflow {
   readonly id: string
   run(episodes: readonly EpisodeRun[]): Promise<readonly EpisodeStep[]>

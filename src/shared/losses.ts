@@ -187,13 +187,13 @@ export type LossCheckName = (typeof lossCheckNames)[number]
 
 /** What holds where a check finds nothing wrong. */
 export const lossCheckWords: Readonly<Record<LossCheckName, string>> = {
-  'not-finite': 'Loss and gradient are finite, also at ratio 0 and at a ratio of 10¹³',
+  'not-finite': 'Loss and gradient are finite, even at a ratio of 0 or 10¹³',
   'no-gradient': 'The loss has a gradient',
-  'severed-gradient': 'Good and bad tokens both get a gradient where the loss depends on them',
-  sign: 'The gradient makes good tokens likelier and bad ones less likely',
-  padding: 'Padding counts for nothing',
-  'row-order': 'The order of rows changes nothing',
-  'micro-batches': 'Cutting a minibatch into micro-batches changes nothing',
+  'severed-gradient': 'Tokens that the loss depends on get a gradient, for advantages of both signs',
+  sign: 'The gradient makes good tokens more likely and bad ones less likely',
+  padding: 'Padding has no effect',
+  'row-order': 'The order of rows has no effect',
+  'micro-batches': 'Splitting a minibatch into micro-batches has no effect',
   gradient: 'The gradient agrees with central differences',
 }
 

@@ -64,7 +64,7 @@ export const runEntry = z.object({
   finding: remark.nullable(),
   error: failure.nullable(),
   /** The end of what its process wrote to the standard error before it died. */
-  lastWords: z.string().nullable(),
+  stderrTail: z.string().nullable(),
 })
 export type RunEntry = Readonly<z.infer<typeof runEntry>>
 

@@ -54,7 +54,7 @@ export interface Difference {
 }
 
 /** So many sign patterns are drawn where there are more than that. */
-const mostPatterns = 20_000
+const maxPatterns = 20_000
 
 /**
  * Sign-flip permutation test of paired differences (Fisher 1935), two-sided: were there nothing to tell, each
@@ -65,7 +65,7 @@ const mostPatterns = 20_000
 export function pairedDifference(differences: readonly number[], seed = 1): Difference | null {
   if (differences.length === 0) return null
   const difference = mean(differences)
-  const isExact = 2 ** differences.length <= mostPatterns
+  const isExact = 2 ** differences.length <= maxPatterns
   const shifts = isExact ? everyShift(differences) : drawnShifts(differences, seed)
   const [highs, lows] = [shifts.map(({ high }) => high), shifts.map(({ low }) => low)]
   // Sums that are equal need not be so to the last bit.
@@ -111,7 +111,7 @@ const everyShift = (differences: readonly number[]): Interval[] =>
 function drawnShifts(differences: readonly number[], seed: number): Interval[] {
   const stream = randomStream(seed, differences.length)
   const words = Math.ceil(differences.length / 32)
-  const drawn = Array.from({ length: mostPatterns - 1 }, (_, pattern) => {
+  const drawn = Array.from({ length: maxPatterns - 1 }, (_, pattern) => {
     const bits = Array.from({ length: words }, (__, word) =>
       Math.floor(stream.uniformAt(pattern * words + word) * 2 ** 32),
     )

@@ -32,8 +32,8 @@ test('one’s own are listed with the file of their newest version, then the gal
 test('a sound loss says what it is and passes every check', async () => {
   const { status, stdout } = await answer('loss', 'check', grpo)
   expect(status).toBe(0)
-  expect(stdout).toMatch(/^Loss +GRPO, written$/m)
-  expect(stdout).toMatch(/^Setting +clip = 0\.2 {2}How far the importance ratio may leave 1\./m)
+  expect(stdout).toMatch(/^Loss +GRPO as code$/m)
+  expect(stdout).toMatch(/^Setting +clip = 0\.2 {2}How far the importance ratio may move from 1\./m)
   expect(stdout).toMatch(/^Needs +.*the reference policy/m)
   expect(stdout.match(/^ok /gm)).toHaveLength(lossCheckNames.length)
   const without = await answer('loss', 'check', grpo, '--settings', '{"klCoefficient": 0}')

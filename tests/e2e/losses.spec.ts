@@ -42,7 +42,7 @@ test('a copy of GRPO is broken, repaired, drawn and trained with', async ({ app 
       ),
     )
     await expect(page.locator('.cm-tw-failed')).toContainText('if (ratio > 1)')
-    await expect(page.getByText('The loss cannot be recorded.')).toBeVisible()
+    await expect(page.getByText('The loss cannot be traced.')).toBeVisible()
   })
 
   await test.step('repaired, all checks pass and the editor knows every name', async () => {

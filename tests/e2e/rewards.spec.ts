@@ -167,7 +167,7 @@ test('what was typed and not saved is there again, also for a page of another po
   await app.open('/rewards')
   await expect(editor(page)).toContainText('not saved')
   await page.getByRole('button', { name: 'Discard changes' }).click()
-  await expect(editor(page)).toContainText('What is a completion worth')
+  await expect(editor(page)).toContainText('How good is a completion')
   await expect.poll(stored).not.toContain('// not saved')
 })
 

@@ -55,9 +55,9 @@ describe('what is shown of training', () => {
   })
 
   test('the tray offers what can be done', () => {
-    const wishes = { show() {}, pause() {}, unpause() {}, quit() {} }
+    const options = { show() {}, pause() {}, unpause() {}, quit() {} }
     const labels = (...runs: TrainedRun[]) =>
-      trayTemplate(activityOf(runs), wishes).flatMap(({ label }) => label ?? [])
+      trayTemplate(activityOf(runs), options).flatMap(({ label }) => label ?? [])
     expect(labels()).toEqual(['No run is being trained', 'Show Turnwise', 'Quit'])
     expect(labels(run())).toContain('Pause Sums')
     expect(labels(run({ activity: 'paused' }))).toContain('Go on with Sums')

@@ -35,7 +35,7 @@ beforeEach(() => {
   closing = Promise.withResolvers()
 })
 
-async function wish(leaving: Leaving, way: 'windowClosing' | 'quitting'): Promise<boolean> {
+async function isPrevented(leaving: Leaving, way: 'windowClosing' | 'quitting'): Promise<boolean> {
   const event = preventable()
   await leaving[way](event)
   return event.isPrevented
@@ -44,13 +44,13 @@ async function wish(leaving: Leaving, way: 'windowClosing' | 'quitting'): Promis
 describe.each(['windowClosing', 'quitting'] as const)('%s', (way) => {
   test('with nothing under way asks nothing, closes what is open, then ends', async () => {
     const leaving = create()
-    expect(await wish(leaving, way)).toBe(true)
+    expect(await isPrevented(leaving, way)).toBe(true)
     expect(happened).toEqual(['closing'])
     closing.resolve(undefined)
     await eventually(() => expect(happened).toEqual(['closing', 'exit']))
     expect(asked).toEqual([])
     // Now it goes through.
-    expect(await wish(leaving, way)).toBe(false)
+    expect(await isPrevented(leaving, way)).toBe(false)
   })
 
   test.each([
@@ -61,7 +61,7 @@ describe.each(['windowClosing', 'quitting'] as const)('%s', (way) => {
   ])('with runs under way does as told: button $button', async ({ button, then }) => {
     training = 2
     buttons = [button]
-    expect(await wish(create(), way)).toBe(true)
+    expect(await isPrevented(create(), way)).toBe(true)
     expect(asked).toEqual(['2 runs are being trained'])
     expect(happened).toEqual(then)
   })
@@ -70,19 +70,19 @@ describe.each(['windowClosing', 'quitting'] as const)('%s', (way) => {
     training = 1
     buttons = [1, 0, 1]
     const leaving = create()
-    await wish(leaving, way)
-    await wish(leaving, way)
+    await isPrevented(leaving, way)
+    await isPrevented(leaving, way)
     expect(happened).toEqual(['stopping 1', 'closing'])
-    await wish(leaving, way)
+    await isPrevented(leaving, way)
     expect(happened).toEqual(['stopping 1', 'closing', 'killed'])
     expect(asked).toEqual(['A run is being trained', 'A run is still in a step', 'A run is still in a step'])
   })
 })
 
 test('on macOS closing the window leaves the program there', async () => {
-  expect(await wish(create(true), 'windowClosing')).toBe(true)
+  expect(await isPrevented(create(true), 'windowClosing')).toBe(true)
   expect(happened).toEqual(['hidden'])
-  await wish(create(true), 'quitting')
+  await isPrevented(create(true), 'quitting')
   expect(happened).toEqual(['hidden', 'closing'])
 })
 
@@ -90,7 +90,7 @@ test('one question at a time', async () => {
   training = 1
   buttons = [2, 2]
   const leaving = create()
-  await Promise.all([wish(leaving, 'quitting'), wish(leaving, 'windowClosing')])
+  await Promise.all([isPrevented(leaving, 'quitting'), isPrevented(leaving, 'windowClosing')])
   expect(asked).toHaveLength(1)
 })
 

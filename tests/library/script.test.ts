@@ -159,7 +159,7 @@ test('a program that stopped its own run goes on with it, and nothing else does'
 test('what is no script, learns twice or throws is a sentence', async () => {
   const file = path.join(home, 'wrong.mjs')
   writeFileSync(file, 'export default 1')
-  await expect(loadScript(file)).rejects.toThrow(/is no training script/)
+  await expect(loadScript(file)).rejects.toThrow(/is not a training script/)
   await expect(loadScript(path.join(home, 'missing.mjs'))).rejects.toMatchObject({ code: 'file/unreadable' })
   const { config } = await exampleConfig({ algorithm: { id: 'grpo' } })
   const outcome = async (script: TrainingScript) => {

@@ -173,8 +173,8 @@ test('in 400 random runs nine of ten ranges hold the truth from step 2 on, and a
     told.filter(({ step }) => step > 10),
   ]
   for (const group of groups) expect(share(group)).toBeGreaterThan(0.9)
-  const usualWidth = (list: typeof told) =>
+  const widthOf = (list: typeof told) =>
     Math.exp(list.reduce((sum, { width }) => sum + Math.log(width), 0) / list.length)
-  expect(usualWidth(groups[0]!)).toBeLessThan(2.5)
-  expect(usualWidth(groups[2]!)).toBeLessThan(1.5)
+  expect(widthOf(groups[0]!)).toBeLessThan(2.5)
+  expect(widthOf(groups[2]!)).toBeLessThan(1.5)
 })

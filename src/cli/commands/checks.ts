@@ -123,7 +123,7 @@ interface MatrixRequest {
 
 async function runMatrix({ name, algorithm, seeds, device }: MatrixRequest, output: Output): Promise<void> {
   const { probeAlgorithms, probeMatrix, probeNames } = await import('#host/checks/probe.ts')
-  const wish = {
+  const matrix = {
     probes: name === 'all' ? probeNames : [name],
     algorithms: algorithm === 'all' ? probeAlgorithms : [algorithm],
     seeds,
@@ -131,7 +131,7 @@ async function runMatrix({ name, algorithm, seeds, device }: MatrixRequest, outp
   }
   const reports: ProbeReport[] = []
   output.line('probe        algorithm            seed  sampled  greedy   value  seconds')
-  for await (const report of probeMatrix(wish)) {
+  for await (const report of probeMatrix(matrix)) {
     reports.push(report)
     output.line(tableLine(report))
   }

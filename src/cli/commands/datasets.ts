@@ -264,7 +264,7 @@ function histogramLines({ bins, median, p95, max, problems }: LengthHistogram, u
     '',
     `Prompt length in ${unit}: median ${median}, 95 % are at most ${p95}, longest ${max}`,
     ...bars,
-    ...(problems === 0 ? [] : [`  ${plural(problems, 'row makes', 'rows make')} no prompt`]),
+    ...(problems === 0 ? [] : [`  ${plural(problems, 'row gives', 'rows give')} no prompt`]),
   ]
 }
 

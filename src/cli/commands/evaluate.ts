@@ -182,7 +182,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-const usualEpisodes = 100
+const defaultEpisodes = 100
 
 async function dataSection(
   options: Options,
@@ -196,7 +196,7 @@ async function dataSection(
     return { prompt: asked.prompt ?? (await detectedForm(train)), ...asked, train, heldOut: null }
   }
   if (environment !== undefined)
-    return { ...asked, train: { episodes: limit ?? usualEpisodes }, heldOut: null }
+    return { ...asked, train: { episodes: limit ?? defaultEpisodes }, heldOut: null }
   requireOwnRows(run)
   return asked
 }

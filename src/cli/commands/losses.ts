@@ -66,8 +66,8 @@ function wordsOf({ description, recorded, checks }: LossCheck): string[] {
   return [...facts.map(([name, value]) => `${name.padEnd(12)} ${value}`), '', ...checkLines(checks)]
 }
 
-const settingWords = ({ key, default: usual, help, control }: SettingField): string =>
-  [`${key.slice('algorithm.settings.'.length)} = ${JSON.stringify(usual)}`, help, rangeWords(control)]
+const settingWords = ({ key, default: defaultValue, help, control }: SettingField): string =>
+  [`${key.slice('algorithm.settings.'.length)} = ${JSON.stringify(defaultValue)}`, help, rangeWords(control)]
     .filter((part) => part !== '')
     .join('  ')
 

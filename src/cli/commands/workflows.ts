@@ -102,7 +102,7 @@ async function playOne(file: string, options: Options, here: CommandContext): Pr
   const trial = {
     code: codeOf(file),
     settings: settingsOf(options.settings),
-    contender: { directory: findModel(options.model, dataDirectory), adapter: options.adapter ?? null },
+    candidate: { directory: findModel(options.model, dataDirectory), adapter: options.adapter ?? null },
     ...{ row, isEvaluation: options.evaluation === true, base: process.cwd() },
     trustsPython: options.trustPython !== undefined,
     sections: {

@@ -1,4 +1,7 @@
-/** What the layers of a decoder see and how they rotate: the config's windows and rotary embeddings, each kept once. */
+/**
+ * What the layers of a decoder attend to and how they rotate: the config's windows and rotary embeddings, each listed
+ * once.
+ */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import type { AttentionWindow, LayerAttention, ModelConfig, RopeConfig } from './config.ts'
@@ -14,7 +17,7 @@ export interface ContextLimits {
 export interface RopeTraits {
   readonly headDim: number
   readonly defaultTheta: number
-  /** Share of a head's channels that the family rotates where the config is silent; null: always all. */
+  /** Share of a head's channels that the family rotates if the config does not say; null: always all. */
   readonly defaultShare: number | null
 }
 
@@ -24,12 +27,12 @@ export function ropeFields(fields: Fields, kind: 'full_attention' | 'sliding_att
   return scaling.has(kind) ? scaling.object(kind) : scaling
 }
 
-/** Rotary frequencies of all layers that have no others of their own. */
+/** Rotary frequencies of all layers without frequencies of their own. */
 export function readRope(fields: Fields, traits: RopeTraits, limits: ContextLimits): RopeConfig {
   return readRopeOf(fields, ropeFields(fields, 'full_attention'), traits, limits)
 }
 
-/** Rotary frequencies from a rope object, with what stands outside it. */
+/** Rotary frequencies from a rope object and the fields beside it. */
 export function readRopeOf(
   fields: Fields,
   rope: Fields,
@@ -73,8 +76,8 @@ function readShare(fields: Fields, rope: Fields, defaultShare: number | null): n
 }
 
 /**
- * How long sequences may get: `requested`, or else as long as the positions reach without being stretched anew.
- * Errors: AppError 'config/invalid' where the wish is too long.
+ * The maximum sequence length: `requested`, or else the longest that the positions cover without further scaling.
+ * Errors: AppError 'config/invalid' if the requested context is too long.
  */
 export function contextLimits(fields: Fields, maxPositions: number, requested: number | null): ContextLimits {
   const rope = ropeFields(fields, 'full_attention')
@@ -91,18 +94,18 @@ export function contextLimits(fields: Fields, maxPositions: number, requested: n
   const original =
     originalLength(fields) ??
     rope.integer('original_max_position_embeddings', { ...positionLimits, fallback: maxPositions })
-  const usual = type === 'longrope' ? Math.min(original, maxPositions) : maxPositions
-  return { maxPositions, contextLength: requested ?? usual }
+  const defaultLength = type === 'longrope' ? Math.min(original, maxPositions) : maxPositions
+  return { maxPositions, contextLength: requested ?? defaultLength }
 }
 
-/** What one layer sees and how it rotates. */
+/** What one layer attends to and how it rotates. */
 export interface LayerKind {
   readonly window: AttentionWindow
   /** null: q and k are not rotated. */
   readonly rope: RopeConfig | null
 }
 
-/** The layers' kinds with each window and rope kept once. A window as long as the context hides nothing. */
+/** The kind of each layer, with each window and rope listed once. A window as long as the context hides nothing. */
 export function attentionLayout(
   kinds: readonly LayerKind[],
   { contextLength }: ContextLimits,
@@ -122,8 +125,8 @@ function placeIn<T>(list: T[], item: T): number {
 }
 
 /**
- * The window of each layer: of those that `layer_types` calls sliding, or without it those of which the family's rule
- * `slides` says so.
+ * The window of each layer: of those that `layer_types` calls sliding, or, without that field, those selected by the
+ * family's rule `slides`.
  */
 export function readWindows(
   fields: Fields,
@@ -154,7 +157,7 @@ export function windowSize(fields: Fields, classDefault: number | null): number 
   return fields.integer('sliding_window', positionLimits)
 }
 
-/** What every kind of rotary embedding starts from. */
+/** The inputs of every kind of rotary embedding. */
 interface RopeBasis {
   /** Channels of a head that are rotated, even. */
   readonly rotated: number
@@ -162,15 +165,15 @@ interface RopeBasis {
   readonly maxPositions: number
   /** Longest sequence that will be computed. */
   readonly contextLength: number
-  /** Where the positions end that the model was first trained on, if the config says so outside the rope fields. */
+  /** The original context length of the pretrained model, if the config states it outside the rope fields. */
   readonly originalMaxPositions: number | null
 }
 
 const f32 = Math.fround
 
 /**
- * theta^(2i/R), rounded to f32 after every operation, as the framework computes that trained the checkpoints: at
- * position 30,000 the difference to exact arithmetic would already show. Su et al. 2021, arXiv:2104.09864.
+ * theta^(2i/R), rounded to f32 after every operation, as in the framework that trained the checkpoints: at position
+ * 30,000 the difference from exact arithmetic would already be visible. Su et al. 2021, arXiv:2104.09864.
  */
 function plainPeriods({ rotated, theta }: RopeBasis): number[] {
   return Array.from({ length: rotated / 2 }, (_, pair) => f32(theta ** f32((2 * pair) / rotated)))
@@ -220,11 +223,11 @@ const longrope: RopeRule = (basis, fields) => {
   }
   const limits = { min: 0, max: 1e6, fallback: -1 }
   const factor = fields.number('factor', { ...limits, fallback: basis.maxPositions / context })
-  const usual = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
+  const computed = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
   const given = fields.number('attention_factor', limits)
   return {
     inverseFrequencies: periods.map((period, pair) => f32(1 / f32(f32(divisors[pair] ?? NaN) * period))),
-    attentionFactor: given >= 0 ? given : usual,
+    attentionFactor: given >= 0 ? given : computed,
   }
 }
 

@@ -14,22 +14,22 @@ import { type ModelSource, type TensorLocation, layerPrefix, layerTensors } from
 
 export interface BlockForm {
   readonly bits: 8 | 4
-  /** Values that share a scale. */
+  /** Number of values that share a scale. */
   readonly blockSize: number
   /** The stored value that means 0. */
   readonly zero: number
 }
 
 /**
- * Beside blocks of 32 the kernel of 8 bits takes 15 % less time with 128 for one row and 28 % less for sixteen; 4 bits
- * are too coarse for as long blocks.
+ * For 8 bits, the kernel takes 15 % less time with blocks of 128 than with 32 for one row, and 28 % less for sixteen; 4
+ * bits are too coarse for such long blocks.
  */
 const forms = {
   int8: { bits: 8, blockSizes: [128, 64, 32], zero: 128 },
   int4: { bits: 4, blockSizes: [32], zero: 8 },
 } as const
 
-/** Of a matrix with rows of so many columns: the longest blocks that fill them, else the shortest. */
+/** The block length for a matrix with that many columns: the longest that divides them, else the shortest. */
 export function blockForm(precision: BlockPrecision, columns: number): BlockForm {
   const { bits, blockSizes, zero } = forms[precision]
   const blockSize = blockSizes.find((size) => columns % size === 0) ?? Math.min(...blockSizes)
@@ -58,7 +58,7 @@ export function linearWeights(
   )
 }
 
-/** What has a scale in an 8-bit matrix of rollouts: blocks of a row, or whole rows. */
+/** What shares a scale in an 8-bit matrix for rollouts: blocks of a row, or whole rows. */
 export type Int8Form = 'blocks' | 'rows'
 
 /** A matrix in rows of 8 bits with one scale each: transposed, [K, N] in two's complement, which the file calls U8. */
@@ -71,7 +71,7 @@ export interface RowWeight {
   readonly scales: TensorLocation
 }
 
-/** A matrix as the source has it in rounded rows; null where it has none. */
+/** A matrix of the source in 8-bit rows; null if it has none. */
 export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | null {
   const [values, scales] = [tensors.get(rowsName(name)), tensors.get(rowScalesName(name))]
   return values && scales ? { values, scales } : null
@@ -82,11 +82,11 @@ export interface BlockWeight {
   readonly form: BlockForm
   readonly blocks: TensorLocation
   readonly scales: TensorLocation
-  /** Absent in a source that only generation reads. */
+  /** Absent in a source that is only used for generation. */
   readonly zeros: TensorLocation | undefined
 }
 
-/** A matrix as the source has it in blocks; null where it has none. */
+/** A matrix of the source in blocks; null if it has none. */
 export function blockWeight({ tensors }: ModelSource, name: string): BlockWeight | null {
   for (const precision of blockPrecisions) {
     const blocks = tensors.get(blocksName(name, precision))
@@ -103,13 +103,13 @@ export function blockWeight({ tensors }: ModelSource, name: string): BlockWeight
 /** F16 or BF16 [N, K] */
 export const halfName = (weight: string, precision: HalfPrecision): string => `${weight}.${precision}`
 
-/** What the source holds its linears in for products in 16 bits; null where it does not. */
+/** The type in which the source holds its linears for 16-bit products; null if it does not. */
 export function halfPrecisionOf({ config, tensors }: ModelSource): HalfPrecision | null {
   const [first] = linearWeights(config)
   return halfPrecisions.find((precision) => first && tensors.has(halfName(first.name, precision))) ?? null
 }
 
-/** A matrix as the source has it for products in 16 bits; null where it has none. */
+/** A matrix of the source for 16-bit products; null if it has none. */
 export function halfWeight(
   { tensors }: ModelSource,
   name: string,

@@ -1,4 +1,4 @@
-/** What the architectures share: reading the config's fields, and refusing what would be computed wrongly. */
+/** What the architectures share: reading the config's fields, and refusing models that would be computed wrongly. */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { type RopeTraits, attentionLayout, contextLimits, readRope } from './attentionLayout.ts'
@@ -18,10 +18,10 @@ export interface Architecture {
   readonly modelType: string
   /** The class in `architectures`. */
   readonly className: string
-  /** null: llama.cpp does not have it, or how it names and orders the tensors is not known here. */
+  /** null: llama.cpp does not support it, or its names and order of tensors there are not known. */
   readonly gguf: GgufNaming | null
   readonly tiny: TinyModel
-  /** `contextLength`: longest sequence that will be computed; null: as the model's own positions reach. */
+  /** `contextLength`: longest sequence that will be computed; null: as long as the model's own positions reach. */
   readonly read: (fields: Fields, contextLength: number | null) => ModelConfig
 }
 
@@ -44,16 +44,22 @@ export interface ModelSizes {
   readonly normEpsilon: number
 }
 
-/** A random model of the family for self-tests: where its sizes differ from the others', so as to show what is particular. */
+/**
+ * A random model of the family for self-tests: the sizes that differ from the other families', chosen to exercise its
+ * particular features.
+ */
 export interface TinyModel extends Partial<ModelSizes> {
   readonly tiedHead: boolean
   /** Standard deviation of its weights. */
   readonly deviation?: number
-  /** Fields of config.json that random models of the family have beside Llama's. */
+  /** Fields of config.json that random models of the family have in addition to Llama's. */
   readonly config?: (sizes: ModelSizes) => Readonly<Record<string, unknown>>
 }
 
-/** What a family's class takes where config.json is silent, and what sets it apart; the rest is as in Llama. */
+/**
+ * The defaults of a family's class for fields that config.json lacks, and its particular features; the rest is as in
+ * Llama.
+ */
 export interface ArchitectureTraits {
   readonly name: string
   /** null: as many as `num_attention_heads`. */
@@ -75,7 +81,7 @@ export interface ArchitectureTraits {
   readonly blockNorms?: BlockNorms
   readonly qkNorm?: ModelConfig['qkNorm']
   readonly activationKey?: string
-  /** What `activationKey` must say, and is taken to say when it is silent. */
+  /** The required value of `activationKey`, and its default. */
   readonly activationName?: 'silu' | 'gelu_pytorch_tanh'
 }
 
@@ -97,7 +103,7 @@ const names: ModelNames = {
   head: 'lm_head.weight',
 }
 
-/** Factors and caps of a model that has none. */
+/** Factors and caps of a model without any. */
 export const plainFactors = {
   attentionSoftcap: null,
   finalSoftcap: null,
@@ -106,7 +112,7 @@ export const plainFactors = {
   logitScale: 1,
 } as const
 
-/** A config of a family whose layers differ from Llama's in `traits` alone; the family overrides what else differs. */
+/** A config of a family whose layers differ from Llama's only in `traits`; the family overrides anything else. */
 export function readDecoderConfig(
   fields: Fields,
   traits: ArchitectureTraits,
@@ -202,7 +208,7 @@ function readKvHeads(fields: Fields, traits: ArchitectureTraits, heads: number):
   return kvHeads
 }
 
-/** An error for a model that would not be computed as its makers meant it. */
+/** The error for a model that would not be computed as its authors intended. */
 export const unsupported = (fields: Fields, what: string, hint?: string): AppError =>
   new AppError(
     'model/unsupported',
@@ -231,7 +237,7 @@ function requireActivation(
   if (activation !== activationName) throw unsupported(fields, `the activation “${shorten(activation)}”`)
 }
 
-/** For families whose layers all see everything: a config that says otherwise is of another kind. */
+/** For families whose layers all have full attention: a config that says otherwise is of another kind. */
 export function refuseWindows(fields: Fields): void {
   const slides = fields.texts('layer_types').some((type) => type !== 'full_attention')
   if (slides || fields.boolean('use_sliding_window', false)) {
@@ -270,8 +276,8 @@ function readTokenIds(
 }
 
 /**
- * Adds what generation_config.json says: its end-of-sequence ids come before those of config.json (instruct models
- * often name the end of a turn only there); bos and pad fill gaps.
+ * Adds the fields of generation_config.json: its end-of-sequence ids come before those of config.json (instruct models
+ * often name the end of a turn only there); bos and pad are filled in if missing.
  */
 export function withGenerationConfig(config: ModelConfig, json: unknown, where: string): ModelConfig {
   const fields = new Fields(json, where)

@@ -1,5 +1,5 @@
 /**
- * What a decoder needs to know about itself, whatever family it comes from. Read by `models/registry.ts`; what most families
+ * What a decoder needs to know about its model, whatever the family. Read by `models/registry.ts`; what most families
  * share is in `models/common.ts`.
  */
 export interface ModelConfig {
@@ -13,9 +13,9 @@ export interface ModelConfig {
   readonly headDim: number
   readonly intermediateSize: number
   readonly vocabSize: number
-  /** Longest sequence the positions were made for. */
+  /** Longest sequence that the positions were trained for. */
   readonly maxPositions: number
-  /** Longest sequence computed here; frequencies that depend on the length of the context are those for it. */
+  /** Longest sequence computed here; frequencies that depend on the context length are computed for it. */
   readonly contextLength: number
   /** The linear layers of a block, in the order of their tensors. */
   readonly linears: readonly LinearName[]
@@ -25,7 +25,7 @@ export interface ModelConfig {
   readonly activation: 'silu' | 'gelu-tanh'
   readonly norm: NormKind
   readonly normEpsilon: number
-  /** Names of a block's norms; null where it has none at that place. */
+  /** Names of a block's norms; null if it has none at that place. */
   readonly blockNorms: BlockNorms
   /** Norm of q and k before they are rotated: each head's channels by themselves (Qwen3), all together (OLMo 2). */
   readonly qkNorm: 'none' | 'head' | 'all'
@@ -33,13 +33,13 @@ export interface ModelConfig {
   readonly attentionScale: number
   /** c in c·tanh(score/c); null: scores stay as they are. */
   readonly attentionSoftcap: number | null
-  /** As `attentionSoftcap`, of the logits. */
+  /** As `attentionSoftcap`, for the logits. */
   readonly finalSoftcap: number | null
   /** Factors of the embeddings, of what a block adds to the residual stream, and of the logits. */
   readonly embeddingScale: number
   readonly residualScale: number
   readonly logitScale: number
-  /** The different rotary embeddings of its layers, and the different windows; most models have one of each. */
+  /** The distinct rotary embeddings and windows of its layers; most models have one of each. */
   readonly ropes: readonly RopeConfig[]
   readonly windows: readonly AttentionWindow[]
   /** [layers] */
@@ -68,14 +68,14 @@ export interface BlockNorms {
 /** Tokens that a query sees, itself included; null: all before it. */
 export type AttentionWindow = number | null
 
-/** Places in `ModelConfig.windows` and `ModelConfig.ropes`. */
+/** Indices into `ModelConfig.windows` and `ModelConfig.ropes`. */
 export interface LayerAttention {
   readonly window: number
   /** null: q and k are not rotated. */
   readonly rope: number | null
 }
 
-/** Where a checkpoint of the family has what. */
+/** Where the tensors of a checkpoint of the family are. */
 export interface ModelNames {
   readonly embedding: string
   /** Table of learned positions; null where positions are rotations. */
@@ -100,7 +100,7 @@ const linearPaths = {
   q_proj: 'self_attn.q_proj',
   k_proj: 'self_attn.k_proj',
   v_proj: 'self_attn.v_proj',
-  /** q, k and v below each other. */
+  /** q, k and v stacked in one matrix. */
   qkv_proj: 'self_attn.qkv_proj',
   /** GPT-2's q, k and v. */
   c_attn: 'attn.c_attn',
@@ -108,7 +108,7 @@ const linearPaths = {
   'attn.c_proj': 'attn.c_proj',
   gate_proj: 'mlp.gate_proj',
   up_proj: 'mlp.up_proj',
-  /** gate and up below each other. */
+  /** gate and up stacked in one matrix. */
   gate_up_proj: 'mlp.gate_up_proj',
   /** GPT-2's up, which has no gate. */
   c_fc: 'mlp.c_fc',
@@ -117,7 +117,7 @@ const linearPaths = {
 } as const
 export type LinearName = keyof typeof linearPaths
 
-/** Of all families. */
+/** Targets of all families. */
 export const linearNames = Object.keys(linearPaths) as readonly LinearName[]
 
 /** Those of Llama and most others. */
@@ -169,9 +169,9 @@ export interface LoraConfig {
   readonly rank: number
   readonly alpha: number
   readonly rsLora: boolean
-  /** Those that a model does not have are passed over. */
+  /** Targets that the model does not have are ignored. */
   readonly targets: readonly LinearName[]
-  /** Probability with which an element of the adapter's input is left out while it learns; 0 if absent. */
+  /** Dropout probability of the adapter's input during learning; 0 if absent. */
   readonly dropout?: number
 }
 

@@ -30,18 +30,18 @@ import {
 export const loopNames = {
   /** [1] i64 */
   turns: 'turns',
-  /** [B] and [B, 1] i64: each row's latest id and where it stands. */
+  /** [B] and [B, 1] i64: each row's latest id and its position. */
   ids: 'ids',
   positions: 'positions',
   /** [T, B, 1] in [0, 1 − 2⁻²³] */
   uniforms: 'uniforms of turns',
-  /** [1]: 1 chooses the likeliest, 0 draws. */
+  /** [1]: 1 chooses the most probable id, 0 samples. */
   greedy: 'greedy',
-  /** [B, 1, 1, P + W] the position that each slot holds; what is not filled stands behind all positions. */
+  /** [B, 1, 1, P + W] the position of the token in each slot; empty slots are after all positions. */
   places: 'slot places',
   /** [4] i64: B, K, W, C */
   latest: 'latest lengths',
-  /** [B, 1] ones, and how many more ids each row takes. */
+  /** [B, 1] ones, and how many more ids each row may get. */
   open: 'open',
   room: 'room',
   /** [1, S] ids that end a row; −1 where there are fewer. */
@@ -101,7 +101,7 @@ export function decodeLoop(
   }
 }
 
-/** What each row and the loop itself hand on. */
+/** The loop's state: each row's and its own. */
 function rowsCarried(
   values: Readonly<Record<'ids' | 'positions' | 'turn' | 'open' | 'chosen' | 'stays', Value>>,
 ): Record<string, Carried> {
@@ -128,7 +128,7 @@ function slotsCarried(latest: LatestSlots, grown: readonly KeyValue[]): Record<s
   )
 }
 
-/** Each layer's latest slots, which start as zeros: what is not filled is hidden, and must be finite. */
+/** Each layer's latest slots, initially zero: empty slots are masked, but their values must be finite. */
 function latestSlots({ layers, kvHeads, headDim }: ModelConfig, maxTurns: number) {
   const shape: readonly Dim[] = ['B', kvHeads, maxTurns, headDim]
   const initial = zeros(input(loopNames.latest, 'int64', [4]), shape)
@@ -138,7 +138,7 @@ function latestSlots({ layers, kvHeads, headDim }: ModelConfig, maxTurns: number
   })
 }
 
-/** A turn fills the slot of its own number. */
+/** Each turn fills the slot with its own index. */
 function latestFlags(turn: Value, maxTurns: number) {
   const slots = constant(
     Array.from({ length: maxTurns }, (_, slot) => slot),
@@ -149,7 +149,7 @@ function latestFlags(turn: Value, maxTurns: number) {
   return { fresh, kept: sub(constant([1], [1]), fresh) }
 }
 
-/** What each row sees through each window: [B, 1, 1, P + W]. */
+/** What each row attends to through each window: [B, 1, 1, P + W]. */
 function masksAt({ windows }: ModelConfig, positions: Value): Value[] {
   const places = input(loopNames.places, 'float32', ['B', 1, 1, 'M'])
   const own = reshape(cast(positions, 'float32'), ['B', 1, 1, 1])
@@ -189,7 +189,7 @@ function chosenId({ choice, width, uniforms, best }: Chances): Value {
   return add(drawn, mul(input(loopNames.greedy, 'float32', [1]), sub(likeliest, drawn)))
 }
 
-/** 1 for rows that were open and neither chose a stop id nor are full. */
+/** 1 for rows that were open and have neither chosen a stop id nor reached their limit. */
 function stillOpen(open: Value, chosen: Value, turn: Value): Value {
   const one = constant([1], [1])
   const difference = sub(chosen, input(loopNames.stops, 'float32', [1, 'S']))

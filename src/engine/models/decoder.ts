@@ -13,7 +13,7 @@ import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import { gather } from '../ops/gather.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
-/** What differs between uses of the block: where weights come from, and which keys a query sees. */
+/** What differs between uses of the block: where weights come from, and which keys a query attends to. */
 export interface LayerScope {
   readonly config: ModelConfig
   /** A vector of the layer: `input_layernorm.weight`. */
@@ -44,7 +44,7 @@ export function decoderLayer(hidden: Value, layer: LayerScope): LayerResult {
   const attended = addBranch(hidden, attention.output, blockNorms.afterAttention, layer)
   const mlp = mlpPart(normed(blockNorms.beforeMlp, attended, layer), layer)
   const output = addBranch(attended, mlp.output, blockNorms.afterMlp, layer)
-  // A norm behind a branch needs what it normalises; elsewhere nobody asks for a branch's output.
+  // A norm after a branch needs the branch's output for its gradient; otherwise that output is not needed.
   const branches = {
     ...(blockNorms.afterAttention === null ? {} : { 'attention output': attention.output }),
     ...(blockNorms.afterMlp === null ? {} : { 'mlp output': mlp.output }),
@@ -94,7 +94,7 @@ function mlpPart(x: Value, layer: LayerScope): Part {
   return { output: layer.linear('down_proj', gated), activations: { gate, up } }
 }
 
-/** Whichever of the two the model has. */
+/** The one of the two that the model has. */
 const only = ({ config }: LayerScope, first: LinearName, second: LinearName): LinearName =>
   config.linears.includes(first) ? first : second
 
@@ -149,7 +149,7 @@ const packedInputs = (): EmbeddingInputs => ({
   positions: input('positions', 'int64', ['N']),
 })
 
-/** What the first layer reads: [N, D] from ids and, where positions are learned, those. */
+/** The input of the first layer: [N, D] from ids and, if positions are learned, from those. */
 export function embeddingValue(
   { names, embeddingScale }: ModelConfig,
   weight: (name: string) => Value,

@@ -2,7 +2,7 @@ import { type ModelConfig, type LinearName, linearPath, linearShape } from './co
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
-/** Where a tensor's bytes lie on disk: row-major, little-endian. */
+/** Where a tensor's bytes are on disk: row-major, little-endian. */
 export interface TensorLocation {
   /** Absolute path of the file, links resolved. */
   readonly file: string
@@ -10,9 +10,9 @@ export interface TensorLocation {
   readonly offset: number
   readonly byteLength: number
   readonly dtype: TensorDtype
-  /** As it is computed with. */
+  /** The shape as it is computed with. */
   readonly shape: readonly number[]
-  /** The bytes are those of the transposed matrix; never so in a source that is computed with. */
+  /** Whether the bytes are those of the transposed matrix; never in a source that is computed with. */
   readonly isTransposed?: boolean
 }
 
@@ -33,12 +33,12 @@ export interface NamedTensor {
 
 export interface ExpectedTensor {
   readonly name: string
-  /** As it is computed with; of a transposed one the file has the two axes the other way round. */
+  /** The shape as it is computed with; in the file of a transposed one, the two axes are swapped. */
   readonly shape: readonly number[]
   readonly isTransposed?: boolean
 }
 
-/** `model.layers.3.`: where the names of a layer begin. */
+/** `model.layers.3.`: the prefix of a layer's names. */
 export const layerPrefix = ({ names }: ModelConfig, layer: number): string => `${names.layers}${layer}.`
 
 /** `model.layers.3.mlp.up_proj.weight` */

@@ -2,7 +2,7 @@ import type { LoraConfig, ModelConfig } from './config.ts'
 import { linearShape, linearsByInput } from './config.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 
-/** Blocks on and below the diagonal, as a share of all. */
+/** Blocks on and below the diagonal, as a fraction of all. */
 const CAUSAL_SHARE = (CAUSAL_PARTS + 1) / (2 * CAUSAL_PARTS)
 
 export interface LearningWork {
@@ -10,7 +10,7 @@ export interface LearningWork {
   readonly lora: LoraConfig
   /** Tokens of each sequence. */
   readonly lengths: readonly number[]
-  /** The backward pass computes the layers again. */
+  /** Whether the backward pass recomputes the layers. */
   readonly recompute: boolean
 }
 
@@ -57,7 +57,7 @@ export function conventionalFlops({ config, lora, lengths, recompute }: Learning
   return config.layers * (perToken * tokens + attention) + head
 }
 
-/** What the first layer saves per token, since nobody learns its input: the way back through q, k and v. */
+/** What the first layer saves per token, since its input needs no gradient: the backward pass through q, k and v. */
 function firstLayerFlops(config: ModelConfig, { targets, rank }: LoraConfig): number {
   const first = config.linears.filter((name) => linearsByInput[0]?.includes(name))
   return first.reduce((total, name) => {

@@ -8,17 +8,17 @@ import type { PolicyRole } from '../policy.ts'
 import type { Feed } from './session.ts'
 import { floats } from './session.ts'
 
-/** An adapter that only answers, under a name of its own. */
+/** An adapter used for generation only, under a name of its own. */
 export type NamedAdapter = `named ${string}`
 
-/** Whatever can answer on one base. */
+/** The roles and adapters that one base can run with. */
 export type AnsweringRole = PolicyRole | NamedAdapter
 
 /** Entries of an adapter in a flat array. */
 export const adapterSize = (config: ModelConfig, lora: LoraConfig): number =>
   loraSlots(config, lora).reduce((total, { size }) => total + size, 0)
 
-/** Zeros that the threads which learn read and write without a copy. */
+/** Zeros in shared memory, which the learner threads read and write without a copy. */
 export const sharedFloats = (length: number): Float32Array =>
   new Float32Array(new SharedArrayBuffer(length * Float32Array.BYTES_PER_ELEMENT))
 
@@ -28,7 +28,7 @@ export class AdapterParameters {
   readonly values: Float32Array
   readonly #feeds: readonly Readonly<Record<string, Feed>>[]
 
-  /** `values`: where they live, such as a part of a longer array. */
+  /** `values`: the memory to use, such as a part of a longer array. */
   constructor(config: ModelConfig, lora: LoraConfig, values?: Float32Array) {
     this.slots = loraSlots(config, lora)
     this.values = values ?? sharedFloats(adapterSize(config, lora))
@@ -44,7 +44,7 @@ export class AdapterParameters {
     return this.values.subarray(offset, offset + size)
   }
 
-  /** Inputs of one layer's programs; always the current values. */
+  /** Inputs of one layer's programs; they always have the current values. */
   feeds(layer: number): Readonly<Record<string, Feed>> {
     return this.#feeds[layer] ?? {}
   }

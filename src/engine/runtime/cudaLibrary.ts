@@ -9,7 +9,7 @@ import { cudaFolder } from './onnxRuntime.ts'
 /** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
 const stay = constants.dlopen.RTLD_LAZY | 0x1000
 
-/** Where the library itself is at fault. */
+/** The hint of errors that the library itself causes. */
 export const cudaAgain: Hint = {
   text: 'Remove it and install it again, under Settings, Devices.',
   command: '`turnwise device remove cuda` and `turnwise device install cuda` do so.',
@@ -48,7 +48,7 @@ export function openCudaLibraries(): CudaProblem | null {
   return null
 }
 
-/** Why it cannot be loaded; null: it is. */
+/** Why it cannot be loaded; null if it can. */
 function load(file: string): string | null {
   try {
     process.dlopen({ exports: {} }, file, stay)
@@ -59,7 +59,7 @@ function load(file: string): string | null {
   return null
 }
 
-/** What the runtime says of the driver, in a sentence; null where it says something else. */
+/** The runtime's message about the driver, as a sentence; null for other messages. */
 export function driverProblem(message: string): CudaProblem | null {
   const [, code, text = ''] = /CUDA failure (\d+): (.+?) ; GPU=/.exec(message) ?? []
   if (code === undefined) return null

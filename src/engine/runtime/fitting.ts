@@ -1,6 +1,6 @@
 /**
- * What fits on a device is found by trying: work that runs out of its memory is done in halves, and what comes later is no
- * larger than what fitted. Nothing of a failed try is kept, so results are those of smaller batches.
+ * What fits on a device is found by trying: work that runs out of memory is split in half, and later batches are no
+ * larger than what fitted. Nothing of a failed attempt is kept, so the results are those of smaller batches.
  */
 import { AppError } from '#shared/errors.ts'
 import { noun, plural } from '#shared/plural.ts'
@@ -11,10 +11,10 @@ const isOutOfDeviceMemory = (error: unknown): boolean =>
 
 /** What a device was found to hold, for as long as a policy is open. */
 export class FittingSizes {
-  /** Most tokens learned from or scored at once, and most rows that decode together. */
+  /** Maximum tokens learned from or scored at once, and maximum rows that decode together. */
   tokens = Infinity
   rows = Infinity
-  /** So many tokens were learned from without trouble. */
+  /** The largest number of tokens that has been learned from without running out of memory. */
   provenTokens = 0
   #notes: string[] = []
 
@@ -32,7 +32,7 @@ export class FittingSizes {
     this.#notes.push(`The device ran out of memory with ${tried}; it continues with ${now}.`)
   }
 
-  /** What has to be told since the last time. */
+  /** What has to be reported since the last call. */
   takeNotes(): string[] {
     const notes = this.#notes
     this.#notes = []
@@ -40,16 +40,16 @@ export class FittingSizes {
   }
 }
 
-/** A micro-batch, or a part of it, by the places of its sequences. */
+/** A micro-batch, or a part of it, by the indices of its sequences. */
 export interface FittingWork {
   readonly sizes: FittingSizes
-  /** Tokens that are computed for these. */
+  /** Tokens computed for these sequences. */
   readonly cost: (places: readonly number[]) => number
   readonly run: (
     places: readonly number[],
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ) => Promise<Heads[]>
-  /** Remembers the gradients as they are; what it returns puts them back. */
+  /** Saves the current gradients; the function it returns restores them. */
   readonly keepGradients: () => () => void
 }
 
@@ -89,7 +89,7 @@ async function learnGiven(
   await learnGiven(second, work, coefficients.slice(first.length))
 }
 
-/** null where it is too much, and nothing was learned. */
+/** null if it does not fit, in which case nothing was learned. */
 async function tried(places: readonly number[], work: FittingWork, ask: Ask): Promise<Heads[] | null> {
   const { sizes, cost, run, keepGradients } = work
   const tokens = cost(places)
@@ -107,7 +107,7 @@ async function tried(places: readonly number[], work: FittingWork, ask: Ask): Pr
   }
 }
 
-/** Stops a pass before anything is learned. */
+/** Aborts a pass before anything is learned. */
 class Seen extends Error {
   readonly heads: readonly Heads[]
   constructor(heads: readonly Heads[]) {
@@ -116,7 +116,7 @@ class Seen extends Error {
   }
 }
 
-/** What learning from them would show, without learning. */
+/** The heads that learning from them would report, without learning. */
 async function headsOf(places: readonly number[], work: FittingWork): Promise<Heads[]> {
   const { sizes, cost, run } = work
   const tokens = cost(places)
@@ -167,12 +167,12 @@ type Generate = (
 /** A sample of a request. */
 type Place = Pick<Completion, 'request' | 'sample'>
 
-/** What is still to be generated, of requests that may become more. */
+/** What remains to be generated; further requests may be added. */
 class OpenRequests {
   readonly #asked: GenerationRequest[] = []
-  /** Of each request the samples without a completion. */
+  /** For each request, the samples without a completion. */
   readonly #open: number[][] = []
-  /** Tokens of each sample that were told of. */
+  /** Number of tokens of each sample already reported. */
   readonly #told = new Map<string, number>()
   readonly #arrivals: Arrivals
   #mayCome: boolean
@@ -209,7 +209,7 @@ class OpenRequests {
     return { requests, rows, placeOf, arrivals: { ...this.#hearing(placeOf), ...this.#taking(take) } }
   }
 
-  /** Each token once, however often it is generated. */
+  /** Reports each token once, however often it is generated. */
   #hearing(placeOf: (place: Place) => Place): Arrivals {
     const { onToken } = this.#arrivals
     if (!onToken) return {}

@@ -7,7 +7,7 @@ const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 /** Tokens of a chunk where logits exist for a slice of the vocabulary only. */
 const SLICED_CHUNK = 512
 
-/** Where the target is less likely than this, the odds of others may not be f32 numbers (up to e⁸⁸). */
+/** Below this log-probability of the target, the odds of other tokens may exceed f32's range (up to e⁸⁸). */
 const LEAST_LOGPROB = -80
 
 export interface HeadScores {
@@ -39,7 +39,7 @@ export class HeadRunner {
   readonly #programs: LearningPrograms
   readonly #chunkBytes: number
 
-  /** `chunkBytes`: what the logits of one chunk stay below. */
+  /** `chunkBytes`: upper bound of the size of one chunk's logits. */
   constructor(config: ModelConfig, programs: LearningPrograms, chunkBytes: number) {
     this.#config = config
     this.#programs = programs
@@ -131,7 +131,7 @@ export class HeadRunner {
     }
   }
 
-  /** Tokens of a chunk where logits exist for the whole vocabulary. */
+  /** Tokens of a chunk for which logits over the whole vocabulary are kept. */
   #wholeChunk(): number {
     const fitting = Math.floor(this.#chunkBytes / (4 * this.#config.vocabSize))
     return Math.max(CHUNK_LIMITS.smallest, Math.min(CHUNK_LIMITS.largest, fitting))

@@ -34,14 +34,14 @@ export const adapters = (host: Host) =>
       const name = source.name ?? path.basename(path.resolve(folder))
       const adapter = await importAdapter(folder, name, host.dataDirectory)
       await discardSource(host, source)
-      host.bell.ring()
+      host.notifier.notify()
       return adapter
     },
 
     deleteAdapter({ name }) {
       requireUnneeded(host, name)
       removeAdapter(name, host.dataDirectory)
-      host.bell.ring()
+      host.notifier.notify()
     },
   }) satisfies Partial<Handlers<typeof modelsApi>>
 

@@ -1,30 +1,30 @@
 /** Feeds: send what is new, then wait for the next signal, at most a few times a second. */
 import { hash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { Bell } from './bell.ts'
+import type { ChangeNotifier } from './changeNotifier.ts'
 
 const leastPauseMs = 200
 
 export interface Watching {
-  readonly bell: Bell
+  readonly notifier: ChangeNotifier
   readonly signal: AbortSignal
-  /** Looks that often too: for what changes without the bell. */
+  /** Also checks this often, for changes that nobody notifies of. */
   readonly everyMs?: number
 }
 
 /** Asks `look` now, after every item and after every ring until the signal aborts; null: nothing new. */
 export async function* newsOf<Item>(
-  { bell, signal, everyMs }: Watching,
+  { notifier, signal, everyMs }: Watching,
   look: () => Item | null | Promise<Item | null>,
 ): AsyncGenerator<Item> {
   while (!signal.aborted) {
-    const { rings } = bell
+    const { notifications } = notifier
     const item = await look()
     if (item !== null) {
       yield item
       await pause(leastPauseMs, signal)
-    } else if (everyMs === undefined) await bell.after(rings, signal)
-    else await ringOrPause(bell, rings, { everyMs, signal })
+    } else if (everyMs === undefined) await notifier.after(notifications, signal)
+    else await notificationOrPause(notifier, notifications, { everyMs, signal })
   }
 }
 
@@ -46,14 +46,14 @@ export const changesOf = (
 /** Short, and another one when the value is. */
 export const stampOf = (value: unknown): string => hash('sha1', JSON.stringify(value), 'base64')
 
-async function ringOrPause(
-  bell: Bell,
-  rings: number,
+async function notificationOrPause(
+  notifier: ChangeNotifier,
+  notifications: number,
   { everyMs, signal }: { readonly everyMs: number; readonly signal: AbortSignal },
 ): Promise<void> {
   const either = new AbortController()
   const ended = AbortSignal.any([signal, either.signal])
-  await Promise.race([bell.after(rings, ended), pause(everyMs, ended)])
+  await Promise.race([notifier.after(notifications, ended), pause(everyMs, ended)])
   either.abort()
 }
 

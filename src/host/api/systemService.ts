@@ -114,7 +114,7 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
 // Settings of the program, and what the settings of runs mean.
 
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
-  const { store, bell } = host
+  const { store, notifier } = host
   const written = ownAlgorithms(host)
   const all = () => Object.fromEntries([...store.settings.all()].filter(([key]) => !isPrivate(key)))
   return {
@@ -124,7 +124,7 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
     set({ key, value }) {
       if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
       store.settings.set(key, value ?? undefined)
-      bell.ring()
+      notifier.notify()
     },
 
     algorithms: async () => [
@@ -139,7 +139,7 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
 
     async *watch(_input, { from, signal }) {
       let seen = readStamps(from)
-      yield* newsOf({ bell, signal }, () => {
+      yield* newsOf({ notifier, signal }, () => {
         const values = all()
         const now = Object.fromEntries(Object.keys(values).map((key) => [key, stampOf(values[key])]))
         const keys = [...new Set([...Object.keys(now), ...Object.keys(seen)])]

@@ -15,10 +15,10 @@ import {
   type DeviceRequest,
   type OpenedModel,
 } from '#host/models/openModel.ts'
-import type { Contender } from '#host/processes/question.ts'
+import type { Candidate } from '#host/processes/question.ts'
 
 export interface SideBySideRequest {
-  readonly contenders: readonly Contender[]
+  readonly candidates: readonly Candidate[]
   readonly device: DeviceRequest
   /** Rows generated together. */
   readonly maxRows: number
@@ -29,7 +29,7 @@ export interface SideBySideRequest {
 export interface OpenedGroup extends Disposable {
   readonly policy: OrtPolicy
   /** By their place in the request. */
-  readonly members: readonly (readonly [contender: number, model: OpenedModel])[]
+  readonly members: readonly (readonly [candidate: number, model: OpenedModel])[]
 }
 
 /**
@@ -37,7 +37,7 @@ export interface OpenedGroup extends Disposable {
  * an adapter was trained on in blocks, or for another context, is another base. Errors: as `openModel`.
  */
 export async function* openGroups(request: SideBySideRequest): AsyncGenerator<OpenedGroup> {
-  const found = request.contenders.map((contender, place) => ({ place, ...readContender(contender) }))
+  const found = request.candidates.map((candidate, place) => ({ place, ...readCandidate(candidate) }))
   const groups = Map.groupBy(found, ({ folder, base }) =>
     [base, folder.config.contextLength, folder.directory].join(' '),
   )
@@ -51,7 +51,7 @@ interface Found {
   readonly base: BasePrecision
 }
 
-function readContender({ directory, adapter: place, contextLength = null }: Contender): Found {
+function readCandidate({ directory, adapter: place, contextLength = null }: Candidate): Found {
   const folder = openModelFolder(directory, { contextLength })
   const adapter = place === null ? null : openAdapter(place, folder)
   return { folder, adapter, base: adapter?.base ?? 'f32' }
@@ -61,13 +61,13 @@ type Member = Found & { readonly place: number }
 
 async function openGroup(
   members: readonly Member[],
-  { device: wish, maxRows, cacheDirectory }: SideBySideRequest,
+  { device: requested, maxRows, cacheDirectory }: SideBySideRequest,
 ): Promise<OpenedGroup> {
   const [first] = members
   if (first === undefined) throw new Error('Expected a group with members.')
   const { folder, base } = first
   const lora = sharedConfig(members)
-  const device = await chooseDevice(wish)
+  const device = await chooseDevice(requested)
   const precisions = { base, rollout: 'f32', int8Form: int8Form(device) } as const
   const policy = await createOrtPolicy({
     source: await asPolicySource(folder, precisions, cacheDirectory),

@@ -48,7 +48,7 @@ export const datasetsService = (host: Host): Handlers<typeof datasetsApi> => ({
 })
 
 const library = (host: Host) => {
-  const { store, bell } = host
+  const { store, notifier } = host
   const list = () => {
     adoptDataSets(host)
     return store.dataSets.list().map((dataSet) => describeDataSet(store, dataSet))
@@ -72,16 +72,16 @@ const library = (host: Host) => {
     rename({ dataSetId, name }) {
       findDataSet(host, dataSetId)
       store.dataSets.rename(dataSetId, name)
-      bell.ring()
+      notifier.notify()
     },
 
     delete({ dataSetId }) {
       removeDataSet(host, dataSetId)
-      bell.ring()
+      notifier.notify()
     },
 
     watch: (_input, { from, signal }) =>
-      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () => stampOf(list())),
+      changesOf({ notifier, signal, everyMs: watchEveryMs }, from, () => stampOf(list())),
   } satisfies Partial<Handlers<typeof datasetsApi>>
 }
 
@@ -106,7 +106,7 @@ async function* importing(
   { source, name, dataSetId, mapping }: ImportRequest,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'datasets.import'>> {
-  const { store, bell, dataDirectory } = host
+  const { store, notifier, dataDirectory } = host
   const { files, origin } = await filesOf(host, source)
   const given = dataSetId === undefined ? null : findDataSet(host, dataSetId)
   const called = given?.name ?? name
@@ -125,7 +125,7 @@ async function* importing(
     given ?? (known === null ? store.dataSets.create(version.info.name) : findDataSet(host, known.dataSetId))
   addVersion(store, dataSet, version)
   if ('uploadId' in source) await discardUpload(dataFolders(dataDirectory).uploads, source.uploadId)
-  bell.ring()
+  notifier.notify()
   const record = store.dataSets.versions(dataSet.id).find(({ id }) => id === version.info.id)
   if (record === undefined) throw new Error(`Expected version ${version.info.id} of ${dataSet.id}.`)
   const result = { dataSet: describeDataSet(store, dataSet), version: describeVersion(record), isNew }

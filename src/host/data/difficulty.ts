@@ -16,8 +16,8 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile, programAt } from '#host/python/consent.ts'
 import { absoluteReward, codeReference, readRewardCode } from '#host/rewards/rewardCode.ts'
-import type { AnsweredRow, Contender, EvaluationNews, Question } from '#host/processes/question.ts'
-import { resolveContender } from '#host/models/modelsService.ts'
+import type { AnsweredRow, Candidate, EvaluationNews, Question } from '#host/processes/question.ts'
+import { resolveCandidate } from '#host/models/modelsService.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -36,11 +36,11 @@ export async function* measureDifficulty(
   signal: AbortSignal,
 ): AsyncGenerator<Item> {
   const version = openVersion(host, request.versionId)
-  const contender = resolveContender(host, request)
+  const candidate = resolveCandidate(host, request)
   const config = configOf(request, version, host.dataDirectory)
   const cacheDirectory = dataFolders(host.dataDirectory).cache
   const { adapter: _, model: _model, rewards: _rewards, ...rest } = request
-  const id = await difficultyId({ contender, rewards: config.rewards, request: rest, cacheDirectory })
+  const id = await difficultyId({ candidate, rewards: config.rewards, request: rest, cacheDirectory })
   const known = usableDifficulty(version.directory, id)
   if (known !== null) {
     yield { result: known }
@@ -49,7 +49,7 @@ export async function* measureDifficulty(
   const rows = chooseRows(version, request)
   const results: RowResult[] = []
   const failures: string[] = []
-  const answering = { contender, config, rows, samples: request.samplesPerRow, cacheDirectory }
+  const answering = { candidate, config, rows, samples: request.samplesPerRow, cacheDirectory }
   const greedy = request.sampling.temperature === 0
   for await (const news of answersTo(host, { ...answering, greedy }, signal)) {
     if ('progress' in news) continue
@@ -63,7 +63,7 @@ export async function* measureDifficulty(
   if (signal.aborted) return
   const difficulty = summarized({ id, request, results, failures })
   keepDifficulty(version.directory, difficulty)
-  host.bell.ring()
+  host.notifier.notify()
   yield { result: difficulty }
 }
 
@@ -90,7 +90,7 @@ type Asked = Question & { readonly type: 'evaluate' }
 /** Copies of reward code go where they are removed again. */
 async function* answersTo(
   { ask, dataDirectory }: Host,
-  asked: Pick<Asked, 'contender' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
+  asked: Pick<Asked, 'candidate' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
   signal: AbortSignal,
 ): AsyncGenerator<EvaluationNews> {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-difficulty-'))
@@ -142,7 +142,7 @@ function summarized({ id, request, results, failures }: Measured): Difficulty {
 /* Difficulties that were measured: kept in the folder of the version they are of, and gone with it. */
 
 interface DifficultySubject {
-  readonly contender: Contender
+  readonly candidate: Candidate
   readonly rewards: readonly {
     readonly function: string
     readonly settings: object
@@ -155,9 +155,9 @@ interface DifficultySubject {
 
 /** Of weights and code their content counts, not where they lie. */
 async function difficultyId(subject: DifficultySubject): Promise<string> {
-  const { contender, rewards, request, cacheDirectory } = subject
-  const { weightFiles, directory } = openModelFolder(contender.directory)
-  const adapter = contender.adapter === null ? [] : adapterFiles(contender.adapter)
+  const { candidate, rewards, request, cacheDirectory } = subject
+  const { weightFiles, directory } = openModelFolder(candidate.directory)
+  const adapter = candidate.adapter === null ? [] : adapterFiles(candidate.adapter)
   const files = [path.join(directory, 'config.json'), ...weightFiles, ...adapter]
   const digests = await hashFiles(files, cacheDirectory, () => undefined)
   const judges = rewards.map(({ function: id, settings, weight }) => {

@@ -65,7 +65,7 @@ type RowGroup = FileMetaData['row_groups'][number]
 
 function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
   const hasIndex = group.columns.every(({ offset_index_offset }) => offset_index_offset !== undefined)
-  const bytes = Math.min(Number(group.total_byte_size), mostGroupBytes(group))
+  const bytes = Math.min(Number(group.total_byte_size), largestGroupBytes(group))
   if (!hasIndex && bytes > maxGroupBytes) {
     throw new AppError(
       'data/invalid',
@@ -83,7 +83,7 @@ function windowsOf(group: RowGroup, first: number, end: number): RowRange[] {
 }
 
 /** A size that lies would make many windows, each of which decodes the same pages. */
-const mostGroupBytes = ({ columns }: RowGroup): number =>
+const largestGroupBytes = ({ columns }: RowGroup): number =>
   columns.reduce(
     (sum, { meta_data }) => sum + maxOutputBytes('ZSTD', Number(meta_data?.total_compressed_size ?? 0)),
     0,

@@ -16,8 +16,8 @@ const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => 
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
 /** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
-async function* readTable(file: DataFile, usual: string): AsyncGenerator<readonly ReadItem[]> {
-  const parser = new TableParser(file.path, usual)
+async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenerator<readonly ReadItem[]> {
+  const parser = new TableParser(file.path, defaultDelimiter)
   for await (const block of lineBlocks(file)) {
     if (block === null) throw new AppError('data/invalid', `${file.path} has a line longer than 64 MiB.`)
     yield parser.push(block.toString('utf8'), { isLast: false, isText: isUtf8(block) })
@@ -40,7 +40,7 @@ interface StepResult {
 /** Follows records over the blocks they arrive in; knows the line each begins at. */
 class TableParser {
   readonly #path: string
-  readonly #usual: string
+  readonly #defaultDelimiter: string
   #layout: { readonly delimiter: string; readonly newline: '\n' | '\r' } | null = null
   #names: readonly string[] | null = null
   /** From the beginning of the first record not yet taken. */
@@ -51,15 +51,15 @@ class TableParser {
   #runaways = 0
   #items: ReadItem[] = []
 
-  constructor(path: string, usual: string) {
+  constructor(path: string, defaultDelimiter: string) {
     this.#path = path
-    this.#usual = usual
+    this.#defaultDelimiter = defaultDelimiter
   }
 
   push(text: string, { isLast, isText }: PushOptions): readonly ReadItem[] {
     this.#text += text
     this.#isText &&= isText
-    this.#layout ??= layoutOf(this.#text, this.#usual)
+    this.#layout ??= layoutOf(this.#text, this.#defaultDelimiter)
     while (this.#text !== '') {
       const isBroken = this.#takeRecords(isLast)
       const isRunaway = isLast ? this.#text !== '' : this.#text.length > maxRecordLength
@@ -80,7 +80,7 @@ class TableParser {
 
   /** Takes whole records off the text, up to one whose quotation marks do not fit; then true. */
   #takeRecords(isLast: boolean): boolean {
-    const { delimiter, newline } = this.#layout ?? { delimiter: this.#usual, newline: '\n' }
+    const { delimiter, newline } = this.#layout ?? { delimiter: this.#defaultDelimiter, newline: '\n' }
     const text = this.#text
     let [start, isBroken] = [0, false]
     const step = ({ data, errors, meta }: StepResult) => {
@@ -141,15 +141,15 @@ function newlinesIn(source: string, newline: string): number {
 }
 
 /** Spreadsheets of some countries write semicolons into files called .csv. */
-function layoutOf(text: string, usual: string): { delimiter: string; newline: '\n' | '\r' } {
+function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; newline: '\n' | '\r' } {
   const newline = text.includes('\n') || !text.includes('\r') ? '\n' : '\r'
   const header = (text.trimStart().split(newline, 1)[0] ?? '').replaceAll(/"[^"]*"/g, '')
-  const counts = [usual, ',', '\t', ';'].map((delimiter) => ({
+  const counts = [defaultDelimiter, ',', '\t', ';'].map((delimiter) => ({
     delimiter,
     count: header.split(delimiter).length - 1,
   }))
   const first = counts.find(({ count }) => count > 0)
-  return { delimiter: first?.delimiter ?? usual, newline }
+  return { delimiter: first?.delimiter ?? defaultDelimiter, newline }
 }
 
 function columnNames(cells: readonly string[], path: string): readonly string[] {

@@ -1,4 +1,4 @@
-/** Documents of a file that a person gives, indexed once: what the search environment finds without any network. */
+/** The documents of a user's file, indexed once; the search environment searches them without any network. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -8,10 +8,13 @@ import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import type { CorpusDocument, CorpusIndex } from '#host/store/corpusIndex.ts'
 
-/** Changes with how documents are read and indexed. */
+/** Changes whenever documents are read or indexed differently. */
 const indexVersion = 1
 
-/** Columns that may hold the text of a document, the first that is there; retrieval data sets have one of these. */
+/**
+ * Columns that may hold the text of a document, of which the first present is used; retrieval data sets have one of
+ * these.
+ */
 const textColumns = ['text', 'contents', 'content', 'body', 'passage', 'document']
 const titleColumns = ['title', 'name']
 
@@ -37,12 +40,13 @@ export function requireCorpus(file: string): void {
 }
 
 /**
- * The index of the file's documents, made in the cache unless it is there already for these very bytes. Errors: AppError
- * 'config/invalid' where the file is not there or holds no documents, 'data/invalid' for a row that is none, 'file/…'.
+ * The index of the file's documents, created in the cache unless it is there already for exactly these bytes. Errors:
+ * AppError 'config/invalid' if the file does not exist or holds no documents, 'data/invalid' for a row without text,
+ * 'file/…'.
  */
 export async function openCorpus(file: string, cacheDirectory: string): Promise<CorpusIndex> {
   requireCorpus(file)
-  // Loaded where a corpus is asked for: other runs have no use for a database.
+  // Loaded on first use, since other runs need no database.
   const { CorpusIndex: Index, writeCorpusIndex } = await import('#host/store/corpusIndex.ts')
   const [digest] = await hashFiles([file], cacheDirectory, () => {})
   const folder = path.join(cacheDirectory, 'corpora')
@@ -76,7 +80,7 @@ async function* rows(file: string): AsyncGenerator<CorpusDocument> {
         throw new AppError(
           'data/invalid',
           `${file}, row ${item.number}: it has no text.`,
-          `The text of a document stands in a column called ${textColumns.join(', ')}; its title, if any, in ${titleColumns.join(' or ')}.`,
+          `The text of a document must be in a column called ${textColumns.join(', ')}; its title, if any, in ${titleColumns.join(' or ')}.`,
         )
       }
       yield { title: firstText(item.row, titleColumns) ?? '', text }
@@ -91,7 +95,7 @@ function firstText(row: DataRow, columns: readonly string[]): string | null {
   return typeof found === 'string' ? found : null
 }
 
-/** What stands between empty lines. */
+/** The text between empty lines. */
 async function* paragraphs(file: string): AsyncGenerator<CorpusDocument> {
   await using source = await openDataFile(file)
   let rest = ''

@@ -21,16 +21,16 @@ export interface Play {
   readonly settings: Settings
   readonly row: Row
   readonly seed: number
-  /** What comes after the end of the episode is not played. */
+  /** Actions after the end of the episode are ignored. */
   readonly actions: readonly string[]
-  /** Where a built-in environment that searches keeps its index, and who is told of requests. */
+  /** Where a built-in environment that searches keeps its index, and whom it notifies of requests. */
   readonly place: RetrieverPlace
 }
 
 export interface PlayedTurn {
   /** null: the opening. */
   readonly action: string | null
-  /** null where there is nothing more to read. */
+  /** null if there is nothing more to read. */
   readonly observation: Observation | null
   readonly reward: number | null
   readonly terminated: boolean
@@ -44,9 +44,9 @@ export interface PlayedTurn {
 }
 
 export interface PlayedEpisode {
-  /** Turns an episode may have where a run does not say. */
+  /** Maximum turns of an episode, if the run does not set it. */
   readonly maxTurns: number
-  /** The opening, then a turn per action. */
+  /** The first observation, then one entry per action. */
   readonly turns: readonly PlayedTurn[]
 }
 

@@ -21,7 +21,7 @@ import { openRetriever, type RetrieverPlace, searches, soughtIn } from './retrie
 type EnvironmentEntry = NonNullable<RunConfig['environment']>
 
 export interface ResolvedEnvironment extends AsyncDisposable {
-  /** null where the run has none. */
+  /** null if the run has none. */
   readonly environment: Environment | null
 }
 
@@ -69,7 +69,10 @@ async function openWritten(
   }
 }
 
-/** A built-in is there and takes its settings; code is looked at when the run begins. Errors: AppError 'config/invalid'. */
+/**
+ * Checks that a built-in exists and accepts its settings; code is checked when the run begins. Errors: AppError
+ * 'config/invalid'.
+ */
 export function requireKnownEnvironment(entry: EnvironmentEntry): void {
   const { function: id, settings } = entry
   if (codeReference(id) !== null) return
@@ -92,14 +95,14 @@ export async function requireWorkingEnvironment(
   if (corpus !== null) requireCorpus(corpus)
 }
 
-/** A relative path of documents is meant from `base`. */
+/** Resolves a relative path of documents against `base`. */
 export function withAbsoluteCorpus(entry: EnvironmentEntry, base: string): EnvironmentEntry {
   const corpus = corpusOf(entry)
   if (corpus === null) return entry
   return { ...entry, settings: { ...entry.settings, corpus: path.resolve(base, corpus) } }
 }
 
-/** The file of documents that an environment searches in; null for all others. */
+/** The file of documents that an environment searches; null for all others. */
 export function corpusOf(entry: EnvironmentEntry | null): string | null {
   const corpus = entry?.settings['corpus']
   return entry !== null && isSearch(entry.function) && typeof corpus === 'string' && corpus !== ''
@@ -130,7 +133,7 @@ function builtInWith(
   services: TaskServices,
 ): Environment {
   const found = builtInEnvironments.find((each) => each.id === id)
-  // What is searched in is opened once for all.
+  // The index is opened once for all episodes.
   const { corpus: _, url: _url, api: _api, ...known } = found?.settings ?? {}
   return withRowSettings({
     ...{ known, settings, fromRow: settingsFromRow },
@@ -161,12 +164,12 @@ const codeEnvironment = (
 
 type EnvironmentSettings = Readonly<Record<string, string | number | boolean>>
 
-/** Where neither the code's `maxTurns` setting nor the run says how many turns an episode may have. */
+/** Maximum turns of an episode, if neither the code's `maxTurns` setting nor the run sets it. */
 const defaultTurns = 8
 
 /**
- * An environment of user code as the environment that learning knows. A setting `maxTurns` of the code is its suggestion.
- * Errors: AppError 'config/invalid' for a reward function, or for settings it does not have.
+ * Wraps user code as the environment that training uses. A setting `maxTurns` of the code is its default. Errors:
+ * AppError 'config/invalid' for a reward function, or for unknown settings.
  */
 export function sandboxedEnvironment(
   sandbox: Sandbox,

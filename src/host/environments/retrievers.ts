@@ -1,4 +1,4 @@
-/** What the search environment searches in: a corpus of the person's own, or a server at an address they wrote down. */
+/** What the search environment searches: a corpus of the user's own, or a server at an address in the config. */
 import { AppError } from '#shared/errors.ts'
 import type { Retrieve } from '#rl/environments/tasks/common.ts'
 import { isLoopback } from '#host/outboundRequests.ts'
@@ -8,7 +8,7 @@ type Settings = Readonly<Record<string, string | number | boolean>>
 
 export interface RetrieverPlace {
   readonly cacheDirectory: string
-  /** Told before another machine is asked. */
+  /** Called before another machine is contacted. */
   readonly onRequest: () => void
 }
 
@@ -16,20 +16,20 @@ export interface OpenRetriever extends Disposable {
   readonly retrieve: Retrieve
 }
 
-/** Environments with these settings search. */
+/** Whether an environment with these settings searches. */
 export const searches = (known: Settings): boolean =>
   Object.hasOwn(known, 'corpus') && Object.hasOwn(known, 'url')
 
 type Sought = { readonly corpus: string } | { readonly address: URL; readonly server: Server }
 
-/** Errors: AppError 'config/invalid' for settings that name nothing to search in, or two things. */
+/** Errors: AppError 'config/invalid' for settings that name no corpus or server, or both. */
 export function soughtIn({ corpus = '', url = '', api = 'searxng' }: Settings): Sought {
   if ((corpus === '') === (url === '')) {
     throw new AppError(
       'config/invalid',
       corpus === ''
         ? 'The search environment has nothing to search in.'
-        : 'The search environment has both a corpus and an address to search at.',
+        : 'The search environment has both a corpus and the address of a server.',
       'Set environment.settings.corpus to a file of documents, or environment.settings.url to the address of a search engine.',
     )
   }
@@ -57,7 +57,7 @@ function addressOf(url: string): URL {
   if (address !== null && ['http:', 'https:'].includes(address.protocol)) return address
   throw new AppError(
     'config/invalid',
-    `“${url}” is no http address.`,
+    `“${url}” is not an http address.`,
     'Set environment.settings.url to the address of a search engine.',
   )
 }
@@ -67,12 +67,12 @@ function serverOf(api: string): Server {
   if (server !== undefined) return server
   throw new AppError(
     'config/invalid',
-    `The search environment knows no “${api}”.`,
+    `The search environment does not support “${api}”.`,
     `Set environment.settings.api to ${Object.keys(servers).join(' or ')}.`,
   )
 }
 
-/** How a kind of server is asked, and where in its answer the texts stand. */
+/** The request of a kind of server, and where its response holds the texts. */
 interface Server {
   ask(address: URL, query: string, count: number): { readonly url: URL; readonly body?: unknown }
   texts(answer: unknown): readonly unknown[]
@@ -112,10 +112,10 @@ function listIn(answer: unknown, name: string): unknown[] {
   return list
 }
 
-/** Pages of results are some kilobytes; more than this is none. */
+/** Pages of results are a few kilobytes; anything larger is refused. */
 const maxBytes = 2 << 20
 
-/** Asks at that very address, follows no redirects, reads no more than `maxBytes`. */
+/** Requests exactly this address, follows no redirects, and reads at most `maxBytes`. */
 function serverAt({ address, server }: Exclude<Sought, { corpus: string }>, onRequest: () => void): Retrieve {
   return async (query, count, signal) => {
     const { url, body } = server.ask(address, query, count)

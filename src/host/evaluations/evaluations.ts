@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import type { EvaluationEntry, EvaluationRequest } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import type { Bell } from '#host/api/bell.ts'
+import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { writeError } from '#host/files/fileErrors.ts'
@@ -29,7 +29,7 @@ export interface EvaluationsOptions {
   readonly dataDirectory: string
   readonly store: Store
   readonly ask: Ask
-  readonly bell: Bell
+  readonly notifier: ChangeNotifier
   readonly onFault: OnFault
 }
 
@@ -98,7 +98,7 @@ export class Evaluations implements AsyncDisposable {
       throw writeError(directory, error)
     }
     this.#options.store.evaluations.remove(id)
-    this.#options.bell.ring()
+    this.#options.notifier.notify()
   }
 
   /** The newest first. */
@@ -154,14 +154,14 @@ export class Evaluations implements AsyncDisposable {
   #enqueue(id: string): void {
     this.#jobs = [...this.#jobs, { id, stopping: new AbortController() }]
     this.#working ??= this.#work()
-    this.#options.bell.ring()
+    this.#options.notifier.notify()
   }
 
   async #work(): Promise<void> {
     for (let job = this.#jobs[0]; job !== undefined && !this.#isClosing; job = this.#jobs[0]) {
       await this.#compute(job)
       this.#jobs = this.#jobs.slice(1)
-      guarded('evaluations', this.#options.onFault, () => this.#options.bell.ring())()
+      guarded('evaluations', this.#options.onFault, () => this.#options.notifier.notify())()
     }
     this.#working = null
   }
@@ -197,7 +197,7 @@ export class Evaluations implements AsyncDisposable {
     const question = {
       ...{ type: 'evaluate' as const, config, directory: this.folder(id), rows, samples, greedy },
       places: data.places,
-      contender: { directory: model, adapter, contextLength: config.contextLength },
+      candidate: { directory: model, adapter, contextLength: config.contextLength },
       cacheDirectory: dataFolders(dataDirectory).cache,
       consents: consentsFile(dataDirectory),
     }
@@ -223,7 +223,7 @@ export class Evaluations implements AsyncDisposable {
 
   #set(id: string, changes: Partial<EvaluationRecord>): void {
     this.#options.store.evaluations.set(id, changes)
-    this.#options.bell.ring()
+    this.#options.notifier.notify()
   }
 
   #record(id: string): EvaluationRecord {

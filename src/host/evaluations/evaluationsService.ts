@@ -11,7 +11,7 @@ import { columnsOf, groupsBy, summarize } from './summary.ts'
 const watchEveryMs = 1000
 
 export const evaluationsService = (host: Host): Handlers<typeof evaluationsApi> => {
-  const { evaluations, bell, dataDirectory } = host
+  const { evaluations, notifier, dataDirectory } = host
   return {
     list: ({ runId }) => evaluations.list(runId ?? null),
     get: ({ id }) => evaluations.get(id),
@@ -41,7 +41,7 @@ export const evaluationsService = (host: Host): Handlers<typeof evaluationsApi> 
     delete: ({ id }) => evaluations.remove(id),
 
     watch: (_input, { from, signal }) =>
-      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () =>
+      changesOf({ notifier, signal, everyMs: watchEveryMs }, from, () =>
         stampOf(evaluations.list().map(({ id, status, done }) => [id, status, done])),
       ),
   }

@@ -185,7 +185,7 @@ function requireSense(
   if (greedy && samples > 1) {
     throw new AppError(
       'usage/invalid',
-      `Greedy decoding gives the same completion every time, so ${samples} samples of a prompt tell no more than one.`,
+      `Greedy decoding gives the same completion every time, so ${samples} samples of a prompt are no better than one.`,
       'Ask for one sample, or sample at a temperature.',
     )
   }

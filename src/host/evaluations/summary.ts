@@ -90,7 +90,7 @@ function meansOf(
 }
 
 /** A column with more values than this is of no use to tell groups apart. */
-const mostGroups = 50
+const maxGroups = 50
 
 interface WithColumns {
   readonly columns: Readonly<Record<string, unknown>>
@@ -127,10 +127,10 @@ export function requireGroups(rows: readonly WithColumns[], wanted: string): voi
     throw new AppError('data/invalid', `The rows have no column “${wanted}”.`, hint)
   }
   const { size } = new Set(rows.map((row) => valueWords(row.columns[wanted])))
-  if (size <= mostGroups) return
+  if (size <= maxGroups) return
   throw new AppError(
     'data/invalid',
-    `The column “${wanted}” has ${size} different values, too many to compare groups by (at most ${mostGroups}).`,
+    `The column “${wanted}” has ${size} different values, too many to compare groups by (at most ${maxGroups}).`,
     'Choose a column with few values, such as a category or a level.',
   )
 }

@@ -40,7 +40,7 @@ export interface DefaultSizes {
 /** A row for every algorithm that generates. */
 export const perTrainer = (
   ours: string,
-  links: (usual: DefaultSizes) => Omit<SettingRow, 'ours' | 'for'>,
+  links: (defaults: DefaultSizes) => Omit<SettingRow, 'ours' | 'for'>,
 ): SettingRow[] => [
   { ours, for: groups, ...links({ trl: 8, agilerl: 8 }) },
   { ours, for: others, ...links({ trl: 2, agilerl: 1 }) },

@@ -14,14 +14,14 @@ const variable = 'TURNWISE_UMASK'
 /** To be called first in every process of ours. */
 export function keepPrivate(): void {
   if (process.platform === 'win32' || !isMainThread) return
-  const usual = process.umask(0o077)
-  process.env[variable] ??= usual.toString(8)
+  const umask = process.umask(0o077)
+  process.env[variable] ??= umask.toString(8)
 }
 
 /** Gives a file, or a folder with all that is in it, the permissions that the person's own files have. */
 export function share(target: string): void {
-  const usual = process.env[variable]
-  if (usual !== undefined) setModes(target, ~Number.parseInt(usual, 8))
+  const umask = process.env[variable]
+  if (umask !== undefined) setModes(target, ~Number.parseInt(umask, 8))
 }
 
 /** Takes a data directory that earlier versions made away from other users. */

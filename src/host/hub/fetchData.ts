@@ -89,8 +89,8 @@ export function chooseSplit(
     )
   }
   const { splits } = chosen
-  const usual = splits.find(({ name }) => name === 'train') ?? splits[0]
-  const found = split === undefined ? usual : splits.find(({ name }) => name === split)
+  const defaultSplit = splits.find(({ name }) => name === 'train') ?? splits[0]
+  const found = split === undefined ? defaultSplit : splits.find(({ name }) => name === split)
   if (found !== undefined) return { config: chosen.name, split: found }
   throw new AppError(
     'usage/invalid',

@@ -1,4 +1,4 @@
-/** Losses that people write, looked at before anything is trained with them. */
+/** User-written losses: checked and drawn before anything is trained with them. */
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { lossesApi } from '#shared/api/losses.ts'
@@ -25,7 +25,7 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
     if (loaded.program === null) return { problem: loaded.problem }
     const algorithm = loaded.loss.algorithm.configure(settings)
     const axis = axisOf(algorithm)
-    const points = pointsOf(range ?? usualRange[axis])
+    const points = pointsOf(range ?? defaultRange[axis])
     const other = compare === null ? null : builtInAlgorithm(compare).configure({})
     return {
       ...{ axis, points },
@@ -41,8 +41,8 @@ export const lossesService = ({ store }: Pick<Host, 'store'>): Handlers<typeof l
 type AlgorithmEntry = OutputOf<Api, 'settings.algorithms'>[number]
 
 /**
- * The newest versions of one's own losses, as New run offers algorithms; what does not load is left out. Code is loaded once in the
- * life of a host.
+ * The newest versions of the user's losses, offered by New run as algorithms; those that do not load are left out. Code
+ * is loaded once in the life of a host.
  */
 export function ownAlgorithms({ store, dataDirectory }: Pick<Host, 'store' | 'dataDirectory'>) {
   const described = new Map<string, Promise<Omit<AlgorithmEntry, 'id' | 'title'> | null>>()
@@ -74,7 +74,7 @@ async function algorithmOf(source: CodeSource): Promise<Omit<AlgorithmEntry, 'id
 
 export type LossCheck = OutputOf<Api, 'losses.check'>
 
-/** Errors: none of the code; whatever is wrong with it is in the answer. */
+/** Errors: none caused by the code; its problems are part of the answer. */
 export async function checkCode(
   source: CodeSource,
   settings: Readonly<Record<string, unknown>>,
@@ -99,7 +99,7 @@ type Loaded = AsyncDisposable &
     | { readonly loss: OpenLoss | null; readonly program: null; readonly problem: SandboxFailure }
   )
 
-/** Opened and traced, as far as it goes. */
+/** Opens and traces the code, as far as possible. */
 async function load(source: CodeSource, settings: Readonly<Record<string, unknown>>): Promise<Loaded> {
   let loss: OpenLoss | null = null
   const close = async () => loss?.sandbox[Symbol.asyncDispose]()
@@ -115,7 +115,7 @@ async function load(source: CodeSource, settings: Readonly<Record<string, unknow
   }
 }
 
-/** As the code's own failure has it, where it is one. */
+/** The code's own failure, if it is one. */
 function problemOf(error: AppError): SandboxFailure {
   if (error.cause !== undefined || error.code === 'sandbox/failed') return failureOf(error)
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`
@@ -161,7 +161,7 @@ const needWords: readonly (readonly [keyof Needs, string])[] = [
 
 // ---- curves ----
 
-const usualRange: Readonly<Record<LossAxis, readonly [number, number]>> = {
+const defaultRange: Readonly<Record<LossAxis, readonly [number, number]>> = {
   ratio: [0, 2],
   margin: [-10, 10],
   logp: [-8, 0],
@@ -172,7 +172,7 @@ const intervals = 160
 const pointsOf = ([from, to]: readonly [number, number]): number[] =>
   Array.from({ length: intervals + 1 }, (_, i) => from + ((to - from) * i) / intervals)
 
-/** A ratio is above 0, a log-probability below: at the end the curve is that of a point just inside. */
+/** A ratio is above 0 and a log-probability below, so the end of the axis shows the curve at a point just inside. */
 const bounded: Readonly<Record<LossAxis, (x: number) => number>> = {
   ratio: (x) => Math.max(x, 1e-6),
   margin: (x) => x,

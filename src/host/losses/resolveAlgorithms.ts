@@ -1,6 +1,6 @@
 /**
- * From a run's config to its algorithms: a loss that a person wrote is loaded, traced and made known under the path that the
- * config names, so that from then on it is an algorithm like any other.
+ * From a run's config to its algorithms: a user-written loss is loaded, traced and registered under the path that the
+ * config names; from then on it is an algorithm like any other.
  */
 import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
@@ -26,9 +26,9 @@ import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answerCharacters: 64_000_000 }
 
 /**
- * Loads what the stages of a run learn with. `runDirectory`: where the run keeps its copy of the code; null: as it is on disk
- * now. Disposing of it ends the sandboxes that compute advantages. Errors: AppError 'file/…', 'sandbox/failed' for code that does not load, 'config/invalid' for settings, 'loss/failed'
- * for a loss that cannot be learned from.
+ * Loads the algorithms of a run's stages. `runDirectory`: where the run keeps its copy of the code; null: as it is on
+ * disk now. Disposing of it ends the sandboxes that compute advantages. Errors: AppError 'file/…', 'sandbox/failed' for
+ * code that does not load, 'config/invalid' for settings, 'loss/failed' for a loss that the policy cannot learn from.
  */
 export async function resolveAlgorithms(
   config: RunConfig,
@@ -61,11 +61,11 @@ export interface OpenLoss {
   readonly sandbox: Sandbox
   readonly description: LossDescription
   readonly algorithm: Algorithm
-  /** What was traced, by settings as JSON. */
+  /** Traced programs, by settings as JSON. */
   readonly programs: Map<string, LossProgram>
 }
 
-/** `id`: as a config names it. Errors: AppError 'sandbox/failed', 'config/invalid' for code of something else. */
+/** `id`: as a config names it. Errors: AppError 'sandbox/failed', 'config/invalid' for code that is not a loss. */
 export async function openLoss(id: string, source: UserCode): Promise<OpenLoss> {
   const sandbox = await openSandbox(requireSandboxed(source, 'A loss'), lossLimits)
   const description = sandbox.loss
@@ -73,8 +73,8 @@ export async function openLoss(id: string, source: UserCode): Promise<OpenLoss> 
     await sandbox[Symbol.asyncDispose]()
     throw new AppError(
       'config/invalid',
-      `${id} is no loss.`,
-      'A loss exports defineLoss({ settings, loss({ logp, oldLogp, advantages, mask, … }) { … } }) as default.',
+      `${id} is not a loss.`,
+      'The default export of a loss is defineLoss({ settings, loss({ logp, oldLogp, advantages, mask, … }) { … } }).',
     )
   }
   const programs = new Map<string, LossProgram>()
@@ -101,7 +101,7 @@ export async function openLoss(id: string, source: UserCode): Promise<OpenLoss> 
   return { sandbox, description, algorithm, programs }
 }
 
-/** Records what the loss does with these settings, and refuses what cannot be learned from. Errors: AppError. */
+/** Traces the loss with these settings, and refuses it if the policy cannot learn from it. Errors: AppError. */
 export async function traceInto(
   loss: OpenLoss,
   given: Readonly<Record<string, unknown>>,
@@ -117,7 +117,10 @@ export const checkOptions = ({ description: { experience } }: OpenLoss): LossChe
   experience,
 })
 
-/** The same without the refusal. Errors: AppError for code that fails, settings out of range, or a weight that cannot be known. */
+/**
+ * The same without the refusal. Errors: AppError for code that fails, settings out of range, or a weight that depends
+ * on the policy.
+ */
 export async function traced(
   { sandbox, description, algorithm, programs }: OpenLoss,
   given: Readonly<Record<string, unknown>>,
@@ -140,8 +143,8 @@ export async function traced(
   if (head !== undefined) {
     throw new AppError(
       'loss/failed',
-      `The weight of a part of the minibatch depends on ${head}, which is not known before the policy has scored it.`,
-      'Let lossWeight depend on mask, turns, groups and rewards alone.',
+      `The weight of a micro-batch depends on ${head}, which is not known before the policy has scored it.`,
+      'lossWeight may depend only on mask, turns, groups and rewards.',
     )
   }
   programs.set(JSON.stringify(settings), program)

@@ -13,7 +13,7 @@ import { findModel, importModel, listModels, summarizeModel } from './modelLibra
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { modelDigest } from '#host/runs/manifest.ts'
-import type { Contender } from '#host/processes/question.ts'
+import type { Candidate } from '#host/processes/question.ts'
 import { adapters, discardSource, folderOf } from '#host/adapters/adapters.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
@@ -22,7 +22,7 @@ import { fetchFromHub } from '#host/hub/hubFetching.ts'
 const watchEveryMs = 3000
 
 export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
-  const { dataDirectory, bell } = host
+  const { dataDirectory, notifier } = host
   const find = (model: string) => findModel(model, dataDirectory)
   return {
     list: () => listModels(dataDirectory),
@@ -48,7 +48,7 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
 
     delete({ name }) {
       removeModel(host, name)
-      bell.ring()
+      notifier.notify()
     },
 
     precision: ({ model, precisions }, { signal }) =>
@@ -63,7 +63,7 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
     ...texts(host, find),
     generate: (request, { signal }) => generate(host, request, signal),
     watch: (_input, { from, signal }) =>
-      changesOf({ bell, signal, everyMs: watchEveryMs }, from, () =>
+      changesOf({ notifier, signal, everyMs: watchEveryMs }, from, () =>
         stampOf([namesIn(dataFolders(dataDirectory).models), namesIn(dataFolders(dataDirectory).adapters)]),
       ),
   }
@@ -88,7 +88,7 @@ async function* importing(host: Host, source: ImportSource): AsyncGenerator<Outp
   yield { progress: { phase: 'Copying', done: 0, total: sizeBytes, unit: 'bytes' } }
   const result = await importModel(folder, name, host.dataDirectory, source.hubId ?? null)
   await discardSource(host, source)
-  host.bell.ring()
+  host.notifier.notify()
   yield { result }
 }
 
@@ -97,12 +97,12 @@ async function* generate(
   request: GenerateRequest,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'models.generate'>> {
-  const { contenders, prompt, samples, sampling, device } = request
+  const { candidates, prompt, samples, sampling, device } = request
   const { seed, temperature, ...filters } = sampling
   yield* host.ask(
     {
       type: 'complete',
-      contenders: contenders.map((contender) => resolveContender(host, contender)),
+      candidates: candidates.map((candidate) => resolveCandidate(host, candidate)),
       prompt,
       samples,
       seed,
@@ -115,16 +115,16 @@ async function* generate(
 }
 
 type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
-type ContenderInput = InputOf<Api, 'models.generate'>['contenders'][number]
+type CandidateInput = InputOf<Api, 'models.generate'>['candidates'][number]
 
 const greedyAtZero = (temperature: number) =>
   temperature === 0 ? { greedy: true, temperature: 1 } : { greedy: false, temperature }
 
 /** Errors: AppError 'model/invalid', 'run/not-found'. */
-export function resolveContender(
+export function resolveCandidate(
   { store, dataDirectory }: Host,
-  { model, adapter }: ContenderInput,
-): Contender {
+  { model, adapter }: CandidateInput,
+): Candidate {
   const directory = findModel(model, dataDirectory)
   if (adapter === undefined) return { directory, adapter: null }
   if ('path' in adapter) return { directory, adapter: adapter.path }

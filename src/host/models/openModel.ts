@@ -92,12 +92,12 @@ export interface DeviceRequest {
 }
 
 /** Opens the requested device; unset parts take the defaults. */
-export async function chooseDevice(wish: DeviceRequest): Promise<Device> {
-  const usual = defaultDevice()
+export async function chooseDevice(requested: DeviceRequest): Promise<Device> {
+  const defaults = defaultDevice()
   const device: Device = {
-    kind: wish.kind ?? usual.kind,
-    threads: wish.threads ?? usual.threads,
-    deviceId: wish.deviceId ?? 0,
+    kind: requested.kind ?? defaults.kind,
+    threads: requested.threads ?? defaults.threads,
+    deviceId: requested.deviceId ?? 0,
   }
   await requireDevice(device)
   return device

@@ -26,7 +26,7 @@ import { forkProcess, scriptPath } from './childProcess.ts'
 import { unpackError, type ErrorEnvelope, type WorkerEnvironment, type WorkerProcess } from './messages.ts'
 
 /** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
-export interface Contender {
+export interface Candidate {
   readonly directory: string
   readonly adapter: string | null
   /** Longest prompt plus completion; null or absent: as the model's own positions reach. */
@@ -43,7 +43,7 @@ export type Question =
   | {
       readonly type: 'complete'
       /** One after the other; those of one base share it. */
-      readonly contenders: readonly Contender[]
+      readonly candidates: readonly Candidate[]
       readonly prompt: { readonly text: string } | { readonly messages: readonly ChatMessage[] }
       readonly samples: number
       readonly seed: number
@@ -55,7 +55,7 @@ export type Question =
   /** One completion of each row. */
   | {
       readonly type: 'complete-rows'
-      readonly contender: Contender
+      readonly candidate: Candidate
       readonly rows: readonly DataRow[]
       readonly form: PromptForm
       /** Also tells the tokens of each completion. */
@@ -67,7 +67,7 @@ export type Question =
   /** Every row answered or played, and judged; prompts come as their last sample is done. */
   | {
       readonly type: 'evaluate'
-      readonly contender: Contender
+      readonly candidate: Candidate
       /** Of which what trains is not read. */
       readonly config: RunConfig
       /** Has the code of rewards and environment, as the folder of a run has. */
@@ -85,7 +85,7 @@ export type Question =
   /** One episode, told as it happens. */
   | {
       readonly type: 'try-workflow'
-      readonly contender: Contender
+      readonly candidate: Candidate
       /** Of which what trains is not read; its paths are absolute. */
       readonly config: RunConfig
       readonly code: CodeSource
@@ -127,14 +127,14 @@ export type Question =
 
 /** A piece of a completion as it is generated; the last one says why it ended. */
 export interface CompletionPiece {
-  readonly contender: number
+  readonly candidate: number
   readonly sample: number
   /** What was added. */
   readonly text: string
   /** So far. */
   readonly tokens: number
   readonly stopReason: StopReason | null
-  /** Of all samples of the contender; null before the end. */
+  /** Of all samples of the candidate; null before the end. */
   readonly tokensPerSecond: number | null
 }
 

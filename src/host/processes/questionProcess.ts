@@ -2,7 +2,7 @@
 import { keepPrivate } from '#host/files/permissions.ts'
 import { openHostChannel, watchThisProcess } from './hostChannel.ts'
 import { packError } from './messages.ts'
-import type { FromQuestion, Question, Answers, Contender } from './question.ts'
+import type { FromQuestion, Question, Answers, Candidate } from './question.ts'
 import { AppError } from '#shared/errors.ts'
 import { availableDevices, defaultDevice, defaultThreads, physicalCores } from '#engine/runtime/device.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
@@ -103,20 +103,20 @@ async function completeSideBySide(question: Asked<'complete'>, say: Say<'complet
   const request = { ...question, device, maxRows: Math.min(question.samples, maxRows) }
   for await (const opened of openGroups(request)) {
     using group = opened
-    for (const [contender, model] of group.members) await completeOne(model, { ...question, contender }, say)
+    for (const [candidate, model] of group.members) await completeOne(model, { ...question, candidate }, say)
   }
 }
 
 /** Text goes out as it is generated, unless a stop text might have to be taken back. */
 async function completeOne(
   model: OpenedModel,
-  question: Asked<'complete'> & { readonly contender: number },
+  question: Asked<'complete'> & { readonly candidate: number },
   say: Say<'complete'>,
 ): Promise<void> {
-  const { contender, prompt, samples, seed, sampling } = question
+  const { candidate, prompt, samples, seed, sampling } = question
   const isStreamed = sampling.stopStrings.length === 0
   const tokens = new Map<number, number>()
-  const running = { contender, stopReason: null, tokensPerSecond: null }
+  const running = { candidate, stopReason: null, tokensPerSecond: null }
   const onText = (sample: number, text: string) => {
     tokens.set(sample, (tokens.get(sample) ?? 0) + 1)
     if (text !== '') void say({ ...running, sample, text, tokens: tokens.get(sample) ?? 0 })
@@ -128,14 +128,14 @@ async function completeOne(
     generated += ids.length
     const tokensPerSecond = (1000 * generated) / Math.max(1, performance.now() - startedAt)
     const rest = isStreamed ? '' : text
-    await say({ contender, sample, text: rest, stopReason, tokens: ids.length, tokensPerSecond })
+    await say({ candidate, sample, text: rest, stopReason, tokens: ids.length, tokensPerSecond })
   }
 }
 
 async function completeRows(question: Asked<'complete-rows'>, say: Say<'complete-rows'>): Promise<void> {
-  const { contender, rows, form, seed, sampling, withTokens = false } = question
+  const { candidate, rows, form, seed, sampling, withTokens = false } = question
   const device = { kind: null, threads: null }
-  using model = await open(contender, { ...question, device, rows: rows.length })
+  using model = await open(candidate, { ...question, device, rows: rows.length })
   const text = openText(model.folder)
   const prompts: Prompt[] = []
   for (const [row, columns] of rows.entries()) {
@@ -182,9 +182,9 @@ interface Opening {
   readonly cacheDirectory: string
 }
 
-const open = (contender: Contender, { device, rows, cacheDirectory }: Opening): Promise<OpenedModel> =>
+const open = (candidate: Candidate, { device, rows, cacheDirectory }: Opening): Promise<OpenedModel> =>
   openModel({
-    ...contender,
+    ...candidate,
     device,
     precision: 'f32',
     base: null,

@@ -50,7 +50,7 @@ export function packagedCode(id: string): string | null {
 const loadMs = 300_000
 
 /** So often in one call the process may die or fall silent; what is left of the call is then not asked. */
-const mostFaults = 3
+const maxFaults = 3
 
 const loaded = z.object({
   functions: z.array(z.string()),
@@ -157,7 +157,7 @@ export class PythonCode implements AsyncDisposable {
     return {
       id: name ?? this.#source.file,
       description: 'Environment in Python.',
-      maxTurns: described.data.maxTurns ?? usualTurns,
+      maxTurns: described.data.maxTurns ?? defaultTurns,
       reset: (starts) => play('reset', starts),
       step: (actions) => play('step', actions),
     }
@@ -181,7 +181,7 @@ export class PythonCode implements AsyncDisposable {
   async #answersOf(request: PythonRequest, inputs: readonly unknown[] | null): Promise<readonly unknown[]> {
     const count = inputs?.length ?? 1
     const answers: unknown[] = []
-    for (let faults = 0; answers.length < count && faults < mostFaults;) {
+    for (let faults = 0; answers.length < count && faults < maxFaults;) {
       const python = await this.#open()
       const left = inputs === null ? {} : { inputs: inputs.slice(answers.length) }
       const { callSeconds } = this.#options
@@ -226,7 +226,7 @@ export class PythonCode implements AsyncDisposable {
 type Settings = Readonly<Record<string, string | number | boolean>>
 
 /** Turns of an episode where neither the environment nor the run says. */
-const usualTurns = 8
+const defaultTurns = 8
 
 /** Says with every answer what the code printed. */
 export interface PythonEnvironment extends Environment {
@@ -248,7 +248,7 @@ function contentOf(row: ScoreInput['row'], form: PromptForm | null) {
 
 const givenUp = {
   kind: 'timeout',
-  message: `Not run: Python died or fell silent ${mostFaults} times in this call.`,
+  message: `Not run: Python crashed or did not answer ${maxFaults} times in this call.`,
 } as const
 
 const nowhere = { line: null, column: null } as const

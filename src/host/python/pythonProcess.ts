@@ -43,7 +43,7 @@ export class PythonProcess implements Disposable {
   #chunks: Buffer[] = []
   #chunkBytes = 0
   readonly #arrived: unknown[] = []
-  #lastWords = ''
+  #stderrTail = ''
   #lastId = 0
   #end: string | null = null
   #wake: () => void = () => {}
@@ -61,13 +61,13 @@ export class PythonProcess implements Disposable {
     this.#child.stdin.on('error', () => {})
     this.#child.stdout.on('data', (chunk: Buffer) => this.#hear(chunk))
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#lastWords = (this.#lastWords + text).slice(-keptCharacters)
+      this.#stderrTail = (this.#stderrTail + text).slice(-keptCharacters)
     })
     this.#child.once('error', (error) => this.#finish(error.message))
     this.#child.once('exit', () => this.#endGroup())
     this.#child.once('close', (code, signal) => {
       const how = signal === null ? `exit code ${code ?? '?'}` : signal
-      this.#finish(`Python ended (${how}).${this.#words()}`)
+      this.#finish(`Python exited (${how}).${this.#words()}`)
     })
   }
 
@@ -113,7 +113,7 @@ export class PythonProcess implements Disposable {
       const answer = this.#arrived.shift()
       if (answer === undefined) {
         if (this.#end !== null) return { answers, fault: { kind: 'exception', message: this.#end } }
-        const message = `Python did not answer within ${silenceMs / 1000} s and was ended.${this.#words()}`
+        const message = `Python did not answer within ${silenceMs / 1000} s and was killed.${this.#words()}`
         this[Symbol.dispose]()
         return { answers, fault: { kind: 'timeout', message } }
       }
@@ -157,8 +157,8 @@ export class PythonProcess implements Disposable {
   }
 
   #words(): string {
-    const words = this.#lastWords.trim()
-    return words === '' ? '' : ` It printed last: ${words.split('\n').slice(-6).join('\n')}`
+    const words = this.#stderrTail.trim()
+    return words === '' ? '' : ` Its last output: ${words.split('\n').slice(-6).join('\n')}`
   }
 
   #finish(why: string): void {
@@ -176,7 +176,7 @@ export class PythonProcess implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#finish('Python was ended.')
+    this.#finish('Python was killed.')
     const { exitCode, signalCode } = this.#child
     if (exitCode === null && signalCode === null) this.#endGroup()
     this.#child.kill('SIGKILL')

@@ -141,7 +141,7 @@ type Tried = { readonly answer: Answer; readonly retryAfter: number } | { readon
 const isFinal = ({ status }: Answer, { finalStatuses = [] }: AskOptions): boolean =>
   (status < 500 && status !== 429 && status !== 408) || finalStatuses.includes(status)
 
-/** Milliseconds; the server's own wish where it has one. */
+/** Milliseconds; as the server asks, if it does. */
 function waitBefore(attempt: number, tried: Tried): number {
   const requested = 'answer' in tried && tried.retryAfter > 0 ? 1000 * tried.retryAfter : 0
   return Math.min(longestWaitMs, Math.max(requested, firstWaitMs * 2 ** attempt))

@@ -105,7 +105,7 @@ async function* freshlyCompleted(
   const answers = host.ask(
     {
       type: 'complete-rows',
-      contender: { directory: findModel(model, dataDirectory), adapter },
+      candidate: { directory: findModel(model, dataDirectory), adapter },
       rows: rows.map((row) => ({ ...row })),
       form: parsePromptForm(prompt),
       withTokens,

@@ -31,7 +31,7 @@ export const rewardsService = (host: Host): Handlers<typeof rewardsApi> => ({
 })
 
 const library = (host: Host) => {
-  const { store, bell } = host
+  const { store, notifier } = host
   const item = (reward: RewardRecord) => ({ ...reward, versions: store.rewards.versions(reward.id).length })
   return {
     list: ({ kind }) => store.rewards.list(kind).map(item),
@@ -43,19 +43,19 @@ const library = (host: Host) => {
 
     create({ kind, name }) {
       const reward = store.rewards.create(kind, name)
-      bell.ring()
+      notifier.notify()
       return item(reward)
     },
 
     rename({ rewardId, name }) {
       findReward(store, rewardId)
       store.rewards.rename(rewardId, name)
-      bell.ring()
+      notifier.notify()
     },
 
     delete({ rewardId }) {
       removeReward(host, rewardId)
-      bell.ring()
+      notifier.notify()
     },
 
     save({ rewardId, language, code, note, gatesStart }) {
@@ -65,7 +65,7 @@ const library = (host: Host) => {
         ...(note === undefined ? {} : { note }),
         ...(gatesStart === undefined ? {} : { gatesStart }),
       })
-      bell.ring()
+      notifier.notify()
       return withFile(host, version)
     },
 
@@ -75,12 +75,12 @@ const library = (host: Host) => {
     },
 
     watch: (_input, { from, signal }) =>
-      changesOf({ bell, signal }, from, () => stampOf(store.rewards.list().map(item))),
+      changesOf({ notifier, signal }, from, () => stampOf(store.rewards.list().map(item))),
   } satisfies Partial<Handlers<typeof rewardsApi>>
 }
 
 const testing = (host: Host) => {
-  const { store, bell } = host
+  const { store, notifier } = host
   return {
     async check({ code }) {
       try {
@@ -102,7 +102,7 @@ const testing = (host: Host) => {
     setTests({ rewardId, tests }) {
       findReward(store, rewardId)
       store.rewards.setTestCases(rewardId, tests)
-      bell.ring()
+      notifier.notify()
     },
 
     async runTests({ rewardId, code }) {

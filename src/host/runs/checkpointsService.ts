@@ -21,7 +21,7 @@ export const checkpointsService = ({
   ask,
   dataDirectory,
   store,
-  bell,
+  notifier,
 }: Host): Handlers<typeof checkpointsApi> => {
   const listOf = (runId: string) => describeCheckpoints(store.runs.get(runId), store.checkpoints.list(runId))
   const one = ({ runId, step }: { readonly runId: string; readonly step: number }) => {
@@ -43,7 +43,7 @@ export const checkpointsService = ({
       using _lock = lockRun(store.runs.get(input.runId).directory)
       removeCheckpoint(directory)
       store.checkpoints.remove(input.runId, directory)
-      bell.ring()
+      notifier.notify()
     },
 
     formats: (input) => formatsOf(one(input).directory),

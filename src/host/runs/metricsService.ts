@@ -6,7 +6,7 @@ import type { Host } from '#host/host.ts'
 import type { MetricCursor, MetricRow } from '#host/store/metrics.ts'
 import { newsOf } from '#host/api/feeds.ts'
 
-export const metricsService = ({ store, bell }: Host): Handlers<typeof metricsApi> => ({
+export const metricsService = ({ store, notifier }: Host): Handlers<typeof metricsApi> => ({
   names: ({ runIds }) => [...new Set(runIds.flatMap((runId) => store.metrics.names(runId)))].sort(),
   latest: ({ runId }) => Object.fromEntries(store.metrics.latest(runId)),
 
@@ -26,7 +26,7 @@ export const metricsService = ({ store, bell }: Host): Handlers<typeof metricsAp
   async *follow({ runIds, metrics }, { from, signal }) {
     let cursor = parseCursor(from) ?? {}
     const wanted = new Set(metrics)
-    yield* newsOf({ bell, signal }, () => {
+    yield* newsOf({ notifier, signal }, () => {
       const found = store.metrics.rowsAfter(runIds, cursor)
       if (found.rows.length === 0 && found.rewound.length === 0) return null
       cursor = found.cursor

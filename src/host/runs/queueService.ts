@@ -12,11 +12,11 @@ import { openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.
 import { readEvents, type LoggedEvent } from './eventLog.ts'
 
 export const queueService = (host: Host): Handlers<typeof queueApi> => {
-  const { store, queue, bell } = host
+  const { store, queue, notifier } = host
   const state = () => ({ runs: store.queue.list(), halted: haltedBy(host) })
   const changed = () => {
     queue.advance()
-    bell.ring()
+    notifier.notify()
   }
   return {
     get: state,
@@ -40,18 +40,18 @@ export const queueService = (host: Host): Handlers<typeof queueApi> => {
     setContinueOnError({ runId, continueOnError }) {
       if (store.queue.list().some((queued) => queued.runId === runId)) {
         store.queue.push(runId, { continueOnError })
-        bell.ring()
+        notifier.notify()
       }
     },
 
     proceed() {
       queue.proceed()
-      bell.ring()
+      notifier.notify()
     },
 
     async *watch(_input, { from, signal }) {
       let seen = from
-      yield* newsOf({ bell, signal }, () => {
+      yield* newsOf({ notifier, signal }, () => {
         const now = state()
         const cursor = stampOf(now)
         if (cursor === seen) return null

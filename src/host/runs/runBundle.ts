@@ -78,7 +78,7 @@ export type BundleSource = { readonly path: string } | { readonly uploadId: stri
 
 /** Errors: AppError 'data/invalid' for another file, 'api/refused' for a run that is known, 'file/…'. */
 export async function importBundle(host: Host, source: BundleSource): Promise<{ runId: string }> {
-  const { store, history, bell, dataDirectory } = host
+  const { store, history, notifier, dataDirectory } = host
   const { uploads, runs } = dataFolders(dataDirectory)
   const file = 'path' in source ? source.path : await findUpload(uploads, source.uploadId)
   const bundle = readBundle(file)
@@ -98,7 +98,7 @@ export async function importBundle(host: Host, source: BundleSource): Promise<{ 
     throw error
   }
   if ('uploadId' in source) await discardUpload(uploads, source.uploadId)
-  bell.ring()
+  notifier.notify()
   return { runId: id }
 }
 

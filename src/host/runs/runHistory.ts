@@ -206,13 +206,13 @@ export class RunHistory {
   }
 
   /** Writes down how a process of this host ended. */
-  ended({ runId, directory, kind, error, lastWords }: WorkerEnding): void {
+  ended({ runId, directory, kind, error, stderrTail }: WorkerEnding): void {
     const { store } = this.#options
     this.ingest({ id: runId, directory })
     const details = error === null ? {} : { error: { ...error, hint: error.hint ?? null } }
     if (kind === 'finished' || kind === 'stopped') return
     const status = kind === 'failed' ? 'failed' : 'interrupted'
-    this.attempt(() => store.runs.setStatus(runId, status, { ...details, lastWords }))
+    this.attempt(() => store.runs.setStatus(runId, status, { ...details, stderrTail }))
   }
 
   forget(runId: string): void {

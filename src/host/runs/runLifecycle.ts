@@ -50,34 +50,36 @@ export function resumePoint(dataDirectory: string, target: string): ResumePoint 
 
 /** The folder of a new run and its place in the history; nothing is started. Errors: AppError 'file/unwritable'. */
 export function createRun(
-  { dataDirectory, history, bell }: Host,
+  { dataDirectory, history, notifier }: Host,
   config: RunConfig,
   script: ScriptReference | null = null,
 ): RunEntry {
   const run = history.add(createRunFolder(dataDirectory, config, { script }))
-  bell.ring()
+  notifier.notify()
   return run
 }
 
-export interface ForkWish {
-  /** Folder of the checkpoint. */
+export interface ForkRequest {
+  /** Folder of a checkpoint in the folder of its run. */
   readonly checkpoint: string
+  /** By dotted key. */
   readonly changes: JsonObject
-  /** Relative paths among the changes are meant from here. */
+  /** Relative paths among the changes are resolved against this folder. */
   readonly baseDirectory: string
 }
 
 /** A run that goes on from a checkpoint of another with some settings changed; nothing is started. Errors as `forkRun`. */
-export function createFork(host: Host, wish: ForkWish): RunEntry {
-  const { dataDirectory, history, bell } = host
-  const changes = 'name' in wish.changes ? wish.changes : { ...wish.changes, name: nameOfFork(host, wish) }
-  const run = history.add(forkRun({ dataDirectory, ...wish, changes }))
-  bell.ring()
+export function createFork(host: Host, request: ForkRequest): RunEntry {
+  const { dataDirectory, history, notifier } = host
+  const changes =
+    'name' in request.changes ? request.changes : { ...request.changes, name: nameOfFork(host, request) }
+  const run = history.add(forkRun({ dataDirectory, ...request, changes }))
+  notifier.notify()
   return run
 }
 
 /** After its parent and what it does otherwise, and unlike every other run. */
-function nameOfFork({ store }: Host, { checkpoint, changes }: ForkWish): string {
+function nameOfFork({ store }: Host, { checkpoint, changes }: ForkRequest): string {
   const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
   const parent = store.runs.find(runId)
   const base = parent === null ? runId : (parent.name ?? `${parent.algorithm} · seed ${parent.seed}`)
@@ -102,7 +104,7 @@ export type TimedEvent = RunEvent & { readonly at: number }
  * 'run/busy'; 'runtime/failed' when the process died, 'run/stopped' when it was told to stop at once.
  */
 export async function* trainAndFollow(
-  { supervisor, bell }: Host,
+  { supervisor, notifier }: Host,
   run: Pick<RunEntry, 'id' | 'directory'>,
   resumeFrom: string | null,
   signals: StopSignals,
@@ -112,19 +114,19 @@ export async function* trainAndFollow(
   const askToStop = () => void (isLiving() && supervisor.stop(run.id))
   const kill = () => void (isLiving() && supervisor.kill(run.id))
   const ended = supervisor.start(run, { resumeFrom })
-  void ended.then(() => bell.ring())
+  void ended.then(() => notifier.notify())
   signals.gently.addEventListener('abort', askToStop)
   signals.now.addEventListener('abort', kill)
   if (signals.gently.aborted) askToStop()
   const never = new AbortController().signal
   try {
     for (let isOver = false; !isOver;) {
-      const { rings } = bell
+      const { notifications } = notifier
       const worker = supervisor.status(run.id)
       isOver = worker === null
       if (worker !== null) signals.onWorker?.(worker)
       yield* runEvents(tail.read())
-      if (!isOver) await bell.after(rings, never)
+      if (!isOver) await notifier.after(notifications, never)
     }
     const { error } = await ended
     if (error !== null) throw unpackError(error)
@@ -199,23 +201,18 @@ function valueWords(value: unknown): string {
 
 // Forks: a new run that goes on from a checkpoint of another, with some settings changed.
 
-interface ForkRequest {
-  readonly dataDirectory: string
-  /** Folder of a checkpoint in the folder of its run. */
-  readonly checkpoint: string
-  /** By dotted key. */
-  readonly changes: JsonObject
-  /** Relative paths among the changes are meant from here. */
-  readonly baseDirectory: string
-}
-
 /**
  * Makes the folder of a run that has the parent's config with `changes` and counts its steps on from the checkpoint, of
  * which it keeps a copy: with no changes it would do what its parent does from there on. Adapter, reference, data cursor
  * and schedule are the checkpoint's, the optimizer's moments too unless `checkpoints.load.optimizer` is false.
  * Errors: AppError 'run/not-found', 'checkpoint/invalid', 'config/invalid', 'adapter/invalid', 'file/…'.
  */
-export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: ForkRequest): RunFolder {
+export function forkRun({
+  dataDirectory,
+  checkpoint,
+  changes,
+  baseDirectory,
+}: ForkRequest & { readonly dataDirectory: string }): RunFolder {
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer

@@ -74,7 +74,7 @@ export class RunQueue {
       void ended.then(guarded('the queue', this.#options.onFault ?? faultToStderr, next))
     } catch (error) {
       const { id: runId, directory } = run
-      const ending = { runId, directory, kind: 'failed', error: packError(error), lastWords: null } as const
+      const ending = { runId, directory, kind: 'failed', error: packError(error), stderrTail: null } as const
       this.#options.onNotStarted?.(ending)
       this.#settle(run, ending)
     }

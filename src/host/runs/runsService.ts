@@ -112,10 +112,10 @@ const training = (host: Host) =>
   }) satisfies Partial<Handlers<typeof runsApi>>
 
 const describing = (host: Host) => {
-  const { store, bell } = host
+  const { store, notifier } = host
   const change = (runId: string, action: (run: RunRecord) => void) => {
     action(store.runs.get(runId))
-    bell.ring()
+    notifier.notify()
   }
   return {
     async delete({ runId }) {
@@ -125,7 +125,7 @@ const describing = (host: Host) => {
     trash: () => trashedRuns(host.dataDirectory),
     restore({ runId }) {
       restoreRun(host, runId)
-      bell.ring()
+      notifier.notify()
     },
     emptyTrash: ({ runIds }) => ({ freedBytes: emptyTrash(host.dataDirectory, runIds) }),
     rename: ({ runId, name }) => change(runId, () => store.runs.setName(runId, name)),
@@ -136,13 +136,13 @@ const describing = (host: Host) => {
   } satisfies Partial<Handlers<typeof runsApi>>
 }
 
-const following = ({ store, supervisor, history, bell }: Host) =>
+const following = ({ store, supervisor, history, notifier }: Host) =>
   ({
     async *watch(_input, { signal }) {
       // A cursor tells nothing: after a lost connection a reader gets everything anew.
       let known: ReadonlyMap<string, string> | null = null
       let knownOthers = ''
-      yield* newsOf({ bell, signal }, () => {
+      yield* newsOf({ notifier, signal }, () => {
         const workers = supervisor.list().map(workerOf)
         const now = store.runs.list().map((run) => ({ run, stamp: JSON.stringify(run) }))
         const runs = now.filter(({ run, stamp }) => known?.get(run.id) !== stamp).map(({ run }) => run)
@@ -163,7 +163,7 @@ const following = ({ store, supervisor, history, bell }: Host) =>
     async *follow({ runId }, { from, signal }) {
       let [event = -1, sample = -1] = readCursor(from, 2)
       let known = ''
-      yield* newsOf({ bell, signal }, () => {
+      yield* newsOf({ notifier, signal }, () => {
         const { config: _config, manifest: _manifest, ...run } = store.runs.get(runId)
         const events = store.events.list(runId, { after: event, limit: eventsPerItem })
         const samples = store.samples.stepsAfter(runId, sample)
@@ -188,20 +188,20 @@ const eventsPerItem = 2000
 const workerOf = ({ directory: _directory, ...worker }: WorkerStatus) => worker
 
 function begin(
-  { supervisor, bell }: Host,
+  { supervisor, notifier }: Host,
   run: Pick<RunEntry, 'id' | 'directory'>,
   resumeFrom: string | null,
 ): void {
   // How it ends is written down by the host; whoever watches sees it there.
   void supervisor.start(run, { resumeFrom })
-  bell.ring()
+  notifier.notify()
 }
 
-function enqueue({ store, queue, bell }: Host, run: RunEntry, continueOnError: boolean): void {
+function enqueue({ store, queue, notifier }: Host, run: RunEntry, continueOnError: boolean): void {
   store.queue.push(run.id, { continueOnError })
   store.runs.setStatus(run.id, 'queued')
   queue.advance()
-  bell.ring()
+  notifier.notify()
 }
 
 /** An error as data: what failed without ending the call it happened in. */

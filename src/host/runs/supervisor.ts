@@ -73,7 +73,7 @@ export interface WorkerEnding {
   /** Set where it failed, was killed or crashed. */
   readonly error: ErrorEnvelope | null
   /** The end of what it wrote to stdout and stderr; null when it was silent. */
-  readonly lastWords: string | null
+  readonly stderrTail: string | null
 }
 
 export interface StartOptions {
@@ -85,7 +85,7 @@ interface Worker {
   status: WorkerStatus
   readonly process: WorkerProcess
   /** Byte of worker.log where its words begin. */
-  readonly wordsFrom: number
+  readonly stderrFrom: number
   readonly ended: Promise<WorkerEnding>
   isKilled: boolean
   phase: RunPhase | null
@@ -121,7 +121,7 @@ export class Supervisor {
     if (holder !== null || this.#workers.has(runId)) throw busy(runId, holder)
     const { cacheDirectory, consents } = this.#options
     const logFile = runPaths(directory).workerLog
-    const wordsFrom = prepareWorkerLog(logFile)
+    const stderrFrom = prepareWorkerLog(logFile)
     const process = this.#startWorker({ logFile, environment: this.#options.environment?.() ?? {} })
     const now = Date.now()
     const { pid } = process
@@ -136,7 +136,7 @@ export class Supervisor {
     const worker: Worker = {
       status: { runId, directory, pid, ...heard },
       process,
-      wordsFrom,
+      stderrFrom,
       ended: process.ended.then((exit) => this.#end(runId, exit)),
       isKilled: false,
       phase: null,
@@ -252,15 +252,15 @@ export class Supervisor {
     const worker = this.#find(runId)
     this.#workers.delete(runId)
     const { directory } = worker.status
-    const lastWords = readLastWords(runPaths(directory).workerLog, worker.wordsFrom)
-    const ending = { runId, directory, lastWords, ...howItEnded(worker, exit) }
+    const stderrTail = readStderrTail(runPaths(directory).workerLog, worker.stderrFrom)
+    const ending = { runId, directory, stderrTail, ...howItEnded(worker, exit) }
     this.#tell('onGrown', runId)
     this.#tell('onEnded', ending)
     return ending
   }
 }
 
-/** A step may end between the wish for a pause or a stop and its arrival. */
+/** A step may end between the request to pause or stop and its arrival. */
 function activityAt(phase: RunPhase | null, activity: WorkerActivity): WorkerActivity {
   const isEnding = activity === 'stopping' || phase === 'finished' || phase === 'stopped'
   if (phase === null || isEnding) return activity
@@ -318,7 +318,7 @@ function prepareWorkerLog(file: string): number {
 const sizeOf = (file: string): number => (existsSync(file) ? statSync(file).size : 0)
 
 /** The end of the log from a byte on, whole lines where it is long; null when nothing was said or nothing can be read. */
-export function readLastWords(file: string, from = 0): string | null {
+export function readStderrTail(file: string, from = 0): string | null {
   try {
     return wordsAt(file, from)
   } catch {

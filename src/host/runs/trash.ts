@@ -21,7 +21,7 @@ export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
 const leftAfterMs = 60_000
 
 /** What no file of the run's own folder says. */
-type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' | 'lastWords'> & {
+type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' | 'stderrTail'> & {
   readonly scores: readonly PlacedScore[]
 }
 
@@ -39,7 +39,7 @@ type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
 
 /** Takes a run's folder out of the way, and the run out of the history. Errors: AppError 'run/busy', 'file/unwritable'. */
 function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
-  const { directory, name, tags, notes, status, error, lastWords } = store.runs.get(runId)
+  const { directory, name, tags, notes, status, error, stderrTail } = store.runs.get(runId)
   if (existsSync(directory)) {
     const { runs, trash } = dataFolders(dataDirectory)
     if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
@@ -52,7 +52,7 @@ function trashRun({ dataDirectory, store, history }: Parts, runId: string): void
     makeFolder(trash)
     removeFromTrash(trash, runId) // an imported run can come again and be deleted again
     const described: Described = {
-      ...{ name, tags, notes, status, error, lastWords },
+      ...{ name, tags, notes, status, error, stderrTail },
       scores: store.samples.placedScores(runId),
     }
     const about = { deletedAt: Date.now(), ...described }
@@ -156,7 +156,7 @@ function giveBack({ runs, samples }: Parts['store'], { id, status }: RunRecord, 
   // Its log ends without a word where its process died: only the host that saw it knows why.
   const isKnownBetter = about.status === 'failed' || about.status === 'interrupted'
   if (status === 'interrupted' && isKnownBetter)
-    runs.setStatus(id, about.status, { error: about.error ?? null, lastWords: about.lastWords ?? null })
+    runs.setStatus(id, about.status, { error: about.error ?? null, stderrTail: about.stderrTail ?? null })
 }
 
 const aboutFile = (trash: string, runId: string): string => path.join(trash, `${runId}.json`)
@@ -227,5 +227,5 @@ export function deleteRun(host: Host, runId: string): void {
   }
   trashRun(host, runId)
   tidyTrash(host)
-  host.bell.ring()
+  host.notifier.notify()
 }

@@ -57,7 +57,7 @@ const defaultLimits: SandboxLimits = {
 const batchSize = 64
 
 /** What cannot be interrupted is waited for so often in one batch; with the usual limits that is as long as a batch may take. */
-const mostSilences = 3
+const maxTimeouts = 3
 
 /** What a reward function is asked about. */
 export interface ScoreInput {
@@ -242,10 +242,10 @@ export class Sandbox implements AsyncDisposable {
     const { inputs, read, callMs } = calls
     const answers = await this.#ask(calls)
     // Each turn of the loop begins after a silence.
-    for (let silences = 1; answers.length < inputs.length && silences < mostSilences; silences++) {
+    for (let timeouts = 1; answers.length < inputs.length && timeouts < maxTimeouts; timeouts++) {
       const suspect = inputs.slice(answers.length, answers.length + 1)
       const [answer] = await this.#ask({ ...calls, inputs: suspect })
-      if (answer === undefined) silences++
+      if (answer === undefined) timeouts++
       answers.push(answer ?? { ...read(silence(callMs)), durationMs: silenceMs(callMs) })
       answers.push(...(await this.#ask({ ...calls, inputs: inputs.slice(answers.length) })))
     }
@@ -365,7 +365,7 @@ const silence = (callMs: number): string =>
 
 const givenUp = (callMs: number): string =>
   timeoutText(
-    `Not run: other completions in this batch could not be interrupted, which took ${(mostSilences * silenceMs(callMs)) / 1000} s.`,
+    `Not run: other completions in this batch could not be interrupted, which took ${(maxTimeouts * silenceMs(callMs)) / 1000} s.`,
   )
 
 const timeoutText = (message: string): string =>

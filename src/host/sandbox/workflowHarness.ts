@@ -7,7 +7,7 @@
  */
 
 /** Requests of one episode, of all kinds. */
-const mostRequests = 512
+const maxRequests = 512
 
 export const workflowHarness = `
   replace(globalThis, 'defineWorkflow', (workflow) => workflow)
@@ -16,7 +16,7 @@ export const workflowHarness = `
   let ending
   const ask = (request) => {
     const number = episode.count++
-    if (number >= ${mostRequests}) throw new KindOfError('An episode may make ${mostRequests} requests.')
+    if (number >= ${maxRequests}) throw new KindOfError('An episode may make ${maxRequests} requests.')
     episode.texts[number] = stringify(request)
     return new PlainPromise((yes) => {
       episode.resolvers[number] = yes
@@ -103,8 +103,8 @@ export const workflowHarness = `
   // JSON text of what the episode came to or asks for; undefined: answers were given, so that there is more to run.
   const takeEpisode = () => {
     const { asked, answers, texts, resolvers, count, released } = episode
-    if (count > ${mostRequests})
-      return wrong('exception', 'The episode makes more than ${mostRequests} requests.')
+    if (count > ${maxRequests})
+      return wrong('exception', 'The episode makes more than ${maxRequests} requests.')
     for (let i = released; i < count && i < asked.length; i++) {
       if (texts[i] !== asked[i])
         return wrong('exception', 'Request ' + (i + 1) + ' of the episode is another than before: an episode may depend on its input and the answers alone.')

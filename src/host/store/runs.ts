@@ -31,7 +31,7 @@ export interface RunFilter {
 /** What goes with a status: why it failed, or the end of what a dead process wrote. */
 export interface StatusDetails {
   readonly error?: RunFailure | null
-  readonly lastWords?: string | null
+  readonly stderrTail?: string | null
 }
 
 /** An entry whose lists and objects are JSON. */
@@ -51,6 +51,7 @@ const tablesOfRuns = ['samples', 'metric_buckets', 'metric_rows', 'measurements'
 const special: Partial<Record<string, string>> = {
   id: 'runs.id',
   parentCheckpointStep: 'parent_step',
+  stderrTail: 'last_words',
   tags: '(SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = runs.key ORDER BY tag))',
 }
 
@@ -166,7 +167,7 @@ export class RunsTable {
       if (details.error !== undefined) {
         this.#update(id, 'error', details.error === null ? null : JSON.stringify(details.error))
       }
-      if (details.lastWords !== undefined) this.#update(id, 'last_words', details.lastWords)
+      if (details.stderrTail !== undefined) this.#update(id, 'last_words', details.stderrTail)
     })
   }
 

@@ -96,7 +96,7 @@ const padded = (
   tensors: readonly NamedTensor[],
 ): NamedTensor[] => padAdapter(new AdapterParameters(folder.config, lora).initialize(seed).tensors(), tensors)
 
-const usual = adapterSection.parse({})
+const defaults = adapterSection.parse({})
 const loraKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 
 /** A setting that nobody changed follows the adapter; one that says something else is not passed over in silence. */
@@ -105,7 +105,8 @@ function requireSame(settings: RunConfig['adapter'], own: LoraConfig, adapter: L
     key === 'targets' ? lora.targets.join(', ') : String(lora[key])
   const differing = loraKeys.filter(
     (key) =>
-      JSON.stringify(settings[key]) !== JSON.stringify(usual[key]) && words(own, key) !== words(adapter, key),
+      JSON.stringify(settings[key]) !== JSON.stringify(defaults[key]) &&
+      words(own, key) !== words(adapter, key),
   )
   if (differing.length === 0) return
   const sides = differing.map((key) =>

@@ -115,10 +115,10 @@ async function* scriptFor(
 async function* placeRun(
   recorder: Recorder,
   step: number,
-  wish: Omit<RunDeviceRequest, 'before'>,
+  request: Omit<RunDeviceRequest, 'before'>,
 ): AsyncGenerator<RunEvent, Device> {
   const before = recorder.deviceBefore()
-  const { device, reason } = await chooseRunDevice({ ...wish, before })
+  const { device, reason } = await chooseRunDevice({ ...request, before })
   if (device.kind !== before) yield* recorder.say({ type: 'device', step, device, reason })
   return device
 }

@@ -28,10 +28,10 @@ const episodesAtOnce = 256
 
 /** Errors: as of `judgeRows`, and those of models. */
 export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
-  const { config, cacheDirectory, contender, rows, samples, places } = asked
+  const { config, cacheDirectory, candidate, rows, samples, places } = asked
   const { workflow } = config.rollout
   using model = await openModel({
-    ...contender,
+    ...candidate,
     device: config.device,
     precision: config.rollout.precision,
     base: config.base.precision === 'f32' ? null : config.base.precision,
@@ -48,7 +48,7 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
 }
 
 /** Rows, and what judges the answers to them. */
-export type JudgedRows = Omit<Asked, 'type' | 'contender'>
+export type JudgedRows = Omit<Asked, 'type' | 'candidate'>
 
 export interface JudgingListener {
   /** A row that makes no prompt, by its place. */
@@ -122,7 +122,7 @@ async function promptsOf(
   const [first] = problems
   if (first === undefined || problems.length < rows.length) return made.filter((each) => 'ids' in each)
   const none =
-    rows.length === 1 ? 'The only row makes no prompt' : `None of the ${rows.length} rows makes a prompt`
+    rows.length === 1 ? 'The only row gives no prompt' : `None of the ${rows.length} rows gives a prompt`
   throw new AppError(first.error.code, `${none}. ${first.error.message}`, first.error.hint)
 }
 

@@ -116,7 +116,7 @@ export class Recorder {
     return loggedDevice.safeParse(last).data?.device.kind ?? null
   }
 
-  /** Writes down what the loop says and answers its wish for checkpoints. */
+  /** Records the events of the loop and saves the checkpoints that it requests. */
   async *record(
     events: AsyncIterable<RunEvent>,
     retention: Retention,

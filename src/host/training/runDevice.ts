@@ -31,16 +31,17 @@ export interface RunDeviceRequest {
 }
 
 /** Errors: AppError 'device/unavailable', 'device/unsound'; none for `auto` in a run that begins, which then takes the CPU. */
-export async function chooseRunDevice(wish: RunDeviceRequest): Promise<RunDevice> {
-  const { config, model, cacheDirectory, before } = wish
+export async function chooseRunDevice(request: RunDeviceRequest): Promise<RunDevice> {
+  const { config, model, cacheDirectory, before } = request
   const isAuto = config.device.kind === 'auto'
-  if (isAuto && before !== null) return { device: await goOn(wish, before), reason: 'The run started on it.' }
+  if (isAuto && before !== null)
+    return { device: await goOn(request, before), reason: 'The run started on it.' }
   const { kind, reason } = plannedDevice(config, model.config, cacheDirectory)
   try {
-    return { device: await sound(wish, kind), reason }
+    return { device: await sound(request, kind), reason }
   } catch (error) {
     if (!isAuto || kind === 'cpu' || !(error instanceof AppError)) throw error
-    return { device: await sound(wish, 'cpu'), reason: error.message }
+    return { device: await sound(request, 'cpu'), reason: error.message }
   }
 }
 
@@ -51,9 +52,9 @@ async function sound({ config, cacheDirectory }: RunDeviceRequest, kind: DeviceK
 }
 
 /** On another device the rest of the run would not be what it would have been. */
-async function goOn(wish: RunDeviceRequest, kind: DeviceKind): Promise<Device> {
+async function goOn(request: RunDeviceRequest, kind: DeviceKind): Promise<Device> {
   try {
-    return await sound(wish, kind)
+    return await sound(request, kind)
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     throw new AppError(

@@ -19,7 +19,7 @@ export interface LoadedScript {
   readonly train: TrainingScript
 }
 
-/** Runs the module. Errors: AppError 'file/unreadable', 'script/failed' for what throws or exports no script. */
+/** Runs the module. Errors: AppError 'file/unreadable'; 'script/failed' if it throws or does not export a script. */
 export async function loadScript(file: string): Promise<LoadedScript> {
   const absolute = path.resolve(file)
   const reference = { file: absolute, sha256: createHash('sha256').update(readText(absolute)).digest('hex') }
@@ -31,8 +31,8 @@ export async function loadScript(file: string): Promise<LoadedScript> {
   if (typeof train !== 'function' || typeof config !== 'object' || config === null) {
     throw new AppError(
       'script/failed',
-      `${file} is no training script.`,
-      'A script exports a run config as `config`, and as `train` (or as default) an async generator function (run, state) that yields after every step.',
+      `${file} is not a training script.`,
+      'A script exports `config`, a run config, and `train` (or a default export), an async generator function (run, state) that yields after every step.',
     )
   }
   return { reference, config, train: train as TrainingScript }

@@ -27,7 +27,7 @@ type Say = (news: TrialNews) => Promise<void>
 
 /** Errors: those of code, models, rewards and environments; 'data/invalid' where the row makes no prompt. */
 export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
-  const { directory, contender, cacheDirectory, consents, isEvaluation } = asked
+  const { directory, candidate, cacheDirectory, consents, isEvaluation } = asked
   const config = withCode(asked)
   await using workflows = await resolveWorkflows(config, directory)
   await using rewards = await resolveRewards(config, directory, consents)
@@ -36,7 +36,7 @@ export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
     onRequest: () => countBeside(cacheDirectory),
   })
   using model = await openModel({
-    ...contender,
+    ...candidate,
     device: config.device,
     precision: config.rollout.precision,
     base: config.base.precision === 'f32' ? null : config.base.precision,

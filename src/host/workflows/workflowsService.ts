@@ -14,8 +14,8 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import type { Host } from '#host/host.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { resolveContender } from '#host/models/modelsService.ts'
-import type { Contender } from '#host/processes/question.ts'
+import { resolveCandidate } from '#host/models/modelsService.ts'
+import type { Candidate } from '#host/processes/question.ts'
 import { sourceOf } from '#host/rewards/rewardVersions.ts'
 import { allowPython, consentsFile } from '#host/python/consent.ts'
 import { reviewConfig } from '#host/rewards/rewardCode.ts'
@@ -25,13 +25,13 @@ import type { CodeSource } from '#host/sandbox/sandbox.ts'
 type TryRequest = InputOf<Api, 'workflows.try'>
 
 export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => ({
-  async *try({ code, contender, on, config, ...request }, { signal }) {
+  async *try({ code, candidate, on, config, ...request }, { signal }) {
     yield* playEpisode(
       host,
       {
         ...request,
         code: sourceOf(host.store, code),
-        contender: resolveContender(host, contender),
+        candidate: resolveCandidate(host, candidate),
         row: rowOf(host, on),
         sections: config,
         base: host.dataDirectory,
@@ -51,7 +51,7 @@ function rowOf(host: Host, on: TryRequest['on']): PromptRow {
 export interface EpisodeTrial {
   readonly code: CodeSource
   readonly settings: Readonly<Record<string, string | number | boolean>>
-  readonly contender: Contender
+  readonly candidate: Candidate
   readonly row: PromptRow
   readonly isEvaluation: boolean
   /** Sections of a run config. */
@@ -85,13 +85,13 @@ export async function* playEpisode(
 
 function configOf(
   sections: EpisodeTrial['sections'],
-  { contender }: Pick<EpisodeTrial, 'contender'>,
+  { candidate }: Pick<EpisodeTrial, 'candidate'>,
 ): Readonly<Record<string, unknown>> {
   const { rollout, data } = sections
-  const maxNewTokens = fittingNewTokens(openModelFolder(contender.directory, contender).config.contextLength)
+  const maxNewTokens = fittingNewTokens(openModelFolder(candidate.directory, candidate).config.contextLength)
   return {
     ...sections,
-    model: contender.directory,
+    model: candidate.directory,
     data: { ...(isObject(data) ? data : {}), train: 'the row', heldOut: null },
     rollout: { maxNewTokens, ...(isObject(rollout) ? rollout : {}) },
   }

@@ -19,6 +19,8 @@ const rowHeight = 16
 const pngScale = 2
 const maxFrames = 60
 const namespace = 'http://www.w3.org/2000/svg'
+/** A picture carries no font; without Inter, a viewer takes one that is no wider, so that labels still fit. */
+const fonts = "'Inter Variable', Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 
 /** A panel with its title above and its names below, in the colours of the theme. */
 export async function pictureOf(plot: Plot, title: string): Promise<Picture> {
@@ -122,7 +124,7 @@ function sheet(width: number, height: number, content: readonly Node[]): SVGSVGE
   const svg = document.createElementNS(namespace, 'svg')
   const attributes = { width, height, viewBox: `0 0 ${String(width)} ${String(height)}`, role: 'img' }
   for (const [key, value] of Object.entries(attributes)) svg.setAttribute(key, String(value))
-  svg.setAttribute('font-family', 'Inter, system-ui, sans-serif')
+  svg.setAttribute('font-family', fonts)
   svg.append(element('rect', { width, height, fill: 'var(--bg)' }), ...content)
   return svg
 }

@@ -8,7 +8,7 @@ export type ListedModel = Answer<'models.list'>[number]
 export type ListedAdapter = Answer<'models.adapters'>[number]
 export type Checkpoint = Answer<'checkpoints.list'>[number]
 
-/** As the API's `contender`. `model`: name in the list, or the path of a folder. */
+/** As the API's `candidate`. `model`: name in the list, or the path of a folder. */
 export interface ModelChoice {
   readonly model: string
   readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string }

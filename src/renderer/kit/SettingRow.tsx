@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react'
-import { RotateCcw, Plus, X } from 'lucide-react'
+import { RotateCcw } from 'lucide-react'
 import { IconButton, Button } from './Button.tsx'
 import { Field, type FieldIds } from './Field.tsx'
 import { classes } from './classes.ts'
@@ -8,7 +8,7 @@ import { toolNameWords, useRunSettings, valueWords } from '#renderer/client/runS
 import { Checkbox, Segmented, Select, Switch } from './choices.tsx'
 import { NumberInput, TextArea, TextInput } from './inputs.tsx'
 import { isObject } from '#shared/config/paths.ts'
-import { Variables } from './Variables.tsx'
+import { Texts, Variables } from './lists.tsx'
 
 export interface SettingRowProps {
   readonly field: SettingField
@@ -123,7 +123,7 @@ function SettingControl(props: SettingControlProps) {
     case 'all-or-choices':
       return <Choices {...props} options={control.options} all={control.all} />
     case 'texts':
-      return <Texts {...props} />
+      return <Texts label={label} value={value} onChange={onChange} disabled={disabled} />
     case 'number-or-pair':
       return <NumberOrPair {...props} />
     case 'section':
@@ -211,65 +211,6 @@ function Choices({ value, onChange, options, all, disabled = false, ids }: Choic
           onChange={(isOn) => toggle(option, isOn)}
         />
       ))}
-    </div>
-  )
-}
-
-/** Line breaks and tabs are written as \n and \t. */
-const shownText = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
-
-function meantText(text: string): string {
-  try {
-    return JSON.parse(`"${text.replaceAll('"', '\\"')}"`) as string
-  } catch {
-    return text
-  }
-}
-
-function Texts({ value, onChange, field, disabled = false }: SettingControlProps) {
-  const [draft, setDraft] = useState('')
-  const texts = Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
-  const add = () => {
-    if (draft === '') return
-    onChange([...texts, meantText(draft)])
-    setDraft('')
-  }
-  return (
-    <div className="flex flex-col gap-1">
-      {texts.map((text, i) => (
-        <div key={`${String(i)} ${text}`} className="flex items-center gap-1">
-          <code className="min-w-0 grow truncate rounded bg-raised px-2 font-mono text-sm">
-            {shownText(text)}
-          </code>
-          <IconButton
-            small
-            label={`Remove ${shownText(text)}`}
-            icon={<X size={13} aria-hidden />}
-            disabled={disabled}
-            onClick={() => onChange(texts.toSpliced(i, 1))}
-          />
-        </div>
-      ))}
-      <form
-        className="flex gap-1"
-        onSubmit={(event) => {
-          event.preventDefault()
-          add()
-        }}
-      >
-        <TextInput
-          mono
-          aria-label={`${field.label}: another one`}
-          placeholder={'text, \\n for a line break'}
-          disabled={disabled}
-          value={draft}
-          onChange={setDraft}
-          onBlur={add}
-        />
-        <Button type="submit" disabled={disabled || draft === ''} icon={<Plus size={13} aria-hidden />}>
-          Add
-        </Button>
-      </form>
     </div>
   )
 }

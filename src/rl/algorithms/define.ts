@@ -1,4 +1,4 @@
-/** Turns a definition into a plug-in whose settings type is no longer visible, so that all fit one list. */
+/** Turns a definition into a plug-in whose settings type is erased, so that all plug-ins fit into one list. */
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { parseSettings, type SettingsOf, type SettingsTable } from '#shared/config/settings.ts'
 import { minibatchLoss, type LossFormula } from './terms/loss.ts'
@@ -19,20 +19,25 @@ export interface AlgorithmDefinition<Table extends SettingsTable> {
   readonly description: string
   /** Paper. */
   readonly source: string
-  /** Where trajectories come from. */
+  /** Where the trajectories come from. */
   readonly experience: 'rollout' | 'demonstrations' | 'preferences'
   /** Trajectories per prompt. */
   readonly groupSize: { readonly default: number; readonly minimum: number }
   readonly settings: Table
-  /** What is wrong with settings that are each in range. */
+  /** Conflicts between settings that are each in range. */
   conflicts?(settings: NoInfer<SettingsOf<Table>>): readonly (readonly [setting: string, message: string])[]
-  /** What must be there before advantage and loss are asked for; what is left out is not needed. */
+  /** What must be computed before advantage and loss are called; anything absent is not needed. */
   needs(settings: NoInfer<SettingsOf<Table>>): Partial<Needs>
-  /** Over the whole rollout batch, before it is cut into minibatches; absent: every given answer is learned as it is. */
+  /**
+   * Over the whole rollout batch, before it is split into minibatches; absent: every given answer is learned as it is.
+   */
   advantages?(batch: readonly Experience[], settings: NoInfer<SettingsOf<Table>>): Advantages
-  /** null or absent: every group is taken as it comes. */
+  /** null or absent: every group is kept. */
   acceptance?(settings: NoInfer<SettingsOf<Table>>): GroupAcceptance | null
-  /** Fixes weights from the masks of the whole minibatch; the formula then says what each trajectory (or pair) adds. */
+  /**
+   * Fixes the weights from the masks of the whole minibatch; the formula then gives what each trajectory (or pair)
+   * adds.
+   */
   loss(minibatch: readonly LearningRow[], settings: NoInfer<SettingsOf<Table>>): LossFormula
 }
 
@@ -40,11 +45,11 @@ export interface Algorithm extends Pick<
   AlgorithmDefinition<SettingsTable>,
   'id' | 'title' | 'description' | 'source' | 'experience' | 'groupSize' | 'settings'
 > {
-  /** Fills in defaults; throws a ConfigError naming every setting that is wrong or contradicts another. */
+  /** Fills in defaults; throws a ConfigError that names every invalid or conflicting setting. */
   configure(settings: Readonly<Record<string, unknown>>): ConfiguredAlgorithm
 }
 
-/** One whose advantages are there at once. */
+/** An algorithm whose advantages are computed synchronously. */
 interface ConfiguredBuiltIn extends ConfiguredAlgorithm {
   advantages(batch: readonly Experience[]): Advantages
 }

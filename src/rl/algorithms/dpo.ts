@@ -36,14 +36,14 @@ export const smoothedLosses: readonly PreferenceLossName[] = ['robust', 'conserv
 interface PreferenceSettings {
   readonly loss: PreferenceLossName
   readonly beta: number
-  /** ε: share of pairs taken to be the wrong way round. */
+  /** ε: assumed share of swapped pairs. */
   readonly labelSmoothing: number
 }
 
 /**
- * Direct Preference Optimization: the chosen answer gains on the rejected one, measured against the reference policy.
- * Rafailov et al. 2023, arXiv:2305.18290; its other losses are below; the likelihood term: Pang et al. 2024,
- * arXiv:2404.19733, here per token of the minibatch.
+ * Direct Preference Optimization: raises the chosen answer's likelihood over the rejected one's, relative to the
+ * reference policy. Rafailov et al. 2023, arXiv:2305.18290; its other losses are below; the likelihood term: Pang et
+ * al. 2024, arXiv:2404.19733, here per token of the minibatch.
  */
 export const dpo = defineAlgorithm({
   id: 'dpo',
@@ -99,7 +99,7 @@ export const dpo = defineAlgorithm({
   },
 })
 
-/** log π − log π_ref of the whole answer. */
+/** log π − log π_ref, summed over the answer. */
 function answerOf({ logp, refLogp, positions }: Tokens): Answer {
   if (refLogp === null) throw new Error('Expected the reference’s log-probabilities of every row.')
   return { logRatio: sum(subtract(logp, refLogp)), tokens: positions.length }
@@ -126,7 +126,7 @@ function pairMetrics(
   }
 }
 
-/** One answer: log-probability less the reference's ([1], nats), and its tokens. */
+/** One answer: the sum of its log-ratios to the reference ([1], nats), and its number of tokens. */
 interface Answer {
   readonly logRatio: Value
   readonly tokens: number
@@ -193,7 +193,7 @@ const preferenceLoss = (
   { loss, beta, labelSmoothing }: PreferenceSettings,
 ): Value => forms[loss]({ chosen, rejected, beta, smoothing: labelSmoothing })
 
-/** Settings without which a loss is not defined, or which it does not look at; a sentence each. */
+/** Settings that a loss requires or ignores; one sentence each. */
 function preferenceConflicts({
   loss,
   beta,

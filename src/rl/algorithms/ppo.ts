@@ -155,14 +155,14 @@ export const ppo = defineAlgorithm({
 })
 
 /**
- * [units] the larger of the squared errors with and without the step from the old value limited to ±c, as in the reference
- * implementation of the paper. A unit is a token or a turn.
+ * [units] the larger of the squared errors with and without clipping the step from the old value to ±c, as in the
+ * paper's reference implementation. A unit is a token or a turn.
  */
 function valueError(
   tokens: Tokens,
   granularity: ReturnGranularity,
   settings: {
-    /** Which of a turn's values is the value of the turn. */
+    /** Which of a turn's token values is used as the value of the turn. */
     readonly turnValueReduction: 'mean' | 'final-value'
     readonly valueClipCoefficient: number | null
     readonly clipCoefficient: number
@@ -181,7 +181,7 @@ function valueError(
   return maximum(square(subtract(target, V)), square(subtract(target, limited)))
 }
 
-/** A minibatch may hold single turns only although the batch it is from does not. */
+/** A minibatch may hold single turns only, even if its batch does not. */
 function granularityOf(
   minibatch: readonly LearningRow[],
   setting: 'auto' | ReturnGranularity,
@@ -197,7 +197,7 @@ export interface GeneralizedAdvantageSettings {
   readonly granularity: 'auto' | ReturnGranularity
   readonly turnValueReduction: 'mean' | 'final-value'
   readonly rewardPlacement: RewardPlacement
-  /** Over the turns or tokens of the whole batch; fewer than two are left as they are. */
+  /** Over the turns or tokens of the whole batch; fewer than two are left unchanged. */
   readonly whitenAdvantages: boolean
 }
 

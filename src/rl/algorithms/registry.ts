@@ -27,19 +27,19 @@ export const algorithms: readonly BuiltInAlgorithm[] = [
   dpo,
 ]
 
-/** Those that people wrote, by the path a config names; known once their code was loaded. */
+/** User-written losses, by the path that a config names; known once their code has been loaded. */
 const written = new Map<string, Algorithm>()
 
-/** Takes the place of what was loaded from there before. */
+/** Replaces what was loaded from that path before. */
 export function registerWritten(algorithm: Algorithm): void {
   written.set(algorithm.id, algorithm)
 }
 
-/** Built in, or written. Throws `config/invalid` for an unknown id. */
+/** Built-in or user-written. Throws `config/invalid` for an unknown id. */
 export const algorithmById = (id: string): Algorithm =>
   written.get(id) ?? (/\.[cm]?[jt]s$/.test(id) ? unloaded(id) : builtInAlgorithm(id))
 
-/** What is known of a written one whose code was not loaded, as where an old run is looked at. */
+/** A stand-in for a user-written loss whose code was not loaded, as when an old run is shown. */
 function unloaded(id: string): Algorithm {
   const [title = id] = id.split(/[\\/]/).slice(-1)
   const groupSize = { default: 8, minimum: 1 }

@@ -92,7 +92,7 @@ export interface ReturnAdvantageSettings {
 
 /**
  * Returns standardised over the whole batch (ReBN). The divergence from the reference policy is subtracted from the
- * rewards, β·(behaviour − reference log-probability) per token, and is no term of the loss.
+ * rewards, β·(behaviour − reference log-probability) per token, and is not a term of the loss.
  */
 export function returnAdvantages(
   batch: readonly Experience[],
@@ -114,7 +114,7 @@ export function returnAdvantages(
   }
 }
 
-/** [turns]: mean penalised reward of each turn plus the discounted return of the next one. */
+/** [turns]: the mean penalised reward of each turn plus the discounted return of the next. */
 function turnReturns(row: Experience, turnIds: Int32Array, settings: ReturnAdvantageSettings): Float64Array {
   const penalized = lessDivergence(turnRewardTokens(row), row, turnIds, settings)
   const returns = poolByTurns(penalized, turnIds, turnCount(turnIds), 'mean')

@@ -59,7 +59,7 @@ export const reinforcePlusPlus = defineAlgorithm({
   },
 })
 
-/** Mean 0 and standard deviation 1 over all action tokens of `rows`, on each of which its row's value stands. */
+/** Standardises over all action tokens of `rows` (mean 0, standard deviation 1); each token has its row's value. */
 function standardizedOverTokens(
   values: readonly number[],
   batch: readonly Experience[],

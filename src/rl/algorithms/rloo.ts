@@ -44,7 +44,7 @@ export const rloo = defineAlgorithm({
   acceptance: (settings) => groupAcceptance(settings),
   advantages(batch, settings) {
     const rewards = trajectoryRewards(batch, settings)
-    // A = r − the mean of the others'; alone in its group a completion teaches nothing.
+    // A = r − the mean of the others'; 0 for the only trajectory of a group.
     const compared = withinGroups(batch, rewards, (members) => {
       const total = members.reduce((sum, reward) => sum + reward, 0)
       const others = Math.max(members.length - 1, 1)

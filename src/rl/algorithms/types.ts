@@ -21,7 +21,7 @@ import type { LossProgram } from '#shared/losses.ts'
 import type { Tallies } from './terms/tally.ts'
 import type { ReturnGranularity } from './terms/turns.ts'
 
-/** One trajectory as an algorithm sees it; arrays are [T]. */
+/** One trajectory as algorithms see it; arrays are [T]. */
 export interface Experience {
   /** Trajectories with the same number answer the same prompt. */
   readonly group: number
@@ -29,23 +29,25 @@ export interface Experience {
   readonly actionMask: Uint8Array
   /** Turn of each action token, −1 elsewhere; null = all in turn 0. */
   readonly turnIds: Int32Array | null
-  /** Reward of each turn, what stands on single tokens included. */
+  /** Reward of each turn, including the rewards of its single tokens. */
   readonly turnRewards: readonly number[]
-  /** [T] the part of it that single tokens earned; null where none did. */
+  /** [T] rewards of single tokens, which are part of that; null if there are none. */
   readonly tokenRewards: Float64Array | null
-  /** Under the parameters that generated the trajectory, as the learner computes it; null until scored. */
+  /**
+   * Log-probabilities under the parameters that generated the trajectory, computed by the learner; null until scored.
+   */
   readonly behaviorLogprobs: Float64Array | null
   /** Under the reference policy; null unless `needs.reference`. */
   readonly referenceLogprobs: Float64Array | null
   /** The critic's values before the first update; null unless `needs.values`. */
   readonly behaviorValues: Float64Array | null
-  /** The critic's value of the state in which a truncated episode was left; null where nothing more was to be earned. */
+  /** The critic's value of the state in which a truncated episode was left; null if nothing more could be earned. */
   readonly lastStateValue: number | null
   /** Entropy of the behaviour policy at each token, nats; null unless `needs.behaviorEntropies`. */
   readonly behaviorEntropies: Float64Array | null
-  /** A limit, or the environment, ended the trajectory before it ended by itself. */
+  /** Whether a limit or the environment ended the trajectory before it was over. */
   readonly truncated: boolean
-  /** The most tokens the policy could have chosen; null = no limit. */
+  /** The largest number of tokens that the policy could have chosen; null = no limit. */
   readonly tokenLimit: number | null
   /** Reward of the greedy answer to the same prompt; null unless `needs.greedyBaseline`. */
   readonly baselineReward: number | null
@@ -54,7 +56,7 @@ export interface Experience {
 /** Trajectories that answer the same prompt. */
 export type Group<Member = Experience> = readonly Member[]
 
-/** What a rollout batch teaches. */
+/** The advantages of a rollout batch. */
 export interface Advantages {
   /** [B][T]; 0 outside the action mask. */
   readonly tokens: readonly Float64Array[]
@@ -62,7 +64,7 @@ export interface Advantages {
   readonly returns: readonly Float64Array[] | null
   /** Indices of the trajectories that take part in the update, ascending. */
   readonly kept: readonly number[]
-  /** What `auto` came to for this batch, where the loss has to know it. */
+  /** The granularity that `auto` resolved to for this batch, if the loss needs it. */
   readonly granularity?: ReturnGranularity
 }
 
@@ -70,30 +72,30 @@ export interface Advantages {
 export interface LearningRow extends Experience {
   readonly advantages: Float64Array
   readonly returns: Float64Array | null
-  /** That of the `Advantages` it is from; absent = as the minibatch alone would have it. */
+  /** That of the `Advantages` it comes from; absent = resolved for the minibatch alone. */
   readonly granularity?: ReturnGranularity
 }
 
-/** The same when the heads of the current policy are known. */
+/** The same once the heads of the current policy are known. */
 export interface LossRow extends LearningRow {
   readonly behaviorLogprobs: Float64Array
   readonly logprobs: Float64Array
   readonly entropies: Float64Array
   readonly values: Float64Array | null
-  /** Weight of each token's policy term against the gap between sampler and learner; null = 1. */
+  /** Weight of each token's policy term that corrects the mismatch between sampler and learner; null = 1. */
   readonly correction: Float64Array | null
-  /** [T] what the sampler said of the tokens as it drew them; null or absent = what the behaviour policy says. */
+  /** [T] log-probabilities recorded by the sampler; null or absent = the behaviour policy's. */
   readonly samplerLogprobs?: Float64Array | null
 }
 
-/** ∂loss/∂head of one trajectory, [T]; null where the loss does not touch that head. */
+/** ∂loss/∂head of one trajectory, [T]; null if the loss does not depend on that head. */
 export interface HeadCoefficients {
   readonly logprobs: Float64Array
   readonly entropies: Float64Array | null
   readonly values: Float64Array | null
 }
 
-/** Share of one part of a minibatch in the loss. The parts of a minibatch add up to its loss. */
+/** The contribution of one micro-batch to the loss; those of a minibatch add up to its loss. */
 export interface PartLoss {
   readonly loss: number
   /** One per row. */
@@ -101,16 +103,16 @@ export interface PartLoss {
   readonly tallies: Tallies
 }
 
-/** The loss of one minibatch, asked part by part. */
+/** The loss of one minibatch, computed micro-batch by micro-batch. */
 export type MinibatchLoss = (part: readonly LossRow[]) => PartLoss
 
-/** What must be there before `advantages` is called, and how rows may be cut into parts. */
+/** What must be computed before `advantages` is called, and how rows may be split into micro-batches. */
 export interface Needs {
-  /** Behaviour log-probabilities are part of the advantage. */
+  /** The advantage depends on behaviour log-probabilities. */
   readonly behavior: boolean
-  /** The loss compares with the behaviour policy, which must be scored where there is more than one update. */
+  /** The loss depends on the behaviour policy, which must be scored if there is more than one update. */
   readonly ratio: boolean
-  /** The loss looks at the behaviour policy's entropies, which must be scored before the first update. */
+  /** The loss depends on the behaviour policy's entropies, which must be computed before the first update. */
   readonly behaviorEntropies: boolean
   readonly reference: boolean
   readonly values: boolean
@@ -118,19 +120,19 @@ export interface Needs {
   readonly greedyBaseline: boolean
   /** The loss has a coefficient on the entropy. */
   readonly entropyGradient: boolean
-  /** Rows that belong together, such as 2 for a chosen and a rejected answer; they come adjacent, in one part. */
+  /** Number of consecutive rows that must stay in one micro-batch, such as 2 for a chosen and a rejected answer. */
   readonly unit: number
 }
 
 /** Decides which groups are kept; the others are replaced by groups of further prompts. */
 export interface GroupAcceptance {
-  /** Whether the finished group of one prompt teaches anything. */
+  /** Whether the finished group of one prompt can be learned from. */
   accepts(group: Group<Pick<Experience, 'turnRewards'>>): boolean
-  /** How many further rounds of prompts a step may draw before it goes on with what it has. */
+  /** How many further rounds of prompts a step may draw before it continues with the groups it has. */
   readonly rounds: number
 }
 
-/** An algorithm with its settings applied: what the trainer holds. */
+/** An algorithm with its settings applied, as the trainer uses it. */
 export interface ConfiguredAlgorithm {
   readonly id: string
   readonly experience: 'rollout' | 'demonstrations' | 'preferences'
@@ -138,7 +140,7 @@ export interface ConfiguredAlgorithm {
   readonly needs: Needs
   readonly acceptance: GroupAcceptance | null
   advantages(batch: readonly Experience[]): Advantages | Promise<Advantages>
-  /** Of a loss that a person wrote: to be checked on the first batch it is to learn from. */
+  /** Of a user-written loss: checks it on the first real batch, before the first update. */
   readonly written?: { readonly title: string; readonly program: LossProgram }
   minibatchLoss(minibatch: readonly LearningRow[]): MinibatchLoss
 }

@@ -80,9 +80,9 @@ function kl(run: DiagnosedRun): Check[] {
 
 function gradient(run: DiagnosedRun): Check[] {
   const norms = seriesOf(run, 'grad_norm')
-  const [peak, usual] = [peakOf(norms.slice(-2 * window)), medianNorm(norms)]
-  if (peak === null || !(usual > 0)) return []
-  const value = peak.value / usual
+  const [peak, median] = [peakOf(norms.slice(-2 * window)), medianNorm(norms)]
+  if (peak === null || !(median > 0)) return []
+  const value = peak.value / median
   const limit = `above ${short(spike)} times, ${run.facts.maxGradNorm === null ? 'once' : 'again and again'}`
   const title = 'Gradient norm, largest over median'
   const isWithin = gradientSpikes(run).length === 0

@@ -1,9 +1,9 @@
-/** A batch changed a little, as checks of a loss ask what comes of it. */
+/** Copies of a batch with small changes, which the checks of a loss compare with the original. */
 import type { HeadName } from '#shared/losses.ts'
 import { randomStream } from '#shared/random.ts'
 import type { LossRow } from '../algorithms/types.ts'
 
-/** As in the first update of a step. */
+/** As in the first update of a step: every ratio is 1. */
 export const onPolicy = (row: LossRow): LossRow => ({ ...row, behaviorLogprobs: row.logprobs })
 
 export interface Place {
@@ -20,10 +20,10 @@ export function actionsOf(rows: readonly LossRow[]): Place[] {
   )
 }
 
-/** Mean change of a log-probability by chance, nats: far enough from where formulas have a kink. */
+/** Mean size of the random change of a log-probability, nats: large enough to move away from kinks in the formulas. */
 const jitter = 0.1
 
-/** The rows with log-probabilities, entropies and values moved a little, so that ratios are not 1. */
+/** The rows with log-probabilities, entropies and values perturbed slightly, so that ratios are not 1. */
 export function jittered(rows: readonly LossRow[], scale = jitter): LossRow[] {
   return rows.map((row, i) => {
     const chance = randomStream(0x1055, i)
@@ -50,7 +50,7 @@ export function shiftedTo(
   }
 }
 
-/** Tokens that nobody chose, with numbers that are nobody's business. */
+/** Appends tokens outside the action mask, filled with arbitrary numbers. */
 export function withPadding(row: LossRow, count: number): LossRow {
   const longer = (values: Float64Array) =>
     Float64Array.from({ length: values.length + count }, (_, t) => values[t] ?? -1.5)

@@ -1,6 +1,7 @@
 /**
- * Whether a loss can be learned from, found out on a batch before anything is: numbers that are finite, a gradient that is there
- * and points the right way, and nothing that depends on padding, on the order of rows or on how a minibatch is cut.
+ * Checks, on one batch and before training, that a policy can learn from a loss: numbers are finite, there is a
+ * gradient, it points the right way, and nothing depends on padding, on the order of rows or on the split into
+ * micro-batches.
  */
 import {
   headNames,
@@ -17,19 +18,19 @@ import { inputsOf } from './program.ts'
 
 export interface LossFault {
   readonly name: LossCheckName
-  /** What is wrong and what to do, in sentences. */
+  /** What is wrong and how to fix it, in sentences. */
   readonly message: string
-  /** The token that shows it: its row, and its place in the shifted frame; null where it takes all of them. */
+  /** The token that shows the fault: its row, and its index in the shifted frame; null if no single token does. */
   readonly token: { readonly row: number; readonly place: number } | null
 }
 
 export interface LossCheckOptions {
-  /** Rows that belong together, as in `Needs`. */
+  /** Number of consecutive rows that belong together, as in `Needs`. */
   readonly unit: number
   readonly experience: 'rollout' | 'demonstrations' | 'preferences'
 }
 
-/** The first thing found wrong; null where nothing is. Rows: a real batch, each with a token to learn from. */
+/** The first fault found, or null. Rows: a real batch, each with at least one token to learn from. */
 export function checkLoss(
   program: LossProgram,
   batch: readonly LossRow[],
@@ -39,7 +40,7 @@ export function checkLoss(
   return null
 }
 
-/** What each check says, in their order; where there is no gradient to speak of, the later ones are not asked. */
+/** The result of each check, in order; the later checks are skipped if there is no usable gradient. */
 export function* checked(
   program: LossProgram,
   batch: readonly LossRow[],
@@ -54,7 +55,7 @@ export function* checked(
   }
 }
 
-/** A loss that is refused before anything is learned. `text`: of the token that shows it. */
+/** The error for a loss refused before training. `text`: that of the token that shows the fault. */
 export const unsoundLoss = (title: string, { name, message }: LossFault, text?: string): AppError =>
   new AppError(
     'loss/failed',
@@ -114,9 +115,9 @@ const isFinite: Check = ({ program, rows, base }) =>
   null
 
 const extremes: readonly { where: string; logp: (old: number) => readonly [logp: number, old: number] }[] = [
-  { where: 'at ratio 0, where the policy has come to exclude the token', logp: (old) => [old - 800, old] },
+  { where: 'at ratio 0, where the policy no longer generates the token', logp: (old) => [old - 800, old] },
   {
-    where: 'at a ratio of 10¹³, where the policy has become sure of what was unlikely',
+    where: 'at a ratio of 10¹³, where the policy has become certain of an unlikely token',
     logp: () => [-1e-6, -30],
   },
 ]
@@ -132,7 +133,7 @@ function infinite({ value, coefficients }: Loss, rows: readonly LossRow[], where
       : `The gradient of ${tokenWords(token, rows)} is ${shown(coefficientAt(coefficients, 'logp', token) ?? NaN)}`
   return {
     name: 'not-finite',
-    message: `${what} ${where}. Bound what can overflow (clip), and divide or take logarithms of nothing that can be 0.`,
+    message: `${what} ${where}. Use clip to bound what can overflow, and do not divide by, or take the logarithm of, anything that can be 0.`,
     token: token ?? null,
   }
 }
@@ -163,12 +164,14 @@ const hasGradient: Check = (subject) => {
     return null
   return {
     name: 'no-gradient',
-    message: `The gradient is 0 for every token, also for ${tokenWords(token, rows)}, so that nothing would be learned. A ratio of the policy to itself, such as exp(logp - logp), is 1 whatever the policy does: write exp(logp - oldLogp), or exp(logp - stopGradient(logp)).`,
+    message: `The gradient is 0 for every token, including ${tokenWords(token, rows)}, so nothing would be learned. A ratio of the policy to itself, such as exp(logp - logp), is always 1: write exp(logp - oldLogp), or exp(logp - stopGradient(logp)).`,
     token,
   }
 }
 
-/** Tokens with advantages of one sign, none of which learns although the loss depends on what they do. */
+/**
+ * Finds tokens with advantages of one sign that get no gradient although the loss depends on their log-probabilities.
+ */
 const isConnected: Check = (subject) => {
   if (!hasAdvantages(subject)) return null
   const { program, rows, base } = subject
@@ -181,14 +184,14 @@ const isConnected: Check = (subject) => {
     if (Math.abs(change) <= 1e-12 * Math.max(1, Math.abs(base.value))) continue
     return {
       name: 'severed-gradient',
-      message: `The loss changes with the log-probability of ${tokenWords(token, rows)}, whose advantage is ${sign > 0 ? 'positive' : 'negative'}, but its gradient is 0, as for all such tokens: a branch of where(…), or the whole term, passes through stopGradient. Stop only the factor that is meant as a weight.`,
+      message: `The loss changes with the log-probability of ${tokenWords(token, rows)}, whose advantage is ${sign > 0 ? 'positive' : 'negative'}, but its gradient is 0, as for all such tokens: a branch of where(…), or the whole term, passes through stopGradient. Apply stopGradient only to the factor that serves as a weight.`,
       token,
     }
   }
   return null
 }
 
-/** The gradient of a token has a part that turns round with its advantage; that part must make good tokens likelier. */
+/** The part of a token's gradient that changes sign with its advantage must make good tokens more likely. */
 const pointsRight: Check = (subject) => {
   const { rows, base, options } = subject
   const pull = pullOf(subject)
@@ -201,16 +204,16 @@ const pointsRight: Check = (subject) => {
   const { row, place } = worst.token
   const what =
     options.experience === 'rollout'
-      ? `${tokenWords(worst.token, rows)} has an advantage of ${shown(rows[row]!.advantages[place]!)}, and the step would make it ${rows[row]!.advantages[place]! > 0 ? 'less' : 'more'} likely`
-      : `the step would make the ${options.experience === 'preferences' ? 'chosen answers less likely than the rejected ones' : 'given answers less likely'}, as ${tokenWords(worst.token, rows)} shows`
+      ? `${tokenWords(worst.token, rows)} has an advantage of ${shown(rows[row]!.advantages[place]!)}, and an update would make it ${rows[row]!.advantages[place]! > 0 ? 'less' : 'more'} likely`
+      : `an update would make the ${options.experience === 'preferences' ? 'chosen answers less likely than the rejected ones' : 'given answers less likely'}, as ${tokenWords(worst.token, rows)} shows`
   return {
     name: 'sign',
-    message: `The sign is wrong: ${what}. The optimizer makes the loss smaller, so what is to grow stands with a minus: -mean(ratio * advantages, mask).`,
+    message: `The sign is wrong: ${what}. The optimizer minimises the loss, so negate what should grow: -mean(ratio * advantages, mask).`,
     token: worst.token,
   }
 }
 
-/** ∂loss/∂logp · what is to grow: above 0 is the wrong way. */
+/** ∂loss/∂logp times the sign of the desired change: above 0 is the wrong direction. */
 function pullOf({ program, rows, base, options }: Subject): (token: Place) => number {
   const at = (loss: Loss, token: Place) => coefficientAt(loss.coefficients, 'logp', token) ?? 0
   if (options.experience === 'demonstrations') return (token) => at(base, token)
@@ -228,7 +231,7 @@ const ignoresPadding: Check = ({ program, rows, base }) => {
   if (difference === null) return null
   return {
     name: 'padding',
-    message: `Padding is counted: with some tokens after the end of each sequence, ${difference.words}. Give the mask to every sum and mean over tokens: mean(x, mask).`,
+    message: `The loss depends on padding: with extra tokens after the end of each sequence, ${difference.words}. Pass the mask to every sum and mean over tokens: mean(x, mask).`,
     token: difference.token,
   }
 }
@@ -248,7 +251,7 @@ const ignoresOrder: Check = ({ program, rows, options, base }) => {
   if (difference === null) return null
   return {
     name: 'row-order',
-    message: `The order of rows is counted: with the same rows the other way round, ${difference.words}.`,
+    message: `The loss depends on the order of rows: with the same rows reversed, ${difference.words}.`,
     token: difference.token,
   }
 }
@@ -256,7 +259,7 @@ const ignoresOrder: Check = ({ program, rows, options, base }) => {
 const unitsOf = <Row>(rows: readonly Row[], unit: number): Row[][] =>
   Array.from({ length: Math.ceil(rows.length / unit) }, (_, k) => rows.slice(k * unit, (k + 1) * unit))
 
-/** The sum over parts, each with its share of the weight, is the loss of all. */
+/** The weighted sum over the parts is the loss of the whole. */
 const addsUp: Check = ({ program, rows, options, base }) => {
   const difference = differing(base, cutLoss(program, rows, options.unit), rows)
   if (difference === null) return null
@@ -266,11 +269,11 @@ const addsUp: Check = ({ program, rows, options, base }) => {
   })
   const advice =
     others[0] === undefined
-      ? 'A mean is taken over the wrong axis, or over something that a part of the minibatch does not hold whole: mean over the tokens of each sequence, then over sequences, or over all tokens.'
+      ? 'A mean is taken over the wrong axis, or over something that is split between micro-batches. Take the mean over the tokens of each sequence and then over sequences, or over all tokens.'
       : `Its means count ${others[0]}: add lossWeight: '${others[0]}'.`
   return {
     name: 'micro-batches',
-    message: `The loss depends on how a minibatch is cut into micro-batches: one sequence at a time, ${difference.words}. ${advice}`,
+    message: `The loss depends on how a minibatch is split into micro-batches: one sequence at a time, ${difference.words}. ${advice}`,
     token: difference.token,
   }
 }
@@ -294,9 +297,9 @@ function cutLoss(
   }
 }
 
-/** Tokens looked at with central differences. */
+/** How many tokens are checked with central differences. */
 const examined = 48
-/** Half the distance between the two values of a difference, nats. */
+/** Half the distance between the two points of a central difference, nats. */
 const step = 1e-5
 
 /**
@@ -323,7 +326,7 @@ const isDerivative: Check = ({ program, rows }) => {
       if (Math.abs(difference - derivative) <= 1e-4 * Math.max(largest, Math.abs(difference)) + 1e-9) continue
       return {
         name: 'gradient',
-        message: `The gradient of ${tokenWords(token, near)} with respect to ${head} is ${shown(derivative)}, but the loss changes by ${shown(difference)}: it jumps there, as where(…) does whose two values are not equal at the border.`,
+        message: `The gradient of ${tokenWords(token, near)} with respect to ${head} is ${shown(derivative)}, but the loss changes by ${shown(difference)}: it is discontinuous there, as with a where(…) whose two values differ at the boundary.`,
         token,
       }
     }
@@ -347,7 +350,7 @@ interface Difference {
   readonly token: Place | null
 }
 
-/** Where another way to compute the same comes to something else, beyond rounding. */
+/** Reports where another way of computing the same loss gives a different result, beyond rounding. */
 function differing(
   base: Pick<Loss, 'value' | 'coefficients'>,
   other: Pick<Loss, 'value' | 'coefficients'>,

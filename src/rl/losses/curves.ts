@@ -1,9 +1,12 @@
-/** A loss drawn: what one token costs, and its gradient, as the policy moves away from where it generated the token. */
+/**
+ * Curves of a loss: the loss of one token, and its gradient, as the policy moves away from the one that generated the
+ * token.
+ */
 import type { LossAxis } from '#shared/losses.ts'
 import type { ConfiguredAlgorithm, LossRow } from '../algorithms/types.ts'
 
 export interface Curve {
-  /** Advantage +1 or −1; of pairs the answer whose gradient it is; of demonstrations the only one there is. */
+  /** Advantage +1 or −1; for pairs the answer whose gradient is drawn; for demonstrations there is only one. */
   readonly of: 'positive' | 'negative' | 'chosen' | 'rejected' | 'token'
   /** At each point; not finite where the loss is not. */
   readonly loss: readonly number[]
@@ -11,12 +14,12 @@ export interface Curve {
   readonly gradient: readonly number[]
 }
 
-/** Log-probability with which the token was generated, nats; that of the reference policy too. */
+/** Log-probability of the token when it was generated, nats; also under the reference policy. */
 const oldLogp = -3
 
 /**
- * `points`, by axis: importance ratios above 0; margins by which the chosen answer has become likelier than the rejected one
- * since the reference, nats; log-probabilities.
+ * `points`, along the axis: importance ratios above 0; margins, in nats, by which the chosen answer has become more
+ * likely than the rejected one relative to the reference; or log-probabilities.
  */
 export function curvesOf(algorithm: ConfiguredAlgorithm, points: readonly number[]): Curve[] {
   switch (axisOf(algorithm)) {
@@ -43,7 +46,7 @@ export function curvesOf(algorithm: ConfiguredAlgorithm, points: readonly number
 export const axisOf = ({ experience }: Pick<ConfiguredAlgorithm, 'experience'>): LossAxis =>
   experience === 'rollout' ? 'ratio' : experience === 'preferences' ? 'margin' : 'logp'
 
-/** `place`: of the row whose gradient is asked. */
+/** `place`: index of the row whose gradient is drawn. */
 function drawn(
   algorithm: ConfiguredAlgorithm,
   points: readonly number[],
@@ -60,7 +63,7 @@ function drawn(
   }
 }
 
-/** A sequence of one token that the policy chose, of a critic that expects nothing. */
+/** A sequence of one action token, with a value of 0 from the critic. */
 function token(logp: number, advantage: 1 | -1): LossRow {
   const one = (value: number) => Float64Array.of(value)
   return {

@@ -1,4 +1,4 @@
-/** A program on a batch: its value, its gradient with respect to the heads of each token, its metrics. */
+/** Evaluates a program on a batch: its value, its gradient with respect to the heads of each token, and its metrics. */
 import {
   headNames,
   type EntrywiseOp,
@@ -41,18 +41,18 @@ import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
 import { type Layout, layoutOf } from './layout.ts'
 
 export interface Evaluation {
-  /** Each term of the program. */
+  /** The value of each term of the program. */
   readonly losses: readonly number[]
-  /** What each term counts with here. */
+  /** The weight of each term on this batch. */
   readonly weights: readonly number[]
   readonly metrics: Readonly<Record<string, number>>
-  /** What passed a stopGradient, by place in the program. */
+  /** The values inside each stopGradient, by index of the operation. */
   readonly stopped: ReadonlyMap<number, Float64Array>
   /** ∂/∂heads of Σ factor·term, row by row. */
   gradient(factors: readonly number[]): readonly HeadCoefficients[]
 }
 
-/** `frozen`: what passes a stopGradient keeps these values, as the gradient takes it to. */
+/** `frozen`: the values inside stopGradient, held fixed as the gradient assumes. */
 export function evaluate(
   program: LossProgram,
   rows: readonly LossRow[],
@@ -94,7 +94,7 @@ interface Place {
   readonly values: readonly Value[]
   readonly rows: readonly LossRow[]
   readonly layout: Layout
-  /** Variables, made when they are first looked at. */
+  /** Variables of the heads, created on first use. */
   readonly heads: Map<HeadName, Value>
 }
 
@@ -120,7 +120,7 @@ function valueOf(node: LossNode, place: Place): Value {
   }
 }
 
-/** The values of an operation, one for each of a finer level. */
+/** The values of an operation, broadcast to a finer level. */
 function atLevel(k: number, level: Level, { program, values, layout }: Place): Value {
   const own = program.nodes[k]!.per
   return own === level || own === 'batch' ? values[k]! : spread(values[k]!, layout.units(level, own))
@@ -130,7 +130,7 @@ function atLevel(k: number, level: Level, { program, values, layout }: Place): V
 const full = (x: Value, count: number): Value =>
   x.data.length === count ? x : add(x, new Float64Array(count))
 
-/** [units] of [n]; only entries count whose mask is not 0, and as much as it says. */
+/** [units] from [n]; entries count with their mask as weight, and those whose mask is 0 are left out. */
 function reduced({ op, per, of: operands }: LossNode & { op: Reduction }, place: Place): Value {
   const level = place.program.nodes[operands[0]!]!.per
   const count = place.layout.counts[level]
@@ -141,7 +141,7 @@ function reduced({ op, per, of: operands }: LossNode & { op: Reduction }, place:
     const of = units.of.map((unit, i) => (mask === null || mask.data[i] !== 0 ? unit : -1))
     return pool(x, { of, sizes: units.sizes }, 'final-value')
   }
-  // Masked entries are left out rather than multiplied by 0: what they hold may be infinite.
+  // Masked entries are left out rather than multiplied by 0: they may be infinite.
   const weighed = mask === null ? x : where(maskData(mask), multiply(x, constant(mask)), 0)
   const total = pool(weighed, units, 'sum')
   if (op === 'sum') return total
@@ -220,7 +220,7 @@ const entrywise: Readonly<Record<EntrywiseOp, Entrywise>> = {
 
 type PerToken = (row: LossRow) => ArrayLike<number> | null
 
-/** null: whatever stands there without it. */
+/** null: the row does not have it. */
 const tokenInputs: Readonly<Partial<Record<InputName, PerToken>>> = {
   logp: ({ logprobs }) => logprobs,
   entropy: ({ entropies }) => entropies,
@@ -257,7 +257,7 @@ function inputValue(name: InputName, { rows, layout, heads }: Place): Value {
   return value
 }
 
-/** 0 where the policy chose nothing: what stands there is nobody's business. */
+/** 0 outside the action mask, where inputs hold nothing meaningful. */
 function fill(into: Float64Array, name: InputName, row: LossRow): void {
   const { actionMask, turnIds, correction } = row
   const given =

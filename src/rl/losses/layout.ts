@@ -1,4 +1,7 @@
-/** How the tokens of a batch belong together: every level has so many values, and each value one that it belongs to in coarser ones. */
+/**
+ * Which tokens of a batch belong together: for every level its number of values, and for each value the one it belongs
+ * to at each coarser level.
+ */
 import type { Level } from '#shared/losses.ts'
 import type { LossRow } from '../algorithms/types.ts'
 import type { Units } from '../algorithms/terms/differentiable.ts'
@@ -7,7 +10,7 @@ export interface Layout {
   /** First token of each sequence, and the number of all. [B+1] */
   readonly offsets: Int32Array
   readonly counts: Readonly<Record<Level, number>>
-  /** Which values of `coarse` those of `fine` belong to; those that belong to none have −1. */
+  /** Index of the value of `coarse` that each value of `fine` belongs to; −1 for those that belong to none. */
   units(fine: Level, coarse: Level): Units
 }
 
@@ -43,13 +46,13 @@ export function layoutOf(rows: readonly Row[]): Layout {
   }
 }
 
-/** What each token of a batch belongs to, [N]; −1: to none. */
+/** What each token of a batch belongs to, [N]; −1: nothing. */
 interface TokenUnits {
   readonly offsets: Int32Array
   readonly sequences: Int32Array
   readonly turns: Int32Array
   readonly sequenceOfTurn: readonly number[]
-  /** Number of the action token in its sequence. */
+  /** Index of the action token within its sequence. */
   readonly positions: Int32Array
 }
 
@@ -74,7 +77,7 @@ function tokensOf(rows: readonly Row[]): TokenUnits {
   return { offsets, sequences, turns, sequenceOfTurn, positions }
 }
 
-/** Which value of a coarser level each of a finer one belongs to. */
+/** Index of the coarser value that each value of a finer level belongs to. */
 function unitIndices(
   { sequences, turns, sequenceOfTurn, positions }: TokenUnits,
   groupOfSequence: readonly number[],
@@ -87,7 +90,7 @@ function unitIndices(
     'turn sequence': sequenceOfTurn,
     'sequence group': groupOfSequence,
   }
-  // Tokens of no turn are of a sequence too.
+  // Tokens outside of any turn still belong to a sequence.
   const above: Partial<Record<Level, Level>> = { token: 'sequence', turn: 'sequence', sequence: 'group' }
   const indexOf = (fine: Level, coarse: Level): Int32Array => {
     const direct = steps[`${fine} ${coarse}`]

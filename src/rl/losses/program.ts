@@ -1,20 +1,20 @@
 /**
- * A loss that a person wrote, as operations in order. Reading guide of this folder:
+ * A user-written loss as a list of operations. Reading guide of this folder:
  *
- *   program.ts   (here) what of a program is needed; shared/losses.ts says what a program is
+ *   program.ts   (here) which parts of a program are used; shared/losses.ts defines a program
  *   layout.ts    which token belongs to which turn, sequence and group of a batch
  *   evaluate.ts  the value of a program and its gradient, on a batch
- *   written.ts   program and advantages as an algorithm, which training takes for any other
- *   check.ts     whether a loss can be learned from, found out before it is, with alteredRows.ts; on a batch of the
- *                run, or on sampleBatch.ts where there is none
- *   curves.ts    loss and dLoss/dlogp over the importance ratio, to draw
+ *   written.ts   program and advantages as an algorithm, which training treats like any other
+ *   check.ts     whether a policy can learn from a loss, checked before it does, with alteredRows.ts; on a batch of the
+ *                run, or on sampleBatch.ts if there is none
+ *   curves.ts    loss and dLoss/dlogp over the importance ratio, for charts
  *
- * The code runs once, in the sandbox, on tensors that record what is done with them; learning computes the record. So the
- * person writes no derivative, a run never waits for the sandbox, and no code of theirs is near the policy.
+ * The code runs once, in the sandbox, on tensors that record the operations on them; training evaluates the record. So the
+ * user writes no derivative, a run never waits for the sandbox, and user code never touches the policy.
  */
 import type { InputName, LossNode, LossProgram } from '#shared/losses.ts'
 
-/** Without the operations that no result depends on, such as inputs that are named and not used. */
+/** Removes the operations that no result depends on, such as inputs that are named but not used. */
 export function pruned({ nodes, terms, metrics }: LossProgram): LossProgram {
   const used = new Set<number>()
   const results = [...terms.flatMap(({ loss, weight }) => [loss, weight]), ...Object.values(metrics)]

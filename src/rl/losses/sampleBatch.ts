@@ -1,8 +1,11 @@
-/** A batch to try losses on where no policy is at hand: as real ones are, with sequences and turns of different lengths. */
+/**
+ * A fixed batch to check losses on when there is no policy: like real ones, it has sequences and turns of different
+ * lengths.
+ */
 import { randomStream } from '#shared/random.ts'
 import type { LossRow } from '../algorithms/types.ts'
 
-/** [prompt, then tokens of each turn]; after a turn the world says three tokens. */
+/** [prompt, then the tokens of each turn]; after each turn there is an observation of three tokens. */
 const shapes = [
   [4, 7],
   [4, 12],

@@ -1,4 +1,4 @@
-/** A loss that a person wrote, as an algorithm: training takes it for any other. */
+/** A user-written loss as an algorithm, which training treats like any other. */
 import { AppError } from '#shared/errors.ts'
 import {
   choiceSetting,
@@ -33,13 +33,16 @@ import { inputsOf, pruned } from './program.ts'
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** One trajectory as the code's own advantages see it; lists have an entry for each token that the policy chose. */
+/**
+ * One trajectory as the user's `advantages` function sees it; lists per token have one entry for each token that the
+ * policy chose.
+ */
 export interface AdvantageRow {
   readonly group: number
   /** Of the whole trajectory, and of each turn. */
   readonly reward: number
   readonly rewards: readonly number[]
-  /** What single tokens earned, as part of that; null where none did. */
+  /** Rewards of single tokens, which are part of that; null if there are none. */
   readonly tokenRewards: readonly number[] | null
   readonly tokens: number
   readonly turns: readonly number[]
@@ -50,7 +53,7 @@ export interface AdvantageRow {
   readonly refLogp: readonly number[] | null
   readonly oldEntropy: readonly number[] | null
   readonly oldValues: readonly number[] | null
-  /** Of the state in which a truncated episode was left; null where nothing more was to be earned. */
+  /** The critic's value of the state in which a truncated episode was left; null if nothing more could be earned. */
   readonly lastStateValue: number | null
 }
 
@@ -58,13 +61,13 @@ export interface WrittenLoss {
   /** As a config names it. */
   readonly id: string
   readonly description: LossDescription
-  /** What was traced with these settings, defaults filled in. Errors: AppError where it was not. */
+  /** The program traced with these settings, defaults filled in. Errors: AppError if there is none. */
   readonly programOf: (settings: Settings) => LossProgram
-  /** Whatever the code's own advantages say of a batch; null where it has none. */
+  /** The user's advantages of a batch; null if the code defines none. */
   readonly advantagesOf: ((rows: readonly AdvantageRow[], settings: Settings) => Promise<unknown>) | null
 }
 
-/** `algorithmById`: where the advantages of a built-in one come from. */
+/** `algorithmById`: finds the built-in algorithm whose advantages are used. */
 export function writtenAlgorithm(loss: WrittenLoss, algorithmById: (id: string) => Algorithm): Algorithm {
   const { id, description } = loss
   const settings = settingsTable(description)
@@ -96,7 +99,7 @@ export function writtenAlgorithm(loss: WrittenLoss, algorithmById: (id: string) 
   }
 }
 
-/** Settings as the code lists them, with the limits it gives. */
+/** Settings as the code declares them, with their limits. */
 export const settingsTable = ({ settings }: LossDescription): SettingsTable =>
   Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, schemaOf(setting)]))
 
@@ -114,7 +117,7 @@ function schemaOf(setting: LossDescription['settings'][string]): SettingsTable[s
   return typeof initial === 'boolean' ? flagSetting(initial, description) : textSetting(initial, description)
 }
 
-/** What the loss looks at, and what its advantages do. */
+/** What the loss reads, and what its advantages need. */
 function needsOf(program: LossProgram, description: LossDescription, ofAdvantages: Partial<Needs>): Needs {
   const names = [...inputsOf(program), ...description.needs]
   const isUsed = (...some: InputName[]) => names.some((name) => some.includes(name))
@@ -153,7 +156,7 @@ function advantagesWith(
   if (description.experience !== 'rollout') return { needs: {}, of: everyToken }
   const { algorithm, settings: own } = description.like ?? { algorithm: 'grpo', settings: {} }
   const configured = algorithmById(algorithm).configure(own)
-  // What only its loss needs is not needed.
+  // Without what only that algorithm's loss needs.
   const { behavior, values, greedyBaseline, reference } = configured.needs
   return {
     needs: { behavior, values, greedyBaseline, reference: behavior && reference },
@@ -190,7 +193,7 @@ function advantageRow(row: Experience): AdvantageRow {
   }
 }
 
-/** Errors: AppError 'loss/failed' for answers that are not one of each row. */
+/** Errors: AppError 'loss/failed' unless there is exactly one answer per row. */
 function readAdvantages(answer: unknown, batch: readonly Experience[], id: string): Advantages {
   const rows = advantagesSchema.safeParse(answer)
   if (!rows.success || rows.data.length !== batch.length) {
@@ -238,12 +241,14 @@ const advantagesFailed = (id: string, message: string): AppError =>
   new AppError(
     'loss/failed',
     `The advantages of ${id} failed: ${message}`,
-    'Return a list with one entry for each row: a number, a list with a number for each token, { advantages, returns }, or null to leave the row out.',
+    'Return a list with one entry per row: a number, a list with one number per token, { advantages, returns }, or null to leave the row out.',
   )
 
 // ---- the loss of a minibatch ----
 
-/** Each part counts with its weight, so that the parts of a minibatch add up to the mean over all of it. */
+/**
+ * Each micro-batch counts with its weight, so that the micro-batches of a minibatch add up to the mean over all of it.
+ */
 function partLoss(program: LossProgram, minibatch: readonly LearningRow[]): MinibatchLoss {
   const whole = wholeWeights(program, minibatch)
   return (part) => {
@@ -266,7 +271,7 @@ function wholeWeights(program: LossProgram, minibatch: readonly LearningRow[]): 
   return evaluate(weighing(program), minibatch.map(withoutHeads)).weights
 }
 
-/** The same program, of which only the weights are asked. */
+/** The same program, reduced to the weights. */
 export function weighing(program: LossProgram): LossProgram {
   const nodes: LossNode[] = [...program.nodes, { op: 'number', per: 'batch', of: [], value: '0' }]
   const terms = program.terms.map(({ weight }) => ({ loss: program.nodes.length, weight }))

@@ -1,4 +1,4 @@
-/** What the episodes of a workflow ask of the policy, as requests of one batch, and the completions as their answers. */
+/** Turns the requests of a workflow's episodes into requests of one batch, and the completions into their answers. */
 import type {
   Completion,
   GenerateOptions,
@@ -16,23 +16,23 @@ import { messagePrompt, type WorkflowToolOptions } from './workflowTools.ts'
 export interface BatchOptions {
   readonly policy: Pick<Policy, 'vocabSize' | 'contextLength'>
   readonly generate: GenerateOptions
-  /** Text of generated ids, special tokens left out. */
+  /** Text of generated ids, without special tokens. */
   readonly decode: (ids: Iterable<number>) => string
   readonly tools: WorkflowToolOptions
   readonly seed: number
   readonly step: number
-  /** Steps that the policy has learned from. */
+  /** Number of steps that the policy has learned from. */
   readonly version: number
   readonly onNews?: ((news: EpisodeNews) => void) | undefined
 }
 
-/** A request of an episode that the policy answers. */
+/** A request of an episode that the policy completes. */
 export interface Want {
   readonly episode: OpenEpisode
-  /** Its number among the episode's requests. */
+  /** Its index among the episode's requests. */
   readonly number: number
   readonly promptIds: Int32Array
-  /** null where the episode gave the ids itself. */
+  /** null if the episode gave the ids itself. */
   readonly messageIds: Int32Array | null
   readonly sampling: SamplingOptions
   readonly streams: readonly RandomStream[]
@@ -45,7 +45,7 @@ const undrawn = randomStream(0)
 
 export class BatchRequests {
   readonly #options: BatchOptions
-  /** By number of the batch's request: what each of its samples is for. */
+  /** By index of the batch's request: which request each of its samples belongs to. */
   readonly #places: { readonly want: Want; readonly sample: number }[][] = []
   readonly #samplings = new Map<string, SamplingOptions>()
 
@@ -54,8 +54,8 @@ export class BatchRequests {
   }
 
   /**
-   * Answers at once where the prompt leaves no room: null then. Errors: AppError where there is nothing to read, or the
-   * template takes no such messages.
+   * Answers at once, and returns null, if the prompt leaves no room. Errors: AppError if the prompt is empty, or the
+   * template does not accept such messages.
    */
   want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
     const { tools, policy } = this.#options
@@ -80,21 +80,21 @@ export class BatchRequests {
     return { episode, number, promptIds, messageIds, sampling, streams, asksForList, completions }
   }
 
-  /** One object for each way of sampling; the run's own where nothing differs. */
+  /** One object per way of sampling; the run's own if nothing differs. */
   #samplingOf(ask: GenerateAsk): SamplingOptions {
-    const { sampling: usual } = this.#options.generate
+    const { sampling: runSampling } = this.#options.generate
     const asked: Partial<Record<string, unknown>> = { ...ask, stopStrings: ask.stop }
-    const said = Object.entries(usual).map(([name, value]) => [name, asked[name] ?? (value as unknown)])
+    const said = Object.entries(runSampling).map(([name, value]) => [name, asked[name] ?? (value as unknown)])
     const all = Object.fromEntries(said) as SamplingOptions
     const key = JSON.stringify(all)
-    const known = this.#samplings.get(key) ?? (key === JSON.stringify(usual) ? usual : all)
+    const known = this.#samplings.get(key) ?? (key === JSON.stringify(runSampling) ? runSampling : all)
     this.#samplings.set(key, known)
     return known
   }
 
   /**
-   * The first sampled completion of an episode draws as one without a workflow would: from (seed, step, row, sample), or, as
-   * an environment's first turn, with its number behind. Greedy ones draw nothing.
+   * The first sampled completion of an episode draws the same tokens as one without a workflow: from (seed, step, row,
+   * sample), or, as in an environment's turns, with its index appended. Greedy ones draw nothing.
    */
   #streamsOf(episode: OpenEpisode, { greedy }: SamplingOptions, samples: number): RandomStream[] {
     if (greedy) return Array.from({ length: samples }, () => undrawn)
@@ -107,7 +107,7 @@ export class BatchRequests {
     )
   }
 
-  /** As requests of the batch; a row's episodes that ask the same share the computation of the prompt. */
+  /** As requests of the batch; episodes of a row with the same request share the computation of the prompt. */
   place(wants: readonly Want[]): GenerationRequest[] {
     const samplings = [...this.#samplings.values()]
     const alike = Map.groupBy(wants, ({ episode, promptIds, sampling }) =>
@@ -122,7 +122,7 @@ export class BatchRequests {
     })
   }
 
-  /** Hands a completion to its episode, which is returned when it was the last that the episode waited for. */
+  /** Adds a completion to its episode, and returns the episode if that was the last one it waited for. */
   take(completion: Completion): OpenEpisode | null {
     const place = this.#places[completion.request]?.[completion.sample]
     if (!place) throw new Error(`Expected a request below ${this.#places.length}, got ${completion.request}.`)
@@ -158,7 +158,7 @@ export class BatchRequests {
 
 type Told = Pick<Want, 'episode' | 'number' | 'messageIds' | 'asksForList'>
 
-/** As many digits as they are exact to: they are told as text. */
+/** Rounded to the digits that are exact, since they are passed on as text. */
 const shortened = (logprobs: Float64Array): number[] =>
   Array.from(logprobs, (logprob) => Number(logprob.toPrecision(8)))
 
@@ -167,6 +167,6 @@ function requireReadable(ids: Int32Array, { vocabSize }: Pick<Policy, 'vocabSize
   if (ids.length === 0) throw new AppError('data/invalid', 'engine.generate: the prompt has no tokens.')
   const unknown = ids.find((id) => id >= vocabSize)
   if (unknown !== undefined) {
-    throw new AppError('data/invalid', `engine.generate: the model knows no token ${unknown}.`)
+    throw new AppError('data/invalid', `engine.generate: the model has no token ${unknown}.`)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Rollouts of several turns: all episodes of a step advance together, turn by turn, and leave as they end. An episode
- * depends on (seed, step, row, sample) alone: neither the policy's random numbers nor the environment's know what else is
- * in the batch. The members of a group begin at the same place and meet the same chance.
+ * Multi-turn rollouts: all episodes of a step advance together, turn by turn, and leave as they end. An episode depends
+ * on (seed, step, row, sample) alone: neither the policy's nor the environment's random numbers depend on the rest of
+ * the batch. All members of a group start from the same state with the same environment randomness.
  */
 import type { Completion, GenerateOptions, Policy } from '#engine/policy.ts'
 import type { PhaseProgress } from '#shared/events.ts'
@@ -32,32 +32,32 @@ export interface EpisodeRequest {
   readonly groupSize: number
   readonly seed: number
   readonly step: number
-  /** Held-out episodes begin alike at every step, so that evaluations can be compared. */
+  /** Held-out episodes start the same way at every step, so that evaluations can be compared. */
   readonly source: 'training' | 'evaluation'
-  /** Row → how often it was rolled out before in this step. */
+  /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
 }
 
 export interface EpisodeLimits {
   readonly maxTurns: number
-  /** Most tokens of a prompt; what is over ends the episode, or leaves the window. */
+  /** Maximum tokens of a prompt; a longer one ends the episode, or drops turns from the window. */
   readonly maxPromptTokens: number
   /** Whether the oldest turns leave the prompt when it is full. They stay in the trajectory. */
   readonly slidingWindow: boolean
-  /** Most tokens of a whole trajectory before its last turn: what can be learned from. */
+  /** Maximum tokens of a whole trajectory before its last turn: what fits into one learning sequence. */
   readonly maxTranscriptTokens: number
   readonly contextLength: number
   readonly maxNewTokens: number | null
 }
 
 export interface EpisodeOptions {
-  /** Most tokens of a truncated episode's last state that a critic can read; null: there is no critic. */
+  /** Maximum tokens of a truncated episode's last state that the critic can read; null: there is no critic. */
   readonly criticTokens: number | null
   readonly environment: Environment
   readonly policy: Pick<Policy, 'generate'>
   readonly generate: GenerateOptions
-  /** Text of generated ids, special tokens left out. */
+  /** Text of generated ids, without special tokens. */
   readonly decode: (ids: Iterable<number>) => string
   readonly text: TurnText
   readonly limits: EpisodeLimits
@@ -65,11 +65,11 @@ export interface EpisodeOptions {
 
 /** An episode so far. */
 interface Episode {
-  /** Turns it may have. */
+  /** Maximum number of turns. */
   readonly maxTurns: number
   readonly prompt: Prompt
   readonly group: number
-  /** Counted on where a row comes twice in a step. */
+  /** Continues to count if a row occurs twice in a step. */
   readonly sample: number
   /** Position 0 seeds the reset, position k+1 turn k. */
   readonly chance: RandomStream
@@ -79,9 +79,9 @@ interface Episode {
   readonly rewards: readonly (number | null)[]
   readonly lastAction: string
   readonly stopReason: Completion['stopReason']
-  /** null while it goes on. */
+  /** null while the episode is open. */
   readonly end: EpisodeEnd | null
-  /** With what the environment said last; null where nothing follows. */
+  /** Including the environment's last observation; null if nothing follows. */
   readonly left: Transcript | null
   readonly overflow: ContextOverflow | null
   readonly failure: string | null
@@ -89,7 +89,7 @@ interface Episode {
   readonly metrics: Readonly<Record<string, number>>
 }
 
-/** Plays every row `groupSize` times to the end; returns group after group, samples in order. */
+/** Plays every row `groupSize` times to the end; returns groups in order of the rows, samples in order. */
 export async function playEpisodes(
   request: EpisodeRequest,
   options: EpisodeOptions,
@@ -115,7 +115,7 @@ const isLive = ({ end }: Episode): boolean => end === null
 const CHANCE_PURPOSE = 0xe417
 const sourceNumbers = { training: 0, evaluation: 1 } as const
 
-/** The random numbers of the environment in the episodes of a row that was rolled out so often before in this step. */
+/** The environment's random numbers for a row, given how often it was already rolled out in this step. */
 export function chanceOf(
   { seed, step, source }: Pick<EpisodeRequest, 'seed' | 'step' | 'source'>,
   row: number,
@@ -125,7 +125,7 @@ export function chanceOf(
   return randomStream(seed, CHANCE_PURPOSE, sourceNumbers[source], when, row, earlier)
 }
 
-/** One reset per group: its members share all but what the policy does. */
+/** One reset per group: its members differ only in what the policy does. */
 async function openEpisodes(request: EpisodeRequest, options: EpisodeOptions): Promise<Episode[]> {
   const { rows, groupSize } = request
   const seen = new Map(request.earlier)
@@ -188,7 +188,7 @@ function unopened(row: PromptRow): Opened {
   }
 }
 
-/** What an environment of whatever origin answers, or a sentence on why that is nothing. */
+/** The result of an environment, built-in or user-written, or a sentence that says why there is none. */
 export function checkedAnswer(
   answer: EnvironmentAnswer | undefined,
 ): EnvironmentTurn | { readonly failure: string } {
@@ -201,13 +201,13 @@ export function checkedAnswer(
   return failure === null ? answer : { failure }
 }
 
-/** Later turns' words replace those of earlier ones. */
+/** Values of later turns replace those of earlier ones. */
 const loggedAfter = (episode: Pick<Episode, 'columns' | 'metrics'>, turn: EnvironmentTurn) => ({
   columns: { ...episode.columns, ...turn.columns },
   metrics: { ...episode.metrics, ...turn.metrics },
 })
 
-/** null where the next turn fits. Without a window the whole transcript is the prompt. */
+/** null if the next turn fits. Without a window, the whole transcript is the prompt. */
 export function overflowOf(
   transcript: Transcript,
   { maxPromptTokens, maxTranscriptTokens, slidingWindow, ...rest }: EpisodeLimits,
@@ -220,7 +220,7 @@ export function overflowOf(
   return { fullPromptLength, maxPromptTokens: limit, contextLength, maxNewTokens }
 }
 
-/** One completion per live episode. Episodes that still share their transcript share its computation. */
+/** One completion per open episode. Episodes that still share their transcript share its computation. */
 async function generateTurn(
   live: readonly Episode[],
   turn: number,
@@ -299,7 +299,10 @@ function advance(
   return { ...leave(told, 'context-limit', turn, options), transcript, overflow }
 }
 
-/** A critic values what the policy would have read next; where that is too long, or nothing, what it wrote last. */
+/**
+ * The state that the critic values: what the policy would have read next, or, if that is too long or empty, its own
+ * last turn.
+ */
 function leave(
   episode: Episode,
   end: EpisodeEnd,
@@ -312,7 +315,7 @@ function leave(
   return { ...episode, end, left: next.ids.length <= criticTokens ? next : episode.transcript }
 }
 
-/** The transcript with what the environment said after the policy's last token. */
+/** The transcript with the observation that follows the policy's last token. */
 export function answered(
   transcript: Transcript,
   turn: Pick<EnvironmentTurn, 'observation' | 'prefix' | 'suffix'>,

@@ -1,4 +1,7 @@
-/** From data set rows to given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected one). */
+/**
+ * From rows of a data set to given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected
+ * one).
+ */
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import { AppError } from '#shared/errors.ts'
 import {
@@ -17,14 +20,14 @@ export interface Example {
 }
 
 export interface GivenAnswer {
-  /** As the policy would write it, markup left out. */
+  /** As the policy would write it, without markup. */
   readonly text: string
-  /** What follows the prompt, the id that ends a completion included. */
+  /** What follows the prompt, including the id that ends a completion. */
   readonly ids: Int32Array
 }
 
 export interface ExampleEncoder extends PromptEncoder {
-  /** Generation ends after any of these. */
+  /** Ids that end generation. */
   readonly stopIds: readonly number[]
   /** Columns of the answers. */
   readonly answers: readonly string[]
@@ -73,7 +76,7 @@ function encodeExample(columns: DataRow, row: number, encoder: ExampleEncoder): 
   return { prompt, answers }
 }
 
-/** Text, or one message of the assistant. */
+/** Text, or one assistant message. */
 function answerText(value: unknown, column: string, row: number): string {
   if (typeof value === 'string') return value
   const messages: readonly unknown[] = Array.isArray(value) ? value : []
@@ -81,7 +84,7 @@ function answerText(value: unknown, column: string, row: number): string {
   if (messages.length === 1 && isAssistantMessage(message)) return message.content
   throw new AppError(
     'data/invalid',
-    `Row ${row + 1} of the data gives no answer: column “${column}” holds neither text nor one message of the assistant.`,
+    `Row ${row + 1} of the data gives no answer: column “${column}” holds neither text nor one assistant message.`,
     {
       text: 'Check `data.completion`, `data.chosen` and `data.rejected`; importing a data set splits whole conversations.',
       command: '`turnwise dataset import` imports one.',
@@ -97,8 +100,8 @@ function isAssistantMessage(value: unknown): value is { readonly content: string
 }
 
 /**
- * The answer's tokens are its own: they are encoded apart from the prompt's, as the policy would have had to write them.
- * They end with the id that ends a completion, or stopping would never be learned.
+ * The answer's tokens are encoded separately from the prompt's, since the policy would have had to generate them. They
+ * end with the id that ends a completion; otherwise stopping would never be learned.
  */
 function answerIds(prompt: Prompt, answer: string, encoder: ExampleEncoder): Int32Array {
   const { tokenizer, stopIds, form } = encoder
@@ -110,7 +113,7 @@ function answerIds(prompt: Prompt, answer: string, encoder: ExampleEncoder): Int
   return Int32Array.from([...ids, ...stopIds.slice(0, 1)])
 }
 
-/** All the chat template writes behind the prompt when the assistant answers so. */
+/** Everything that the chat template writes after the prompt for this answer of the assistant. */
 function markedUpAnswer(
   { text: promptText, columns, row }: Prompt,
   messages: readonly ChatMessage[],
@@ -124,7 +127,8 @@ function markedUpAnswer(
   const options = { ...toolsOf(columns, row, encoder), addGenerationPrompt: false }
   const whole = encoder.chatTemplate?.render(spoken, options) ?? ''
   if (whole.startsWith(promptText)) return whole.slice(promptText.length)
-  // Templates that open the assistant's turn with more than they leave in a finished one, such as an empty thought.
+  // For templates whose opening of the assistant's turn has more than they keep in a finished one, such as an empty
+  // thought.
   const end = whole.lastIndexOf(answer)
   return end < 0 ? answer : whole.slice(end)
 }

@@ -16,19 +16,19 @@ export interface EpisodeBatch {
   readonly seed: number
   readonly step: number
   readonly source: 'training' | 'evaluation'
-  /** Row → how often it was rolled out before in this step. */
+  /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>
 }
 
 export interface OpenEpisode {
   readonly row: Prompt
   readonly group: number
-  /** Counted on where a row comes twice in a step. */
+  /** Continues to count if a row occurs twice in a step. */
   readonly sample: number
   readonly seed: number
   /** Of the environment. */
   readonly chance: RandomStream
-  /** Texts of its requests, and their answers. */
+  /** Texts of its requests, with their answers. */
   readonly asked: string[]
   readonly answers: unknown[]
   readonly generated: Generated[]
@@ -90,7 +90,7 @@ export interface ToldCompletion {
 const EPISODE_PURPOSE = 0x0f10
 const sourceNumbers = { training: 0, evaluation: 1 } as const
 
-/** Group after group, samples in order. */
+/** Groups in order, samples in order. */
 export function openEpisodes(batch: EpisodeBatch): OpenEpisode[] {
   const { prompts, groupSize, seed, step, source } = batch
   const seen = new Map(batch.earlier)

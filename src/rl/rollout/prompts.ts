@@ -1,4 +1,4 @@
-/** From data set rows to prompts: the text the policy reads and its tokens, and which of them come next. */
+/** From rows of a data set to prompts: the text and tokens that the policy reads, and which of them come next. */
 import type { ChatMessage, ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
@@ -11,14 +11,14 @@ export type PromptForm = RunConfig['data']['prompt']
 
 /** A row of the data set. */
 export interface PromptRow {
-  /** Its number in the data set. */
+  /** Its index in the data set. */
   readonly row: number
   readonly columns: DataRow
 }
 
 /** A row with its prompt as text and token ids. */
 export interface Prompt extends PromptRow {
-  /** What the policy reads, chat markup included. */
+  /** What the policy reads, including chat markup. */
   readonly text: string
   readonly ids: Int32Array
 }
@@ -26,12 +26,12 @@ export interface Prompt extends PromptRow {
 /** What turns rows into prompts. */
 export interface PromptEncoder {
   readonly form: PromptForm
-  /** Column that describes the functions the model may call; null or absent: none are offered. */
+  /** Column with the descriptions of functions that the model may call; null or absent: none are offered. */
   readonly tools?: string | null
   readonly tokenizer: Pick<Tokenizer, 'encode'>
-  /** null where the model has none; then only text prompts work. */
+  /** null if the model has none; then only text prompts work. */
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** Where each row stands in the data set that a person knows, from 0; absent: as it comes. For errors alone. */
+  /** Index of each row in the original data set, from 0; absent: as given. For error messages only. */
   readonly places?: readonly number[] | undefined
 }
 
@@ -64,7 +64,7 @@ export function encodePrompts(
   return { prompts, tooLong }
 }
 
-/** One row as a prompt of whatever length. Errors: `data/invalid` naming the row (0 is the first). */
+/** One row as a prompt of any length. Errors: `data/invalid` naming the row (0 is the first). */
 export function encodePrompt(columns: DataRow, row: number, encoder: PromptEncoder): Prompt {
   const place = encoder.places?.[row] ?? row
   const { text, isMarkedUp } = promptText(columns, place, encoder)
@@ -73,7 +73,10 @@ export function encodePrompt(columns: DataRow, row: number, encoder: PromptEncod
   return { row, columns, text, ids }
 }
 
-/** What the policy will read of a row; marked up by the chat template where the prompt is messages. Errors: as `encodePrompt`. */
+/**
+ * The text that the policy will read for a row, marked up by the chat template if the prompt is messages. Errors: as
+ * `encodePrompt`.
+ */
 export function promptText(
   columns: DataRow,
   row: number,
@@ -107,7 +110,7 @@ function isMessage(value: unknown): value is ChatMessage {
   )
 }
 
-/** Replaces {column}; {{ and }} stand for the braces themselves. */
+/** Replaces {column}; {{ and }} stand for literal braces. */
 function fillTemplate(template: string, columns: DataRow, row: number): string {
   return template.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (match, column: string | undefined) => {
     if (column === undefined) return match[0] ?? ''
@@ -117,7 +120,7 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   })
 }
 
-/** Descriptions of functions, as a list or as its JSON; nothing where the row has none. Errors: `data/invalid`. */
+/** Descriptions of functions, as a list or as JSON text; undefined if the row has none. Errors: `data/invalid`. */
 export function toolsOf(
   columns: DataRow,
   row: number,
@@ -126,7 +129,7 @@ export function toolsOf(
   const value = column === null || column === undefined ? null : (columns[column] ?? null)
   if (value === null || value === '') return {}
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
-  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column ?? ''}” holds no list of tools`)
+  if (!Array.isArray(tools)) throw invalidRow(row, `column “${column ?? ''}” does not hold a list of tools`)
   return tools.length === 0 ? {} : { tools }
 }
 
@@ -138,7 +141,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** A last message by the assistant is the beginning of the answer: the policy goes on with it. */
+/** A last message by the assistant is the beginning of the answer, which the policy continues. */
 function renderMessages(
   messages: readonly ChatMessage[],
   { chatTemplate }: Pick<PromptEncoder, 'chatTemplate'>,
@@ -168,7 +171,7 @@ const invalidRow = (row: number, what: string): AppError =>
 
 type Renderer = Pick<ChatTemplate, 'render'>
 
-/** The chat template with the run's own switches set in every rendering; null stays null. */
+/** The chat template with the run's own variables set in every rendering; null stays null. */
 export function withSwitches(
   chatTemplate: Renderer | null,
   variables: Readonly<Record<string, string | number | boolean>>,
@@ -180,7 +183,7 @@ export function withSwitches(
   }
 }
 
-/** Keeps the order's random numbers apart from those of trajectories. */
+/** Keeps the random numbers of the order apart from those of trajectories. */
 const ORDER_PURPOSE = 0x0de5
 
 export interface PromptOrder {

@@ -19,7 +19,7 @@ export interface RolloutRequest {
   readonly groupSize: number
   readonly seed: number
   readonly step: number
-  /** Row → how often it was rolled out before in this step. */
+  /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>
   readonly onProgress?: (done: PhaseProgress) => void
   /** Told of each group when its last trajectory is over. */
@@ -29,11 +29,11 @@ export interface RolloutRequest {
 export interface RolloutOptions {
   readonly policy: Pick<Policy, 'generate'>
   readonly generate: GenerateOptions
-  /** Text of generated ids, special tokens left out. */
+  /** Text of generated ids, without special tokens. */
   readonly decode: (ids: Iterable<number>) => string
 }
 
-/** Lets the policy answer every prompt `groupSize` times; returns group after group, samples in order. */
+/** Generates `groupSize` completions for every prompt; returns groups in order of the prompts, samples in order. */
 export async function generateTrajectories(
   request: RolloutRequest,
   { policy, generate, decode }: RolloutOptions,
@@ -67,8 +67,8 @@ export async function generateTrajectories(
 }
 
 /**
- * A trajectory's random numbers depend on (seed, step, row, sample) alone, not on what else is in the batch. A row that
- * comes twice in a step counts its samples on.
+ * A trajectory's random numbers depend on (seed, step, row, sample) alone, not on the rest of the batch. If a row
+ * occurs twice in a step, its samples are numbered on.
  */
 function generationRequests({ prompts, groupSize, seed, step, earlier }: RolloutRequest) {
   const seen = new Map(earlier)
@@ -84,7 +84,7 @@ function generationRequests({ prompts, groupSize, seed, step, earlier }: Rollout
   })
 }
 
-/** A stop string ends the completion and is not part of what is judged. */
+/** A stop string ends the completion and is not part of the text that is scored. */
 export function completionText(
   { ids, stopReason }: Completion,
   { sampling }: GenerateOptions,

@@ -14,14 +14,14 @@ export interface Trajectory extends Experience {
   readonly prompt: Prompt
   /** [L] prompt and completion tokens; arrays of the experience are [L−1]. */
   readonly ids: Int32Array
-  /** Log-probabilities the sampler recorded, one per action token in order; null when it recorded none. */
+  /** Log-probabilities recorded by the sampler, one per action token in order; null if it recorded none. */
   readonly samplerLogprobs: Float64Array | null
   /** The generated text, without special tokens. */
   readonly completion: string
   /** Number of generated tokens in all turns. */
   readonly completionTokens: number
   readonly stopReason: StopReason
-  /** What an environment made of it; null where there was none. */
+  /** The environment's record; null without an environment. */
   readonly episode: EpisodeOutcome | null
   /**
    * [S] everything up to where a truncated episode would have gone on, the environment's last words included, for a critic
@@ -29,22 +29,22 @@ export interface Trajectory extends Experience {
    * where the workflow says that it is truncated.
    */
   readonly lastState: Int32Array | null
-  /** What a workflow made of it; absent where there was none. */
+  /** The workflow's record; absent without a workflow. */
   readonly workflow?: WorkflowOutcome
-  /** Tells trajectories of one group apart that are compared among themselves; absent: 0. */
+  /** Distinguishes sets of trajectories within a group that are compared among themselves; absent: 0. */
   readonly subgroup?: number
   readonly reward: Reward
 }
 
 export interface RewardFailure {
-  /** Name of the part. */
+  /** Name of the component. */
   readonly name: string
   readonly message: string
 }
 
-/** Weighted sums of what reward functions say of single tokens and turns. */
+/** Weighted sums of the rewards that functions give to single tokens and turns. */
 export interface PlacedReward {
-  /** What the functions with one number for all earned, which counts for the last turn; null where there is none. */
+  /** The sum of the functions that return one number, which counts for the last turn; null if there is none. */
   readonly last: number | null
   /** One per turn of the policy. */
   readonly perTurn: readonly number[] | null
@@ -54,59 +54,59 @@ export interface PlacedReward {
 
 /** The reward of a trajectory, with the result of each reward function. */
 export interface Reward {
-  /** Unweighted answer of each function, by name. */
+  /** Unweighted value of each function, by name. */
   readonly parts: Readonly<Record<string, number | null>>
-  /** Weighted sum over the parts that apply; `null` when none does. */
+  /** Weighted sum over the components that apply; `null` if none does. */
   readonly total: number | null
   readonly failures: readonly RewardFailure[]
-  /** Columns the functions logged; absent where none did. */
+  /** Columns logged by the functions; absent if there are none. */
   readonly logged?: Readonly<Record<string, unknown>>
-  /** Numbers the functions logged; absent where none did. */
+  /** Numbers logged by the functions; absent if there are none. */
   readonly metrics?: Readonly<Record<string, number>>
-  /** Absent where all of it counts for the last turn. */
+  /** Absent if the whole reward counts for the last turn. */
   readonly placed?: PlacedReward
 }
 
 export type EpisodeEnd = 'terminated' | EpisodeCut
 
-/** The transcript had grown too long to go on. */
+/** The transcript was too long to continue. */
 export interface ContextOverflow {
-  /** Tokens the next prompt would have had. */
+  /** Length that the next prompt would have had, in tokens. */
   readonly fullPromptLength: number
   readonly maxPromptTokens: number
   readonly contextLength: number
   readonly maxNewTokens: number | null
 }
 
-/** How an episode in an environment went. */
+/** The record of an episode in an environment. */
 export interface EpisodeOutcome {
   readonly end: EpisodeEnd
-  /** Turns the policy had. */
+  /** Turns that the policy took. */
   readonly turns: number
-  /** Reward of each turn, 0 up to the most turns an episode may have. */
+  /** [turns] reward of each turn, padded with 0 up to the maximum number of turns. */
   readonly turnRewards: readonly number[]
-  /** Their sum; null where the environment gave no reward at all. */
+  /** Their sum; null if the environment gave no reward at all. */
   readonly total: number | null
-  /** The policy's last turn; this is what reward functions judge. */
+  /** The policy's last turn, which reward functions score. */
   readonly lastAction: string
   readonly overflow: ContextOverflow | null
-  /** What went wrong in the environment. */
+  /** The environment's error. */
   readonly failure: string | null
-  /** What the environment logged to look at, and to chart. */
+  /** What the environment logged, to show and to chart. */
   readonly columns: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number>>
 }
 
-/** How an episode of a workflow went. */
+/** The record of an episode of a workflow. */
 export interface WorkflowOutcome {
-  /** `rejected`: the workflow returned nothing; `failed`: it could not go on. */
+  /** `rejected`: the workflow returned null; `failed`: it could not continue. */
   readonly end: 'returned' | 'rejected' | 'failed'
   readonly failure: string | null
-  /** What the workflow says it is worth; null: the reward functions say it. */
+  /** The reward that the workflow returned; null: the reward functions are used. */
   readonly reward: Reward | null
   /** Turns of the policy. */
   readonly turns: number
-  /** Requests of the episode, and how often they were answered. */
+  /** Number of requests of the episode, and of rounds of answers. */
   readonly requests: number
   readonly rounds: number
   readonly columns: Readonly<Record<string, unknown>>
@@ -116,7 +116,7 @@ export interface WorkflowOutcome {
 /** What is known of a trajectory before it is scored. */
 export type UnscoredTrajectory = Omit<Trajectory, 'reward' | 'turnRewards' | 'tokenRewards'>
 
-/** As every trajectory begins: nothing was computed of it, nothing compared with it. */
+/** The initial values: nothing has been computed or compared yet. */
 export const unscored = {
   behaviorLogprobs: null,
   behaviorEntropies: null,

@@ -1,6 +1,6 @@
 /**
- * The tokens of an episode: a first prompt, then what the policy wrote and what the environment answered, in turn. Every
- * turn adds to the very tokens of the one before; nothing is ever decoded and encoded again.
+ * The tokens of an episode: a first prompt, then the policy's turns and the environment's replies. Every turn is
+ * appended to the tokens before it; nothing is ever decoded and encoded again.
  */
 
 /** Generated tokens [start, end). */
@@ -30,7 +30,7 @@ export const openTranscript = (prompt: Int32Array): Transcript => ({
   turns: [],
 })
 
-/** With one more turn of the policy. */
+/** Appends a turn of the policy. */
 export const withGenerated = (
   { ids, openingLength, turns }: Transcript,
   generated: Int32Array,
@@ -40,7 +40,7 @@ export const withGenerated = (
   turns: [...turns, { start: ids.length, end: ids.length + generated.length }],
 })
 
-/** With what the environment answered. */
+/** Appends an observation. */
 export const withFeedback = (transcript: Transcript, feedback: Int32Array): Transcript => ({
   ...transcript,
   ids: joined(transcript.ids, feedback),
@@ -54,8 +54,8 @@ function joined(first: Int32Array, second: Int32Array): Int32Array {
 }
 
 /**
- * What the policy reads when only `budget` tokens fit: the first prompt and as many of the latest turns as there is room
- * for, whole ones. null where not even the first prompt fits.
+ * What the policy reads when only `budget` tokens fit: the first prompt and as many of the latest whole turns as there
+ * is room for. null if not even the first prompt fits.
  */
 export function windowed({ ids, openingLength, turns }: Transcript, budget: number): Int32Array | null {
   if (ids.length <= budget) return ids
@@ -64,7 +64,7 @@ export function windowed({ ids, openingLength, turns }: Transcript, budget: numb
   return joined(ids.subarray(0, openingLength), ids.subarray(from ?? ids.length))
 }
 
-/** Masks come from where tokens are from, never from their ids. */
+/** Masks are derived from the origin of tokens, never from their ids. */
 export function masksOf({ ids, turns }: Transcript): TranscriptMasks {
   const length = Math.max(0, ids.length - 1)
   const actionMask = new Uint8Array(length)

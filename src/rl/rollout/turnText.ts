@@ -1,4 +1,4 @@
-/** Observations as tokens: the first prompt, and what stands between one turn of the policy and the next. */
+/** Observations as tokens: the first prompt, and what comes between one turn of the policy and the next. */
 import type { ChatMessage, ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
@@ -6,11 +6,11 @@ import type { Observation } from '../environment.ts'
 
 export interface TurnTextOptions {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
-  /** null where the model has none. */
+  /** null if the model has none. */
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** false: observations are encoded as they are, markup and all. */
+  /** false: observations are encoded as they are, without a template. */
   readonly applyChatTemplate: boolean
-  /** Whether a template that does not show where a turn ends is an error, or ChatML is assumed. */
+  /** Whether a template that does not show where a turn ends is an error; otherwise ChatML is assumed. */
   readonly strictBoundary: boolean
 }
 
@@ -18,8 +18,8 @@ export interface TurnText {
   /** The prompt of an episode's first turn. Errors: `data/invalid`, `tokenizer/invalid`. */
   opening(observation: Observation): { readonly text: string; readonly ids: Int32Array }
   /**
-   * What follows a turn that ended with `lastId`: its end, the observation, and the opening of the next turn. Errors:
-   * `tokenizer/invalid`.
+   * What follows a turn that ended with `lastId`: the end of the turn, the observation, and the opening of the next
+   * turn. Errors: `tokenizer/invalid`.
    */
   feedback(observation: Observation, lastId: number): Int32Array
 }
@@ -34,7 +34,7 @@ export function createTurnText(options: TurnTextOptions): TurnText {
   const feedback = (observation: Observation, lastId: number) => {
     if (!applyChatTemplate) return encode(plainText(observation))
     const ids = encode(boundaryText(observation, options))
-    // The end of the turn is among the generated tokens where the policy wrote it; it must not stand there twice.
+    // If the policy generated the end of its turn, it is already among the tokens and must not be repeated.
     const isTwice = ids.length > 1 && ids[0] === lastId && isSpecial(lastId, tokenizer)
     return isTwice ? ids.subarray(1) : ids
   }
@@ -55,17 +55,17 @@ function openingText(observation: Observation, { chatTemplate }: TurnTextOptions
   if (chatTemplate === null) {
     throw new AppError(
       'data/invalid',
-      'The environment speaks in chat messages, but the model has no chat template.',
+      'The environment sends chat messages, but the model has no chat template.',
       'Use a model with a chat template, or set environment.applyChatTemplate to false.',
     )
   }
   return chatTemplate.render(messagesOf(observation), { addGenerationPrompt: true })
 }
 
-/** Stands where the policy's turn would; a word no template writes by itself, and one that trimming leaves whole. */
+/** Stands in for the policy's turn: a word that no template writes by itself and that trimming leaves intact. */
 const placeholder = 'PLACEHOLDER-OF-THE-ASSISTANT-TURN'
 
-/** All the chat template writes between two turns of the assistant. */
+/** Everything that the chat template writes between two assistant turns. */
 function boundaryText(observation: Observation, options: TurnTextOptions): string {
   const found = renderedBoundary(observation, options)
   if (!(found instanceof AppError)) return found
@@ -73,7 +73,7 @@ function boundaryText(observation: Observation, options: TurnTextOptions): strin
   return `<|im_end|>\n<|im_start|>user\n${plainText(observation)}<|im_end|>\n<|im_start|>assistant\n`
 }
 
-/** A first user message, because many templates insist that conversations begin with one. */
+/** Begins with a user message, because many templates require it. */
 function renderedBoundary(observation: Observation, { chatTemplate }: TurnTextOptions): string | AppError {
   const messages = [
     { role: 'user', content: '.' },

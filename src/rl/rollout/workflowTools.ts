@@ -1,4 +1,4 @@
-/** What an episode of a workflow may ask besides completions: the run's reward functions, its environment, text and tokens. */
+/** The requests of a workflow other than completions: the run's reward functions, its environment, text and tokens. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
@@ -21,15 +21,15 @@ export interface WorkflowToolOptions {
   readonly text: TurnText
 }
 
-/** A request, and what the tools know of who makes it. */
+/** A request, with what the tools know about its episode. */
 export interface ToolRequest<Ask extends ToolAsk = ToolAsk> {
   readonly ask: Ask
   readonly row: PromptRow
-  /** What the row's prompt says; '' where an environment writes it. */
+  /** Text of the row's prompt; '' if an environment writes it. */
   readonly promptText: string
-  /** Of the environment; position 0 seeds the reset, position k+1 step k. */
+  /** The environment's random numbers; position 0 seeds the reset, position k+1 step k. */
   readonly chance: RandomStream
-  /** How many steps the episode has asked for before. */
+  /** Number of steps that the episode has already requested. */
   readonly step: number
 }
 
@@ -87,7 +87,7 @@ async function judge(requests: Asking<'rewards'>, { rewards }: WorkflowToolOptio
 }
 
 const noEnvironment: ToolFault = {
-  fault: 'The workflow asks for the environment, but the run has none: set `environment`.',
+  fault: 'The workflow uses an environment, but the run has none: set `environment`.',
 }
 
 async function reset(
@@ -178,22 +178,19 @@ function textAnswer(ask: ToolAsk, { tokenizer, chatTemplate, text }: WorkflowToo
   })
 }
 
-/** Messages as the policy reads them. Errors: AppError 'data/invalid', and what the template says. */
+/** Messages as the policy reads them. Errors: AppError 'data/invalid', and those of the template. */
 export function messagePrompt(
   messages: Parameters<ChatTemplate['render']>[0],
   { tokenizer, chatTemplate }: Pick<WorkflowToolOptions, 'tokenizer' | 'chatTemplate'>,
 ): Pick<Prompt, 'text' | 'ids'> {
   if (chatTemplate === null) {
-    throw new AppError(
-      'data/invalid',
-      'The workflow speaks in chat messages, but the model has no chat template.',
-    )
+    throw new AppError('data/invalid', 'The workflow uses chat messages, but the model has no chat template.')
   }
   const text = chatTemplate.render(messages, { addGenerationPrompt: true })
   return { text, ids: tokenizer.encode(text, { addSpecialTokens: false }) }
 }
 
-/** What a person caused is said of the episode. */
+/** User errors are reported with the episode. */
 export function trying<Answer>(act: () => Answer): Answer | ToolFault {
   try {
     return act()

@@ -1,6 +1,7 @@
 /**
- * From what a workflow returns to trajectories. What the policy did is taken from the engine's records alone: tokens may be
- * called actions where the engine generated them in this very episode, and their log-probabilities are those of then.
+ * From what a workflow returns to trajectories. What the policy did is taken from the engine's records alone: a token
+ * may be called an action only if the engine generated it in this episode, and its log-probability is the one recorded
+ * then.
  */
 import type { StopReason } from '#engine/policy.ts'
 import { rewardFault } from '../rewards.ts'
@@ -10,7 +11,7 @@ import type { Prompt, PromptRow } from './prompts.ts'
 import type { Continuation } from './workflowTools.ts'
 import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'
 
-/** A completion that an episode asked for. */
+/** A completion requested by an episode. */
 export interface Generated {
   readonly promptIds: Int32Array
   readonly ids: Int32Array
@@ -21,14 +22,14 @@ export interface Generated {
   readonly maxNewTokens: number
 }
 
-/** What is known of an episode when it ends. */
+/** What is known about an episode when it ends. */
 export interface EndedEpisode {
   readonly row: PromptRow
-  /** Number of its row in the batch. */
+  /** Index of its row in the batch. */
   readonly group: number
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   readonly generated: readonly Generated[]
-  /** Texts of prompts that were not decoded from their ids. */
+  /** Texts of prompts that need not be decoded from their ids. */
   readonly prompts: readonly Pick<Prompt, 'text' | 'ids'>[]
   /** What the environment said after turns; none without a critic. */
   readonly continuations: readonly Continuation[]
@@ -40,7 +41,7 @@ export interface EndedEpisode {
 }
 
 export interface TrajectoryParts {
-  /** Text of generated ids, special tokens left out. */
+  /** Text of generated ids, without special tokens. */
   readonly decode: (ids: Iterable<number>) => string
   readonly contextLength: number
   readonly vocabSize: number
@@ -48,16 +49,16 @@ export interface TrajectoryParts {
   readonly hasCritic: boolean
 }
 
-/** Errors, as a sentence on the episode. */
+/** Errors of the episode, each a sentence. */
 export class TrajectoryFault extends Error {}
 
-/** What an episode returned, with what the engine recorded of it. Throws TrajectoryFault. */
+/** The trajectories that an episode returned, with what the engine recorded of them. Throws TrajectoryFault. */
 export function returnedTrajectories(
   returned: readonly ReturnedTrajectory[],
   episode: EndedEpisode,
   parts: TrajectoryParts,
 ): UnscoredTrajectory[] {
-  // Named groups count from 1, by first appearance.
+  // Named groups are numbered from 1, in order of first appearance.
   const names = [...new Set(returned.map(({ group }) => group))].filter((name) => name !== undefined)
   const subgroupOf = (name: ReturnedTrajectory['group']) => (name === undefined ? 0 : names.indexOf(name) + 1)
   return returned.map((each) => returnedTrajectory(each, subgroupOf(each.group), episode, parts))
@@ -127,7 +128,7 @@ const outcome = (
   ...{ columns, metrics, requests, rounds },
 })
 
-/** Actions [start, end) that one completion holds from its id number `from` on. */
+/** The action spans [start, end) that one completion covers, starting at its id `from`. */
 interface Piece {
   readonly start: number
   readonly end: number
@@ -161,7 +162,7 @@ function assembled(
   }
 }
 
-/** Masks come from where tokens are from, never from their ids. */
+/** Masks are derived from the origin of tokens, never from their ids. */
 function masksOf(
   tokens: number,
   pieces: readonly Piece[],
@@ -181,7 +182,7 @@ function endOf(last: Piece | undefined): Pick<UnscoredTrajectory, 'stopReason' |
   return { stopReason, truncated: stopReason === 'length' && isEnd(last) }
 }
 
-/** Whether a completion's last token is in it; nothing is cut off there otherwise. */
+/** Whether a completion's last token is part of the trajectory; otherwise its truncation does not count. */
 const isEnd = (piece: Piece | undefined): boolean =>
   piece !== undefined && piece.from + piece.end - piece.start === piece.generated.ids.length
 
@@ -199,11 +200,11 @@ function checkedIds({ ids }: ReturnedTrajectory, { contextLength, vocabSize }: T
   }
   const unknown = ids.find((id) => id >= vocabSize)
   if (unknown !== undefined)
-    throw new TrajectoryFault(`The trajectory has a token ${unknown}, which the model does not know.`)
+    throw new TrajectoryFault(`The trajectory has a token ${unknown}, which the model does not have.`)
   return Int32Array.from(ids)
 }
 
-/** [L] 1 at each token that is said to be an action. */
+/** [L] 1 at each token that the workflow calls an action. */
 function actionsOf({ ids, actions }: ReturnedTrajectory): Uint8Array {
   const marked = new Uint8Array(ids.length)
   const isMask = (given: ReturnedTrajectory['actions']): given is readonly (number | boolean)[] =>
@@ -242,7 +243,7 @@ function runsOf(actions: Uint8Array): Run[] {
   return runs
 }
 
-/** The completions that make up the actions, one after the other. Throws TrajectoryFault: forged ids. */
+/** The completions that the actions consist of, in order. Throws TrajectoryFault for forged ids. */
 function piecesOf(ids: Int32Array, runs: readonly Run[], generated: readonly Generated[]): Piece[] {
   const pieces: Piece[] = []
   for (const { start, end } of runs) {
@@ -260,7 +261,7 @@ function piecesOf(ids: Int32Array, runs: readonly Run[], generated: readonly Gen
   return pieces
 }
 
-/** What one completion holds of them: in its own context; else in a window, from which old turns were left out. */
+/** What one completion covers of them: in its own context, or else in a window from which old turns were left out. */
 function pieceAt(
   ids: Int32Array,
   { start: at, end }: Run,
@@ -286,7 +287,7 @@ function pieceAt(
   return windows.sort((a, b) => b.generated.promptIds.length - a.generated.promptIds.length)[0] ?? null
 }
 
-/** Whether a prompt is the beginning and the end of these. */
+/** Whether the prompt is a prefix and a suffix of these ids. */
 function isWindow(prompt: Int32Array, before: Int32Array): boolean {
   let [first, last] = [0, 0]
   while (first < prompt.length && prompt[first] === before[first]) first++
@@ -294,7 +295,7 @@ function isWindow(prompt: Int32Array, before: Int32Array): boolean {
   return prompt.length < before.length && first > 0 && last > 0 && first + last >= prompt.length
 }
 
-/** null and absent are told apart: nothing said of rewards at all leaves them to the reward functions. */
+/** null and absent differ: if the result says nothing about rewards, the reward functions score it. */
 function rewardOf(
   { reward, turnRewards, tokenRewards }: ReturnedTrajectory,
   actions: Uint8Array,

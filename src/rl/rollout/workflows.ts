@@ -49,7 +49,10 @@ export interface WorkflowOptions extends RolloutOptions {
   readonly tools: WorkflowToolOptions
 }
 
-/** Plays every row `groupSize` times; returns group after group, samples in order, of each what its episode returned. */
+/**
+ * Plays every row `groupSize` times; returns groups in order, samples in order, with the trajectories that each episode
+ * returned.
+ */
 export async function playWorkflow(
   request: WorkflowRequest,
   options: WorkflowOptions,
@@ -65,12 +68,12 @@ export async function playWorkflow(
 }
 
 /**
- * Passes of the batch after which the next requests of an episode join it. While these passes are computed, episodes run in
- * their own process; more of them would leave rows empty where few episodes are open.
+ * After this many passes of the batch, the next requests of an episode join it. Episodes run in their own process while
+ * these passes are computed; more passes would leave rows empty when few episodes are open.
  */
 const latency = 2
 
-/** A new request of an episode, with its number. */
+/** A new request of an episode, with its index. */
 interface Asking {
   readonly episode: OpenEpisode
   readonly number: number
@@ -83,7 +86,7 @@ class Play {
   readonly #parts: TrajectoryParts
   readonly #batch: BatchRequests
   readonly #episodes: readonly OpenEpisode[]
-  /** Episodes whose round is answered. */
+  /** Episodes whose round is complete. */
   #ready: OpenEpisode[] = []
   readonly #underway: { readonly pass: number; readonly wants: Promise<Want[]> }[] = []
   #passes = 0
@@ -116,7 +119,7 @@ class Play {
     if (episode !== null) this.#ready.push(episode)
   }
 
-  /** What joins the batch before its next pass; null when every episode has ended. */
+  /** The requests that join the batch before its next pass; null when every episode has ended. */
   async later(isIdle: boolean): Promise<GenerationRequest[] | null> {
     this.#passes++
     if (this.#ready.length > 0) {
@@ -178,7 +181,7 @@ class Play {
     if ('trajectories' in step) return this.#end(episode, step)
     const first = episode.answers.length
     if (++episode.rounds > episodeLimits.rounds)
-      return this.#fail(episode, `The episode is not over after ${episodeLimits.rounds} rounds of requests.`)
+      return this.#fail(episode, `The episode did not end within ${episodeLimits.rounds} rounds of requests.`)
     if (episode.tokens > episodeLimits.tokens)
       return this.#fail(episode, `The episode generated more than ${episodeLimits.tokens} tokens.`)
     episode.asked.push(...step.requests.map(({ text }) => text))
@@ -237,7 +240,7 @@ class Play {
     }
   }
 
-  /** Nothing for tools, for what can be answered at once, and for episodes that have ended. */
+  /** null for tool requests, for requests that were answered at once, and for episodes that have ended. */
   #wantOf({ episode, number, request }: Asking): Want[] {
     if (request.kind !== 'generate' || episode.result !== null) return []
     const want = trying(() => this.#batch.want(episode, number, request))

@@ -1,6 +1,7 @@
 /**
- * One group of one real step on the longest training row: rollout, rewards, forward passes and an update by the run's own
- * settings. The policy is changed by it and is to be thrown away. What a whole step takes follows in stepEstimate.ts.
+ * One group of one real step on the longest training row: rollout, rewards, forward passes and an update with the run's
+ * own settings. This changes the policy, which must be discarded afterwards. The time of a whole step is derived in
+ * stepEstimate.ts.
  */
 import type { SamplingOptions } from '#engine/policy.ts'
 import { mean } from '../algorithms/terms/groups.ts'
@@ -21,15 +22,15 @@ import { guardSettings, noUpdates, UpdateGuard } from './updateGuard.ts'
 export type CalibrationPhase = 'generating' | 'scoring' | 'learning'
 
 export interface Calibration {
-  /** The longest one's number among the training rows. */
+  /** Index of the longest row among the training rows. */
   readonly row: number
-  /** Rows that are too long to take part. */
+  /** Rows that are left out because they are too long. */
   readonly tooLong: number
   readonly trajectories: readonly Trajectory[]
   readonly measures: StepMeasures
 }
 
-/** `batchRows`: completions that decode together at most. Errors: as `train`. */
+/** `batchRows`: maximum number of completions that decode together. Errors: as `train`. */
 export async function calibrateStep(
   dependencies: TrainDependencies,
   batchRows: number,
@@ -68,7 +69,7 @@ export async function calibrateStep(
   }
 }
 
-/** Without what only whole steps have: several prompts, minibatches, rounds for groups that were turned down. */
+/** Without what only whole steps have: several prompts, minibatches, rounds that replace zero-variance groups. */
 function oneGroup(
   dependencies: TrainDependencies,
   { row, columns }: LongestRow,
@@ -105,11 +106,11 @@ interface LongestRow {
   readonly row: number
   readonly columns: DataRow
   readonly tooLong: number
-  /** Of the prompts that take part; null where an environment writes them. */
+  /** Of the prompts that are used; null if an environment writes them. */
   readonly meanTokens: number | null
 }
 
-/** An environment's prompts are known when its episodes begin: there it is the row with the most text. */
+/** An environment's prompts are known only when its episodes begin, so there it is the row with the most text. */
 function longestRow(dependencies: TrainDependencies): LongestRow {
   const { trainRows, algorithm, environment } = dependencies
   if (algorithm.experience !== 'rollout') {
@@ -142,12 +143,12 @@ interface Learned {
   readonly tokens: number
 }
 
-/** So many tokens show how long one takes. */
+/** Enough tokens to measure the time of one. */
 const decodedTokens = 6
 /** Keeps these random numbers apart from all others. */
 const TRIAL_PURPOSE = 0xca11
 
-/** Time of a prompt and of a token, for the group and for as many completions as decode together in a whole step. */
+/** Time per prompt and per token, for the group and for as many completions as decode together in a whole step. */
 async function decodingTimes(
   dependencies: TrainDependencies,
   prompt: Int32Array,
@@ -198,8 +199,8 @@ interface Learned {
 }
 
 /**
- * All trajectories that have tokens. Those that earned nothing would take no part, and where all earned the same nothing
- * might be learned: time and memory are then measured as if every second one had earned something.
+ * All trajectories that have tokens. If all earned the same, or nothing, nothing might be learned; time and memory are
+ * therefore measured as if every second one had earned a reward.
  */
 function everyCandidate(
   { config }: TrainDependencies,
@@ -214,7 +215,7 @@ function everyCandidate(
     )
 }
 
-/** How often the group goes into a micro-batch, as far as a whole step has so much to learn from at once. */
+/** How often the group fits into a micro-batch, as far as a whole step has that much to learn from. */
 function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDependencies): number {
   const { config } = dependencies
   const { minibatchSize } = config.optimization
@@ -224,13 +225,13 @@ function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDepend
   return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
 }
 
-/** The same groups over and over, each a group of its own. */
+/** The same group repeated, each copy a group of its own. */
 function repeated(trajectories: readonly Trajectory[], copies: number): Trajectory[] {
   const copy = (group: number) => trajectories.map((trajectory) => ({ ...trajectory, group }))
   return Array.from({ length: copies }, (_, group) => copy(group)).flat()
 }
 
-/** Forward passes over the trajectories, and one update by all of them. */
+/** Forward passes over the trajectories, and one update with all of them. */
 async function learn(
   dependencies: TrainDependencies,
   { source, referenceRole, correctMismatch }: TrainPlan,

@@ -22,7 +22,7 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
   ]
 }
 
-/** A device that holds tensors has the frozen weights once, in f32, for rollouts as for learning. */
+/** A device that holds tensors keeps one copy of the frozen weights, in f32, for rollouts and learning. */
 function deviceWarnings({ device, base, rollout }: RunConfig): Problem[] {
   const { kind } = device
   if (kind === 'auto' || !holdsTensors({ kind })) return []

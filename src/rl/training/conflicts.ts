@@ -7,7 +7,7 @@ import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 
 type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
 
-/** Empty where everything fits. */
+/** Empty if there are none. */
 export function configConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const kind = algorithm.experience === 'rollout' ? rolloutConflicts : exampleConflicts
   return [
@@ -19,7 +19,7 @@ export function configConflicts(config: RunConfig, algorithm: Parts): Problem[] 
   ]
 }
 
-/** Errors: ConfigError, listing every conflict; `stage` is the one that the config is of. */
+/** Errors: ConfigError, listing every conflict; `stage` is the stage that the config belongs to. */
 export function requireFitting(
   config: RunConfig,
   algorithm: Parts,
@@ -30,14 +30,14 @@ export function requireFitting(
   refuse([...configConflicts(config, algorithm), ...ofModel], stage)
 }
 
-/** What the settings must fit besides each other. */
+/** What the settings must be consistent with. */
 export interface ModelFacts {
-  /** Tokens that are read at once, prompt and completion together. */
+  /** The longest sequence that can be read, prompt and completion together. */
   readonly contextLength: number
   readonly hiddenSize: number
 }
 
-/** What of the settings this model cannot do. */
+/** Settings that this model does not support. */
 function modelConflicts(
   { adapter, rollout }: RunConfig,
   { experience }: Parts,
@@ -58,7 +58,7 @@ function modelConflicts(
   ]
 }
 
-/** Completions per prompt; given answers are what they are. */
+/** Completions per prompt; 1 or a pair for given answers. */
 export const groupSizeOf = ({ rollout }: RunConfig, { experience, groupSize, needs }: Parts): number =>
   experience === 'rollout' ? (rollout.groupSize ?? groupSize.default) : needs.unit
 
@@ -96,7 +96,7 @@ const missingReward = (message: string): Problem => ({
   ...{ path: 'rewards', code: 'missing', message, stage: null },
 })
 
-/** A server tells the log-probabilities of what was left by the filters, which is not what learning computes. */
+/** A server returns log-probabilities of the filtered distribution, which is not what the learner computes. */
 function serverConflicts({
   topK,
   topP,
@@ -133,7 +133,7 @@ const exampleConflicts = ({ data }: RunConfig, { id }: Parts): Problem[] =>
     `${id} learns from given answers, which come from a file; episodes have none.`,
   )
 
-/** So many trajectories are held in memory at once. */
+/** Maximum number of trajectories held in memory at once. */
 const maxTrajectories = 1_000_000
 
 function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
@@ -146,7 +146,7 @@ function batchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   )
 }
 
-/** The last update of a pass must not stand on fewer trajectories than the others, where it can be helped. */
+/** If possible, the last update of a pass should not use fewer trajectories than the others. */
 function minibatchConflicts(config: RunConfig, algorithm: Parts): Problem[] {
   const { minibatchSize: size } = config.optimization
   if (size === null) return []
@@ -180,7 +180,7 @@ function referenceConflicts({ reference }: RunConfig): Problem[] {
     ...when(
       policy === 'base' && isRefreshed,
       'reference.policy',
-      '“base”, which never changes, so that `reference.refreshSteps` and `reference.refreshPasses` must be null.',
+      '“base”, which never changes, so `reference.refreshSteps` and `reference.refreshPasses` must be null.',
     ),
     ...when(
       refreshSteps !== null && refreshPasses !== null,

@@ -1,4 +1,4 @@
-/** What a training run is made of. */
+/** The parts that a training run consists of. */
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Policy } from '#engine/policy.ts'
@@ -14,49 +14,49 @@ import type { TrainingScript } from './script.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { Workflow } from '../workflow.ts'
 
-/** Everything `train` works with; made once, by whoever starts the run. */
+/** Everything that `train` works with; created once, by whoever starts the run. */
 export interface TrainDependencies {
   readonly config: RunConfig
   readonly policy: Policy
-  /** What the policy is computed on; the CPU if absent. */
+  /** The device that the policy runs on; the CPU if absent. */
   readonly device?: DeviceKind
   readonly algorithm: ConfiguredAlgorithm
   readonly rewards: readonly RewardSpec[]
-  /** Steps as a person wrote them; absent: as this program takes them. */
+  /** The user's training script; absent: the built-in loop. */
   readonly script?: TrainingScript
-  /** The world of several turns; absent where completions of prompts are judged. */
+  /** The multi-turn environment; absent if completions of prompts are scored. */
   readonly environment?: Environment | null
-  /** How an episode goes; absent: a prompt is answered, or the environment played to its end. */
+  /** The workflow that runs episodes; absent: a prompt is completed, or an environment played to its end. */
   readonly workflow?: Workflow | null
   readonly trainRows: readonly DataRow[]
   readonly heldOutRows: readonly DataRow[]
-  /** Where each of these rows stands in its data set, from 0; absent: as they come. */
+  /** Index of each row in its data set, from 0; absent: as given. */
   readonly rowPlaces?: { readonly train: readonly number[]; readonly heldOut: readonly number[] }
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** Generation ends after any of these. */
+  /** Ids that end generation. */
   readonly stopIds: readonly number[]
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
   readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
-  /** What a policy that generates elsewhere has to report since it was last asked. */
+  /** Metrics that a policy which generates elsewhere reports since the last call. */
   readonly rolloutMetrics?: () => Metrics
-  /** Where the run goes on; adapters and optimizer of that moment are already in the policy. */
+  /** Where the run resumes; the policy already has the adapters and optimizer of that moment. */
   readonly state?: TrainerState
-  /** A run of its own although it begins with the state of another: it says what every run says first. */
+  /** A new run, although it begins with the state of another; it reports what every new run reports. */
   readonly isFork?: boolean
-  /** Which part of a run of several stages this is; absent = the whole run. */
+  /** The stage of a multi-stage run; absent = the whole run. */
   readonly stage?: StagePlace
   /** Stops the run after the current step. */
   readonly signal?: AbortSignal
   readonly pause?: PauseRequest
-  /** Told what the run is at now, for whoever watches. */
+  /** Called with the run's current activity, for whoever watches it. */
   readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void
 }
 
-/** Somebody asks the run to wait between two steps. */
+/** Whether the run was asked to wait between two steps. */
 export interface PauseRequest {
   readonly isWanted: boolean
-  /** Resolves when the run may go on, or is to stop. */
+  /** Resolves when the run may continue, or has to stop. */
   over(): Promise<void>
 }
 
@@ -70,7 +70,7 @@ export interface StagePlace {
   readonly isLast: boolean
 }
 
-/** What must be known to tell how long a run is. */
+/** What is needed to compute the length of a run. */
 export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
   readonly policy: Pick<Policy, 'contextLength'>
 }
@@ -88,9 +88,9 @@ export interface ExperienceSource {
   readonly temperature: number
   /** The trajectories of the step after `before`; null: there is none. */
   collect(before: TrainerState): Promise<Collected | null>
-  /** No further step follows; absent: as many as the config says. */
+  /** Whether no further step follows; absent: as many as the config says. */
   isOver?(): boolean
-  /** Told what the step came to; what a script has to add, and what it goes on with. */
+  /** Called with the result of the step; returns what a script adds, and its state. */
   complete?(metrics: Metrics): Promise<CompletedStep>
   /** Held-out rows; `step` is the number of steps completed. Yields nothing without such rows. */
   evaluate(step: number): AsyncGenerator<EvaluationEvent | SamplesEvent>
@@ -102,13 +102,13 @@ export interface CompletedStep {
 }
 
 export interface Collected {
-  /** All of them, to be reported. */
+  /** All of them, for metrics. */
   readonly trajectories: readonly Trajectory[]
-  /** Those that may be learned from. */
+  /** Those that can be learned from. */
   readonly candidates: readonly Trajectory[]
   /** Prompts drawn for them. */
   readonly drawn: number
-  /** What there is to say of the trajectories. */
+  /** Metrics of the trajectories. */
   readonly metrics: Metrics
   /** Seconds. */
   readonly times: { readonly rollout: number; readonly reward: number }

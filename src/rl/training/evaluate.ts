@@ -28,7 +28,7 @@ export async function* evaluateRollouts(
   yield* heldOutSamples(dependencies, step, trajectories)
 }
 
-/** Greedy answers to the held-out prompts, and what they earn. */
+/** Greedy answers to the held-out prompts, and their rewards. */
 export async function greedyRollouts(
   { config, rewards, tokenizer, onPhase }: TrainDependencies,
   { heldOut, rollOut }: EvaluationPlan,

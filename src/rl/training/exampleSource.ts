@@ -1,4 +1,4 @@
-/** Trajectories of a step from given answers: demonstrations and preferences. Nothing is generated and nothing rewarded. */
+/** Trajectories of a step from given answers: demonstrations and preferences. Nothing is generated or rewarded. */
 import type { EvaluationEvent, SamplesEvent, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -53,7 +53,7 @@ export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): Enco
 
 const completionNames = ['completion', 'answer', 'output', 'response', 'target', 'solution', 'label'] as const
 
-/** Of a preference the chosen one first. */
+/** Of a preference, the chosen answer comes first. */
 function answerColumns(
   { completion, chosen, rejected }: RunConfig['data'],
   experience: ConfiguredAlgorithm['experience'],
@@ -98,7 +98,7 @@ function givenTrajectory({ prompt }: Example, { ids, text }: Example['answers'][
   return trajectory
 }
 
-/** The loss of the held-out answers; where there are rewards, also what greedy answers to their prompts earn. */
+/** The loss of the held-out answers; with reward functions, also the rewards of greedy answers to their prompts. */
 async function* evaluateExamples(
   dependencies: TrainDependencies,
   plan: ExamplePlan,

@@ -1,4 +1,4 @@
-/** From trajectories to what algorithms learn from: forward passes where log-probabilities or values are needed. */
+/** From trajectories to what algorithms learn from: forward passes if log-probabilities or values are needed. */
 import type { Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LearningRow, Needs } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
@@ -6,7 +6,7 @@ import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
 
 export interface ScoringOptions {
   readonly policy: Pick<Policy, 'score'>
-  /** Whose log-probabilities are the reference's. */
+  /** The policy whose log-probabilities are the reference's. */
   readonly referenceRole: 'reference' | 'base'
   readonly temperature: number
   readonly load: LearningLoad
@@ -19,9 +19,9 @@ export interface TrainingRow {
 }
 
 /**
- * Rows to learn from, filtered ones left out. Each forward pass is run only where its numbers are needed: over all
- * trajectories when they enter the advantages, else over those that are kept, and the behaviour policy's not at all
- * when the first and only update will compute it anyway, or the loss never looks at it.
+ * Rows to learn from, without the filtered ones. A forward pass runs only if its numbers are needed: over all
+ * trajectories if they enter the advantages, otherwise over those that are kept. The behaviour policy is not scored at
+ * all if the first and only update computes it anyway, or the loss does not use it.
  */
 export async function prepareRows(
   trajectories: readonly Trajectory[],
@@ -79,7 +79,10 @@ async function scored(
   }))
 }
 
-/** With one more prediction where a truncated episode was left: of a token that never came, whose id is never read. */
+/**
+ * With one more prediction where a truncated episode was left: that of a token that was never generated, whose id is
+ * not read.
+ */
 function throughLastState({ ids, actionMask, lastState }: Trajectory): TokenSequence {
   if (lastState === null) return { ids, actionMask }
   const longer = new Int32Array(lastState.length + 1)

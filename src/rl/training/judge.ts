@@ -1,4 +1,4 @@
-/** Prompts answered and judged outside of training: group after group, each as soon as its last trajectory is done. */
+/** Prompts completed and scored outside of training: group after group, each as soon as its last trajectory is done. */
 import type { PhaseProgress } from '#shared/events.ts'
 import { rewardTrajectories, type RewardOptions } from '../trajectoryRewards.ts'
 import type { Prompt } from '../rollout/prompts.ts'
@@ -10,14 +10,14 @@ export interface JudgingOptions {
   /** Trajectories per prompt. */
   readonly samples: number
   readonly isGreedy: boolean
-  /** Prompts that are rolled out together: episodes are known only when all of them are over. */
+  /** Prompts that are rolled out together: episodes are available only when all of them are over. */
   readonly promptsAtOnce: number
   readonly judging: Omit<RewardOptions, 'step'>
   readonly onProgress: (done: PhaseProgress) => void
   readonly onGroup: (group: readonly Trajectory[]) => Promise<void>
 }
 
-/** Resolves when the last group was taken. Errors: those of rollouts, of rewards and of `onGroup`. */
+/** Resolves when the last group has been handled. Errors: those of rollouts, of rewards and of `onGroup`. */
 export async function judgePrompts(prompts: readonly Prompt[], options: JudgingOptions): Promise<void> {
   const { rollOut, samples: groupSize, isGreedy, promptsAtOnce, onProgress } = options
   const judge = new Judge(options)
@@ -34,7 +34,7 @@ export async function judgePrompts(prompts: readonly Prompt[], options: JudgingO
   }
 }
 
-/** Judges while others are still generated: what is done in the meantime is judged together. */
+/** Scores while others are still being generated; what finishes in the meantime is scored together. */
 class Judge {
   readonly #options: JudgingOptions
   readonly #waiting: (readonly UnscoredTrajectory[])[] = []

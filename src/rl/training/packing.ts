@@ -1,4 +1,7 @@
-/** Which trajectories are learned from together: minibatches (one update each) and micro-batches (what fits at once). */
+/**
+ * Which trajectories are learned from together: minibatches (one update each) and micro-batches (what is computed at
+ * once).
+ */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Policy } from '#engine/policy.ts'
@@ -17,7 +20,7 @@ export interface MinibatchPlan {
   readonly step: number
 }
 
-/** Row indices of every update of a step, all epochs: shuffled, then cut; the last of an epoch may be smaller. */
+/** Row indices of every update of a step, all epochs: shuffled, then split; the last of an epoch may be smaller. */
 export function planMinibatches(rows: number, { size, epochs, unit, seed, step }: MinibatchPlan): number[][] {
   const units = unitsOfRows(rows, unit)
   const perUpdate = Math.max(1, Math.floor((size ?? rows) / unit))
@@ -30,16 +33,16 @@ export function planMinibatches(rows: number, { size, epochs, unit, seed, step }
   }).flat()
 }
 
-/** How much is learned from at once. */
+/** How many tokens are computed at once. */
 export interface LearningLoad {
   readonly tokens: number
-  /** The run says so: more is never taken at once. Else a few tokens more where sequences are long. */
+  /** Whether the run sets it, so that it is never exceeded; otherwise long sequences may exceed it slightly. */
   readonly isLimit: boolean
-  /** Micro-batches that can be worked on at the same time. */
+  /** Micro-batches that can be computed in parallel. */
   readonly replicas: number
 }
 
-/** What the run says, else what is fastest for its policy. */
+/** The run's budget, or else the one that is fastest for its policy. */
 export function learningLoad({
   config,
   policy,
@@ -53,9 +56,9 @@ export function learningLoad({
 }
 
 export interface MicroBatches {
-  /** Row indices; what may not fit in memory comes first. */
+  /** Row indices; those that may exceed memory come first. */
   readonly batches: readonly (readonly number[])[]
-  /** They may all be handed over at once; else one after the other. */
+  /** Whether they may all be submitted at once; otherwise one after the other. */
   readonly together: boolean
 }
 
@@ -65,8 +68,8 @@ interface Unit {
 }
 
 /**
- * Cuts rows into micro-batches: equal ones, an equal number for each replica; or, where not every replica may have
- * its longest row at once, as few as possible. A unit longer than a micro-batch may be stands alone. lengths: [rows].
+ * Splits rows into micro-batches: equal ones, the same number for each replica; or, if not every replica may have its
+ * longest row at once, as few as possible. A unit longer than a micro-batch gets one of its own. lengths: [rows].
  */
 export function microBatches(lengths: readonly number[], load: LearningLoad, unit: number): MicroBatches {
   const longest = (rows: readonly number[]) => Math.max(...rows.map((row) => lengths[row]!))
@@ -80,7 +83,7 @@ export function microBatches(lengths: readonly number[], load: LearningLoad, uni
   return { batches: batches.map(({ rows }) => rows), together }
 }
 
-/** Does the work of every micro-batch; errors: the first of them, when all have ended. */
+/** Runs all micro-batches; throws the first error once all have ended. */
 export async function forMicroBatches(
   { batches, together }: MicroBatches,
   work: (rows: readonly number[], batch: number) => Promise<void>,
@@ -93,7 +96,7 @@ export async function forMicroBatches(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-/** Each unit into the first with room for it (first-fit decreasing). */
+/** Puts each unit into the first micro-batch with room for it (first-fit decreasing). */
 function firstFit(units: readonly Unit[], limit: number): Unit[] {
   const batches: Unit[] = []
   for (const { rows, tokens } of units) {
@@ -106,7 +109,7 @@ function firstFit(units: readonly Unit[], limit: number): Unit[] {
   return batches
 }
 
-/** Each unit into the emptiest, in as few as leave all within the limit. */
+/** Puts each unit into the emptiest micro-batch, with as few as keep all within the limit. */
 function levelled(units: readonly Unit[], limit: number, replicas: number): Unit[] {
   const total = units.reduce((sum, { tokens }) => sum + tokens, 0)
   const rounds = Math.max(1, Math.ceil(total / limit / replicas))

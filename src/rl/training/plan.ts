@@ -9,12 +9,12 @@ import { groupSizeOf, requireFitting } from './conflicts.ts'
 import type { PlanningParts, TrainDependencies, ExperienceSource } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
-import { mostTurns, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
+import { maxTurnsOf, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { scriptSource } from './scriptSource.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import { noUpdates } from './updateGuard.ts'
 
-/** What follows from dependencies and data, fixed for the whole stage. */
+/** What follows from dependencies and data, and is fixed for the whole stage. */
 export interface TrainPlan {
   readonly source: ExperienceSource
   /** Of the whole run, all stages together. */
@@ -26,15 +26,15 @@ export interface TrainPlan {
   readonly isLastStage: boolean
   /** Optimizer updates of a step when every trajectory takes part. */
   readonly updatesPerStep: number
-  /** Lets the policy act. */
+  /** Produces trajectories. */
   readonly rollOut: RollOut
-  /** Whether the gap between sampler and learner is corrected. */
+  /** Whether the train–inference mismatch is corrected. */
   readonly correctMismatch: boolean
-  /** Whose log-probabilities are the reference's. */
+  /** The policy whose log-probabilities are the reference's. */
   readonly referenceRole: ScoringOptions['referenceRole']
 }
 
-/** How weights against the gap between sampler and learner are limited. */
+/** How the weights of the mismatch correction are limited. */
 export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
   cap: rollout.mismatchCap,
   mode: rollout.mismatchMode,
@@ -67,7 +67,7 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
   const own = stepsOver(config, source.size)
   const place = dependencies.stage ?? { index: 0, firstStep: 0, steps: own, isLast: true }
   const { mismatchCorrection, precision, server } = config.rollout
-  // With a rounded base, generating also rounds what it multiplies.
+  // With a quantised base, generation also rounds the inputs of its products.
   const isRounded = precision !== 'f32' || config.base.precision !== 'f32'
   const isOtherSampler = isRounded || server !== null
   return {
@@ -85,7 +85,7 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
   }
 }
 
-/** How many steps it takes. Errors: as `planTraining`. */
+/** The number of steps. Errors: as `planTraining`. */
 export function countSteps(parts: PlanningParts): number {
   requireFitting(parts.config, parts.algorithm)
   const isRollout = parts.algorithm.experience === 'rollout'
@@ -115,7 +115,7 @@ function sourceOf(
       tooLong: tooLong.length + heldOut.tooLong.length,
       groupSize: groupSizeOf(config, algorithm),
       rollOut: shared.rollOut,
-      tokenLimit: config.rollout.maxNewTokens * mostTurns(dependencies),
+      tokenLimit: config.rollout.maxNewTokens * maxTurnsOf(dependencies),
     }
     const { script } = dependencies
     return script ? scriptSource(dependencies, rolloutPlan, script) : rolloutSource(dependencies, rolloutPlan)

@@ -36,11 +36,11 @@ const usual: Readonly<Record<string, Usual>> = {
   offPolicyThreshold: { above: 100, because: 'trajectories will hardly ever be left out' },
   advantageClipRange: {
     ...{ below: 0.1, above: 1000 },
-    because: 'most advantages are between 0.1 and 3, so that it limits nearly all of them, or none',
+    because: 'most advantages are between 0.1 and 3, so it limits nearly all of them, or none',
   },
   rewardClipRange: {
     ...{ below: 0.01, above: 1000 },
-    because: 'rewards of usual size are either all clipped to it, or never',
+    because: 'rewards of a typical size are either all clipped, or never',
   },
   advantageFilterEpsilon: {
     above: 1,
@@ -56,8 +56,8 @@ const usual: Readonly<Record<string, Usual>> = {
   },
   refillRounds: { above: 50, because: 'a step may generate that many times as many completions' },
   overlongPenalty: { above: 100, because: 'the length penalty outweighs the reward' },
-  positiveTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio leaves 1' },
-  negativeTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio leaves 1' },
+  positiveTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio moves from 1' },
+  negativeTemperature: { above: 100, because: 'tokens stop learning as soon as their ratio moves from 1' },
   beta: { above: 10, below: 1e-4, because: 'the policy hardly learns from preferences; 0.01 to 1 is usual' },
   nllAlpha: { above: 100, because: 'the likelihood of the chosen answers outweighs the preferences' },
 }
@@ -90,7 +90,7 @@ const rewardWarnings = ({ rewards }: RunConfig): Problem[] =>
     return doubtsAt(`rewards[${i}].settings`, found?.doubts(settings))
   })
 
-/** Of turns an episode may have, so many are usual. */
+/** A usual number of turns in an episode. */
 const manyTurns = 1000
 const highBonus = 10
 

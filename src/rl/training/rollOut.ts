@@ -25,13 +25,13 @@ export interface RollOutRequest {
   /** Trajectories per prompt. */
   readonly groupSize: number
   readonly step: number
-  /** Evaluation decodes greedily, and its episodes begin alike at every step. */
+  /** Evaluation decodes greedily, and its episodes begin the same way at every step. */
   readonly source: 'training' | 'evaluation'
-  /** Takes the most probable tokens in training too. */
+  /** Decodes greedily in training too. */
   readonly isGreedy?: boolean
-  /** Row → how often it was rolled out before in this step; such a row gets other samples. */
+  /** Row → how often it was already rolled out in this step; such a row gets other samples. */
   readonly earlier?: ReadonlyMap<number, number>
-  /** Told how many trajectories are done. */
+  /** Called with the number of trajectories that are done. */
   readonly onProgress?: (done: PhaseProgress) => void
   /** Told of the trajectories of each prompt as they are done; of episodes when all are over. */
   readonly onGroup?: (group: readonly UnscoredTrajectory[]) => void
@@ -39,10 +39,10 @@ export interface RollOutRequest {
   readonly onNews?: (news: EpisodeNews) => void
 }
 
-/** Returns group after group, samples in order. */
+/** Returns groups in order, samples in order. */
 export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
 
-/** What acting needs, and learning besides. */
+/** What rollouts need, and what learning needs besides. */
 export type ActingParts = Pick<
   TrainDependencies,
   'config' | 'policy' | 'environment' | 'tokenizer' | 'chatTemplate'
@@ -143,7 +143,7 @@ const withTurns = (environment: Environment, limit: number | null): Environment 
   step: (actions) => environment.step(actions),
 })
 
-/** What a workflow may ask for at a step of the run. */
+/** What a workflow may request at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
   const { config, algorithm, environment = null, rewards = [], tokenizer } = dependencies
   const own = config.environment
@@ -182,8 +182,8 @@ function episodeLimits(
   }
 }
 
-/** Turns that an episode of the run may have. Errors: AppError 'config/invalid' naming the row that sets what cannot be. */
-export function mostTurns(dependencies: PlanningParts): number {
+/** Maximum turns of an episode of the run. Errors: AppError 'config/invalid' naming the row with an invalid setting. */
+export function maxTurnsOf(dependencies: PlanningParts): number {
   const { config, environment, trainRows, heldOutRows } = dependencies
   if (!environment) return 1
   const limit = config.environment?.maxTurns ?? Infinity
@@ -195,7 +195,7 @@ export function mostTurns(dependencies: PlanningParts): number {
   return Math.min(limit, Math.max(...turns))
 }
 
-/** `number`: of the row in its data set, from 1. */
+/** `number`: that of the row in its data set, from 1. */
 function turnsAt(environment: Environment, row: DataRow, number: number): number {
   try {
     return environment.turnsOf?.(row) ?? environment.maxTurns
@@ -205,7 +205,7 @@ function turnsAt(environment: Environment, row: DataRow, number: number): number
   }
 }
 
-/** Most tokens a prompt may have so that the completion still fits; one token of room where it has no limit. */
+/** The longest prompt, in tokens, that leaves room for the completion; for one token if its length is not limited. */
 export function promptBudget(contextLength: number, maxNewTokens: number | null): number {
   const reserved = Math.max(1, Math.min(maxNewTokens ?? 1, contextLength))
   return Math.max(0, contextLength - reserved)

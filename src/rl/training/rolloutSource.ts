@@ -17,14 +17,14 @@ export interface RolloutPlan {
   readonly tooLong: number
   readonly groupSize: number
   readonly rollOut: RollOut
-  /** The most tokens the policy can choose in a trajectory. */
+  /** The largest number of tokens that the policy can choose in a trajectory. */
   readonly tokenLimit: number
 }
 
-/** One round of prompts with what came of them. */
+/** One round of prompts with their trajectories. */
 interface Round {
   readonly trajectories: readonly Trajectory[]
-  /** Rewards of the greedy answers, where any were asked for. */
+  /** Rewards of the greedy answers, if requested. */
   readonly baselines: readonly number[]
 }
 
@@ -41,8 +41,8 @@ export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan
 }
 
 /**
- * One round of prompts; where the algorithm turns groups down, further rounds with as many prompts as are missing. What
- * is turned down is reported, but not learned from.
+ * One round of prompts; if the algorithm rejects groups, further rounds with as many prompts as are missing. Rejected
+ * groups are reported, but not learned from.
  */
 async function collectStep(
   dependencies: TrainDependencies,
@@ -51,7 +51,7 @@ async function collectStep(
 ): Promise<Collected> {
   const { config, algorithm } = dependencies
   const rounds = algorithm.acceptance?.rounds ?? 0
-  // Trajectories without a reward, or without the baseline they need, take no part.
+  // Trajectories without a reward, or without the baseline they need, are left out.
   const takesPart = ({ reward, baselineReward }: Trajectory) =>
     reward.total !== null && !(algorithm.needs.greedyBaseline && baselineReward === null)
   const drawing = drawer(dependencies, plan, before)
@@ -90,7 +90,7 @@ interface Drawn {
   readonly firstGroup: number
 }
 
-/** Hands out the prompts of one step, round by round. A row that comes again gets samples of its own. */
+/** Hands out the prompts of one step, round by round. A row that occurs again gets samples of its own. */
 function drawer({ config }: TrainDependencies, plan: RolloutPlan, { step, promptsDrawn }: TrainerState) {
   const order = { seed: config.seed, shuffle: config.data.shuffle }
   const earlier = new Map<number, number>()
@@ -142,10 +142,10 @@ async function playRound(
   return { trajectories, baselines: known.filter((reward) => reward !== null) }
 }
 
-/** Above all numbers of prompts in a step. */
+/** Larger than the number of prompts in any step. */
 const groupNumbers = 2 ** 32
 
-/** Whether the answer to compare with has still to be found; a workflow may have done so. */
+/** Whether the greedy answer is still needed; a workflow may have generated it. */
 const isCompared = ({ baselineReward, workflow }: UnscoredTrajectory): boolean =>
   baselineReward === null && (workflow === undefined || workflow.end === 'returned')
 

@@ -8,7 +8,7 @@ import type { Reward, Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import type { ShownHeads } from './update.ts'
 
-/** `rows` and `heads` hold those that took part in the update; any other has no advantage and no learner's arrays. */
+/** `rows` and `heads` hold the trajectories of the update; any other has no advantage and no arrays of the learner. */
 export function shownSamples(
   trajectories: readonly Trajectory[],
   rows: readonly TrainingRow[],
@@ -32,11 +32,11 @@ export function shownSamples(
   })
 }
 
-/** How the last turn stopped says nothing of an episode that was broken off. */
+/** How the last turn stopped says nothing about an episode that was cut short. */
 const stopReasonOf = ({ episode, stopReason }: Trajectory): TrajectorySample['stopReason'] =>
   episode === null || episode.end === 'terminated' ? stopReason : episode.end
 
-/** What reward functions had to say besides a number. */
+/** What reward functions logged besides a number. */
 const loggedBy = ({ logged, failures }: Reward): Pick<TrajectorySample, 'logged' | 'failures'> => ({
   ...(logged === undefined ? {} : { logged }),
   ...(failures.length === 0 ? {} : { failures: failures.map(({ name, message }) => `${name}: ${message}`) }),
@@ -77,8 +77,8 @@ const packed = (values: Float32Array | Float64Array | null | undefined): string 
   values ? packArray(Float32Array.from(values)) : null
 
 /**
- * At most `count` trajectories to look at, of groups spread over the step: as many whole groups as fit, since what an
- * answer is worth shows beside the others of its group; where not even one fits, a part of the first.
+ * At most `count` trajectories to show, from groups spread over the step: as many whole groups as fit, since an answer
+ * is best judged beside the others of its group; if not even one fits, a part of the first.
  */
 export function spreadGroups<T extends Pick<Trajectory, 'group'>>(
   trajectories: readonly T[],

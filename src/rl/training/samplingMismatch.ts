@@ -8,11 +8,11 @@ import { quantile } from '../algorithms/terms/groups.ts'
 export interface AlignedLogprobs {
   /** [T] the sampler's where it recorded the row completely, else the learner's own. */
   readonly logprobs: Float64Array
-  /** The record was missing or had the wrong count. */
+  /** Whether the record was missing or had the wrong length. */
   readonly skipped: boolean
 }
 
-/** Lays the sampler's flat record (action tokens only, in order) onto the row's action positions. */
+/** Copies the sampler's flat record (action tokens only, in order) to the row's action positions. */
 export function alignSamplerLogprobs(
   behaviorLogprobs: Float64Array,
   actionMask: Uint8Array,
@@ -34,7 +34,7 @@ export function alignSamplerLogprobs(
 
 export interface WeightLimit {
   readonly cap: number
-  /** What becomes of a weight above the cap: the cap, or 0. */
+  /** What a weight above the cap becomes: the cap, or 0. */
   readonly mode: 'truncate' | 'mask'
 }
 
@@ -59,7 +59,7 @@ export interface MismatchRow {
   readonly actionMask: Uint8Array
 }
 
-/** Over every action token of the batch. Ratios are as they are used; differences are absolute, in nats. */
+/** Over every action token of the batch. Ratios are those that are used; differences are absolute, in nats. */
 export interface MismatchSummary {
   readonly differenceMean: number
   readonly differenceMax: number
@@ -71,7 +71,7 @@ export interface MismatchSummary {
   readonly cappedShare: number
 }
 
-/** Summary of the gap; null without an action token. */
+/** Summary of the mismatch; null without an action token. */
 export function summarizeMismatch(rows: readonly MismatchRow[], limit: WeightLimit): MismatchSummary | null {
   const differences: number[] = []
   const ratios: number[] = []

@@ -1,6 +1,6 @@
 /**
- * Training scripts of one's own: a script rolls out, learns and reports as it likes, and yields when a step is over. What it yields
- * is kept in checkpoints, and it begins with that when the run goes on.
+ * User-written training scripts: a script rolls out, learns and reports, and yields at the end of each step. What it
+ * yields is saved in checkpoints and passed to it when the run resumes.
  */
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -8,7 +8,7 @@ import type { DataRow, Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { Stats } from './stats.ts'
 
-/** Begins with what it yielded last; undefined at the beginning of a run. What it yields is plain JSON. */
+/** Starts with the value yielded last, or undefined when the run begins. It yields plain JSON. */
 export type TrainingScript = (run: ScriptRun, state: unknown) => AsyncGenerator<unknown, void, void>
 
 /** How to roll out prompts. */
@@ -19,7 +19,7 @@ export interface ScriptRollout {
   readonly greedy?: boolean
 }
 
-/** What a script works with. */
+/** What is available to a script. */
 export interface ScriptRun {
   /** The run's config with all defaults. */
   readonly config: RunConfig
@@ -33,11 +33,11 @@ export interface ScriptRun {
   /** Completions of each prompt, or episodes in the run's environment, with the run's rewards; group after group. */
   readonly rollout: (prompts: readonly Prompt[], request?: ScriptRollout) => Promise<readonly Trajectory[]>
   /**
-   * Scores, advantages, loss, gradients and optimizer, as the config's algorithm has them; once in a step. Returns what the
-   * step reports of it. Trajectories without a reward take no part.
+   * Scores, advantages, loss, gradients and optimizer of the config's algorithm; once per step. Returns the metrics of
+   * the step. Trajectories without a reward are left out.
    */
   readonly learn: (trajectories: readonly Trajectory[]) => Promise<Metrics>
-  /** Mean reward of greedy answers to the validation rows; null without any. */
+  /** Mean reward of greedy answers to the validation rows; null if there are none. */
   readonly evaluate: () => Promise<number | null>
 }
 

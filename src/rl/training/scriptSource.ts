@@ -1,4 +1,7 @@
-/** Steps of a training script: the loop asks for trajectories as it does elsewhere, and the script goes on with what was learned. */
+/**
+ * Steps of a training script: the loop requests trajectories as it does elsewhere, and the script continues with what
+ * was learned.
+ */
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -38,7 +41,7 @@ export function scriptSource(
   }
 }
 
-/** What a step has come to so far. */
+/** The results of a step so far. */
 interface Gathering {
   readonly trajectories: Trajectory[]
   /** By row: samples of its stream that were drawn or passed over. */
@@ -47,7 +50,7 @@ interface Gathering {
   drawn: number
 }
 
-/** Trajectories that the script has handed over, and waits for. */
+/** Trajectories that the script has submitted and waits for. */
 interface Lesson {
   readonly trajectories: readonly Trajectory[]
   readonly learned: (metrics: Metrics) => void
@@ -73,12 +76,12 @@ class ScriptSession {
     this.#script = script
   }
 
-  /** No further step follows. */
+  /** Whether no further step follows. */
   get isOver(): boolean {
     return this.#isOver
   }
 
-  /** Lets the script go on until it has something to learn from, or is done with the step. */
+  /** Runs the script until it learns or ends the step. */
   async collect(before: TrainerState): Promise<Collected | null> {
     this.#before = before
     this.#gathering = nothingGathered()
@@ -102,7 +105,7 @@ class ScriptSession {
     }
   }
 
-  /** What was learned goes to the script, which ends its step with that. */
+  /** Passes the metrics to the script, which then ends its step. */
   async complete(metrics: Metrics): Promise<CompletedStep> {
     this.#lesson?.learned(metrics)
     const { value, done = false } = (await this.#turn) ?? {}
@@ -188,10 +191,10 @@ const nothingGathered = (): Gathering => ({
   drawn: 0,
 })
 
-/** As it will be read back from a checkpoint. Errors: AppError 'script/failed'. */
+/** The state as it will be read back from a checkpoint. Errors: AppError 'script/failed'. */
 function plainState(value: unknown): unknown {
   if (value === undefined) return undefined
-  // Of a function, say, there is none.
+  // JSON.stringify returns undefined for a function, for example.
   const text = JSON.stringify(value) as string | undefined
   if (text === undefined || text.length > maxStateCharacters) {
     throw scriptError(

@@ -11,7 +11,7 @@ interface Gathered {
   greatest: number
 }
 
-/** Which of mean, least and greatest value become metrics. */
+/** Which of mean, minimum and maximum become metrics. */
 export type StatReduction = 'mean' | 'mean-min-max' | 'sum'
 
 /** Statistics reported by a script; they become metrics of the step, as `logged/<name>`. */

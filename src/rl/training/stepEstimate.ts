@@ -3,7 +3,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 
 /** Tokens are means over trajectories or prompts. */
 export interface StepMeasures {
-  /** Whether the policy writes what it learns from. */
+  /** Whether the policy generates what it learns from. */
   readonly isActing: boolean
   /** Trajectories. */
   readonly groupSize: number
@@ -12,10 +12,10 @@ export interface StepMeasures {
   readonly meanPrompt: number
   /** Prompt and completion of the row that was measured. */
   readonly rowTokens: number
-  /** null where nothing is generated, or there was no room to measure it. */
+  /** null if nothing is generated, or there was no room to measure it. */
   readonly decoding: {
     readonly promptSeconds: number
-    /** How much longer a token takes when `batchRows` completions decode together instead of the group alone. */
+    /** How much longer a token takes when `batchRows` completions decode together instead of one group. */
     readonly slowdown: number
     readonly batchRows: number
   } | null
@@ -37,10 +37,10 @@ export interface Estimate {
   readonly high: number
 }
 
-/** Completions grow and shrink while a policy learns, and other programs want the machine too. */
+/** Completions grow and shrink during training, and other programs use the machine too. */
 const [quicker, slower] = [0.75, 1.5]
 
-/** One step. `high`: every row as long as the longest, and nothing gained by decoding groups together. */
+/** One step. `high`: every row as long as the longest, and no gain from decoding groups together. */
 export function estimateStep({ rollout, optimization }: RunConfig, measures: StepMeasures): Estimate {
   const { promptsPerStep } = rollout
   const { seconds, groupSize, learnedTokens } = measures
@@ -54,7 +54,7 @@ export function estimateStep({ rollout, optimization }: RunConfig, measures: Ste
   return { expected, low: quicker * expected, high: Math.max(slower * expected, longest) }
 }
 
-/** One look at `rows` held-out rows: greedy completions with their rewards, or the loss of given answers. */
+/** One evaluation of `rows` held-out rows: greedy completions with their rewards, or the loss of given answers. */
 export function estimateEvaluation(rows: number, measures: StepMeasures): number {
   const { isActing, seconds, groupSize, learnedTokens } = measures
   if (isActing) return generating(rows, measures) + (rows * seconds.scoring) / Math.max(groupSize, 1)
@@ -75,6 +75,6 @@ function generating(rows: number, { seconds, decoding, groupSize, ...tokens }: S
 const expectedTokens = ({ rowTokens, longestPrompt, meanPrompt }: StepMeasures): number =>
   Math.max(1, rowTokens - longestPrompt + meanPrompt)
 
-/** How often a run of so many steps is evaluated: before it, every so many steps, and at its end. */
+/** Number of evaluations in a run of that many steps: before it, at the interval, and at its end. */
 export const evaluationsOf = (steps: number, every: number): number =>
   2 + (every > 0 ? Math.ceil(steps / every) - 1 : 0)

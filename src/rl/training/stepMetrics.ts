@@ -22,7 +22,7 @@ export function rolloutMetrics(trajectories: readonly Trajectory[]): Metrics {
   }
 }
 
-/** The same of held-out trajectories, each alone in its group. */
+/** The same for held-out trajectories, each alone in its group. */
 export function evaluationMetrics(trajectories: readonly Trajectory[]): Metrics {
   const { reward } = totalMetrics(trajectories)
   const lengths = lengthMetrics(trajectories)
@@ -38,7 +38,7 @@ export function evaluationMetrics(trajectories: readonly Trajectory[]): Metrics 
   }
 }
 
-/** Trajectories without a reward take no part; nothing is said when none has one. */
+/** Trajectories without a reward are left out; no metrics if none has one. */
 function totalMetrics(trajectories: readonly Trajectory[]): Metrics {
   const rewarded = trajectories.filter(({ reward }) => reward.total !== null)
   const totals = rewarded.map(({ reward }) => reward.total ?? 0)
@@ -46,7 +46,7 @@ function totalMetrics(trajectories: readonly Trajectory[]): Metrics {
   return { reward: mean(totals), ...spreadMetrics(totals, rewarded) }
 }
 
-/** Spread within groups; where every prompt has one completion only, the spread of the step. */
+/** Standard deviation within groups; if every prompt has one completion only, that of the step. */
 function spreadMetrics(totals: readonly number[], trajectories: readonly Trajectory[]): Metrics {
   const groups = groupsOf(trajectories)
     .filter(({ length }) => length > 1)
@@ -70,7 +70,7 @@ function partMetrics(trajectories: readonly Trajectory[]): Metrics {
   return Object.fromEntries(entries) as Metrics
 }
 
-/** Nothing is said of trajectories without an environment. */
+/** No metrics for trajectories without an environment. */
 function episodeMetrics(trajectories: readonly Trajectory[]): Metrics {
   const episodes = trajectories.map(({ episode }) => episode).filter((episode) => episode !== null)
   if (episodes.length === 0) return {}
@@ -84,7 +84,7 @@ function episodeMetrics(trajectories: readonly Trajectory[]): Metrics {
   }
 }
 
-/** Nothing is said of trajectories without a workflow. */
+/** No metrics for trajectories without a workflow. */
 function workflowMetrics(trajectories: readonly Trajectory[]): Metrics {
   const outcomes = trajectories.flatMap(({ workflow }) => workflow ?? [])
   if (outcomes.length === 0) return {}
@@ -97,7 +97,7 @@ function workflowMetrics(trajectories: readonly Trajectory[]): Metrics {
   }
 }
 
-/** Numbers that reward functions logged, each over the trajectories that have it. */
+/** Means of the numbers that reward functions logged, each over the trajectories that have it. */
 function loggedMetrics(trajectories: readonly Trajectory[]): Metrics {
   const byName = new Map<string, number[]>()
   for (const { reward } of trajectories) {
@@ -136,7 +136,7 @@ export function lengthMetrics(trajectories: readonly Trajectory[]): Metrics {
   }
 }
 
-/** What the updates of a step say; a step without any reports a loss of 0, one that skipped all of them none. */
+/** Metrics of the updates of a step; a step without any reports a loss of 0, one that skipped all of them none. */
 export function updateMetrics(
   summary: UpdateSummary,
   rows: readonly TrainingRow[],
@@ -151,7 +151,7 @@ export function updateMetrics(
   }
 }
 
-/** How well the critic foresaw the returns, before the first update; nothing without a critic. */
+/** How well the critic predicted the returns before the first update; none without a critic. */
 export function valueMetrics(rows: readonly TrainingRow[]): Metrics {
   const [returns, errors]: [number[], number[]] = [[], []]
   for (const { learning } of rows) {

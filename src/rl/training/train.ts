@@ -48,7 +48,7 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
   return state
 }
 
-/** The last checkpoint; a stage that others follow does not say that the run is over. */
+/** The last checkpoint; a stage that others follow does not report the end of the run. */
 function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): Generator<RunEvent> {
   dependencies.onPhase?.('saving')
   const isOver = state.step >= plan.steps || plan.source.isOver?.() === true
@@ -58,7 +58,7 @@ function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: Traine
   if (!goesOnElsewhere || dependencies.signal?.aborted === true) yield status(phase, state, plan)
 }
 
-/** A run that goes on has begun before; a later stage begins where the one before it ended. */
+/** A resumed run has begun before; a later stage begins where the one before it ended. */
 const isBeginning = (
   { state: given, isFork }: TrainDependencies,
   { stage, firstStep }: TrainPlan,
@@ -78,7 +78,7 @@ const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): 
 const goesOn = ({ signal }: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
   !isStageOver(plan, state) && signal?.aborted !== true
 
-/** What a stage says once, however often it is resumed. */
+/** Reported once per stage, however often it is resumed. */
 async function* beginning(
   { onPhase }: TrainDependencies,
   plan: TrainPlan,
@@ -91,7 +91,7 @@ async function* beginning(
   yield* source.evaluate(state.step)
 }
 
-/** A pause begins with a checkpoint: a process that is lost while it waits loses nothing. */
+/** A pause begins with a checkpoint, so a process that dies while it waits loses nothing. */
 async function* waitWherePaused(
   dependencies: TrainDependencies,
   plan: TrainPlan,
@@ -171,7 +171,7 @@ async function* trainStep(
   return { ...state, ...added }
 }
 
-/** What the policy and the guard have to say. */
+/** Metrics of the policy and the update guard. */
 function* notes(
   policy: TrainDependencies['policy'],
   skipped: string | null,
@@ -181,7 +181,7 @@ function* notes(
   for (const message of messages) yield { type: 'warning', step, message }
 }
 
-/** A script has something to add. */
+/** Metrics added by a script. */
 async function completedBy(
   source: ExperienceSource,
   own: Metrics,
@@ -202,7 +202,7 @@ function rowsToLearnFrom(
   return prepareRows(candidates, algorithm, updates, { policy, referenceRole, temperature, load })
 }
 
-/** After the step that made it due, so that a checkpoint of that step holds what the next one is measured against. */
+/** After the step that made it due, so that a checkpoint of that step holds the reference of the next one. */
 function refreshReference(
   { config, policy }: TrainDependencies,
   { source, firstStep }: TrainPlan,
@@ -274,7 +274,7 @@ function failingPart(name: string, trajectories: readonly Trajectory[]): string 
   return isWorkflow || isEnvironment ? `The ${name}` : `The reward function “${name}”`
 }
 
-/** One sentence per thing that went wrong in the step without ending the run. */
+/** One sentence per error of the step that did not end the run. */
 function* warnings(
   trajectories: readonly Trajectory[],
   rows: readonly TrainingRow[],

@@ -1,4 +1,4 @@
-/** The updates of a step: minibatch by minibatch, each cut into micro-batches whose gradients add. */
+/** The updates of a step: minibatch by minibatch, each split into micro-batches whose gradients add up. */
 import type { Heads, LossCoefficients, Policy, UpdateOptions } from '#engine/policy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -27,7 +27,7 @@ export interface UpdateSettings {
   readonly temperature: number
   readonly load: LearningLoad
   readonly maxGradNorm: number
-  /** Upper limit of the correction of the gap between sampler and learner; null = no correction. */
+  /** How the weights of the mismatch correction are limited; null = no correction. */
   readonly mismatchLimit: WeightLimit | null
   /** Learning rates of the k-th update of the step. */
   readonly learningRatesAt: (update: number) => UpdateOptions['learningRates']
@@ -36,12 +36,12 @@ export interface UpdateSettings {
 export interface Learning {
   readonly policy: Pick<Policy, 'accumulate' | 'gradientNorms' | 'update' | 'discardGradients'>
   readonly algorithm: ConfiguredAlgorithm
-  /** Asked before every update. */
+  /** Called before every update. */
   readonly guard: UpdateGuard
   readonly settings: UpdateSettings
-  /** For what is said of a token. */
+  /** Decodes tokens for error messages. */
   readonly tokenizer: Pick<Tokenizer, 'decode'>
-  /** Trajectories whose heads are remembered, to be looked at. */
+  /** Trajectories whose heads are kept, to be shown. */
   readonly shown: ReadonlySet<Trajectory>
 }
 
@@ -54,7 +54,7 @@ export interface UpdateSummary {
   readonly mismatch: readonly MismatchRow[]
   /** Rows without a complete record of the sampler. */
   readonly skippedRows: number
-  /** What the policy that learned said of the shown trajectories, in the last pass over each. */
+  /** Heads of the policy for the shown trajectories, from the last pass over each. */
   readonly heads: ReadonlyMap<Trajectory, ShownHeads>
 }
 
@@ -64,15 +64,16 @@ export interface ShownHeads {
   readonly entropies: Float32Array
 }
 
-/** What is gathered while a step learns. */
+/** What is accumulated while a step learns. */
 interface Records {
   readonly mismatch: Map<TrainingRow, MismatchRow | null>
   readonly heads: Map<Trajectory, ShownHeads>
 }
 
 /**
- * One optimizer update per minibatch (row indices), in order; those that the guard lets it skip leave everything as it
- * was. Metrics are means over the updates taken. Errors: AppError 'run/diverged', 'run/unsound' where the guard stops it.
+ * One optimizer update per minibatch (row indices), in order; updates that the guard skips leave everything unchanged.
+ * Metrics are means over the applied updates. Errors: AppError 'run/diverged', 'run/unsound' if the guard stops the
+ * run.
  */
 export async function learnFrom(
   rows: readonly TrainingRow[],
@@ -98,7 +99,7 @@ export async function learnFrom(
   }
 }
 
-/** Whether the update may be taken; what was accumulated for it is forgotten if not. */
+/** Whether the update may be applied; if not, its accumulated gradients are discarded. */
 function isAdmitted(
   members: readonly TrainingRow[],
   { fault, reach }: Learned,
@@ -127,14 +128,14 @@ function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
   }
 }
 
-/** What a minibatch came to, or the part of one. */
+/** Results of a minibatch, or of a micro-batch. */
 interface Learned extends Pick<PartLoss, 'loss' | 'tallies'> {
   readonly reach: Reach
-  /** Its gradients are worth nothing. */
+  /** Whether its gradients are unusable. */
   readonly fault: UpdateFault | null
 }
 
-/** Gradients of one minibatch; none of what a part with a fault in its loss would add. */
+/** Gradients of one minibatch, without micro-batches whose loss is invalid. */
 async function accumulateMinibatch(
   members: readonly TrainingRow[],
   learning: Learning,
@@ -144,7 +145,7 @@ async function accumulateMinibatch(
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
   const lengths = members.map(({ trajectory }) => trajectory.ids.length)
   const cut = microBatches(lengths, settings.load, algorithm.needs.unit)
-  // Micro-batches may answer in any order, sums must not depend on it: each has a place of its own.
+  // Micro-batches may finish in any order, but sums must not depend on it: each has a slot of its own.
   const parts = new Array<Learned>(cut.batches.length)
   const mismatch = algorithm.needs.ratio ? records.mismatch : null
   if (mismatch) members.forEach((row) => mismatch.set(row, null))
@@ -182,10 +183,10 @@ async function accumulateMinibatch(
   }
 }
 
-/** Losses that have been checked on rows they were to learn from. */
+/** Losses that have been checked on real rows. */
 const sound = new WeakSet<ConfiguredAlgorithm>()
 
-/** The first batch that a loss of a person's own is to learn from shows whether it can. Errors: AppError 'loss/failed'. */
+/** Checks a user-written loss on the first batch that it is to learn from. Errors: AppError 'loss/failed'. */
 function requireSoundLoss(
   lossRows: readonly LossRow[],
   part: readonly TrainingRow[],
@@ -207,7 +208,7 @@ function requireSoundLoss(
   )
 }
 
-/** The engine takes no way back for it, and what is already on the way ends as usual. */
+/** Zero coefficients, for which the engine runs no backward pass; work already submitted finishes as usual. */
 const nothingOf = ({ logprobs }: LossCoefficients): LossCoefficients => ({
   logprobs: new Float64Array(logprobs.length),
   entropies: null,
@@ -219,7 +220,9 @@ const copyOf = ({ logprobs, entropies }: Heads): ShownHeads => ({
   entropies: Float32Array.from(entropies),
 })
 
-/** On the first and only update the policy still is the behaviour policy, so its own log-probabilities serve as both. */
+/**
+ * In the first and only update, the policy still is the behaviour policy, so its own log-probabilities serve as both.
+ */
 function lossRow(
   row: TrainingRow,
   { logprobs, entropies, values }: Heads,

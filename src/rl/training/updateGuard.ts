@@ -130,14 +130,14 @@ export class UpdateGuard {
   #normFault(group: keyof Reach, norm: number | undefined, coefficients: number): UpdateFault | null {
     const unit = this.#unitOf(group, coefficients)
     const earlier = this.#history[group]
-    const usual = earlier.length === 0 ? null : quantile(earlier, 0.5)
-    const limit = usual === null ? largestNorm : Math.min(largestNorm, largestJump * Math.max(1, usual))
+    const median = earlier.length === 0 ? null : quantile(earlier, 0.5)
+    const limit = median === null ? largestNorm : Math.min(largestNorm, largestJump * Math.max(1, median))
     if (norm === undefined || norm <= limit * unit) return null
     const of = group === 'actor' ? 'the gradient norm' : 'the critic’s gradient norm'
     const compared =
-      usual === null
+      median === null
         ? `more than any f32 computation gives for such a loss`
-        : `but ${figure(usual * unit)} is usual in this run for such a loss`
+        : `but ${figure(median * unit)} is usual in this run for such a loss`
     return unsound(`${of} became ${figure(norm)}, ${compared}`)
   }
 

@@ -15,7 +15,7 @@ export const instant = z.int().min(-8.64e15).max(8.64e15)
 export const cursor = z.string()
 
 /** At most so many entries in one answer. */
-export const pageSize = (usual: number, maximum: number) => z.int().min(1).max(maximum).default(usual)
+export const pageSize = (initial: number, maximum: number) => z.int().min(1).max(maximum).default(initial)
 
 /** A file of the machine that the host runs on, or one that was uploaded to it. */
 export const fileSource = z.union([

@@ -37,7 +37,7 @@ const details = summary.extend({
 export const adapter = z.union([z.strictObject({ path }), z.strictObject({ runId, step: count })])
 
 /** The base model, or with an adapter. */
-export const contender = z.object({ model, adapter: adapter.optional() })
+export const candidate = z.object({ model, adapter: adapter.optional() })
 
 /** A folder of the machine that the host runs on, or one whose files were uploaded under one id. */
 const folderSource = z.union([z.object({ path }), z.object({ uploadId: z.string() })])
@@ -120,10 +120,10 @@ export const modelsApi = {
     z.array(z.object({ id: count, text: z.string() })),
   ),
   renderChat: query(z.object({ model, messages: chat }), z.object({ text: z.string() })),
-  /** Completions side by side from the same seed; `contender` counts as given, text comes as it is generated. */
+  /** Completions side by side from the same seed; `candidate` counts as given, text comes as it is generated. */
   generate: stream(
     z.object({
-      contenders: z.array(contender).min(1).max(4),
+      candidates: z.array(candidate).min(1).max(4),
       prompt: z.union([
         z.strictObject({ text: z.string().max(200_000) }),
         z.strictObject({ messages: chat }),
@@ -133,7 +133,7 @@ export const modelsApi = {
       device: device.optional(),
     }),
     z.object({
-      contender: count,
+      candidate: count,
       sample: count,
       /** What was added since the last item of this completion. */
       text: z.string(),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { isObject } from '../config/paths.ts'
 import { count, digest, row } from './common.ts'
 import { stream } from './contract.ts'
-import { contender } from './models.ts'
+import { candidate } from './models.ts'
 import { code } from './rewards.ts'
 import { packed, tokenArrays } from './samples.ts'
 
@@ -108,7 +108,7 @@ export const workflowsApi = {
     z.strictObject({
       code,
       settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
-      contender,
+      candidate,
       on: z.union([z.strictObject({ versionId: digest, row: count }), z.strictObject({ row })]),
       /** As evaluation plays it, greedily; else as a step of training does. */
       isEvaluation: z.boolean().default(false),

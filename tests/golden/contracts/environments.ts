@@ -179,7 +179,7 @@ async function grid(inputs: JsonObject): Promise<unknown> {
         id: 'probe-grid',
         settings,
         row: said({ position: episode.start, target: episode.target }),
-        seed: asNumber(episode.seed ?? inputs.seed ?? usualSeed),
+        seed: asNumber(episode.seed ?? inputs.seed ?? defaultSeed),
         actions: asList(episode.actions),
       })
       const [start, target] = [...observation].map(Number)
@@ -189,7 +189,7 @@ async function grid(inputs: JsonObject): Promise<unknown> {
 }
 
 /** Python's environments seed their generator with it when nobody does. */
-const usualSeed = 42
+const defaultSeed = 42
 
 /** Episodes are given as lists of cases, or the inputs are the one case. */
 async function singleTurn(inputs: JsonObject): Promise<unknown> {
@@ -220,7 +220,7 @@ async function singleTurnCase(inputs: JsonObject): Promise<unknown> {
     id,
     settings: singleTurnSettings(id, inputs),
     row: shown === undefined ? {} : shownDigits(asText(shown)),
-    seed: asNumber(inputs.seed ?? usualSeed),
+    seed: asNumber(inputs.seed ?? defaultSeed),
     actions: asList(inputs.actions ?? [inputs.action ?? '']),
   })
   const rewards = play.steps.map(({ reward }) => reward)

@@ -1,5 +1,5 @@
 /** Selection and mutation of a population. */
-import { mutateSetting, usualFactors } from '../evolution/mutation.ts'
+import { mutateSetting, defaultFactors } from '../evolution/mutation.ts'
 import { ranksOf, tournamentWinner } from '../evolution/tournament.ts'
 import {
   asList,
@@ -39,8 +39,8 @@ function valuesOf(parameter: JsonObject): number[] {
   const range = {
     minimum,
     maximum,
-    shrinkFactor: numberOr(parameter.shrink_factor, usualFactors.shrinkFactor),
-    growFactor: numberOr(parameter.grow_factor, usualFactors.growFactor),
+    shrinkFactor: numberOr(parameter.shrink_factor, defaultFactors.shrinkFactor),
+    growFactor: numberOr(parameter.grow_factor, defaultFactors.growFactor),
     integer: typeof parameter.dtype === 'string' && parameter.dtype.startsWith('int'),
   }
   const draws = Object.entries(parameter).find(([name]) => /draw|uniform/.test(name))?.[1]

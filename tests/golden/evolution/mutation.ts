@@ -10,7 +10,7 @@ export interface MutationRange {
   readonly integer: boolean
 }
 
-export const usualFactors = { shrinkFactor: 0.8, growFactor: 1.2 } as const
+export const defaultFactors = { shrinkFactor: 0.8, growFactor: 1.2 } as const
 
 /** The value made smaller (`uniform` < 0.5) or larger, within its range. uniform: from 0 to 1. */
 export function mutateSetting(value: number, range: MutationRange, uniform: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mutateOne, mutateSetting, usualFactors } from './mutation.ts'
+import { mutateOne, mutateSetting, defaultFactors } from './mutation.ts'
 import { ranksOf, selectSuccessors, tournamentWinner } from './tournament.ts'
 
 test('ranks ascend with fitness; of equals the later one is higher', () => {
@@ -28,7 +28,7 @@ test('the best goes on under its name, winners of tournaments under new ones', (
 })
 
 test('a setting shrinks or grows within its range, whole numbers stay whole', () => {
-  const range = { minimum: 1, maximum: 10, integer: false, ...usualFactors }
+  const range = { minimum: 1, maximum: 10, integer: false, ...defaultFactors }
   expect(mutateSetting(5, range, 0.49)).toBe(4)
   expect(mutateSetting(5, range, 0.5)).toBe(6)
   expect(mutateSetting(9, range, 0.9)).toBe(10)
@@ -37,7 +37,7 @@ test('a setting shrinks or grows within its range, whole numbers stay whole', ()
 })
 
 test('one setting changes at a time, and only one that has a range', () => {
-  const range = { minimum: 0, maximum: 10, integer: false, ...usualFactors }
+  const range = { minimum: 0, maximum: 10, integer: false, ...defaultFactors }
   const settings = { learningRate: 1, beta: 5, untouched: 3 }
   const random = { integer: () => 1, uniform: () => 0.1 }
   expect(mutateOne(settings, { learningRate: range, beta: range, absent: range }, random)).toEqual({

@@ -39,7 +39,7 @@ beforeAll(async () => {
   }
 })
 
-const contender = (adapter: string | null, model = directory) => ({
+const candidate = (adapter: string | null, model = directory) => ({
   directory: model,
   adapter: adapter === null ? null : path.join(root, adapter),
 })
@@ -57,14 +57,14 @@ async function answers(policy: OrtPolicy, role: AnsweringRole) {
 
 async function alone(adapter: string | null, model = directory) {
   using opened = await openModel({
-    ...contender(adapter, model),
+    ...candidate(adapter, model),
     ...{ device: oneThread, precision: 'f32', base: null, maxRows: 1, cacheDirectory },
   })
   return await answers(opened.policy, opened.role)
 }
 
-const inGroups = (contenders: ReturnType<typeof contender>[]): AsyncGenerator<OpenedGroup> =>
-  openGroups({ contenders, device: oneThread, maxRows: 1, cacheDirectory })
+const inGroups = (candidates: ReturnType<typeof candidate>[]): AsyncGenerator<OpenedGroup> =>
+  openGroups({ candidates, device: oneThread, maxRows: 1, cacheDirectory })
 
 describe('adapters of one base, side by side', () => {
   const names = ['small', null, 'large', 'stabilised']
@@ -76,7 +76,7 @@ describe('adapters of one base, side by side', () => {
     const opened = create.mock.calls.length
     create.mockClear()
     const found = new Map<number, Awaited<ReturnType<typeof answers>>>()
-    for await (const each of inGroups(names.map((name) => contender(name)))) {
+    for await (const each of inGroups(names.map((name) => candidate(name)))) {
       using group = each
       // Each twice: an answer must not depend on whose turn it was before.
       for (const [place, { role }] of [...group.members, ...group.members.toReversed()])
@@ -95,9 +95,9 @@ describe('adapters of one base, side by side', () => {
   })
 
   test('of another base are opened after it', async () => {
-    const contenders = [contender('small'), contender(null, other), contender('large')]
+    const candidates = [candidate('small'), candidate(null, other), candidate('large')]
     const places: number[][] = []
-    for await (const each of inGroups(contenders)) {
+    for await (const each of inGroups(candidates)) {
       using group = each
       places.push(group.members.map(([place]) => place))
       const [[, { role }] = [0, { role: 'base' as const }]] = group.members
@@ -107,10 +107,10 @@ describe('adapters of one base, side by side', () => {
   })
 })
 
-test('contenders of another context stand on another base, which takes no longer sequences', async () => {
-  const contenders = [contender('small'), { ...contender('large'), contextLength: 40 }]
+test('candidates of another context stand on another base, which takes no longer sequences', async () => {
+  const candidates = [candidate('small'), { ...candidate('large'), contextLength: 40 }]
   const limits: [number, number[]][] = []
-  for await (const group of openGroups({ contenders, device: oneThread, maxRows: 2, cacheDirectory })) {
+  for await (const group of openGroups({ candidates, device: oneThread, maxRows: 2, cacheDirectory })) {
     using opened = group
     limits.push([opened.policy.contextLength, opened.members.map(([place]) => place)])
   }

@@ -246,7 +246,7 @@ test('bad requests are refused in a sentence, and nothing is left of them', asyn
   await refused({ subject: { runId: none, step: 1 } }, 'no run')
   await refused({ subject: { runId, step: 3 } }, 'has no checkpoint of step 3')
   await refused({ subject: { model: 'nobody', adapter: null } }, 'There is no model “nobody”.')
-  await refused({ subject: model, config: { data: { train: rows } } }, 'nothing would be judged')
+  await refused({ subject: model, config: { data: { train: rows } } }, 'nothing would be scored')
   await refused({ subject: model, config: { data: { train: empty }, rewards } }, 'holds no rows')
   await refused(
     { subject: model, config: { data: { train: rows }, rewards: [{ function: 'nothing' }] } },

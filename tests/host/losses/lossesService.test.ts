@@ -41,7 +41,7 @@ test('the gallery has every written loss, and each can be learned from', async (
 test('a loss says what it is, what it needs and which settings it has', async () => {
   const check = await client.call('losses.check', { code: gallery('ppo') })
   expect(check.description).toMatchObject({
-    title: 'PPO, written',
+    title: 'PPO as code',
     experience: 'rollout',
     groupSize: 1,
     advantages: 'computed by this code',
@@ -97,7 +97,7 @@ test('code that does not load or cannot be recorded says where', async () => {
   const reward = await client.call('losses.check', {
     code: { language: 'js', code: 'export default () => 1' },
   })
-  expect(reward.problem?.message).toContain('is no loss')
+  expect(reward.problem?.message).toContain('is not a loss')
   const settings = await client.call('losses.check', { code: gallery('grpo'), settings: { clip: 7 } })
   expect(settings.problem?.message).toMatch(/clip/)
 })

@@ -144,20 +144,20 @@ describe('models', () => {
 
 describe('generating', () => {
   const request = {
-    contenders: [{ model: 'starter' }],
+    candidates: [{ model: 'starter' }],
     prompt: { messages: [{ role: 'user', content: 'Add 29 and 25' }] },
     sampling: { maxNewTokens: 8, seed: 3, temperature: 0 },
   }
 
   test('comes piece by piece, the same for the same seed, side by side', async () => {
-    const contenders = [{ model: 'starter' }, { model: 'starter' }]
-    const items = await collect(client.stream('models.generate', { ...request, contenders }))
-    const textOf = (contender: number) =>
-      items.flatMap((item) => (item.contender === contender ? [item.text] : [])).join('')
+    const candidates = [{ model: 'starter' }, { model: 'starter' }]
+    const items = await collect(client.stream('models.generate', { ...request, candidates }))
+    const textOf = (candidate: number) =>
+      items.flatMap((item) => (item.candidate === candidate ? [item.text] : [])).join('')
     expect(textOf(0)).not.toBe('')
     expect(textOf(1)).toBe(textOf(0))
     const ends = items.filter(({ stopReason }) => stopReason !== null)
-    expect(ends).toMatchObject([{ contender: 0 }, { contender: 1 }])
+    expect(ends).toMatchObject([{ candidate: 0 }, { candidate: 1 }])
     expect(ends[0]?.tokensPerSecond).toBeGreaterThan(0)
     expect(items.length).toBeGreaterThan(3)
   })

@@ -120,7 +120,7 @@ describe.skipIf(!here)('environments as Gymnasium has them (skipped without Pyth
     const first = turnOf(await world.reset([start])).state
     const [turn] = await walk(world, first, ['20'])
     for (const [action, sentence] of [
-      ['die', /Python ended \(exit code 9\)/],
+      ['die', /Python exited \(exit code 9\)/],
       ['hang', /did not answer within 1 s/],
     ] as const) {
       const [bad, good] = await world.step([

@@ -312,9 +312,9 @@ def f(completions):
     return [1.0]
 `
   test.each([
-    ['die', /Python ended \(exit code 7\)\. It printed last: about to die$/],
-    ['hang', /did not answer within 1 s and was ended/],
-    ['flood', /did not answer within 1 s and was ended/],
+    ['die', /Python exited \(exit code 7\)\. Its last output: about to die$/],
+    ['hang', /did not answer within 1 s and was killed/],
+    ['flood', /did not answer within 1 s and was killed/],
     ['forge', /wrote to the pipe/],
   ])('code that would %s fails its call, and the next one is answered', async (text, sentence) => {
     const config = configOf([{ function: fileOf(hostile) }], {}, { callSeconds: 1 })

@@ -8,7 +8,7 @@ import { summarizeRun } from '#host/runs/queueService.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
 import {
-  readLastWords,
+  readStderrTail,
   type Supervisor,
   type WorkerActivity,
   type WorkerStatus,
@@ -160,24 +160,27 @@ describe('a process that dies', () => {
     const run = home.createRun(shortConfig)
     for (const _ of [1, 2]) {
       const ending = await start('silentProcess.ts', run)
-      expect(ending).toMatchObject({ kind: 'crashed', lastWords: 'first words\nthe last words of a process' })
+      expect(ending).toMatchObject({
+        kind: 'crashed',
+        stderrTail: 'first words\nthe last words of a process',
+      })
       expect(ending.error?.message).toBe('The training process ended unexpectedly (status 7).')
     }
     const log = runPaths(run.directory).workerLog
     expect(readFileSync(log, 'utf8').match(/last words/g)).toHaveLength(2)
-    expect(readLastWords(log)).toContain('last words')
+    expect(readStderrTail(log)).toContain('last words')
   })
 
   test('without ever having been one is told too', async () => {
     const ending = await start('noSuchScript.ts', home.createRun(shortConfig))
     expect(ending.kind).toBe('crashed')
-    expect(ending.lastWords).toContain('Cannot find module')
+    expect(ending.stderrTail).toContain('Cannot find module')
   })
 
   test('of an error says which, and it is in the log', async () => {
     const run = home.createRun({ ...shortConfig, model: '/nowhere' })
     const ending = await home.supervise().start(run, fromStart)
-    expect(ending).toMatchObject({ kind: 'failed', error: { code: 'file/unreadable' }, lastWords: null })
+    expect(ending).toMatchObject({ kind: 'failed', error: { code: 'file/unreadable' }, stderrTail: null })
     expect(historyOf(run, 'error')).toMatchObject([{ code: 'file/unreadable' }])
     expect(summarizeRun(run).status).toBe('failed')
   })

@@ -76,7 +76,7 @@ test('what only the history knew comes back too: scores of other reward versions
   expect(scored.length).toBeGreaterThan(2)
   host.store.samples.addScores(scored)
   const error = { code: 'runtime/out-of-memory' as const, message: 'Out of memory.', hint: null }
-  host.store.runs.setStatus(runId, 'failed', { error, lastWords: 'Killed' })
+  host.store.runs.setStatus(runId, 'failed', { error, stderrTail: 'Killed' })
   const known = () => {
     const texts = new Map(
       host.store.samples.list({ runId }).map(({ id, step: at, completion }) => [id, `${at} ${completion}`]),
@@ -90,7 +90,7 @@ test('what only the history knew comes back too: scores of other reward versions
   deleteRun(host, runId)
   restoreRun(host, runId)
   expect(known()).toEqual(before)
-  expect(host.store.runs.get(runId)).toMatchObject({ status: 'failed', error, lastWords: 'Killed' })
+  expect(host.store.runs.get(runId)).toMatchObject({ status: 'failed', error, stderrTail: 'Killed' })
 })
 
 test('a restored run is taken in, and described, at once, however many others wait for that', () => {

@@ -107,14 +107,14 @@ describe('runs', () => {
     using store = openStore(file)
     newRun(store, folder, 'run_a')
     const error = { code: 'run/diverged', message: 'It diverged.', hint: null } as const
-    store.runs.setStatus('run_a', 'failed', { error, lastWords: 'Segmentation fault' })
+    store.runs.setStatus('run_a', 'failed', { error, stderrTail: 'Segmentation fault' })
     expect(store.runs.get('run_a')).toMatchObject({
       status: 'failed',
       error,
-      lastWords: 'Segmentation fault',
+      stderrTail: 'Segmentation fault',
     })
     store.runs.setStatus('run_a', 'interrupted', { error: null })
-    expect(store.runs.get('run_a')).toMatchObject({ error: null, lastWords: 'Segmentation fault' })
+    expect(store.runs.get('run_a')).toMatchObject({ error: null, stderrTail: 'Segmentation fault' })
     expect(() => store.runs.setStatus('run_x', 'new')).toThrow(
       expect.objectContaining({ code: 'run/not-found' }),
     )

@@ -28,7 +28,7 @@ const written = (body: string) => ({
 })
 
 const usual = {
-  contender: { model: 'starter' },
+  candidate: { model: 'starter' },
   on: { row: { prompt: 'Add 3 and 4.', answer: '7' } },
   config: {
     data: { prompt: { column: 'prompt' } },
@@ -254,7 +254,7 @@ describe('what goes wrong is a sentence', () => {
       'not a workflow',
     )
     await expect(refused({ on: { row: {} } })).rejects.toThrow('column “prompt”')
-    await expect(refused({ contender: { model: 'nobody' } })).rejects.toThrow('There is no model “nobody”')
+    await expect(refused({ candidate: { model: 'nobody' } })).rejects.toThrow('There is no model “nobody”')
     await expect(refused({ code: gallery('tree'), settings: { depht: 2 } })).rejects.toThrow('depht')
     await expect(refused({ config: { ...usual.config, rollout: { temperatur: 1 } } })).rejects.toThrow(
       'temperatur',

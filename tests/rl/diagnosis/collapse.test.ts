@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { changesOf, diagnosisOf, findingOf, flat, from, idsOf, line, sample, type Wish } from './runs.ts'
+import {
+  changesOf,
+  diagnosisOf,
+  findingOf,
+  flat,
+  from,
+  idsOf,
+  line,
+  sample,
+  type RunOptions,
+} from './runs.ts'
 
 const fell = from(8, line(0.3, 0.8), flat(0))
 const gone = { reward: fell, entropy: from(8, line(0.5, 0.5), flat(5.8)) }
@@ -144,7 +154,7 @@ test('entropy that a bonus drives up surely but slowly, while the reward gains n
   const config = (entropyCoefficient: number) => ({
     algorithm: { id: 'grpo', settings: { entropyCoefficient } },
   })
-  const of = (curves: Wish['curves'] & object, bonus: number) =>
+  const of = (curves: RunOptions['curves'] & object, bonus: number) =>
     idsOf({ curves: { reward: line(0.3, 0.2), ...curves }, steps, evaluations: [], config: config(bonus) })
   const driven = { entropy: (step: number) => 0.6 + step / 80 + noise(step) }
   expect(of(driven, 10)).toEqual(['entropy-explosion'])
@@ -243,7 +253,7 @@ describe('sampling', () => {
   test('is judged by the newest evaluation, and not by a few rows', () => {
     const rollout = { promptsPerStep: 8, groupSize: 4, maxNewTokens: 64, temperature: 4 }
     const curves = { reward: line(0.02, 0.04), 'rewards/correct/mean': line(0.02, 0.03) }
-    const of = (evaluations: NonNullable<Wish['evaluations']>, rows: number) =>
+    const of = (evaluations: NonNullable<RunOptions['evaluations']>, rows: number) =>
       idsOf({ curves, evaluations, config: { rollout, evaluation: { every: 20, rows } } })
     const learned = [
       [0, 0.05],
@@ -266,7 +276,7 @@ test('a KL coefficient that lets nothing be learned', () => {
   // Rows that happen to be easier are no learning, and a policy that has left the reference is not held.
   const lucky = { reward: line(0.27, 0.36), kl: flat(1e-3) }
   const rollout = { promptsPerStep: 4, groupSize: 8, maxNewTokens: 64 }
-  const of = (curves: Wish['curves'] & object) =>
+  const of = (curves: RunOptions['curves'] & object) =>
     idsOf({ curves, steps: 24, evaluations: [], config: { algorithm, rollout } })
   expect(of(lucky)).toEqual(['kl-too-heavy'])
   expect(of({ ...lucky, kl: line(0.001, 0.2) })).toEqual([])

@@ -77,10 +77,10 @@ describe('group collapse', () => {
       'rewards/format/mean': undefined,
       'rewards/format/std': undefined,
     }
-    const wish = { config: { rewards }, evaluations: [] }
+    const run = { config: { rewards }, evaluations: [] }
     const rising = from(31, line(-0.9, -0.1), flat(-0.02))
     expect(
-      idsOf({ ...wish, curves: { ...curves, reward: rising, 'rewards/length-penalty/mean': rising } }),
+      idsOf({ ...run, curves: { ...curves, reward: rising, 'rewards/length-penalty/mean': rising } }),
     ).toEqual(['groups-all-right'])
   })
 })

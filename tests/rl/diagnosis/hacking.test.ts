@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { findingOf, flat, idsOf, line, type Wish } from './runs.ts'
+import { findingOf, flat, idsOf, line, type RunOptions } from './runs.ts'
 
 describe('one reward dominates', () => {
   const curves = {
@@ -35,7 +35,7 @@ describe('one reward dominates', () => {
   })
 
   test('not where the others rise too, were good already, or there is no rise', () => {
-    const idsWith = (changed: Wish['curves'] & object) =>
+    const idsWith = (changed: RunOptions['curves'] & object) =>
       idsOf({ curves: { ...curves, ...changed }, evaluations: [] })
     expect(idsWith({ 'rewards/correct/mean': line(0.1, 0.2) })).toEqual([])
     expect(idsWith({ 'rewards/correct/mean': line(0.9, 0.9) })).toEqual([])

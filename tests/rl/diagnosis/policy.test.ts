@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { changesOf, findingOf, flat, from, idsOf, line, samplesOf, type Wish } from './runs.ts'
+import { changesOf, findingOf, flat, from, idsOf, line, samplesOf, type RunOptions } from './runs.ts'
 
 describe('cap hits', () => {
   test('most completions are cut off', () => {
@@ -157,7 +157,7 @@ describe('numbers that broke down', () => {
   })
 
   test('updates that were skipped, as long as they are recent', () => {
-    const skipped = (...at: number[]): Wish => ({
+    const skipped = (...at: number[]): RunOptions => ({
       curves: { 'update/skipped': (step) => (at.includes(step) ? 2 : 0) },
     })
     const finding = findingOf(skipped(35))
@@ -206,7 +206,7 @@ describe('clip share', () => {
   test('not within bounds, with a rising reward, a single update per step, or where all is right', () => {
     const none = flat(0.0001)
     const reward = line(0.4, 0.4)
-    const idsWith = (curves: Wish['curves'] & object) => idsOf({ curves, evaluations: [] })
+    const idsWith = (curves: RunOptions['curves'] & object) => idsOf({ curves, evaluations: [] })
     expect(idsWith({ 'clip_ratio/region_mean': flat(0.19), reward })).toEqual([])
     expect(idsWith({ 'clip_ratio/region_mean': none })).toEqual([])
     expect(idsWith({ 'clip_ratio/region_mean': none, reward, 'update/count': flat(1) })).toEqual([])
@@ -257,15 +257,15 @@ describe('sampler and trainer', () => {
 })
 
 test('every setting that is proposed is one of the config', () => {
-  const wishes = [
+  const runs = [
     { curves: { frac_reward_zero_std: flat(0.95), reward: flat(0.03) } },
     { curves: { 'completions/clipped_ratio': flat(1) } },
     { curves: { entropy: from(20, flat(1), flat(0.01)), frac_reward_zero_std: flat(0.6) } },
     { curves: { kl: line(0.01, 5) } },
     { curves: { 'clip_ratio/region_mean': flat(0.5) } },
   ]
-  for (const wish of wishes) {
-    for (const [key, value] of Object.entries(changesOf(findingOf(wish)))) {
+  for (const run of runs) {
+    for (const [key, value] of Object.entries(changesOf(findingOf(run)))) {
       const [section = '', name = '', setting = ''] = key.split('.')
       const change =
         section === 'algorithm'

@@ -8,7 +8,7 @@ import type { DiagnosedSample, Point, RunHistory } from '#rl/diagnosis/diagnosed
 /** From the number of the step, from 1, to its value; null: no number. */
 type Curve = (step: number) => number | null
 
-export interface Wish {
+export interface RunOptions {
   readonly steps?: number
   /** Over those of the sound run; undefined leaves the metric out. */
   readonly curves?: Readonly<Partial<Record<MetricName, Curve | undefined>>>
@@ -72,19 +72,19 @@ const settings = {
   optimization: { learningRate: 0.001, epochs: 2 },
 }
 
-export function diagnosisOf(wish: Wish = {}): Diagnosis {
-  const { steps = 40, curves = {}, evaluations = defaultEvaluations } = wish
+export function diagnosisOf(options: RunOptions = {}): Diagnosis {
+  const { steps = 40, curves = {}, evaluations = defaultEvaluations } = options
   const numbers = Array.from({ length: steps }, (_, i) => i + 1)
   const drawn = Object.entries({ ...sound, ...curves }).flatMap(([name, curve]): [string, Point[]][] =>
     curve === undefined ? [] : [[name, numbers.map((step) => ({ step, value: curve(step) }))]],
   )
   const heldOut = evaluations.map(([step, value]) => ({ step, value }))
-  return diagnose(parseRunConfig({ ...settings, ...wish.config }), {
+  return diagnose(parseRunConfig({ ...settings, ...options.config }), {
     metrics: new Map([...drawn, ['eval_reward', heldOut]]),
-    samples: wish.samples ?? [],
-    heldOutPrompts: wish.heldOutPrompts ?? [],
-    checkpoints: wish.checkpoints ?? [10, 20, 30],
-    failure: wish.failure ?? null,
+    samples: options.samples ?? [],
+    heldOutPrompts: options.heldOutPrompts ?? [],
+    checkpoints: options.checkpoints ?? [10, 20, 30],
+    failure: options.failure ?? null,
   })
 }
 
@@ -94,15 +94,15 @@ const defaultEvaluations = [
   [40, 0.82],
 ] as const
 
-const findingsOf = (wish: Wish): readonly Finding[] => diagnosisOf(wish).findings
+const findingsOf = (options: RunOptions): readonly Finding[] => diagnosisOf(options).findings
 
-export const idsOf = (wish: Wish): string[] => findingsOf(wish).map(({ id }) => id)
+export const idsOf = (options: RunOptions): string[] => findingsOf(options).map(({ id }) => id)
 
 /** The only finding. */
-export function findingOf(wish: Wish): Finding {
-  const [finding, ...others] = findingsOf(wish)
+export function findingOf(options: RunOptions): Finding {
+  const [finding, ...others] = findingsOf(options)
   if (finding === undefined || others.length > 0) {
-    throw new Error(`Expected one finding, got: ${idsOf(wish).join(', ') || 'none'}.`)
+    throw new Error(`Expected one finding, got: ${idsOf(options).join(', ') || 'none'}.`)
   }
   return finding
 }

@@ -220,7 +220,7 @@ describe('episodes', () => {
     const fine = played.find(({ episode }) => episode!.turns > 0 && episode!.failure === null)!
     const [left, begun] = await rewardTrajectories([played[0]!, fine], options)
     const message =
-      'The first observation has 5 tokens, and at most 4 fit, since the context of 1003 must also hold 3 new tokens.'
+      'The first observation has 5 tokens, but at most 4 fit, since the context of 1003 must also hold 3 new tokens.'
     expect(left).toMatchObject({ reward: { total: null, failures: [{ name: 'environment', message }] } })
     expect(begun!.reward.failures).toEqual([])
   })

@@ -33,7 +33,7 @@ describe('the tools of a row', () => {
   test.each(['not JSON', '{"name": "weather"}', 7])(
     'that are no list are an error naming the row: %j',
     (tools) => {
-      expect(() => textOf({ tools })).toThrow(/Row 5 .*column “tools” holds no list of tools/)
+      expect(() => textOf({ tools })).toThrow(/Row 5 .*column “tools” does not hold a list of tools/)
     },
   )
 

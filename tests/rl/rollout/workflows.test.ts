@@ -262,7 +262,7 @@ describe('what is no trajectory is a sentence on the episode', () => {
       generate([1, 2], { greedy: true, maxNewTokens: 1, topK: run.answers.length % 3 }),
     )
     const [first] = await playWorkflow({ ...request, groupSize: 1 }, optionsOf(endless))
-    expect(first?.workflow?.failure).toMatch(/not over after 256 rounds/)
+    expect(first?.workflow?.failure).toMatch(/did not end within 256 rounds/)
     const long = workflowOf((run) => {
       if (run.answers.length === 0) return generate(Array<number>(30).fill(1))
       return returning(completionsOf(run, 0)[0]!.finishReason === 'context' ? null : [])

@@ -64,29 +64,30 @@ export interface DecodingOptions {
   readonly onPass: (kind: 'prefill' | 'decode') => void
 }
 
-/** One generation: live rows are numbered from 0; whoever opens it disposes it. */
+/** One generation: live rows are numbered from 0; the caller who opens it disposes of it. */
 export interface Decoding extends Disposable {
   /** Held by the keys and values of live rows. */
   readonly sizeBytes: number
   /** Computes prompts, none of them empty; `want` says which scores follow the last position. */
   prefill(prompts: readonly NewPrompt[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]>
-  /** New rows behind the live ones, each with a prompt's keys and values. */
+  /** Adds new rows after the live ones, each with a prompt's keys and values. */
   enter(prompts: readonly PromptSlots[]): Promise<void>
   /** Scores after one more token of each live row, or after several. */
   step(step: RowStep): Promise<RowScores>
   /**
-   * After a step: which rows go on, in their new order. A row keeps its number or moves to a lower one whose own row ends.
+   * After a step: the rows that continue, in their new order. A row keeps its number or moves to a lower one whose own
+   * row has ended.
    */
   keep(rows: readonly KeptRow[]): Promise<void>
-  /** Prompts from which no further row will start may be forgotten: all but these. */
+  /** Releases prompts from which no further row will start: all but these. */
   retain(prompts: ReadonlySet<PromptSlots>): void
 }
 
-/** A row that goes on after a step. */
+/** A row that continues after a step. */
 export interface KeptRow {
   /** Its number before. */
   readonly row: number
-  /** Turns of the step, from the first on, whose ids it took. */
+  /** Number of turns of the step, from the first, whose ids it accepted. */
   readonly turns: number
 }
 

@@ -20,9 +20,9 @@ import {
   readChoice,
   standings,
   type Vote,
-} from './contenders.ts'
+} from './candidates.ts'
 import { PromptPanel } from './PromptPanel.tsx'
-import { useContenders, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
+import { useCandidates, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
 
 const firstSampling: Sampling = { temperature: 0, maxNewTokens: 64, seed: 42 }
 const letters = ['A', 'B', 'C', 'D'] as const
@@ -35,22 +35,22 @@ const columnsOf: Readonly<Record<number, string>> = {
 /** Two to four models on the same prompt and seed; which is better is said before names are seen. */
 export function ArenaScreen() {
   const { query } = useRoute()
-  const { contenders, set } = useContenders()
+  const { candidates, set } = useCandidates()
   const round = useRound()
   const votes = useVotes()
   const suggestions = readPrompts(query.get('prompts'))
   const [draft, setDraft] = useState({ text: query.get('prompt') ?? suggestions[0] ?? '', asChat: true })
   const [sampling, setSampling] = useState(firstSampling)
   const [isBlind, setBlind] = useState(true)
-  /** Index into the round's contenders, null for a tie; undefined: not voted yet. */
+  /** Index into the round's candidates, null for a tie; undefined: not voted yet. */
   const [voted, setVoted] = useState<number | null | undefined>(undefined)
 
-  const chosen = contenders.filter((each): each is ModelChoice => each !== null)
-  const isReady = chosen.length === contenders.length && draft.text !== '' && !round.isRunning
+  const chosen = candidates.filter((each): each is ModelChoice => each !== null)
+  const isReady = chosen.length === candidates.length && draft.text !== '' && !round.isRunning
   const generate = () => {
     if (!isReady) return
     setVoted(undefined)
-    round.start({ contenders: chosen, prompt: draft.text, sampling, isBlind }, draft.asChat)
+    round.start({ candidates: chosen, prompt: draft.text, sampling, isBlind }, draft.asChat)
   }
   useKeys({ act: generate })
 
@@ -59,7 +59,7 @@ export function ArenaScreen() {
     if (shown === null) return
     setVoted(winner)
     votes.add({
-      contenders: shown.contenders.map(writeChoice),
+      candidates: shown.candidates.map(writeChoice),
       winner,
       isBlind: shown.isBlind,
       prompt: shown.prompt,
@@ -92,47 +92,47 @@ export function ArenaScreen() {
           suggestions={suggestions}
         />
         {round.error !== null && <ErrorNote error={round.error} />}
-        <Columns contenders={contenders} onContenders={set} round={round} voted={voted} onVote={vote} />
+        <Columns candidates={candidates} onCandidates={set} round={round} voted={voted} onVote={vote} />
         <Standings votes={votes.votes} onClear={votes.clear} />
       </div>
     </Page>
   )
 }
 
-const isOf = (round: Round | null, contenders: readonly (ModelChoice | null)[]): boolean =>
-  JSON.stringify(round?.contenders.map(writeChoice)) ===
-  JSON.stringify(contenders.map((choice) => (choice === null ? null : writeChoice(choice))))
+const isOf = (round: Round | null, candidates: readonly (ModelChoice | null)[]): boolean =>
+  JSON.stringify(round?.candidates.map(writeChoice)) ===
+  JSON.stringify(candidates.map((choice) => (choice === null ? null : writeChoice(choice))))
 
 interface ColumnsProps {
-  readonly contenders: readonly (ModelChoice | null)[]
-  readonly onContenders: (contenders: readonly (ModelChoice | null)[]) => void
+  readonly candidates: readonly (ModelChoice | null)[]
+  readonly onCandidates: (candidates: readonly (ModelChoice | null)[]) => void
   readonly round: RoundView
   readonly voted: number | null | undefined
   readonly onVote: (winner: number | null) => void
 }
 
-function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProps) {
-  // Of other contenders than stand there now, nothing is shown and nothing can be said.
-  const shown = isOf(round.round, contenders) ? round.round : null
+function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProps) {
+  // Of other candidates than stand there now, nothing is shown and nothing can be said.
+  const shown = isOf(round.round, candidates) ? round.round : null
   const isHidden = shown !== null && shown.isBlind && voted === undefined
   const isOpen = shown !== null && round.isDone && voted === undefined
-  const order = shown?.order.length === contenders.length ? shown.order : contenders.map((_, i) => i)
+  const order = shown?.order.length === candidates.length ? shown.order : candidates.map((_, i) => i)
   const atWork = columnAtWork(round.completions, order)
   const stateOf = (place: number): ColumnState =>
     !round.isRunning || atWork === null || place < atWork ? 'idle' : place === atWork ? 'writing' : 'waiting'
   const change = (index: number, choice: ModelChoice) =>
-    onContenders(contenders.map((each, i) => (i === index ? choice : each)))
-  const remove = (index: number) => () => onContenders(contenders.filter((_, i) => i !== index))
+    onCandidates(candidates.map((each, i) => (i === index ? choice : each)))
+  const remove = (index: number) => () => onCandidates(candidates.filter((_, i) => i !== index))
   return (
     <>
-      <div className={`grid gap-4 ${columnsOf[contenders.length] ?? ''}`}>
+      <div className={`grid gap-4 ${columnsOf[candidates.length] ?? ''}`}>
         {order.map((index, place) => (
-          <ContenderColumn
+          <CandidateColumn
             key={letters[place]}
             label={`Column ${letters[place] ?? ''}`}
-            choice={contenders[index] ?? null}
+            choice={candidates[index] ?? null}
             onChoice={(choice) => change(index, choice)}
-            onRemove={contenders.length > 2 ? remove(index) : undefined}
+            onRemove={candidates.length > 2 ? remove(index) : undefined}
             isHidden={isHidden}
             completion={shown === null ? undefined : round.completions[index]}
             state={stateOf(place)}
@@ -141,8 +141,8 @@ function Columns({ contenders, onContenders, round, voted, onVote }: ColumnsProp
         ))}
       </div>
       <div className="flex items-center gap-2">
-        {contenders.length < maxColumns && !isHidden && (
-          <Button icon={<Plus size={14} aria-hidden />} onClick={() => onContenders([...contenders, null])}>
+        {candidates.length < maxColumns && !isHidden && (
+          <Button icon={<Plus size={14} aria-hidden />} onClick={() => onCandidates([...candidates, null])}>
             Add a column
           </Button>
         )}
@@ -176,8 +176,8 @@ interface ColumnProps {
   readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
 }
 
-/** One contender with its answer. */
-function ContenderColumn(props: ColumnProps) {
+/** One candidate with its answer. */
+function CandidateColumn(props: ColumnProps) {
   const { label, choice, onChoice, onRemove, isHidden, completion, state, vote } = props
   return (
     <section aria-label={label} className="flex min-h-60 min-w-0 flex-col rounded border border-line">
@@ -243,9 +243,9 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
   const rows = standings(votes)
   if (rows.length === 0) return null
   const blind = votes.filter(({ isBlind }) => isBlind).length
-  const title = (contender: string) => {
-    const choice = readChoice(contender)
-    return choice === null ? contender : choiceTitle(choice, models, runs)
+  const title = (candidate: string) => {
+    const choice = readChoice(candidate)
+    return choice === null ? candidate : choiceTitle(choice, models, runs)
   }
   return (
     <Panel
@@ -263,7 +263,7 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
       <table className="w-full">
         <thead>
           <tr className="h-8 border-b border-line text-left text-sm text-muted [&>th]:px-3 [&>th]:font-medium">
-            <th>Contender</th>
+            <th>Candidate</th>
             <th className="text-right">Wins</th>
             <th className="text-right">Ties</th>
             <th className="text-right">Losses</th>
@@ -272,9 +272,9 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ contender, wins, ties, losses, winRate, interval: [low, high] }) => (
-            <tr key={contender} className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
-              <td className="truncate">{title(contender)}</td>
+          {rows.map(({ candidate, wins, ties, losses, winRate, interval: [low, high] }) => (
+            <tr key={candidate} className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
+              <td className="truncate">{title(candidate)}</td>
               <td className="text-right font-mono text-sm">{wins}</td>
               <td className="text-right font-mono text-sm">{ties}</td>
               <td className="text-right font-mono text-sm">{losses}</td>

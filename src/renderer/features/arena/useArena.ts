@@ -8,7 +8,7 @@ import {
   shuffled,
   writeChoice,
   type Vote,
-} from './contenders.ts'
+} from './candidates.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useAnswer, useApi, useTask } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
@@ -21,12 +21,12 @@ export interface Sampling {
   readonly seed: number
 }
 
-/** The contenders of the page's address, two where it names none; null: not chosen yet. */
-export function useContenders() {
+/** The candidates of the page's address, two where it names none; null: not chosen yet. */
+export function useCandidates() {
   const { query } = useRoute()
   const named = columnKeys.map((key) => query.get(key))
   const count = Math.max(2, named.filter((each) => each !== null).length)
-  const contenders = named.slice(0, count).map((each) => readChoice(each ?? ''))
+  const candidates = named.slice(0, count).map((each) => readChoice(each ?? ''))
   const set = useCallback((next: readonly (ModelChoice | null)[]) => {
     const entries = columnKeys.map((key, i) => {
       const choice = next[i]
@@ -34,7 +34,7 @@ export function useContenders() {
     })
     setQuery(Object.fromEntries(entries))
   }, [])
-  return { contenders, set }
+  return { candidates, set }
 }
 
 /** A row's prompt as a run would show it to the model; null where there is none. */
@@ -55,10 +55,10 @@ export function useDataSetPrompt(versionId: string | null, index: number, model:
 }
 
 export interface Round {
-  readonly contenders: readonly ModelChoice[]
+  readonly candidates: readonly ModelChoice[]
   readonly prompt: string
   readonly sampling: Sampling
-  /** Place on the screen → contender. */
+  /** Place on the screen → candidate. */
   readonly order: readonly number[]
   readonly isBlind: boolean
 }
@@ -79,11 +79,11 @@ export function useRound(): RoundView {
   const { start: begin } = task
   const start = useCallback(
     (next: Omit<Round, 'order'>, asChat: boolean) => {
-      const { contenders, prompt, sampling, isBlind } = next
-      const order = isBlind ? shuffled(contenders.length, Math.random) : contenders.map((_, i) => i)
+      const { candidates, prompt, sampling, isBlind } = next
+      const order = isBlind ? shuffled(candidates.length, Math.random) : candidates.map((_, i) => i)
       setRound({ ...next, order })
       begin({
-        contenders: order.flatMap((index) => contenders[index] ?? []),
+        candidates: order.flatMap((index) => candidates[index] ?? []),
         prompt: asChat ? { messages: [{ role: 'user', content: prompt }] } : { text: prompt },
         sampling,
       })

@@ -145,8 +145,8 @@ export function withTaking(
   }
   const isThere = (name: string | undefined) =>
     name !== undefined && names.includes(name.split('.')[0] ?? name)
-  const usual = answerColumns.find((name) => isThere(name)) ?? null
-  const answer = isThere(form.answer ?? undefined) ? form.answer : usual
+  const detected = answerColumns.find((name) => isThere(name)) ?? null
+  const answer = isThere(form.answer ?? undefined) ? form.answer : detected
   return { ...next, prompt: promptLeftWhole(form, isThere), answer }
 }
 

@@ -44,7 +44,7 @@ export function EvaluateDialog({ first, evaluations, onClose, onStarted }: Evalu
       isOpen
       onClose={onClose}
       title="Evaluate"
-      description="Runs in the background, also with this window closed. Results and completions are kept."
+      description="Runs in the background, even with this window closed. Results and completions are kept."
       width={640}
       actions={
         <>

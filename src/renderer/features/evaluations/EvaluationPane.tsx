@@ -249,7 +249,7 @@ function Problems({ summary }: Pick<ResultsProps, 'summary'>) {
       ? []
       : [`${plural(unscored, 'sample has', 'samples have')} no reward and are left out.`]),
     ...(failures === 0 ? [] : [`A reward failed ${plural(failures, 'time')}. ${failure ?? ''}`]),
-    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row makes', 'rows make')} no prompt. ${problem ?? ''}`]),
+    ...(leftOut === 0 ? [] : [`${plural(leftOut, 'row gives', 'rows give')} no prompt. ${problem ?? ''}`]),
   ]
   if (words.length === 0) return null
   return (

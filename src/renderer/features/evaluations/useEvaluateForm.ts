@@ -34,7 +34,7 @@ export interface EvaluateDraft {
   readonly withBase: boolean | null
 }
 
-const usualNewTokens = 64
+const defaultNewTokens = 64
 
 /** What the form is made of, before anybody has changed it: what was chosen, and the settings of its run. */
 export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly Evaluation[]) {
@@ -47,7 +47,7 @@ export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly
   const own = useAnswer('evaluations.sectionsOf', { runId: runId ?? '' }, { enabled: runId !== null }).data
   const versionId = draft.versionId ?? ''
   const version = useAnswer('datasets.version', { versionId }, { enabled: versionId !== '' }).data
-  const filled = { ...draft, ...usualOf(draft, own) }
+  const filled = { ...draft, ...defaultsOf(draft, own) }
   const isBaseKnown = evaluations.some(
     ({ runId: of, step, greedy }) => of === runId && step === null && greedy === draft.isGreedy,
   )
@@ -89,16 +89,16 @@ interface Filled extends EvaluateDraft {
 }
 
 /** What nobody changed is as in the run. */
-function usualOf(
+function defaultsOf(
   draft: EvaluateDraft,
   own: Sections | undefined,
 ): Pick<Filled, 'source' | 'rewards' | 'workflow' | 'maxNewTokens'> {
-  const usual = hasOwnRows(own) ? 'run' : 'data'
+  const initial = hasOwnRows(own) ? 'run' : 'data'
   return {
-    source: draft.source === 'run' ? usual : (draft.source ?? usual),
+    source: draft.source === 'run' ? initial : (draft.source ?? initial),
     rewards: draft.rewards ?? rewardsOf(own),
     workflow: draft.workflow ?? own?.rollout.workflow?.function ?? '',
-    maxNewTokens: draft.maxNewTokens ?? own?.rollout.maxNewTokens ?? usualNewTokens,
+    maxNewTokens: draft.maxNewTokens ?? own?.rollout.maxNewTokens ?? defaultNewTokens,
   }
 }
 

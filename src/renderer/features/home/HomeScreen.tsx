@@ -312,7 +312,7 @@ interface Trouble<Run> {
   readonly words: string
 }
 
-type Ended = Pick<RunEntry, 'id' | 'status' | 'error' | 'finding' | 'lastWords' | 'updatedAt' | 'step'>
+type Ended = Pick<RunEntry, 'id' | 'status' | 'error' | 'finding' | 'stderrTail' | 'updatedAt' | 'step'>
 
 const most = 4
 /** What is older has been seen, or nobody cares. */

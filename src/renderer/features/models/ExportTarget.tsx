@@ -51,8 +51,8 @@ export function ExportTarget(props: ExportTargetProps) {
   } = useAnswer('system.browse', { path: exports }, { enabled: exports !== '', staleMs: 0 })
   const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
   const name = freeName(folderName({ run: title, step, format }), taken)
-  const usual = exports === '' ? '' : joinPath(exports, name)
-  const out = folder ?? usual
+  const defaultOut = exports === '' ? '' : joinPath(exports, name)
+  const out = folder ?? defaultOut
   // What is typed now would be mixed with it.
   const isNameComing = folder === null && isLooking
   const isOffered = formats?.find((offer) => offer.format === format)?.problem === null

@@ -105,7 +105,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
   )
 }
 
-const mostShown = 8
+const maxShown = 8
 
 /** Says which runs need the model before it is gone. */
 function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => void }) {
@@ -142,14 +142,14 @@ function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => vo
               : 'These finished runs were trained on it. Their adapters stay, but cannot be used without it:'}
           </p>
           <ul className="mt-1 flex flex-col gap-1">
-            {shown.slice(0, mostShown).map((run) => (
+            {shown.slice(0, maxShown).map((run) => (
               <li key={run.id} className="flex items-center gap-2 text-text">
                 <span className="truncate">{runTitle(run)}</span>
                 <StatusBadge status={run.status} />
               </li>
             ))}
           </ul>
-          {shown.length > mostShown && <p className="mt-1">and {shown.length - mostShown} more.</p>}
+          {shown.length > maxShown && <p className="mt-1">and {shown.length - maxShown} more.</p>}
         </>
       )}
     </ConfirmDialog>

@@ -25,7 +25,7 @@ import { findModel, type ListedAdapter, type ListedModel, baseOf } from '#render
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { shell } from '#renderer/client/connection.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import { writeChoice } from '#renderer/features/arena/contenders.ts'
+import { writeChoice } from '#renderer/features/arena/candidates.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { ExportPage } from './ExportPage.tsx'
 import { useAddModel, useFetchModel } from './useModels.ts'

@@ -13,7 +13,7 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { valueAt, type JsonObject } from '#shared/config/paths.ts'
 import type { Problem } from '#shared/errors.ts'
 import { problemsAt, wrongWords } from './problems.ts'
-import { Variables } from '#renderer/kit/Variables.tsx'
+import { Variables } from '#renderer/kit/lists.tsx'
 
 interface PromptFieldsProps {
   readonly value: unknown

@@ -46,7 +46,7 @@ const bySize: Readonly<
   large: { learningRate: 5e-5, precision: 'int8' },
 }
 
-interface Wish {
+interface Recipe {
   readonly id: Preset['id']
   readonly title: string
   readonly description: string
@@ -60,7 +60,7 @@ interface Wish {
   readonly every: number
 }
 
-const wishes: readonly Wish[] = [
+const recipes: readonly Recipe[] = [
   {
     id: 'quick',
     title: 'Quick look',
@@ -85,30 +85,30 @@ type Learning = Pick<AlgorithmEntry, 'experience' | 'groupSize'>
 
 /** A model that nothing is known of yet counts as medium. */
 export const presetsFor = (model: ModelFacts | null, algorithm: Learning): Preset[] =>
-  wishes.map((wish) => ({
-    id: wish.id,
-    title: wish.title,
-    description: wish.description,
-    values: valuesOf(wish, model ?? { parameters: 5e8, contextLength: 4096 }, algorithm),
+  recipes.map((recipe) => ({
+    id: recipe.id,
+    title: recipe.title,
+    description: recipe.description,
+    values: valuesOf(recipe, model ?? { parameters: 5e8, contextLength: 4096 }, algorithm),
   }))
 
-function valuesOf(wish: Wish, model: ModelFacts, { experience, groupSize }: Learning): JsonObject {
+function valuesOf(recipe: Recipe, model: ModelFacts, { experience, groupSize }: Learning): JsonObject {
   const { learningRate, precision } = bySize[sizeOf(model)]
   const common = {
-    steps: wish.steps,
-    'adapter.rank': wish.rank,
-    'adapter.alpha': 2 * wish.rank,
+    steps: recipe.steps,
+    'adapter.rank': recipe.rank,
+    'adapter.alpha': 2 * recipe.rank,
     'optimization.learningRate': experience === 'preferences' ? learningRate / 2 : learningRate,
-    'evaluation.every': wish.every,
-    'checkpoints.every': wish.every,
-    'rollout.maxNewTokens': fittingNewTokens(model.contextLength, wish.maxNewTokens),
+    'evaluation.every': recipe.every,
+    'checkpoints.every': recipe.every,
+    'rollout.maxNewTokens': fittingNewTokens(model.contextLength, recipe.maxNewTokens),
   }
-  if (experience !== 'rollout') return { ...common, 'rollout.promptsPerStep': wish.rows }
+  if (experience !== 'rollout') return { ...common, 'rollout.promptsPerStep': recipe.rows }
   return {
     ...common,
-    'rollout.promptsPerStep': wish.promptsPerStep,
+    'rollout.promptsPerStep': recipe.promptsPerStep,
     // An algorithm that compares nothing within a group wants more prompts instead.
-    'rollout.groupSize': groupSize.default === 1 ? 1 : Math.max(groupSize.minimum, wish.groupSize),
+    'rollout.groupSize': groupSize.default === 1 ? 1 : Math.max(groupSize.minimum, recipe.groupSize),
     'rollout.precision': precision,
   }
 }

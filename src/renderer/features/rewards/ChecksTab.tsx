@@ -20,7 +20,7 @@ export function ChecksTab({ check, onGoTo }: ChecksTabProps) {
     return (
       <EmptyState
         icon={<CircleAlert size={24} aria-hidden />}
-        title={check.description === null ? 'The code does not load.' : 'The loss cannot be recorded.'}
+        title={check.description === null ? 'The code does not load.' : 'The loss cannot be traced.'}
         action={line !== null && <Button onClick={() => onGoTo(line)}>Go to line {line}</Button>}
       >
         {failureWords(problem)}
@@ -36,8 +36,8 @@ export function ChecksTab({ check, onGoTo }: ChecksTabProps) {
         ))}
       </ul>
       <p className="px-4 py-3 text-xs text-faint text-pretty">
-        Checked with the settings on the right, on {batch.length} made-up sequences of different lengths and
-        turns. A run checks once more on the first batch it is to learn from.
+        Checked with the settings on the right, on {batch.length} synthetic sequences of different lengths and
+        turns. A run checks again on its first batch.
       </p>
     </div>
   )
@@ -68,9 +68,7 @@ function Check({ name, found, batch }: CheckProps) {
       <div className="min-w-0 narrow:col-start-2">
         <p className={isBad ? 'text-text text-pretty' : 'text-muted'}>
           {fault?.message ?? lossCheckWords[name]}
-          {found === undefined && (
-            <span className="text-faint"> · not looked at: an earlier fault hides it</span>
-          )}
+          {found === undefined && <span className="text-faint"> · skipped: an earlier check failed</span>}
         </p>
         {fault?.token != null && <Sequence token={fault.token} batch={batch} />}
       </div>

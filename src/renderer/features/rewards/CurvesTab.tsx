@@ -120,7 +120,7 @@ function Toolbar({ state, drawing }: { state: LossState; drawing: LossDrawing })
   const alike = algorithms.filter(({ id, experience: from }) => from === experience && !isFile(id))
   const compare = alike.some(({ id }) => id === axis.compare) ? axis.compare : null
   const words = ([from, to]: Ends) => `${String(from).replace('-', '−')} to ${String(to)}`
-  const usual = ranges[experience][0] ?? [0, 2]
+  const defaultRange = ranges[experience][0] ?? [0, 2]
   return (
     <div className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-4 py-1 text-sm text-muted">
       <ul aria-label="Lines" className="flex flex-wrap gap-x-4">
@@ -153,10 +153,10 @@ function Toolbar({ state, drawing }: { state: LossState; drawing: LossDrawing })
         From
         <Select
           small
-          value={words(axis[experience] ?? usual)}
+          value={words(axis[experience] ?? defaultRange)}
           options={ranges[experience].map((ends) => ({ value: words(ends), label: words(ends) }))}
           onChange={(value) => {
-            const ends = ranges[experience].find((each) => words(each) === value) ?? usual
+            const ends = ranges[experience].find((each) => words(each) === value) ?? defaultRange
             setAxis({ ...axis, [experience]: ends })
           }}
         />

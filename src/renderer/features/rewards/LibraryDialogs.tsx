@@ -261,7 +261,7 @@ export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) 
 
 /* What stands in the editor when something new is begun. */
 
-const reward = `// What is a completion worth? Return a number (higher is better), or null where this does not apply.
+const reward = `// How good is a completion? Return a number (higher is better), or null if the reward does not apply.
 export const settings = { column: 'answer' }
 
 export default function score({ prompt, completion, row, settings, log }) {
@@ -272,7 +272,7 @@ export default function score({ prompt, completion, row, settings, log }) {
 }
 `
 
-const environment = `// A world of several turns. Everything to be remembered is in \`state\`; the next turn gets it back.
+const environment = `// A multi-turn environment. Everything to remember goes into \`state\`, which the next turn receives.
 export default {
   reset({ row, random }) {
     const target = 1 + Math.floor(random() * 10)
@@ -289,9 +289,9 @@ export default {
 }
 `
 
-const loss = `// What the optimizer makes smaller, per token with operators and functions; the derivative is taken for you.
+const loss = `// What the optimizer minimises, from values per token; the gradient is derived for you.
 export default defineLoss({
-  settings: { clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may leave 1.' } },
+  settings: { clip: { default: 0.2, minimum: 0, maximum: 1, description: 'How far the importance ratio may move from 1.' } },
   loss({ logp, oldLogp, advantages, mask, settings }) {
     const ratio = exp(logp - oldLogp)
     const clipped = clip(ratio, 1 - settings.clip, 1 + settings.clip)

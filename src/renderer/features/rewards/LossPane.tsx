@@ -101,9 +101,9 @@ function TriedSetting({ field, given, onChange }: TriedSettingProps) {
 }
 
 /** Limits that somebody set; elsewhere around the default. */
-function sliderRange({ control, default: usual }: SettingField): readonly [number, number] {
+function sliderRange({ control, default: defaultValue }: SettingField): readonly [number, number] {
   if (control.kind !== 'number') return [0, 1]
-  const size = Math.abs(Number(usual ?? 0))
+  const size = Math.abs(Number(defaultValue ?? 0))
   const reach = size === 0 ? 1 : 5 * size
   const [from, to] = [control.from?.value ?? -Infinity, control.to?.value ?? Infinity]
   const low = from > -1e5 ? from : -reach

@@ -40,7 +40,7 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
     return (
       <EmptyState
         icon={<Gamepad2 size={24} aria-hidden />}
-        title="Be the policy for an episode."
+        title="Take the policy’s place for an episode."
         action={
           <div className="flex items-center gap-3">
             {seedField}
@@ -50,7 +50,8 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
           </div>
         }
       >
-        Type what the policy would write and see what it would read and earn. It begins with {rowWords}.
+        Type what the policy would write, and see what it would read and earn. The episode starts from{' '}
+        {rowWords}.
       </EmptyState>
     )
   }

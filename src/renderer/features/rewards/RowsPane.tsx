@@ -233,7 +233,7 @@ function HandForm({
       )}
       <Field
         label="Row"
-        help="Columns of the data set as JSON; code sees them as row."
+        help="Columns of the data set as JSON; the code gets them as row."
         error={parseRow(hand.row) === null ? 'This is not a JSON object.' : null}
       >
         {(ids) => (

@@ -17,7 +17,7 @@ import type { WorkflowTrial } from './useWorkflow.ts'
 
 /** What an episode is played with: a model, one row, what judges it, and how it is sampled. */
 export function TrialPane({ trial }: { trial: WorkflowTrial }) {
-  const { choice, contender, change, bench, settings } = trial
+  const { choice, candidate, change, bench, settings } = trial
   const columns = (bench.version?.columns ?? []).map(({ name }) => name)
   return (
     <section aria-label="Trial" className="flex min-h-0 min-w-0 grow flex-col gap-4 overflow-auto p-3">
@@ -26,8 +26,8 @@ export function TrialPane({ trial }: { trial: WorkflowTrial }) {
           <ModelPicker
             {...ids}
             withCheckpoints
-            value={contender}
-            onChange={(next) => change({ contender: next })}
+            value={candidate}
+            onChange={(next) => change({ candidate: next })}
           />
         )}
       </Field>

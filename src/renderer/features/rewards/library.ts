@@ -29,10 +29,10 @@ const rewardShelf: Shelf = {
   exampleName: 'Sums are right',
   listLabel: 'Reward library',
   searchLabel: 'Find a reward',
-  emptyTitle: 'Say what a good completion is.',
+  emptyTitle: 'Define what a good completion is.',
   missingTitle: 'This reward no longer exists.',
   emptyText:
-    'A few lines of code score each completion. Begin with your own, or open one of the gallery on the left and make a copy.',
+    'A few lines of code score each completion. Write your own, or open one from the gallery on the left and make a copy.',
 }
 
 const lossShelf: Shelf = {
@@ -44,10 +44,10 @@ const lossShelf: Shelf = {
   exampleName: 'Clip without a floor',
   listLabel: 'Loss library',
   searchLabel: 'Find a loss',
-  emptyTitle: 'Say what the policy learns from its completions.',
+  emptyTitle: 'Define what the policy learns from its completions.',
   missingTitle: 'This loss no longer exists.',
   emptyText:
-    'A loss is arithmetic on log-probabilities and advantages; its derivative is taken for you, and it is checked before anything is trained. Begin with a short example, or open a built-in algorithm of the gallery on the left and make a copy.',
+    'A loss is arithmetic on log-probabilities and advantages; its gradient is derived for you, and it is checked before training. Start with a short example, or open a built-in algorithm from the gallery on the left and make a copy.',
 }
 
 const workflowShelf: Shelf = {

@@ -53,7 +53,7 @@ export function caseOf(form: TestForm): { readonly testCase: TestCase } | { read
   const settings = parseRow(form.settings)
   const expect = expectOf(form)
   const faults: FormFaults = {
-    ...(form.name.trim() === '' ? { name: 'Say what this case shows.' } : {}),
+    ...(form.name.trim() === '' ? { name: 'Describe what this case shows.' } : {}),
     ...(row === null ? { row: 'This is not a JSON object.' } : {}),
     ...(settings === null || !isSettings(settings)
       ? { settings: 'A JSON object of texts, numbers and booleans.' }
@@ -93,8 +93,8 @@ const bounds = {
 } as const
 
 function betweenOf(low: number | null, high: number | null): TestCase['expect'] | string {
-  if (low === null || high === null) return 'Give both ends.'
-  return low > high ? 'The first end must not be above the second.' : { min: low, max: high }
+  if (low === null || high === null) return 'Give both limits.'
+  return low > high ? 'The lower limit must not be above the upper one.' : { min: low, max: high }
 }
 
 export function expectWords({ min, max, equals }: TestCase['expect']): string {

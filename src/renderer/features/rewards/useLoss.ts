@@ -25,7 +25,7 @@ const noValues: Values = {}
 /** Everything that can be said of code, a moment after it was last changed. `key`: of the loss in the library. */
 export function useLoss(key: string, code: Code) {
   const [stored, setStored] = useSetting<Values>(`losses.values.${key.replaceAll('_', '-')}`, noValues)
-  const [axis, setAxis] = useSetting<LossAxisChoice>('losses.axis', usualAxis)
+  const [axis, setAxis] = useSetting<LossAxisChoice>('losses.axis', defaultAxis)
   const settled = useSettled(code, settleMs)
   const asked = { language: settled.language, code: settled.code }
   const enabled = settled.code.trim() !== ''
@@ -77,7 +77,7 @@ export interface LossAxisChoice {
   readonly demonstrations?: readonly [number, number]
 }
 
-const usualAxis: LossAxisChoice = { compare: null }
+const defaultAxis: LossAxisChoice = { compare: null }
 
 function placesOf(check: LossCheck | undefined): CodeFailurePlace[] {
   const problem = check?.problem
@@ -89,7 +89,7 @@ function statusOf(check: LossCheck | undefined): EditorStatus | undefined {
   if (check === undefined) return undefined
   const { problem, description, recorded, checks } = check
   if (problem !== null) {
-    const what = description === null ? 'Does not load.' : 'Cannot be recorded.'
+    const what = description === null ? 'Does not load.' : 'Cannot be traced.'
     return { tone: 'bad', words: `${what} ${failureWords(problem)}` }
   }
   const [first, ...others] = faultsOf(check)

@@ -17,7 +17,7 @@ import { useBench, useCodeCheck, useCodeSettings, type RewardBench } from './use
 /** What an episode meets; one choice for all workflows. */
 export interface TrialChoice {
   /** null: the first model there is. */
-  readonly contender: ModelChoice | null
+  readonly candidate: ModelChoice | null
   readonly rewards: readonly RewardChoice[]
   readonly environment: EnvironmentChoice | null
   readonly isEvaluation: boolean
@@ -28,7 +28,7 @@ export interface TrialChoice {
 }
 
 const usualChoice: TrialChoice = {
-  ...{ contender: null, rewards: [], environment: null, isEvaluation: false },
+  ...{ candidate: null, rewards: [], environment: null, isEvaluation: false },
   ...{ temperature: 1, maxNewTokens: null, seed: 42 },
 }
 
@@ -41,17 +41,17 @@ export function useWorkflow(key: string, code: Code) {
   const bench = useBench('workflows.bench', oneRow)
   const check = useCodeCheck(code)
   const settings = useCodeSettings(key, check)
-  const { choice, contender, change } = useTrialChoice(bench)
+  const { choice, candidate, change } = useTrialChoice(bench)
   const playing = usePlaying()
   const { columns } = bench
   const on = rowOf(bench)
-  const missing = on === null ? noRow : contender === null ? noModel : null
+  const missing = on === null ? noRow : candidate === null ? noModel : null
   const begin = (steps: number | null) => {
-    if (on === null || contender === null) return
+    if (on === null || candidate === null) return
     const { rewards, environment, isEvaluation, temperature, maxNewTokens, seed } = choice
     const asked = {
       ...{ code: { language: code.language, code: code.code }, settings: settings.values },
-      ...{ contender, on, isEvaluation },
+      ...{ candidate, on, isEvaluation },
       config: {
         ...{ rewards, environment, seed, data: { prompt: bench.bench.prompt } },
         rollout: { temperature, ...(maxNewTokens === null ? {} : { maxNewTokens }) },
@@ -60,7 +60,7 @@ export function useWorkflow(key: string, code: Code) {
     playing.begin(asked, steps)
   }
   return {
-    ...{ bench, settings, choice, contender, change },
+    ...{ bench, settings, choice, candidate, change },
     ...playing,
     /** What must be chosen first. */
     missing,
@@ -88,13 +88,13 @@ function useTrialChoice({ change: changeBench }: RewardBench) {
   const { data: models } = useAnswer('models.list', undefined)
   const choice = useMemo(() => ({ ...usualChoice, ...stored }), [stored])
   const usable = (models ?? []).find((model) => !('problem' in model))
-  const contender = choice.contender ?? (usable === undefined ? null : { model: usable.name })
+  const candidate = choice.candidate ?? (usable === undefined ? null : { model: usable.name })
   const change = (changes: Partial<TrialChoice>) => {
     setStored({ ...stored, ...changes })
     // Its chat template marks up the prompt that is shown.
-    if (changes.contender) changeBench({ model: changes.contender.model })
+    if (changes.candidate) changeBench({ model: changes.candidate.model })
   }
-  return { choice, contender, change }
+  return { choice, candidate, change }
 }
 
 type TryRequest = InputOf<Api, 'workflows.try'> & { readonly code: Code }

@@ -21,7 +21,7 @@ import { useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
 import { useSeries } from '#renderer/charts/useSeries.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { formatBytes, formatDate, formatFixed, formatTime, plural } from '#renderer/client/format.ts'
-import { writeChoice } from '#renderer/features/arena/contenders.ts'
+import { writeChoice } from '#renderer/features/arena/candidates.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
@@ -32,13 +32,13 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { CheckpointTimeline, type CheckpointItem } from './CheckpointTimeline.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import { FamilyTree } from './FamilyTree.tsx'
-import type { ForkWish } from './ForkDialog.tsx'
+import type { ForkProposal } from './ForkDialog.tsx'
 import { useResume } from './RunHeader.tsx'
 
 interface Props {
   readonly run: RunEntry
   readonly config: RunConfig | null
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 /** Where one can go back to, go on from and take a model out. */
@@ -130,7 +130,7 @@ interface TableProps {
   readonly checkpoints: readonly CheckpointItem[]
   /** That ranks them. */
   readonly metric: string
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
   /** To another tool. */
   readonly onSend: (step: number) => void
   readonly onDelete: (checkpoint: CheckpointItem) => void

@@ -107,7 +107,7 @@ function sectionsOf(rows: readonly RunSetting[]) {
 const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.-]+/g, '-')
 
 function Setting({ row: { field, value, isChanged }, section }: { row: RunSetting; section: string }) {
-  const { key, help, default: usual } = field
+  const { key, help, default: defaultValue } = field
   const name = key.startsWith(`${section}.`) ? key.slice(section.length + 1) : key
   const text = settingWords(key, value, useRunSettings()?.algorithms ?? [])
   const isLong = text.length > 48
@@ -131,9 +131,9 @@ function Setting({ row: { field, value, isChanged }, section }: { row: RunSettin
         >
           {text}
         </code>
-        {isChanged && usual !== undefined && (
+        {isChanged && defaultValue !== undefined && (
           <span className="shrink-0 text-sm text-faint">
-            default <code>{valueText(usual)}</code>
+            default <code>{valueText(defaultValue)}</code>
           </span>
         )}
       </span>

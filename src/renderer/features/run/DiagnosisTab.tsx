@@ -28,7 +28,7 @@ import { Explained, Help } from '#renderer/kit/Tooltip.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { labelOf } from '#shared/config/fields.ts'
 import { goToTab, type DiagnosisState } from './useRun.ts'
-import type { ForkWish } from './ForkDialog.tsx'
+import type { ForkProposal } from './ForkDialog.tsx'
 import { valueText } from '#renderer/client/runSettings.ts'
 import { rewardRoute } from './runFacts.ts'
 
@@ -36,7 +36,7 @@ interface Props {
   readonly run: RunEntry
   readonly config: RunConfig | null
   readonly diagnosis: DiagnosisState
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 /** What the numbers say is wrong, what that rests on, and what to do about it. */
@@ -85,7 +85,7 @@ interface CardProps {
   readonly rewards: RunConfig['rewards']
   /** Step of the newest complete checkpoint. */
   readonly newest: number | null
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 function FindingCard({ finding, runId, rewards, newest, onFork }: CardProps) {
@@ -206,7 +206,7 @@ interface LookProps {
   readonly lookAt: LookAt
   readonly runId: string
   readonly rewards: RunConfig['rewards']
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 function LookButton({ lookAt, runId, rewards, onFork }: LookProps) {

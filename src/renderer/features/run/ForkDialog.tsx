@@ -25,7 +25,7 @@ import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { lengthChange } from './forkChanges.ts'
 
-export interface ForkWish {
+export interface ForkProposal {
   /** Of the checkpoint it begins from. */
   readonly step: number
   /** Proposed; a person may change them further. */
@@ -35,12 +35,12 @@ export interface ForkWish {
 interface Props {
   readonly run: RunEntry
   readonly config: RunConfig
-  readonly wish: ForkWish
+  readonly proposal: ForkProposal
   readonly onClose: () => void
 }
 
 /** A new run from a checkpoint with some settings changed; shows what will be different before anything starts. */
-export function ForkDialog({ run, config, wish, onClose }: Props) {
+export function ForkDialog({ run, config, proposal, onClose }: Props) {
   const known = useRunSettings()
   const rows = useMemo(
     () =>
@@ -49,28 +49,28 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
       ),
     [config, known],
   )
-  const longer = lengthChange({ steps: run.steps, stages: config.stages.length }, wish.step)
-  const [changes, setChanges] = useState<JsonObject>(() => ({ ...longer, ...wish.changes }))
+  const longer = lengthChange({ steps: run.steps, stages: config.stages.length }, proposal.step)
+  const [changes, setChanges] = useState<JsonObject>(() => ({ ...longer, ...proposal.changes }))
   const fork = useCommand('runs.fork', {
     quiet: true,
     onDone({ runId }) {
       onClose()
       goToTab(runId, 'overview')
-      toast({ title: `Forked from step ${String(wish.step)} of “${runTitle(run)}”` })
+      toast({ title: `Forked from step ${String(proposal.step)} of “${runTitle(run)}”` })
     },
   })
   const effective = Object.fromEntries(
     Object.entries(changes).filter(([key, value]) => !isEqual(value, valueAt(config, key))),
   )
   const count = Object.keys(effective).length
-  const start = () => void fork.run({ runId: run.id, step: wish.step, changes: effective, start: true })
+  const start = () => void fork.run({ runId: run.id, step: proposal.step, changes: effective, start: true })
   return (
     <Dialog
       isOpen
       onClose={onClose}
       width={640}
-      title={`Fork from step ${String(wish.step)}`}
-      description={`A new run with the adapter, optimizer and data position of checkpoint ${String(wish.step)}. “${runTitle(run)}” stays as it is.`}
+      title={`Fork from step ${String(proposal.step)}`}
+      description={`A new run with the adapter, optimizer and data position of checkpoint ${String(proposal.step)}. “${runTitle(run)}” stays as it is.`}
       actions={
         <>
           <Button
@@ -79,7 +79,7 @@ export function ForkDialog({ run, config, wish, onClose }: Props) {
             onClick={() =>
               navigate('/new-run', {
                 fork: run.id,
-                step: String(wish.step),
+                step: String(proposal.step),
                 changes: count === 0 ? null : JSON.stringify(effective),
               })
             }

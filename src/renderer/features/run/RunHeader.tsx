@@ -31,7 +31,7 @@ import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
-import type { ForkWish } from './ForkDialog.tsx'
+import type { ForkProposal } from './ForkDialog.tsx'
 import { dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
@@ -116,7 +116,7 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
 
 interface ActionsProps {
   readonly run: RunEntry
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 /** Pause or go on, stop and save, and everything else behind ⋯. */

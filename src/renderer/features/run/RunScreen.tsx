@@ -14,7 +14,7 @@ import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab, useSlowPace 
 import { CheckpointsTab } from './CheckpointsTab.tsx'
 import { ConfigTab } from './ConfigTab.tsx'
 import { DiagnosisTab } from './DiagnosisTab.tsx'
-import { ForkDialog, type ForkWish } from './ForkDialog.tsx'
+import { ForkDialog, type ForkProposal } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
 import { deviceOf } from './runFacts.ts'
@@ -77,7 +77,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
   const { query } = useRoute()
   const { record, config } = useRunConfig(run.id)
   const diagnosis = useDiagnosis(run)
-  const [wish, setWish] = useState<ForkWish | null>(null)
+  const [proposal, setProposal] = useState<ForkProposal | null>(null)
   const findings = diagnosis.data?.findings
   const serious = useMemo(() => (findings ?? []).filter(({ severity }) => severity !== 'note'), [findings])
   const go = (to: RunTab) =>
@@ -86,8 +86,8 @@ function KnownRun({ run, view, tab }: KnownProps) {
   const shown = {
     overview: <OverviewTab run={run} config={config} events={view.events} findings={serious} />,
     samples: <SamplesTab run={run} config={config} events={view.events} />,
-    diagnosis: <DiagnosisTab run={run} config={config} diagnosis={diagnosis} onFork={setWish} />,
-    checkpoints: <CheckpointsTab run={run} config={config} onFork={setWish} />,
+    diagnosis: <DiagnosisTab run={run} config={config} diagnosis={diagnosis} onFork={setProposal} />,
+    checkpoints: <CheckpointsTab run={run} config={config} onFork={setProposal} />,
     config: <ConfigTab run={run} record={record} config={config} />,
     log: <LogTab run={run} events={view.events} />,
   } satisfies Record<RunTab, ReactNode>
@@ -95,14 +95,14 @@ function KnownRun({ run, view, tab }: KnownProps) {
     <Page
       title={<RunName run={run} />}
       about={<RunFacts run={run} config={config} device={deviceOf(view.events)} />}
-      main={<RunActions run={run} onFork={setWish} />}
+      main={<RunActions run={run} onFork={setProposal} />}
       isFull
     >
       <p role="status" className="sr-only">
         {worker === undefined ? '' : phaseWords(run.phase, worker)}
         {serious.length === 0 ? '' : ` ${plural(serious.length, 'finding')} in the diagnosis.`}
       </p>
-      <RunNotices run={run} config={config} tab={tab} onFork={setWish} />
+      <RunNotices run={run} config={config} tab={tab} onFork={setProposal} />
       <Tabs
         label="Parts of the run"
         tabs={tabsOf(serious)}
@@ -113,8 +113,8 @@ function KnownRun({ run, view, tab }: KnownProps) {
       >
         {shown[tab]}
       </Tabs>
-      {wish !== null && config !== null && (
-        <ForkDialog run={run} config={config} wish={wish} onClose={() => setWish(null)} />
+      {proposal !== null && config !== null && (
+        <ForkDialog run={run} config={config} proposal={proposal} onClose={() => setProposal(null)} />
       )}
     </Page>
   )
@@ -141,7 +141,7 @@ const keptQuery = (query: URLSearchParams) => ({ step: query.get('step') })
 interface Props {
   readonly run: RunEntry
   readonly config: RunConfig | null
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 interface NoticesProps extends Props {
@@ -232,11 +232,11 @@ function Ended({ run, config, onFork }: Props) {
   )
 }
 
-function told({ error, lastWords, step }: RunEntry, safe: string | null) {
+function told({ error, stderrTail, step }: RunEntry, safe: string | null) {
   return {
     message: error?.message ?? `The training process ended unexpectedly after step ${String(step)}.`,
-    hint: [safe, error?.hint ?? lastWord(lastWords)].filter(Boolean).join(' '),
-    code: [error?.code, lastWords].filter(Boolean).join('\n'),
+    hint: [safe, error?.hint ?? lastLineOf(stderrTail)].filter(Boolean).join(' '),
+    code: [error?.code, stderrTail].filter(Boolean).join('\n'),
   }
 }
 
@@ -246,7 +246,7 @@ const safeWords = (step: number | undefined): string =>
     : `Checkpoint ${String(step)} is complete; nothing before it is lost.`
 
 /** The line that most likely says why. */
-function lastWord(words: string | null): string | null {
+function lastLineOf(words: string | null): string | null {
   const lines = (words ?? '').split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((candidate) => /error|killed|signal|abort/i.test(candidate)) ?? lines.at(-1)
   return line === undefined ? null : `Last output: ${line.trim().slice(0, 300)}`
@@ -257,7 +257,7 @@ interface MemoryProps {
   readonly config: RunConfig
   /** Of the newest complete checkpoint. */
   readonly step: number | null
-  readonly onFork: (wish: ForkWish) => void
+  readonly onFork: (proposal: ForkProposal) => void
 }
 
 /** The cheapest way to less memory first. */

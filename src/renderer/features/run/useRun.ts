@@ -94,10 +94,10 @@ export function useSlowPace(run: RunEntry): Pace | null {
     maxPoints: 200,
   })
   const durations = byMetric.get('step_time')?.get(run.id)?.points.slice(-watchedSteps) ?? []
-  const usual = typicalOf(durations.map(({ mean }) => mean * 1000))
+  const typical = typicalOf(durations.map(({ mean }) => mean * 1000))
   if (!isWatched) return null
   // A worker that was just started reads its model first.
-  return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), usual)
+  return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), typical)
 }
 
 export const runTabs = ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log'] as const

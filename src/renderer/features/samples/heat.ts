@@ -24,7 +24,7 @@ interface HeatSpec {
 export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
   advantage: {
     title: 'Advantage',
-    help: 'How much better than its baseline the token did: the update makes blue tokens likelier, orange ones less likely.',
+    help: 'How much better than its baseline the token did: the update makes blue tokens more likely, orange ones less likely.',
     isSigned: true,
     leastReach: 0.1,
     place: (value) => value,
@@ -45,7 +45,7 @@ export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
   },
   kl: {
     title: 'KL',
-    help: 'Log of the probability over that of the reference policy, in nats: blue tokens have become likelier than they were there.',
+    help: 'Log of the probability over that of the reference policy, in nats: blue tokens have become more likely than they were there.',
     isSigned: true,
     leastReach: 0.5,
     place: (value) => value,

@@ -163,8 +163,8 @@ function useCudaInstallation(): Installation & { start: () => void; cancel: () =
       })
       .catch((thrown: unknown) => {
         const error = asError(thrown)
-        const isWished = controller.signal.aborted || codeOf(error) === 'api/cancelled'
-        useInstallation.setState({ installing: null, error: isWished ? null : error })
+        const isCancelled = controller.signal.aborted || codeOf(error) === 'api/cancelled'
+        useInstallation.setState({ installing: null, error: isCancelled ? null : error })
       })
       .finally(() => {
         current = null

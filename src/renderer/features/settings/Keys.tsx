@@ -173,8 +173,9 @@ export function conflictsOf(id: KeyId, bindings: Bindings): string[] {
 /** Bound as by default is not bound by oneself. */
 export function rebound(bindings: Bindings, id: KeyId, keys: readonly string[] | null): Bindings {
   const { [id]: _, ...others } = bindings
-  const usual = keyTable[id].keys
-  const isUsual = keys === null || (keys.length === usual.length && keys.every((key, i) => key === usual[i]))
+  const defaultKeys = keyTable[id].keys
+  const isUsual =
+    keys === null || (keys.length === defaultKeys.length && keys.every((key, i) => key === defaultKeys[i]))
   return isUsual ? others : { ...others, [id]: keys }
 }
 

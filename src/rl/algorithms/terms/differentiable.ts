@@ -1,18 +1,18 @@
 /**
- * Reverse-mode differentiation of f64 arrays, for losses that are written as formulas. Names are NumPy's. Arrays are [n];
- * a number, or an array of one, goes with every entry.
+ * Reverse-mode differentiation of f64 arrays, for losses written as formulas. Names are NumPy's. Arrays are [n]; a
+ * number, or an array of length one, is broadcast.
  */
 
 export interface Value {
   readonly data: Float64Array
-  /** What it was computed from and depends on a variable. */
+  /** The values it was computed from that depend on a variable. */
   readonly parents: readonly Parent[]
   readonly isVariable: boolean
 }
 
 interface Parent {
   readonly value: Value
-  /** Adds to ∂loss/∂parent what ∂loss/∂value means for it. */
+  /** Adds this value's contribution to ∂loss/∂parent, given ∂loss/∂value. */
   readonly pull: (gradient: Float64Array, into: Float64Array) => void
 }
 
@@ -20,7 +20,7 @@ export type Operand = Value | Float64Array | number
 
 export const variable = (data: Float64Array): Value => ({ data, parents: [], isVariable: true })
 
-/** The same numbers, through which no gradient passes. */
+/** The same numbers without a gradient. */
 export const constant = (x: Operand): Value => ({ data: dataOf(x), parents: [], isVariable: false })
 
 /** ∂loss/∂value of everything that `loss` ([1]) depends on. */
@@ -37,7 +37,7 @@ export function gradientsOf(loss: Value): ReadonlyMap<Value, Float64Array> {
   return gradients
 }
 
-/** Every value before those it was computed from. */
+/** Topological order: every value before those it was computed from. */
 function inOrderOfUse(loss: Value): Value[] {
   const seen = new Set<Value>()
   const order: Value[] = []
@@ -52,10 +52,10 @@ function inOrderOfUse(loss: Value): Value[] {
 }
 
 type Entrywise = (x: number, y: number, i: number) => number
-/** ∂result/∂operand of every entry: the same for all, an array's, or a function of the operands. */
+/** ∂result/∂operand of every entry: a constant, an array, or a function of the operands. */
 type Derivative = number | Float64Array | Entrywise
 
-/** Entry by entry. What has no gradient gives none, also where a derivative is infinite. */
+/** Elementwise. An operand without a gradient gets none, even where the derivative is infinite. */
 function entrywise(
   a: Operand,
   b: Operand,
@@ -82,7 +82,7 @@ function entrywise(
   })
 }
 
-/** One operand alone; its derivative may be had from the result y. */
+/** For one operand; its derivative may be computed from the result y. */
 function unary(a: Operand, f: (x: number) => number, derivative: (x: number, y: number) => number): Value {
   const x = dataOf(a)
   const data = new Float64Array(x.length)
@@ -166,7 +166,7 @@ export const sqrt = (a: Operand): Value => unary(a, Math.sqrt, (_, y) => 0.5 / y
 export const abs = (a: Operand): Value => unary(a, Math.abs, Math.sign)
 export const tanh = (a: Operand): Value => unary(a, Math.tanh, (_, y) => 1 - y * y)
 
-/** The first where both are equal. */
+/** The gradient goes to the first operand where both are equal. */
 export const minimum = (a: Operand, b: Operand): Value =>
   entrywise(
     a,
@@ -211,7 +211,7 @@ export const logSigmoid = (a: Operand): Value =>
     (x) => σ(-x),
   )
 
-/** [n] 1 where it holds. */
+/** [n] 1 where the comparison holds, else 0. */
 export function maskOf(count: number, holds: (i: number) => boolean): Uint8Array {
   const mask = new Uint8Array(count)
   for (let i = 0; i < count; i++) mask[i] = Number(holds(i))
@@ -229,9 +229,9 @@ export function sum(a: Operand): Value {
 /** [1]; 0 of nothing. */
 export const mean = (a: Operand): Value => multiply(sum(a), 1 / Math.max(dataOf(a).length, 1))
 
-/** Entries that belong together: the unit of each, and how many each unit has. */
+/** Entries that belong together: the unit of each entry, and the size of each unit. */
 export interface Units {
-  /** [n]; negative: of no unit. */
+  /** [n]; negative: belongs to no unit. */
   readonly of: Int32Array
   /** [units] */
   readonly sizes: Int32Array
@@ -261,7 +261,7 @@ export function pool(a: Operand, { of, sizes }: Units, reduction: 'mean' | 'sum'
   })
 }
 
-/** [units] → [n]; 0 for entries of no unit. */
+/** [units] → [n]; 0 for entries that belong to no unit. */
 export function spread(a: Operand, { of }: Units): Value {
   const x = dataOf(a)
   return from(

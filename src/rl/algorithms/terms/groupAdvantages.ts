@@ -1,19 +1,21 @@
-/** Advantages against the other trajectories of the same prompt, as groups of them are compared. */
+/** Advantages relative to the other trajectories of the same prompt. */
 import type { Advantages, Experience } from '../types.ts'
 import { type GroupAdvantageSettings, granularityAt, type RatioLevel } from './groupSettings.ts'
 import { withinGroups, hasNoSpread, mean, sampleVariance, SPREAD_EPSILON, whitened } from './groups.ts'
 import { mayLearn, shapedReward, shapedTurnRewards } from './rewards.ts'
 import { spreadOverTurns, turnOfTokens } from './turns.ts'
 
-/** What is compared: the rewards of one group, or those of one turn of it, and what they are divided by. */
+/** What is compared: the rewards of one group, or of one turn of it, and the divisor. */
 export interface Compared {
   readonly rewards: readonly number[]
   readonly mean: number
-  /** Sample's (n−1), of the group or the batch as `advantageNorm` says, plus 1e-8; 1 where nothing is divided. */
+  /**
+   * Sample standard deviation (n−1) of the group or the batch, as `advantageNorm` says, plus 1e-8; 1 without division.
+   */
   readonly deviation: number
 }
 
-/** One advantage for each reward. Asked only where rewards differ by more than rounding: equal ones teach exactly 0. */
+/** One advantage per reward. Called only if rewards differ by more than rounding; equal rewards give exactly 0. */
 export type Comparison = (compared: Compared) => readonly number[]
 
 /** Advantages before they are copied onto tokens: one cell per trajectory, or one per turn. */
@@ -26,7 +28,7 @@ export interface AdvantageCells {
   readonly kept: readonly number[]
 }
 
-/** `level`: of the importance ratio, which an `auto` granularity follows. Filtered rows leave the update. */
+/** `level`: of the importance ratio, which `auto` granularity follows. Filtered rows are excluded from the update. */
 export function groupAdvantages(
   batch: readonly Experience[],
   settings: GroupAdvantageSettings,
@@ -37,7 +39,7 @@ export function groupAdvantages(
   return { tokens: cells.map((row, i) => spreadOverTurns(row, cellIds[i]!)), returns: null, kept }
 }
 
-/** In the order raw → filter → whiten → limit. */
+/** In the order raw → filter → whiten → clip. */
 export function advantageCells(
   batch: readonly Experience[],
   settings: GroupAdvantageSettings,
@@ -66,7 +68,7 @@ export function advantageCells(
 const actionsAsOneCell = ({ actionMask }: Experience): Int32Array =>
   Int32Array.from(actionMask, (isAction) => isAction - 1)
 
-/** [B] the sum of the turns' rewards against the group's; a group of one has nothing to compare with and gives 0. */
+/** [B] the sum of the turns' rewards, compared within the group; 0 for a group of one. */
 function trajectoryAdvantages(
   batch: readonly Experience[],
   { advantageNorm, ...settings }: GroupAdvantageSettings,
@@ -77,7 +79,10 @@ function trajectoryAdvantages(
   return withinGroups(batch, totals, compare).map((advantage) => advantage ?? 0)
 }
 
-/** [B][turns]: each turn's reward against the members of the group that played it; 0 for a turn not played. */
+/**
+ * [B][turns]: each turn's reward, compared with the members of the group that played that turn; 0 for a turn not
+ * played.
+ */
 function turnCells(
   batch: readonly Experience[],
   turnIds: readonly Int32Array[],
@@ -104,7 +109,7 @@ function turnCells(
   })
 }
 
-/** [turns] null for a turn that has no token. */
+/** [turns]; null for a turn without tokens. */
 function playedRewards(rewards: readonly number[], turnIds: Int32Array, turns: number): (number | null)[] {
   const played = new Array<number | null>(turns).fill(null)
   for (const turn of turnIds) {
@@ -138,11 +143,11 @@ interface CellEntry {
   readonly cell: number
 }
 
-/** One entry per action token, so that long turns weigh more. */
+/** One entry per action token, so that longer turns have more weight. */
 const tokenEntries = (row: number, cellIds: Int32Array): CellEntry[] =>
   [...cellIds].filter((cell) => cell >= 0).map((cell) => ({ row, cell }))
 
-/** Whitens over `entries`; cells without an entry stay as they are. */
+/** Whitens over `entries`; cells without an entry are unchanged. */
 function whitenedCells(cells: readonly (readonly number[])[], entries: readonly CellEntry[]): number[][] {
   const values = whitened(entries.map(({ row, cell }) => cells[row]![cell]!))
   const result = cells.map((row) => [...row])

@@ -1,4 +1,4 @@
-/** What can be set of the GRPO family, and what follows from it. Most of it is shared with other algorithms. */
+/** Settings of the GRPO family and their rules. Most of them are shared with other algorithms. */
 import {
   choiceSetting,
   flagSetting,
@@ -24,7 +24,7 @@ export interface ClipBounds {
   readonly upper: number
 }
 
-/** One number c means [1−c, 1+c], or the lower bound given besides; a pair is taken as the bounds themselves. */
+/** One number c means [1−c, 1+c], or the given lower bound with 1+c; a pair is the bounds themselves. */
 export const clipBounds = (coefficient: number | readonly [number, number], lowest?: number): ClipBounds =>
   typeof coefficient === 'number'
     ? { lower: lowest ?? 1 - coefficient, upper: 1 + coefficient }
@@ -33,7 +33,8 @@ export const clipBounds = (coefficient: number | readonly [number, number], lowe
 export const clipSettings = {
   clipCoefficient: numberOrPairSetting({
     default: 0.2,
-    description: 'How far the importance ratio may leave 1: c for [1−c, 1+c], or the two bounds themselves.',
+    description:
+      'How far the importance ratio may move from 1: c for [1−c, 1+c], or the two bounds themselves.',
   }),
   ratioLimit: optionalNumberSetting({
     default: null,
@@ -43,7 +44,7 @@ export const clipSettings = {
   }),
 } as const
 
-/** Sentences on bounds that would clip everything, or on a limit that would move them. */
+/** Conflicts: bounds that exclude 1, or a ratio limit below the upper bound. */
 export function clipConflicts({
   clipCoefficient,
   ratioLimit = null,
@@ -73,7 +74,7 @@ export const klEstimatorSettings = {
   klEstimator: choiceSetting(
     klEstimators,
     'k3',
-    'Estimate of the divergence of the policy from the reference. k3-reversed is that of the reference from the policy, whose gradient grows without bound where the policy becomes surer than the reference.',
+    'Estimate of the divergence of the policy from the reference. k3-reversed is that of the reference from the policy, whose gradient grows without bound where the policy becomes more confident than the reference.',
   ),
   klClamp: optionalNumberSetting({
     default: 10,
@@ -98,7 +99,7 @@ export const klSettings = {
   // DeepSeek-AI 2025, arXiv:2512.02556, §3.1; TRL's and AgileRL's use_bias_correction_kl.
   klImportanceWeighting: flagSetting(
     true,
-    'Multiplies the KL term by the importance ratio, so that its gradient is unbiased also after the first update of a step.',
+    'Multiplies the KL term by the importance ratio, so that its gradient stays unbiased after the first update of a step.',
   ),
   klClamp: klEstimatorSettings.klClamp,
 } as const
@@ -180,12 +181,12 @@ const groupAdvantageSettings = {
   advantageFilterEpsilon: numberSetting({
     default: 0,
     minimum: 0,
-    description: 'An advantage counts as zero up to this size.',
+    description: 'Advantages of at most this magnitude count as zero.',
   }),
 } as const
 export type GroupAdvantageSettings = SettingsOf<typeof groupAdvantageSettings & typeof lengthSettings>
 
-/** What can be set where trajectories of one prompt are compared, whatever the surrogate. */
+/** Settings of algorithms that compare trajectories of one prompt, whatever the surrogate. */
 export const groupSettings = {
   ...klSettings,
   ...groupAdvantageSettings,

@@ -1,4 +1,4 @@
-/** Groups: the trajectories that answer one prompt, and which of them are worth learning from. */
+/** Groups: the trajectories that answer one prompt, and which of them can be learned from. */
 import { flagSetting, numberSetting, type SettingsOf } from '#shared/config/settings.ts'
 import type { Experience, Group, GroupAcceptance } from '../types.ts'
 
@@ -7,7 +7,7 @@ export const groupsOf = <Member extends { readonly group: number }>(
   rows: readonly Member[],
 ): Group<Member>[] => [...Map.groupBy(rows, ({ group }) => group).values()]
 
-/** What `compare` makes of the values of each group, row by row; a row whose value is null takes no part. values: [B]; returns [B]. */
+/** Applies `compare` to the values of each group; rows whose value is null are left out. values: [B]; returns [B]. */
 export function withinGroups<Answer extends number | null>(
   batch: readonly Pick<Experience, 'group'>[],
   values: readonly (number | null)[],
@@ -22,7 +22,7 @@ export function withinGroups<Answer extends number | null>(
   return answers
 }
 
-/** Dynamic sampling: groups that teach nothing are replaced. Yu et al. 2025 (DAPO), arXiv:2503.14476, §3.2. */
+/** Dynamic sampling: zero-variance groups are replaced. Yu et al. 2025 (DAPO), arXiv:2503.14476, §3.2. */
 export const acceptanceSettings = {
   dynamicSampling: flagSetting(
     false,
@@ -44,7 +44,7 @@ export function groupAcceptance(
   return { accepts: (group) => groupTeaches(group, granularity), rounds: refillRounds }
 }
 
-/** Whether the members of a group differ in what they earned: as a whole, or, where turns are compared, in any turn. */
+/** Whether the rewards of a group differ: in total, or, if turns are compared, in any turn. */
 export function groupTeaches(
   group: Group<Pick<Experience, 'turnRewards'>>,
   granularity: 'trajectory' | 'turn',
@@ -59,7 +59,7 @@ export function groupTeaches(
   )
 }
 
-// Means and spreads in f64.
+// Means and variances in f64.
 
 /** Added to a standard deviation before dividing by it. */
 export const SPREAD_EPSILON = 1e-8
@@ -76,14 +76,14 @@ export function sampleVariance(values: readonly number[]): number {
 }
 
 /**
- * True when the values differ by rounding only. Dividing the rounding of a mean by a tiny spread would invent
- * advantages where there is nothing to learn, so such values count as equal.
+ * True if the values differ only by rounding. Dividing the rounding error of a mean by a tiny standard deviation would
+ * invent advantages where there is nothing to learn, so such values count as equal.
  */
 export function hasNoSpread(values: readonly number[]): boolean {
   return Math.sqrt(sampleVariance(values)) <= 1e-12 * Math.max(1, Math.abs(mean(values)))
 }
 
-/** (x − mean) / (standard deviation + 1e-8); all 0 when there is no spread. */
+/** (x − mean) / (standard deviation + 1e-8); all 0 if the values are equal up to rounding. */
 export function standardized(values: readonly number[]): number[] {
   if (hasNoSpread(values)) return values.map(() => 0)
   const center = mean(values)
@@ -91,7 +91,7 @@ export function standardized(values: readonly number[]): number[] {
   return values.map((value) => (value - center) / spread)
 }
 
-/** x − mean; all 0 when there is no spread. */
+/** x − mean; all 0 if the values are equal up to rounding. */
 export function centered(values: readonly number[]): number[] {
   if (hasNoSpread(values)) return values.map(() => 0)
   const center = mean(values)

@@ -1,6 +1,6 @@
 /**
- * From a loss written as a formula to what the trainer asks for: its value, ∂loss/∂{log-probability, entropy, value} of
- * every token, and what there is to report.
+ * From a loss written as a formula to what the trainer needs: its value, ∂loss/∂{log-probability, entropy, value} of
+ * every token, and its metrics.
  */
 import type { HeadCoefficients, LossRow, MinibatchLoss } from '../types.ts'
 import { gradientsOf, type Units, type Value, variable } from './differentiable.ts'
@@ -10,9 +10,9 @@ import { addTallies, type Tallies } from './tally.ts'
 /** The tokens of one trajectory that the policy chose, [n] each. */
 export interface Tokens {
   readonly trajectory: LossRow
-  /** [n] where each stands in the trajectory. */
+  /** [n] position of each token in the trajectory. */
   readonly positions: Int32Array
-  /** Under the policy that learns. */
+  /** Under the current policy. */
   readonly logp: Value
   readonly entropy: Value
   /** The critic's; null without one. */
@@ -25,9 +25,9 @@ export interface Tokens {
   readonly oldValues: Float64Array | null
   readonly advantages: Float64Array
   readonly returns: Float64Array | null
-  /** Weight of each token's policy term against the gap between sampler and learner; null = 1. */
+  /** Weight of each token's policy term that corrects the mismatch between sampler and learner; null = 1. */
   readonly correction: Float64Array | null
-  /** As the sampler recorded it. */
+  /** As recorded by the sampler. */
   readonly samplerLogp: Float64Array
 }
 
@@ -48,16 +48,19 @@ export function unitsAt({ positions, trajectory }: Tokens, level: RatioLevel): U
   return { of, sizes: Int32Array.from(sizes) }
 }
 
-/** What one trajectory adds to the loss of its minibatch ([1]), and to its metrics. */
+/** What one trajectory adds to the loss of its minibatch ([1]), and to the metrics. */
 export interface LossShare {
   readonly loss: Value
   readonly metrics: Tallies
 }
 
-/** Of one trajectory, or of those that belong together. Weights are fixed from the whole minibatch, so that shares add. */
+/**
+ * For one trajectory, or for those of one unit. Weights are fixed from the whole minibatch, so that contributions add
+ * up.
+ */
 export type LossFormula = (...trajectories: Tokens[]) => LossShare
 
-/** `unit`: trajectories the formula is given at once. */
+/** `unit`: number of trajectories that the formula receives at once. */
 export const minibatchLoss =
   (formula: LossFormula, unit: number): MinibatchLoss =>
   (part) => {

@@ -1,12 +1,12 @@
-/** What losses report besides their value. */
+/** Metrics of a loss besides its value. */
 import { negative, subtract, type Units, type Value } from './differentiable.ts'
 import type { ClipBounds } from './groupSettings.ts'
 import type { Tokens } from './loss.ts'
 import { type Tallies, tally } from './tally.ts'
 
 /**
- * Shares of tokens, turns or trajectories, whatever has a ratio of its own, below and above the bounds. With `advantages`
- * only tokens count that the clip silences: those whose advantage would push the ratio further out.
+ * Shares of units (tokens, turns or trajectories with one ratio each) below and above the bounds. With `advantages`,
+ * only those count whose gradient the clip removes: those whose advantage would push the ratio further out.
  */
 export function clipFractions(
   ratio: Value,
@@ -28,7 +28,7 @@ export function clipFractions(
   }
 }
 
-/** The mean estimate, clamped tokens included, and the share of those. */
+/** The mean estimate, including clamped tokens, and the share of clamped tokens. */
 export function klTallies(kl: Value, clamped: Uint8Array, klClamp: number | null): Tallies {
   const sum = () => clamped.reduce((total, isClamped) => total + isClamped, 0)
   const share = klClamp === null ? {} : { 'kl/clamped': { sum: sum(), count: clamped.length } }

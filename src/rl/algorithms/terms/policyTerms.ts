@@ -1,6 +1,6 @@
 /**
- * What losses on a policy are made of: importance ratio, clip, divergence from the reference policy, entropy, normaliser.
- * None of them knows which algorithm it serves.
+ * Terms of policy losses: importance ratio, clip, divergence from the reference policy, entropy, normaliser. None of
+ * them depends on which algorithm uses it.
  */
 import type { SettingsOf } from '#shared/config/settings.ts'
 import type { LearningRow } from '../types.ts'
@@ -34,7 +34,10 @@ import { klTallies } from './metrics.ts'
 import type { Tallies } from './tally.ts'
 import { actionTotal } from './turns.ts'
 
-/** [n] ρ = π / π_old, of several tokens the exponential of their mean log-ratio (GSPO: Zheng et al. 2025, arXiv:2507.18071, eq. 7). */
+/**
+ * [n] ρ = π / π_old; for several tokens the exponential of their mean log-ratio (GSPO: Zheng et al. 2025,
+ * arXiv:2507.18071, eq. 7).
+ */
 export function importanceRatio(tokens: Tokens, level: RatioLevel): Value {
   const logRatio = subtract(tokens.logp, tokens.oldLogp)
   if (level === 'token') return exp(logRatio)
@@ -44,7 +47,10 @@ export function importanceRatio(tokens: Tokens, level: RatioLevel): Value {
 
 // ---- divergence from the reference policy ----
 
-/** With d = reference log-probability − log-probability, and where their derivative grows without bound: Schulman 2020, "Approximating KL Divergence". */
+/**
+ * Estimators by d = reference log-probability − log-probability, and where their derivative grows without bound:
+ * Schulman 2020, "Approximating KL Divergence".
+ */
 const estimates: Readonly<
   Record<KlEstimator, { readonly of: (d: Value) => Value; readonly isSteep: (d: number) => boolean }>
 > = {
@@ -52,7 +58,7 @@ const estimates: Readonly<
   k2: { of: (d) => multiply(square(d), 0.5), isSteep: () => true },
   // e^d − d − 1 (Shao et al. 2024, arXiv:2402.03300, eq. 4).
   k3: { of: (d) => subtract(expm1(d), d), isSteep: (d) => d > 0 },
-  // The same with the sign of d turned.
+  // The same with the sign of d reversed.
   'k3-reversed': { of: (d) => add(expm1(negative(d)), d), isSteep: (d) => d < 0 },
 }
 
@@ -75,7 +81,10 @@ interface KlTerm {
   readonly metrics: Tallies
 }
 
-/** β·KL in the loss, or β·(mean KL of the trajectory − KL) in the advantage; a token beyond the clamp shapes at the bound. */
+/**
+ * β·KL in the loss, or β·(mean KL of the trajectory − KL) in the advantage, where a token beyond the clamp counts with
+ * the bound.
+ */
 export function klTerm(tokens: Tokens, ratio: Value, settings: SettingsOf<typeof klSettings>): KlTerm {
   const { klCoefficient: β, klClamp, klAdvantageShaping } = settings
   const { logp, refLogp } = tokens
@@ -112,9 +121,9 @@ export function normalizer(
 }
 
 /**
- * The entropy, in nats, from which on a token is in the top `share` of all action tokens of the minibatch; −∞ when all
- * are. It is the behaviour policy's entropy, so that it does not depend on how the minibatch is cut into parts.
- * Wang et al. 2025, arXiv:2506.01939, §5.
+ * The entropy threshold, in nats, above which a token is in the top `share` of all action tokens of the minibatch; −∞
+ * if all are. It uses the behaviour policy's entropy, so it does not depend on how the minibatch is split. Wang et al.
+ * 2025, arXiv:2506.01939, §5.
  */
 export function entropyThreshold(minibatch: readonly LearningRow[], share: number): number {
   if (share >= 1) return -Infinity
@@ -130,7 +139,7 @@ function actionEntropies({ actionMask, behaviorEntropies }: LearningRow): number
 const isAbove = (threshold: number, { oldEntropy }: Tokens, i: number): boolean =>
   threshold === -Infinity || oldEntropy![i]! >= threshold
 
-/** −coefficient · mean entropy of the tokens from the threshold on, [1]: rewards a policy for staying uncertain. */
+/** −coefficient · mean entropy of the tokens above the threshold, [1]: an entropy bonus. */
 export function entropyBonus(
   minibatch: readonly LearningRow[],
   coefficient: number,

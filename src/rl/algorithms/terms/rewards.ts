@@ -1,12 +1,15 @@
-/** What a trajectory earned, as advantages see it: shaped by its length, less its divergence from the reference policy, laid on tokens. */
+/**
+ * Rewards as advantages use them: with the length penalty, minus the divergence from the reference policy, and assigned
+ * to tokens.
+ */
 import { choiceSetting, numberSetting, optionalNumberSetting } from '#shared/config/settings.ts'
 import type { Advantages, Experience } from '../types.ts'
 import { type LengthSettings, lengthSettings } from './groupSettings.ts'
 import { actionCount, poolByTurns, spreadOverTurns, turnOfTokens } from './turns.ts'
 
 /**
- * What the length of a trajectory costs: 0 up to `limit` − `buffer` tokens, then rising to `penalty` at the limit. Yu et
- * al. 2025 (DAPO), arXiv:2503.14476, eq. 13, with a weight.
+ * The length penalty of a trajectory: 0 up to `limit` − `buffer` tokens, then rising linearly to `penalty` at the
+ * limit. Yu et al. 2025 (DAPO), arXiv:2503.14476, eq. 13, with a weight.
  */
 export function softOverlongPenalty(
   tokens: number,
@@ -17,7 +20,10 @@ export function softOverlongPenalty(
   return penalty * Math.min(Math.max((tokens - (limit - buffer)) / buffer, 0), 1)
 }
 
-/** Rewards of the turns, less what the length costs, which the last turn pays. Without a known limit length is free. */
+/**
+ * Rewards of the turns minus the length penalty, which is subtracted from the last turn. Without a known limit there is
+ * none.
+ */
 export function shapedTurnRewards(row: Experience, settings: LengthSettings): readonly number[] {
   const { turnRewards, tokenLimit } = row
   if (tokenLimit === null || turnRewards.length === 0) return turnRewards
@@ -41,7 +47,7 @@ const rewardClipRange = optionalNumberSetting({
   description: 'Limits rewards to ± this.',
 })
 
-/** β as part of the reward. */
+/** β, for a divergence that is part of the reward. */
 export const klInReward = (initial: number) =>
   numberSetting({
     default: initial,
@@ -55,7 +61,7 @@ export const trajectorySettings = { rewardClipRange, ...lengthSettings } as cons
 export interface TrajectoryRewardSettings extends LengthSettings {
   /** β. */
   readonly klCoefficient: number
-  /** Rewards are limited to ± this before the divergence is taken off; null = off. */
+  /** Rewards are clipped to ± this before the divergence is subtracted; null = off. */
   readonly rewardClipRange: number | null
 }
 
@@ -84,7 +90,10 @@ function divergence(row: Experience, coefficient: number): number {
   )
 }
 
-/** Every action token of a trajectory gets its advantage; cut off ones leave the update where settings say so. */
+/**
+ * Copies each trajectory's advantage to its action tokens; truncated ones are excluded from the update if settings say
+ * so.
+ */
 export function perTrajectory(
   advantages: readonly number[],
   batch: readonly Experience[],
@@ -104,8 +113,8 @@ export const learningRows = (batch: readonly Experience[], settings: LengthSetti
   batch.map((_, i) => i).filter((i) => mayLearn(batch[i]!, settings))
 
 /**
- * `every-token` counts a turn's reward once per token of the turn, as AgileRL does: per-token returns then grow with
- * the length of the completion. `terminal` gives it to the turn's last token alone.
+ * `every-token` gives a turn's reward to every token of the turn, as AgileRL does: per-token returns then grow with the
+ * length of the completion. `terminal` gives it to the turn's last token alone.
  */
 export type RewardPlacement = 'every-token' | 'terminal'
 
@@ -125,7 +134,10 @@ const spreadRewards = (rewards: readonly number[], turnIds: Int32Array): Float64
     turnIds,
   )
 
-/** [T]; 0 outside the action mask. What single tokens earned stands on them, the rest of a turn's reward as `placement` says. */
+/**
+ * [T]; 0 outside the action mask. Rewards of single tokens stay at those tokens; the rest of a turn's reward is placed
+ * as `placement` says.
+ */
 export function rewardTokens(row: Experience, placement: RewardPlacement): Float64Array {
   const { turnRewards, tokenRewards } = row
   const turnIds = turnOfTokens(row)

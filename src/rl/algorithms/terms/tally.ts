@@ -1,6 +1,6 @@
 import type { MetricName, Metrics } from '#shared/metrics.ts'
 
-/** Sums that become means only at the end, so that the parts of a minibatch can be added in any cut. */
+/** Sums that become means only at the end, so that a minibatch can be split in any way. */
 export interface Tally {
   readonly sum: number
   readonly count: number
@@ -41,7 +41,7 @@ export function tallyMeans(tallies: Tallies): Metrics {
   return Object.fromEntries(counted.map(([name, counts]) => [name, valueOf(counts)]))
 }
 
-/** An exponent is cut off at 100, so that a chart stays readable and a number finite. */
+/** The exponent is limited to 100, so that charts stay readable and numbers finite. */
 const valueOf = ({ sum, count, isExponent }: Tally): number =>
   isExponent ? Math.exp(Math.min(sum / count, 100)) : sum / count
 

@@ -1,6 +1,7 @@
 /**
- * Terms of the losses outside the GRPO family: means over units. A unit is a token, a turn or a trajectory, and every unit of
- * the minibatch weighs the same, however many tokens it has. (In the GRPO family tokens are weighed: policyTerms.ts.)
+ * Terms of the losses outside the GRPO family: means over units. A unit is a token, a turn or a trajectory, and every
+ * unit of the minibatch has the same weight, however many tokens it has. (The GRPO family weights tokens:
+ * policyTerms.ts.)
  */
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import type { LearningRow } from '../types.ts'
@@ -15,7 +16,7 @@ import type { Tallies } from './tally.ts'
 export const symmetricClip = numberSetting({
   default: 0.2,
   minimum: 0,
-  description: 'How far the importance ratio may leave 1.',
+  description: 'How far the importance ratio may move from 1.',
 })
 
 export const turnRatioPoolingSetting = choiceSetting(
@@ -24,11 +25,11 @@ export const turnRatioPoolingSetting = choiceSetting(
   'How the log-ratios of a turn’s tokens become one.',
 )
 
-/** A trajectory's log-ratios are averaged, whatever is done to a turn's. */
+/** A trajectory's log-ratios are averaged, however those of a turn are combined. */
 export const poolingAt = (level: RatioLevel, turnRatioPooling: 'sum' | 'mean'): 'sum' | 'mean' =>
   level === 'turn' ? turnRatioPooling : 'mean'
 
-/** What the clipped surrogate is made of, [units] each. */
+/** The parts of the clipped surrogate, [units] each. */
 export interface UnitRatios {
   /** ρ, the exponential of the log-ratios of the unit's tokens, pooled. */
   readonly ratio: Value
@@ -45,7 +46,7 @@ export function unitRatios(tokens: Tokens, level: RatioLevel, pooling: 'sum' | '
   }
 }
 
-/** The sum over units divided by how many the minibatch has. x: [units]; returns [1]. */
+/** The sum over units divided by their number in the minibatch. x: [units]; returns [1]. */
 export function unitMean(minibatch: readonly LearningRow[], level: RatioLevel): (x: Value) => Value {
   const count = minibatch.reduce((total, row) => total + unitCount(row, level), 0)
   return (x) => multiply(sum(x), 1 / Math.max(count, 1))

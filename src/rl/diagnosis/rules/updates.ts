@@ -115,17 +115,17 @@ export const medianNorm = (norms: readonly Measured[]): number =>
 export function gradientSpikes(run: DiagnosedRun): Finding[] {
   const norms = seriesOf(run, 'grad_norm')
   const peak = peakOf(norms.slice(-recent))
-  const usual = medianNorm(norms)
-  if (norms.length < stepsForMedian || peak === null || !(usual > 0)) return []
+  const median = medianNorm(norms)
+  if (norms.length < stepsForMedian || peak === null || !(median > 0)) return []
   const { maxGradNorm } = run.facts
-  const spikes = norms.slice(-recent).filter(({ value }) => value > spike * usual)
+  const spikes = norms.slice(-recent).filter(({ value }) => value > spike * median)
   if (spikes.length < (maxGradNorm === null ? 1 : several)) return []
   return [
     {
       id: 'gradient-spikes',
       severity: 'warning',
-      words: `The gradient norm jumped to ${short(peak.value)} in step ${peak.step}, from a typical ${short(usual)}.`,
-      evidence: [evidence('grad_norm', [peak]), evidence('grad_norm, median', norms, usual)],
+      words: `The gradient norm jumped to ${short(peak.value)} in step ${peak.step}, from a typical ${short(median)}.`,
+      evidence: [evidence('grad_norm', [peak]), evidence('grad_norm, median', norms, median)],
       proposals: [
         ...(maxGradNorm === null
           ? [change('Clip gradients: max gradient norm 1.', { 'optimization.maxGradNorm': 1 })]

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { columnAtWork, completions } from '#renderer/features/arena/contenders.ts'
+import { columnAtWork, completions } from '#renderer/features/arena/candidates.ts'
 
-const piece = (contender: number, text: string, stopReason: 'stop-id' | null = null) => ({
-  contender,
+const piece = (candidate: number, text: string, stopReason: 'stop-id' | null = null) => ({
+  candidate,
   sample: 0,
   text,
   tokens: text.length,

@@ -9,11 +9,11 @@ import {
   standings,
   wilson,
   type Vote,
-} from '#renderer/features/arena/contenders.ts'
+} from '#renderer/features/arena/candidates.ts'
 
 const runId = 'run_01a1f9ba-5a18-7735-97cd-586b86bb5311'
 const vote = (winner: number | null, isBlind = true): Vote => ({
-  contenders: ['base', 'trained'],
+  candidates: ['base', 'trained'],
   winner,
   isBlind,
   prompt: 'Add 1 and 2',
@@ -24,8 +24,8 @@ const vote = (winner: number | null, isBlind = true): Vote => ({
 describe('win rates', () => {
   test('count wins, ties as a half and losses of blind votes only', () => {
     const [first, second] = standings([vote(1), vote(1), vote(null), vote(0), vote(0, false)])
-    expect(first).toMatchObject({ contender: 'trained', wins: 2, ties: 1, losses: 1, winRate: 0.625 })
-    expect(second).toMatchObject({ contender: 'base', wins: 1, ties: 1, losses: 2, winRate: 0.375 })
+    expect(first).toMatchObject({ candidate: 'trained', wins: 2, ties: 1, losses: 1, winRate: 0.625 })
+    expect(second).toMatchObject({ candidate: 'base', wins: 1, ties: 1, losses: 2, winRate: 0.375 })
   })
 
   test('have the interval of Wilson', () => {
@@ -37,7 +37,7 @@ describe('win rates', () => {
   })
 })
 
-describe('contenders in an address', () => {
+describe('candidates in an address', () => {
   test.each([
     { model: 'starter' },
     { model: '/models/a b', adapter: { runId, step: 30 } },
@@ -62,8 +62,8 @@ describe('contenders in an address', () => {
 })
 
 test('pieces of completions are put together by column', () => {
-  const piece = (contender: number, text: string, tokens: number, stopReason: string | null) => ({
-    contender,
+  const piece = (candidate: number, text: string, tokens: number, stopReason: string | null) => ({
+    candidate,
     sample: 0,
     text,
     tokens,

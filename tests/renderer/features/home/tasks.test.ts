@@ -72,7 +72,7 @@ describe('what went wrong', () => {
     step: 4,
     error: status === 'failed' ? { code: null, message: 'The file is gone.', hint: null } : null,
     finding: null,
-    lastWords: null,
+    stderrTail: null,
     updatedAt: now - daysAgo * day,
   })
   const remark = (severity: 'problem' | 'warning') => ({

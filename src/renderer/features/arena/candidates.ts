@@ -58,31 +58,31 @@ export interface Completion {
 const nothing: Completion = { text: '', tokens: 0, tokensPerSecond: null, stopReason: null }
 
 /**
- * One per contender. They are asked for in the order of the columns, one after the other: in any other order, who writes
- * first would tell a hidden name. `order`: column → contender.
+ * One per candidate. They are asked for in the order of the columns, one after the other: in any other order, who writes
+ * first would tell a hidden name. `order`: column → candidate.
  */
 export function completions(pieces: readonly Piece[], order: readonly number[]): readonly Completion[] {
   const all = order.map(() => nothing)
-  for (const { contender: column, text, tokens, tokensPerSecond, stopReason } of pieces) {
-    const contender = order[column]
-    const before = contender === undefined ? undefined : all[contender]
-    if (contender === undefined || before === undefined) continue
-    all[contender] = { text: before.text + text, tokens, tokensPerSecond, stopReason }
+  for (const { candidate: column, text, tokens, tokensPerSecond, stopReason } of pieces) {
+    const candidate = order[column]
+    const before = candidate === undefined ? undefined : all[candidate]
+    if (candidate === undefined || before === undefined) continue
+    all[candidate] = { text: before.text + text, tokens, tokensPerSecond, stopReason }
   }
   return all
 }
 
 /** The column that is being written; null: all are. */
 export const columnAtWork = (written: readonly Completion[], order: readonly number[]): number | null => {
-  const column = order.findIndex((contender) => written[contender]?.stopReason === null)
+  const column = order.findIndex((candidate) => written[candidate]?.stopReason === null)
   return column < 0 ? null : column
 }
 
 // Blind votes and what they say.
 
 export interface Vote {
-  /** Contenders as `writeChoice` writes them. */
-  readonly contenders: readonly string[]
+  /** Candidates as `writeChoice` writes them. */
+  readonly candidates: readonly string[]
   /** Index of the better one; null: none is. */
   readonly winner: number | null
   /** Whether the names were hidden. */
@@ -94,7 +94,7 @@ export interface Vote {
 }
 
 interface Standing {
-  readonly contender: string
+  readonly candidate: string
   readonly wins: number
   readonly ties: number
   readonly losses: number
@@ -117,20 +117,20 @@ export function wilson(share: number, count: number): readonly [number, number] 
 /** The best first. Only blind votes count: a name sways. */
 export function standings(votes: readonly Vote[]): readonly Standing[] {
   const counts = new Map<string, { wins: number; ties: number; losses: number }>()
-  for (const { contenders, winner } of votes.filter(({ isBlind }) => isBlind)) {
-    contenders.forEach((contender, i) => {
-      const count = counts.get(contender) ?? { wins: 0, ties: 0, losses: 0 }
+  for (const { candidates, winner } of votes.filter(({ isBlind }) => isBlind)) {
+    candidates.forEach((candidate, i) => {
+      const count = counts.get(candidate) ?? { wins: 0, ties: 0, losses: 0 }
       if (winner === null) count.ties += 1
       else if (winner === i) count.wins += 1
       else count.losses += 1
-      counts.set(contender, count)
+      counts.set(candidate, count)
     })
   }
   return [...counts]
-    .map(([contender, count]) => {
+    .map(([candidate, count]) => {
       const total = count.wins + count.ties + count.losses
       const winRate = (count.wins + count.ties / 2) / total
-      return { contender, ...count, winRate, interval: wilson(winRate, total) }
+      return { candidate, ...count, winRate, interval: wilson(winRate, total) }
     })
     .sort((a, b) => b.winRate - a.winRate)
 }
