@@ -5,18 +5,24 @@ import { hyperbandBrackets, rungsFrom } from '#rl/studies/sweep.ts'
 
 const rate = 'optimization.learningRate'
 
+interface Playing {
+  readonly steps?: number
+  readonly seed?: number
+  readonly last?: boolean
+}
+
 /** Answers what is pending until it is over; `last`: one after the other, from behind. */
 function played(
   sweep: object,
   fitness: (settings: Readonly<Record<string, unknown>>, step: number) => number | null,
-  { steps = 81, seed = 1, last = false } = {},
+  { steps, seed, last }: Playing = {},
 ) {
   const { search } = parseStudyConfig({ sweep })
-  const subject = { search, seed, steps, start: {} }
+  const subject = { search, seed: seed ?? 1, steps: steps ?? 81, start: {} }
   const results: TrialResult[] = []
   for (let plan = planStudy(subject, results); ; plan = planStudy(subject, results)) {
     if (plan.isOver) return { plan, results }
-    for (const { trial, until } of last ? plan.pending.slice(-1) : plan.pending) {
+    for (const { trial, until } of last === true ? plan.pending.slice(-1) : plan.pending) {
       const worth = fitness(plan.trials[trial]?.settings ?? {}, until)
       results.push({ trial, step: until, fitness: worth, tokens: until, seconds: 60 })
     }
@@ -155,7 +161,7 @@ describe('a Bayesian sweep', () => {
       reaches: 1,
     },
     hartmann6: {
-      parameters: Object.fromEntries([...'abcdef'].map((name) => [`h.${name}`, { min: 0, max: 1 }])),
+      parameters: Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`h.${name}`, { min: 0, max: 1 }])),
       loss: (settings: Readonly<Record<string, unknown>>) => hartmann6(numbers(settings)),
       minimum: -3.32237,
       reaches: 0.8,
