@@ -33,6 +33,7 @@ import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { openStore, type Store } from './store/store.ts'
+import { Studies } from './studies/studies.ts'
 
 const lookEveryMs = 1000
 /** A host that answers others reads a long history so long at a time, and answers in between. */
@@ -89,16 +90,19 @@ export function createHost({
   })
   const ask = createAsk(startQuestion, environment)
   const evaluations = new Evaluations({ dataDirectory, store, ask, bell, onFault })
-  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations })
+  const parted = { dataDirectory, store, history, supervisor, bell, askText: texts.ask, onFault }
+  const studies = new Studies(parted)
+  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
-    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials, evaluations },
-    ...{ ask, askText: texts.ask },
+    ...{ dataDirectory, store, history, supervisor, queue, connections, bell, cleared, trials },
+    ...{ ask, askText: texts.ask, evaluations, studies },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
+      await studies[Symbol.asyncDispose]()
       await Promise.all([evaluations[Symbol.asyncDispose](), supervisor.close()])
       store[Symbol.dispose]()
     },
@@ -108,10 +112,11 @@ export function createHost({
 /** By hosts that were killed. */
 function finishWhatWasLeft(
   left: LeftRuns,
-  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations'>,
+  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'>,
 ): void {
   parts.history.attempt(() => left.queueEnded())
   parts.history.attempt(() => parts.evaluations.takeUpWaiting())
+  parts.history.attempt(() => parts.studies.takeUpWaiting(left.areResumed))
   parts.history.attempt(() => tidyTrash(parts))
 }
 

@@ -42,7 +42,7 @@ const range = z.strictObject({
 })
 
 const choice = z.strictObject({
-  values: z.array(z.json()).min(1).max(maxTrials).describe('Values to choose from, of any kind.'),
+  values: z.array(z.unknown()).min(1).max(maxTrials).describe('Values to choose from, of any kind.'),
 })
 
 const parameter = z.union([range, choice])

@@ -13,6 +13,7 @@ import { queueService } from '#host/runs/queueService.ts'
 import { rewardsService } from '#host/rewards/rewardsService.ts'
 import { runsService } from '#host/runs/runsService.ts'
 import { samplesService } from '#host/runs/samplesService.ts'
+import { studiesService } from '#host/studies/studiesService.ts'
 import { settingsService, systemService } from './systemService.ts'
 
 export function createServices(host: Host): ContractHandlers<Api> {
@@ -25,6 +26,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     rewards: rewardsService(host),
     losses: lossesService(host),
     evaluations: evaluationsService(host),
+    studies: studiesService(host),
     models: modelsService(host),
     settings: settingsService(host),
     queue: queueService(host),

@@ -15,6 +15,7 @@ import {
   isRunFolder,
   openRunFolder,
   type RunFolder,
+  type TrialRun,
 } from './runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
 import type { WorkerStatus } from './supervisor.ts'
@@ -207,6 +208,8 @@ interface ForkRequest {
   readonly changes: JsonObject
   /** Relative paths among the changes are meant from here. */
   readonly baseDirectory: string
+  /** Absent: it is part of no study. */
+  readonly trial?: TrialRun
 }
 
 /**
@@ -215,7 +218,13 @@ interface ForkRequest {
  * and schedule are the checkpoint's, the optimizer's moments too unless `checkpoints.load.optimizer` is false.
  * Errors: AppError 'run/not-found', 'checkpoint/invalid', 'config/invalid', 'adapter/invalid', 'file/…'.
  */
-export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: ForkRequest): RunFolder {
+export function forkRun({
+  dataDirectory,
+  checkpoint,
+  changes,
+  baseDirectory,
+  trial,
+}: ForkRequest): RunFolder {
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
@@ -233,6 +242,7 @@ export function forkRun({ dataDirectory, checkpoint, changes, baseDirectory }: F
       rewards: isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null,
     },
     script: readScriptReference(parent.directory),
+    ...(trial === undefined ? {} : { trial }),
   })
 }
 

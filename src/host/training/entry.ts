@@ -80,7 +80,17 @@ export async function* runTraining(
     yield* recorder.sayManifest(manifest, step)
     const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
     const name = path.basename(runDirectory)
-    const run = { name, stages, model, device, cacheDirectory, recorder, control, script, until: request.until }
+    const run = {
+      name,
+      stages,
+      model,
+      device,
+      cacheDirectory,
+      recorder,
+      control,
+      script,
+      until: request.until,
+    }
     if (start === null) yield* recorder.say(...(await roundingNotice(run)))
     yield* runStages(run, start)
   } catch (error) {

@@ -201,5 +201,5 @@ function combination({ parameters, points }: Sweep, index: number): JsonObject |
       rest = Math.floor(rest / values.length)
       return [key, value] as const
     })
-  return rest > 0 ? null : (Object.fromEntries(settings.toReversed()))
+  return rest > 0 ? null : Object.fromEntries(settings.toReversed())
 }

@@ -10,6 +10,7 @@ import { rewardsApi } from './rewards.ts'
 import { runsApi } from './runs.ts'
 import { samplesApi } from './samples.ts'
 import { settingsApi } from './settings.ts'
+import { studiesApi } from './studies.ts'
 import { systemApi } from './system.ts'
 
 export const api = {
@@ -21,6 +22,7 @@ export const api = {
   rewards: rewardsApi,
   losses: lossesApi,
   evaluations: evaluationsApi,
+  studies: studiesApi,
   models: modelsApi,
   settings: settingsApi,
   queue: queueApi,
