@@ -18,6 +18,7 @@ import { losses } from './commands/losses.ts'
 import { models } from './commands/models.ts'
 import { runs } from './commands/runs.ts'
 import { app, serve } from './commands/serve.ts'
+import { population, seeds, studies, sweep } from './commands/studies.ts'
 import { demo, fork, resume, run, train } from './commands/train.ts'
 import { createOutput, type Streams } from './output.ts'
 
@@ -41,6 +42,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 /** In the order of the help. */
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
+  ...[sweep, population, seeds, studies],
   ...[exportRun, generate, score, grad],
   ...[configs, losses, models, datasets, devices, selftest, probe, bench, telemetry],
 ]

@@ -162,7 +162,7 @@ export class Studies implements AsyncDisposable {
     if (studyDirectories(this.#parts.dataDirectory).includes(directory)) return openStudyFolder(directory)
     throw new AppError('run/not-found', 'There is no such study.', {
       text: 'It may have been deleted.',
-      command: '`turnwise study list` shows those there are.',
+      command: '`turnwise studies list` shows those there are.',
     })
   }
 
