@@ -56,7 +56,7 @@ const fitness = z.strictObject({
   metric: z
     .string()
     .min(1)
-    .default('eval/reward')
+    .default('eval_reward')
     .describe('Metric that trials are compared by, at the step where they are compared.'),
   goal: z.enum(['max', 'min']).default('max').describe('Whether more of it is better, or less.'),
   steps: wholeNumber(1, maxStepCount)

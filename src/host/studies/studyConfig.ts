@@ -180,7 +180,7 @@ function extremes(search: Search): Trial[] {
 
 /** Without held-out rows there would be nothing to compare by. */
 async function requireEvaluation({ fitness: { metric } }: Search, config: RunConfig): Promise<void> {
-  if (!metric.startsWith('eval/')) return
+  if (!metric.startsWith('eval_')) return
   for (const { data } of stagesOf(config)) {
     const { heldOut } = await readRunData(data)
     if (heldOut.length > 0) continue

@@ -1,8 +1,9 @@
 /** What the history says of a trial. */
+import { AppError } from '#shared/errors.ts'
 import type { Fitness } from '#shared/studies.ts'
 import type { Store } from '#host/store/store.ts'
 
-/** At a step, or the mean over the last steps before it; null where there is no number. */
+/** At a step, or the mean over the last steps before it; null where there is no number. Errors: AppError 'config/invalid' where no run could have one. */
 export function fitnessOf(
   { metrics }: Store,
   runId: string,
@@ -11,6 +12,12 @@ export function fitnessOf(
 ): number | null {
   const { metrics: names, rows } = metrics.table(runId)
   const column = names.indexOf(metric)
+  if (column === -1)
+    throw new AppError(
+      'config/invalid',
+      `Trials are compared by ${metric}, which their runs do not report.`,
+      `Start another study with one of these as fitness.metric: ${names.join(', ')}.`,
+    )
   const values = rows
     .filter((row) => row.step > step - steps && row.step <= step)
     .flatMap((row) => row.values[column] ?? [])

@@ -141,7 +141,7 @@ describe('a population', () => {
 
   test('a metric of which less is better selects the other way', () => {
     const mutation = { probability: 0, elite: false, parameters: {} }
-    const less = { fitness: { metric: 'eval/loss', goal: 'min', steps: 1 }, mutation } as const
+    const less = { fitness: { metric: 'eval_loss', goal: 'min', steps: 1 }, mutation } as const
     const { plan } = played(
       (trial) => trial,
       () => 0,
