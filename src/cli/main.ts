@@ -20,6 +20,7 @@ import { python } from './commands/python.ts'
 import { runs } from './commands/runs.ts'
 import { workflows } from './commands/workflows.ts'
 import { app, serve } from './commands/serve.ts'
+import { population, seeds, studies, sweep } from './commands/studies.ts'
 import { demo, fork, resume, run, train } from './commands/train.ts'
 import { createOutput, type Streams } from './output.ts'
 
@@ -43,6 +44,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 /** In the order of the help. */
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
+  ...[sweep, population, seeds, studies],
   ...[exportRun, generate, score, grad],
   ...[configs, losses, workflows, python, models, datasets, devices, selftest, probe, bench, telemetry],
 ]

@@ -34,6 +34,7 @@ import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
 import { openStore, type Store } from './store/store.ts'
+import { Studies } from './studies/studies.ts'
 
 const lookEveryMs = 1000
 /** A host that answers others reads a long history so long at a time, and answers in between. */
@@ -90,16 +91,19 @@ export function createHost({
   })
   const ask = createAsk(startQuestion, environment)
   const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
-  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations })
+  const studyParts = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
+  const studies = new Studies(studyParts)
+  if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
   const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
-    ...{ evaluations, ask, askText: texts.ask },
+    ...{ evaluations, studies, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
+      await studies[Symbol.asyncDispose]()
       await Promise.all([evaluations[Symbol.asyncDispose](), supervisor.close()])
       store[Symbol.dispose]()
     },
@@ -109,10 +113,11 @@ export function createHost({
 /** By hosts that were killed. */
 function finishWhatWasLeft(
   left: LeftRuns,
-  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations'>,
+  parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'>,
 ): void {
   parts.history.attempt(() => left.queueEnded())
   parts.history.attempt(() => parts.evaluations.takeUpWaiting())
+  parts.history.attempt(() => parts.studies.takeUpWaiting(left.areResumed))
   parts.history.attempt(() => tidyTrash(parts))
 }
 

@@ -4,6 +4,7 @@ import type { ConnectionWatch } from './connections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
 import type { Cleared } from '#host/files/leftovers.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
+import type { Studies } from '#host/studies/studies.ts'
 import type { Store } from './store/store.ts'
 import type { Trials } from '#host/runs/trials.ts'
 import type { Ask } from '#host/processes/question.ts'
@@ -18,6 +19,8 @@ export interface Host extends AsyncDisposable {
   readonly supervisor: Supervisor
   readonly queue: RunQueue
   readonly evaluations: Evaluations
+  /** Populations, sweeps and runs over seeds. */
+  readonly studies: Studies
   /** Asks a process of its own what only ONNX Runtime can tell. */
   readonly ask: Ask
   /** What its processes connect to. */

@@ -58,6 +58,9 @@ export const runEntry = z.object({
   /** The run it was forked from and the step of the checkpoint it began with; null for one that is no fork. */
   parentRunId: z.string().nullable(),
   parentCheckpointStep: count.nullable(),
+  /** The study it is part of, and which of its trials; null for a run on its own. */
+  studyId: z.string().nullable(),
+  trial: count.nullable(),
   tags: z.array(z.string()).readonly(),
   notes: z.string(),
   /** The gravest of what its numbers say is wrong, as the run said last; null where all is well. */

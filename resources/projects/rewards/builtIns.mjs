@@ -1,6 +1,6 @@
 // Generated from src/rl/environments by scripts/projects/builtInRewards.ts. Not to be edited by hand.
 // src/shared/errors.ts
-/** One clear sentence in `message`. */
+/** An error that a person can cause and fix; `message` says in a sentence what is wrong, `hint` what to do. */
 var AppError = class extends Error {
 	code;
 	hint;

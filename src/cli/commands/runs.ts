@@ -15,6 +15,7 @@ import type { Context } from '../command.ts'
 import { formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
 import { compare, diagnose } from './runReports.ts'
+import { findStudy } from './studies.ts'
 
 export const runs = (context: Context) =>
   new Command('runs')
@@ -36,23 +37,28 @@ const header = [
 ]
 
 const list = (context: Context) =>
-  new Command('list').description('List the runs of this data directory').action(async () => {
-    const { dataDirectory, output } = context()
-    await using host = createHost({ dataDirectory, servesQueue: false })
-    const entries = host.store.runs.list().toReversed()
-    const unreadable = host.history.unreadable.map(({ directory, error: { message, hint = null } }) => ({
-      directory,
-      message,
-      hint,
-    }))
-    output.json({ runs: entries, unreadable })
-    if (entries.length === 0) output.line('No runs yet. turnwise demo trains one.')
-    else for (const line of tableLines(header, entries.map(row))) output.line(line)
-    if (entries.some(({ finding }) => finding !== null))
-      output.line('For causes and fixes: turnwise runs diagnose RUN')
-    if (unreadable.length > 0) output.note('Not listed:')
-    for (const { message, hint } of unreadable) output.note(`  ${message}${hint === null ? '' : ` ${hint}`}`)
-  })
+  new Command('list')
+    .description('List the runs of this data directory')
+    .option('--of <STUDY>', 'only the trials of this study')
+    .action(async ({ of }) => {
+      const { dataDirectory, output } = context()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const filter = of === undefined ? {} : { studyId: findStudy(host, of).id }
+      const entries = host.store.runs.list(filter).toReversed()
+      const unreadable = host.history.unreadable.map(({ directory, error: { message, hint = null } }) => ({
+        directory,
+        message,
+        hint,
+      }))
+      output.json({ runs: entries, unreadable })
+      if (entries.length === 0) output.line('No runs yet. turnwise demo trains one.')
+      else for (const line of tableLines(header, entries.map(row))) output.line(line)
+      if (entries.some(({ finding }) => finding !== null))
+        output.line('For causes and fixes: turnwise runs diagnose RUN')
+      if (unreadable.length > 0) output.note('Not listed:')
+      for (const { message, hint } of unreadable)
+        output.note(`  ${message}${hint === null ? '' : ` ${hint}`}`)
+    })
 
 const row = (run: RunEntry): string[] => [
   run.id,

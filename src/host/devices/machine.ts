@@ -108,6 +108,7 @@ function memoryOf(runId: string, pid: number | null): Load['memory']['training']
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
   evaluations: { isDisposable: false, description: 'Evaluations with their answers.' },
+  studies: { isDisposable: false, description: 'Sweeps and populations; their runs are kept apart.' },
   trash: { isDisposable: true, description: 'Deleted runs; each is permanently removed after a week.' },
   models: { isDisposable: false, description: 'Imported base models.' },
   adapters: { isDisposable: false, description: 'Imported adapters.' },

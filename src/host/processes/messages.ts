@@ -15,6 +15,8 @@ export interface TrainingRequest {
   readonly resumeFrom: string | null
   /** What a trial of the same settings expected, stage by stage; null or absent where none was made. */
   readonly expected?: readonly ScheduledStage['expected'][] | null
+  /** Evaluate and stop after this step, to be continued; absent: train to the end. */
+  readonly until?: number
 }
 
 export type ToTrainer =

@@ -12,12 +12,15 @@ const trainedKey = 'host.training'
 
 export class LeftRuns {
   readonly #store: Store
+  /** Whether those that were left go on by themselves. */
+  readonly areResumed: boolean
   /** Ids not yet looked after: their processes may still be finishing a step. */
   #waiting: readonly string[]
 
   constructor(store: Store) {
     this.#store = store
-    this.#waiting = store.settings.get(resumeKey) === true ? idsOf(store.settings.get(trainedKey)) : []
+    this.areResumed = store.settings.get(resumeKey) === true
+    this.#waiting = this.areResumed ? idsOf(store.settings.get(trainedKey)) : []
   }
 
   /** To be told whenever that changes. */
@@ -40,7 +43,10 @@ export class LeftRuns {
   }
 
   #queue(id: string): void {
-    const status = this.#store.runs.find(id)?.status
+    const run = this.#store.runs.find(id)
+    // Its study knows how far it goes.
+    if (run === null || run.studyId !== null) return
+    const { status } = run
     // One that failed or was finished in between has nothing to go on with by itself.
     if (status !== 'stopped' && status !== 'interrupted') return
     this.#store.queue.push(id)

@@ -8,7 +8,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
-import { count, instant, runId } from '#shared/api/common.ts'
+import { count, instant, runId, studyId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -23,6 +23,14 @@ export interface RunFolder {
   readonly createdAt: number
   /** null: a run of its own. */
   readonly parent: RunParent | null
+  /** null: it is part of no study. */
+  readonly study: RunStudy | null
+}
+
+/** What a run is in a study. */
+export interface RunStudy {
+  readonly studyId: string
+  readonly trial: number
 }
 
 /** What a fork began with. */
@@ -59,7 +67,16 @@ export interface RunBeginnings {
   readonly origin?: RunOrigin | null
   /** The script that takes its steps. */
   readonly script?: ScriptReference | null
+  /** Its id and its place where it is part of a study, which wrote both down before. */
+  readonly trial?: TrialRun | null
 }
+
+export interface TrialRun {
+  readonly runId: string
+  readonly study: RunStudy
+}
+
+export const newRunId = (): string => `run_${randomUUIDv7()}`
 
 /**
  * A training script where it lies: it is not copied, since it may import what lies beside it. Both are null for a function of
@@ -82,9 +99,10 @@ const scriptSchema = z.object({ file: z.string().nullable(), sha256: z.string().
 export function createRunFolder(
   dataDirectory: string,
   config: unknown,
-  { origin = null, script = null }: RunBeginnings = {},
+  { origin = null, script = null, trial = null }: RunBeginnings = {},
 ): RunFolder {
-  const id = `run_${randomUUIDv7()}`
+  const id = trial?.runId ?? newRunId()
+  const study = trial?.study ?? null
   const directory = path.join(dataFolders(dataDirectory).runs, id)
   const createdAt = Date.now()
   const parent = origin?.parent ?? null
@@ -95,9 +113,9 @@ export function createRunFolder(
     if (script !== null) writeFileAtomic(paths.script, `${JSON.stringify(script)}\n`)
     if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
     if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
-    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent, study })}\n`)
   })
-  return { id, directory, createdAt, parent }
+  return { id, directory, createdAt, parent, study }
 }
 
 export function copyFolder(from: string, to: string): void {
@@ -166,7 +184,10 @@ function runNames(runs: string): string[] {
 function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
   const { data, error } = runSchema.safeParse(readJsonObject(file, 'file/unreadable'))
-  if (data !== undefined) return { id: data.id, directory, createdAt: data.createdAt, parent: data.parent }
+  if (data !== undefined) {
+    const { id, createdAt, parent, study } = data
+    return { id, directory, createdAt, parent, study }
+  }
   const place = error.issues[0]?.path.join('.') ?? ''
   throw new AppError(
     'file/unreadable',
@@ -180,6 +201,7 @@ const runSchema = z.object({
   id: runId,
   createdAt: instant,
   parent: z.object({ runId: z.string(), step: count }).nullable().default(null),
+  study: z.object({ studyId, trial: count }).nullable().default(null),
 })
 
 /** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */

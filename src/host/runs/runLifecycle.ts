@@ -15,6 +15,7 @@ import {
   isRunFolder,
   openRunFolder,
   type RunFolder,
+  type TrialRun,
 } from './runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
 import type { WorkerStatus } from './supervisor.ts'
@@ -26,6 +27,7 @@ import { loadCheckpoint } from './checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { actorName, adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
+import { isOpenStudy } from '#host/studies/studyFolder.ts'
 import { requireKnownParts, withAbsolutePaths } from './runConfigFile.ts'
 
 export interface ResumePoint {
@@ -37,15 +39,25 @@ export interface ResumePoint {
   readonly fallBack: string | null
 }
 
-/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'. */
+/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'; 'api/refused' for a trial of a study that is not over. */
 export function resumePoint(dataDirectory: string, target: string): ResumePoint & { readonly runId: string } {
   const found = resolveResume(dataDirectory, target)
+  requireNoStudy(dataDirectory, found.run)
   return {
     runId: found.run.id,
     resumeFrom: found.checkpoint?.directory ?? null,
     step: found.checkpoint?.step ?? 0,
     fallBack: fallBackSentence(found),
   }
+}
+
+/** A study that is not over decides how far its trials train. Errors: AppError 'api/refused'. */
+function requireNoStudy(dataDirectory: string, { study }: RunFolder): void {
+  if (study === null || !isOpenStudy(dataDirectory, study.studyId)) return
+  throw new AppError('api/refused', 'This run is a trial of a study, which decides how far it trains.', {
+    text: 'Resume the study, or delete it: its runs stay and can then be resumed one by one.',
+    command: `turnwise studies resume ${study.studyId}`,
+  })
 }
 
 /** The folder of a new run and its place in the history; nothing is started. Errors: AppError 'file/unwritable'. */
@@ -212,7 +224,8 @@ export function forkRun({
   checkpoint,
   changes,
   baseDirectory,
-}: ForkRequest & { readonly dataDirectory: string }): RunFolder {
+  trial,
+}: ForkRequest & { readonly dataDirectory: string; readonly trial?: TrialRun }): RunFolder {
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
@@ -230,6 +243,7 @@ export function forkRun({
       rewards: isDeepStrictEqual(codeOf(former), codeOf(config)) ? rewardsOf(parent) : null,
     },
     script: readScriptReference(parent.directory),
+    ...(trial === undefined ? {} : { trial }),
   })
 }
 

@@ -79,6 +79,8 @@ export interface WorkerEnding {
 export interface StartOptions {
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
+  /** Evaluate and stop after this step; absent: train to the end. */
+  readonly until?: number
 }
 
 interface Worker {

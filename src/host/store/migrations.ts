@@ -305,8 +305,19 @@ const placedRewards: Migration = {
   `,
 }
 
+/** Runs that are trials of a study, which lies in a folder of its own. */
+const studies: Migration = {
+  version: 8,
+  name: 'studies',
+  sql: `
+    ALTER TABLE runs ADD COLUMN study_id TEXT;
+    ALTER TABLE runs ADD COLUMN trial INTEGER;
+    CREATE INDEX runs_by_study ON runs (study_id) WHERE study_id IS NOT NULL;
+  `,
+}
+
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
-  ...[runs, metrics, samples, library, diagnosis, evaluations],
-  placedRewards,
+  ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
+  studies,
 ]

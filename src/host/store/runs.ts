@@ -16,11 +16,13 @@ export interface NewRun {
   /** The text of config.json. */
   readonly config: string
   readonly parent?: { readonly runId: string; readonly step: number } | null
+  readonly study?: { readonly studyId: string; readonly trial: number } | null
 }
 
 export interface RunFilter {
   readonly status?: RunStatus | undefined
   readonly tag?: string | undefined
+  readonly studyId?: string | undefined
   /** Found in name, notes, tags, model, algorithm or id, whatever its case. */
   readonly text?: string | undefined
   readonly limit?: number | undefined
@@ -76,8 +78,8 @@ export class RunsTable {
     this.#db.write(() => {
       const { changes, key } = this.#db.run(
         `INSERT INTO runs (id, name, directory, created_at, status, steps, algorithm, seed, model, parent_run_id,
-           parent_step, updated_at)
-         VALUES (?, ?, ?, ?, 'new', ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+           parent_step, study_id, trial, updated_at)
+         VALUES (?, ?, ?, ?, 'new', ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
         run.id,
         facts.name,
         run.directory,
@@ -88,6 +90,8 @@ export class RunsTable {
         facts.model,
         run.parent?.runId ?? null,
         run.parent?.step ?? null,
+        run.study?.studyId ?? null,
+        run.study?.trial ?? null,
         run.createdAt,
       )
       if (changes > 0) this.#db.run('INSERT INTO run_documents (run, config) VALUES (?, ?)', key, run.config)
@@ -114,10 +118,11 @@ export class RunsTable {
   }
 
   /** The newest first. Reads no config. */
-  list({ status, tag, text, limit, before }: RunFilter = {}): RunEntry[] {
+  list({ status, tag, studyId, text, limit, before }: RunFilter = {}): RunEntry[] {
     const rows = this.#db.query<RunRow>(`
       SELECT ${columns} FROM runs
       WHERE (:status IS NULL OR status = :status)
+        AND (:study IS NULL OR study_id = :study)
         AND (:tag IS NULL OR EXISTS (SELECT 1 FROM run_tags WHERE run = runs.key AND tag = :tag))
         AND (:before IS NULL OR (created_at, runs.id) < (SELECT created_at, id FROM runs WHERE id = :before))
         AND (:pattern IS NULL OR fold(concat_ws(char(10), name, notes, tags, model, algorithm, runs.id))
@@ -127,6 +132,7 @@ export class RunsTable {
       .all({
         status: status ?? null,
         tag: tag ?? null,
+        study: studyId ?? null,
         before: before ?? null,
         pattern: likePattern(text) ?? null,
         limit: limit ?? -1,

@@ -20,7 +20,7 @@ import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
 import type { TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
-import { train } from '#rl/training/train.ts'
+import { isHeld, train } from '#rl/training/train.ts'
 import type { Retention } from '#host/runs/checkpointRetention.ts'
 import { type Checkpoint, loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { isCheckpoint } from '#host/runs/checkpointState.ts'
@@ -80,7 +80,17 @@ export async function* runTraining(
     yield* recorder.sayManifest(manifest, step)
     const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
     const name = path.basename(runDirectory)
-    const run = { name, stages, model, device, cacheDirectory, recorder, control, script }
+    const run = {
+      name,
+      stages,
+      model,
+      device,
+      cacheDirectory,
+      recorder,
+      control,
+      script,
+      until: request.until,
+    }
     if (start === null) yield* recorder.say(...(await roundingNotice(run)))
     yield* runStages(run, start)
   } catch (error) {
@@ -163,11 +173,12 @@ interface Stages {
   readonly recorder: Recorder
   readonly control: RunControl
   readonly script: TrainingScript | null
+  readonly until: number | undefined
 }
 
 /** One after the other: the policy a stage ends with is start and reference of the next. */
 async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
-  const { name, stages, model, device, cacheDirectory, recorder, control, script } = run
+  const { name, stages, model, device, cacheDirectory, recorder, control, script, until } = run
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
@@ -175,11 +186,15 @@ async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenera
     const { step } = begin?.state ?? initialState
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }
-    const dependencies = { ...training.dependencies, ...control, ...(script === null ? {} : { script }) }
+    const dependencies = {
+      ...{ ...training.dependencies, ...control },
+      ...(script === null ? {} : { script }),
+      until,
+    }
     const events = remembering(train(dependencies), ended)
     yield* recorder.record(events, retentionOf(config, model), training.state)
     const { state } = ended
-    const isOver = state === null || state.step < stage.lastStep || control.signal.aborted
+    const isOver = state === null || state.step < stage.lastStep || isHeld(dependencies, state)
     next = isOver ? null : nextStage(stages, state, adapterOf(training.state()))
   }
 }

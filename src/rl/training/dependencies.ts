@@ -48,6 +48,8 @@ export interface TrainDependencies {
   readonly stage?: StagePlace
   /** Stops the run after the current step. */
   readonly signal?: AbortSignal
+  /** The run is evaluated and stops after this step, whatever else its config says; absent: it goes on to its end. */
+  readonly until?: number | undefined
   readonly pause?: PauseRequest
   /** Called with the run's current activity, for whoever watches it. */
   readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void

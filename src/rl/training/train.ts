@@ -55,7 +55,7 @@ function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: Traine
   const phase = isOver ? 'finished' : 'stopped'
   const goesOnElsewhere = isStageOver(plan, state) && !plan.isLastStage
   yield { type: 'checkpoint-due', step: state.step, reason: goesOnElsewhere ? 'interval' : phase, state }
-  if (!goesOnElsewhere || dependencies.signal?.aborted === true) yield status(phase, state, plan)
+  if (!goesOnElsewhere || isHeld(dependencies, state)) yield status(phase, state, plan)
 }
 
 /** A resumed run has begun before; a later stage begins where the one before it ended. */
@@ -75,8 +75,14 @@ const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): 
   steps,
 })
 
-const goesOn = ({ signal }: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
-  !isStageOver(plan, state) && signal?.aborted !== true
+const goesOn = (dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
+  !isStageOver(plan, state) && !isHeld(dependencies, state)
+
+/** Somebody wants it to end here, although it may not be over. */
+export const isHeld = (
+  { signal, until = Infinity }: Pick<TrainDependencies, 'signal' | 'until'>,
+  { step }: TrainerState,
+): boolean => step >= until || signal?.aborted === true
 
 /** Reported once per stage, however often it is resumed. */
 async function* beginning(
@@ -113,12 +119,13 @@ async function* afterStep(
 ): AsyncGenerator<RunEvent> {
   const { evaluation, checkpoints } = dependencies.config
   const { step } = state
+  const { until } = dependencies
   const isLast = isStageOver(plan, state)
-  if (isLast || isDue(evaluation.every, step)) {
+  if (isLast || step === until || isDue(evaluation.every, step)) {
     dependencies.onPhase?.('evaluating')
     yield* plan.source.evaluate(step)
   }
-  if (!isLast && isDue(checkpoints.every, step)) {
+  if (!isLast && step !== until && isDue(checkpoints.every, step)) {
     dependencies.onPhase?.('saving')
     yield { type: 'checkpoint-due', step, reason: 'interval', state }
   }

@@ -11,6 +11,7 @@ import { rewardsApi } from './rewards.ts'
 import { runsApi } from './runs.ts'
 import { samplesApi } from './samples.ts'
 import { settingsApi } from './settings.ts'
+import { studiesApi } from './studies.ts'
 import { systemApi } from './system.ts'
 import { workflowsApi } from './workflows.ts'
 
@@ -24,6 +25,7 @@ export const api = {
   losses: lossesApi,
   workflows: workflowsApi,
   evaluations: evaluationsApi,
+  studies: studiesApi,
   models: modelsApi,
   settings: settingsApi,
   python: pythonApi,

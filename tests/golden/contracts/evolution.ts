@@ -1,6 +1,6 @@
 /** Selection and mutation of a population. */
-import { mutateSetting, defaultFactors } from '../evolution/mutation.ts'
-import { ranksOf, tournamentWinner } from '../evolution/tournament.ts'
+import { ranksOf, tournamentWinner } from '#rl/studies/population.ts'
+import { mutatedValue } from '#rl/studies/ranges.ts'
 import {
   asList,
   asNumber,
@@ -35,17 +35,16 @@ function mutations(inputs: JsonObject, golden: GoldenCase): unknown {
 }
 
 function valuesOf(parameter: JsonObject): number[] {
-  const [minimum, maximum] = boundsOf(parameter)
+  const [min, max] = boundsOf(parameter)
   const range = {
-    minimum,
-    maximum,
-    shrinkFactor: numberOr(parameter.shrink_factor, defaultFactors.shrinkFactor),
-    growFactor: numberOr(parameter.grow_factor, defaultFactors.growFactor),
-    integer: typeof parameter.dtype === 'string' && parameter.dtype.startsWith('int'),
+    ...{ min, max, scale: null },
+    shrink: numberOr(parameter.shrink_factor, 0.8),
+    grow: numberOr(parameter.grow_factor, 1.2),
+    whole: typeof parameter.dtype === 'string' && parameter.dtype.startsWith('int'),
   }
   const draws = Object.entries(parameter).find(([name]) => /draw|uniform/.test(name))?.[1]
   let value = asNumber(parameter.initial ?? parameter.value)
-  return asNumbers(draws).map((draw) => (value = mutateSetting(value, range, draw)))
+  return asNumbers(draws).map((draw) => (value = mutatedValue(value, range, draw)))
 }
 
 function boundsOf({ bounds, min, max }: JsonObject): [number, number] {

@@ -1,0 +1,209 @@
+/** Checks the file of a study, with the config of every trial it may come to, and works out what its trials begin with. */
+import { availableParallelism } from 'node:os'
+import { fieldsOf, sectionsOf, type SettingField } from '#shared/config/fields.ts'
+import { conflict, refuse } from '#shared/config/problems.ts'
+import { valueAt, withChanges, type JsonObject } from '#shared/config/paths.ts'
+import { parseSettings } from '#shared/config/settings.ts'
+import { ConfigError, type Problem } from '#shared/errors.ts'
+import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import {
+  parseStudyConfig,
+  searchedKeys,
+  type Parameter,
+  type Search,
+  type StudyConfig,
+  type Trial,
+} from '#shared/studies.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { planStudy } from '#rl/studies/plan.ts'
+import type { StudySubject } from '#rl/studies/trials.ts'
+import { readRunData } from '#host/data/readDataSet.ts'
+import type { AskText } from '#host/processes/textQuestion.ts'
+import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { requireKnownParts, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import { checkRunConfig, type RunVerdict } from '#host/runs/runVerdict.ts'
+import type { NewStudy, StudyFolder } from './studyFolder.ts'
+
+export interface StudyVerdict extends NewStudy {
+  /** Of the first trial. */
+  readonly first: RunVerdict & { readonly config: RunConfig }
+  /** Trials that are known before the first result, and steps of all if none is ended early. */
+  readonly trials: number
+  readonly totalSteps: number
+}
+
+interface Places {
+  readonly dataDirectory: string
+  /** Relative paths are meant from here. */
+  readonly base: string
+  readonly askText: AskText
+}
+
+/** Errors: AppError 'config/invalid' and what checking a run can end with; nothing is written. */
+export async function checkStudy(given: unknown, places: Places): Promise<StudyVerdict> {
+  const parsed = parseStudyConfig(given)
+  const { dataDirectory, base, askText } = places
+  const bare = parseRunConfig({ ...parsed.run, ...(parsed.name === null ? {} : { name: parsed.name }) })
+  requireKnownParts(bare)
+  await using _losses = await resolveAlgorithms(bare, null)
+  const { stages: _, ...run } = withAbsolutePaths(bare, base, dataDirectory)
+  const config: StudyConfig = {
+    ...parsed,
+    run:
+      bare.stages.length === 0
+        ? run
+        : { ...run, stages: withAbsolutePaths(bare, base, dataDirectory).stages },
+  }
+  const start = startOf(config)
+  const search = withWholeNumbers(config, start)
+  const planned = { ...config, search }
+  refuse(problemsOf(planned))
+  // Its length depends on the rows; that of trials with other batches is the same.
+  const draft: StudySubject = { search, seed: bare.seed, steps: Number.MAX_SAFE_INTEGER, start }
+  const [firstTrial, ...others] = planStudy(draft, []).trials
+  const first = await checkRunConfig(trialConfig(planned, firstTrial), dataDirectory, askText)
+  for (const trial of [...others, ...extremes(search)])
+    requireKnownParts(parseRunConfig(trialConfig(planned, trial)))
+  await requireEvaluation(search, first.config)
+  const { steps } = first
+  refuse(lengthProblems(search, steps))
+  const { trials } = planStudy({ ...draft, steps }, [])
+  return {
+    ...{ first, steps, start, trials: trials.length },
+    totalSteps: trials.length * steps,
+    parallel: parsed.parallel ?? sharedOut(first.config, first.device.kind),
+    file: fileOf(planned),
+  }
+}
+
+/** The config of a trial's run. */
+export function trialConfig({ run, name, search }: StudyConfig, trial: Trial | undefined): JsonObject {
+  const settings = trial?.settings ?? {}
+  const title = `${name ?? kindTitles[search.kind]} · ${search.kind === 'population' ? 'member' : 'trial'} ${(trial?.member ?? 0) + 1}`
+  return { ...withChanges(run, settings), name: title }
+}
+
+const kindTitles: Readonly<Record<Search['kind'], string>> = {
+  population: 'Population',
+  sweep: 'Sweep',
+  seeds: 'Seeds',
+}
+
+/** As a file that `parseStudyConfig` takes. */
+const fileOf = ({ run, name, parallel, search: { kind, ...search } }: StudyConfig): JsonObject => ({
+  ...(name === null ? {} : { name }),
+  parallel,
+  [kind]: search,
+  ...run,
+})
+
+/** Defaults of the algorithm filled in, too. */
+function startOf({ run, search }: StudyConfig): JsonObject {
+  const { algorithm } = parseRunConfig(run)
+  const settings = parseSettings(
+    algorithmById(algorithm.id).settings,
+    algorithm.settings,
+    'algorithm.settings',
+  )
+  const whole = { ...run, algorithm: { ...algorithm, settings } }
+  const known = searchedKeys(search).map((key) => [key, valueAt(whole, key)] as const)
+  return Object.fromEntries(known.filter(([, value]) => value !== undefined))
+}
+
+/** A range of a setting that takes whole numbers alone has whole numbers alone. */
+function withWholeNumbers(config: StudyConfig, start: JsonObject): Search {
+  const { search } = config
+  if (search.kind === 'seeds') return search
+  const fields = settingFields(config)
+  const filledIn = <Each extends Parameter>(parameters: Readonly<Record<string, Each>>) =>
+    Object.fromEntries(
+      Object.entries(parameters).map(([key, each]) => {
+        if ('values' in each || each.whole !== null) return [key, each]
+        const control = fields.get(key)?.control
+        const whole =
+          control === undefined
+            ? Number.isInteger(start[key])
+            : control.kind === 'number' && control.isInteger
+        return [key, { ...each, whole }]
+      }),
+    ) as Record<string, Each>
+  if (search.kind === 'sweep') return { ...search, parameters: filledIn(search.parameters) }
+  return { ...search, mutation: { ...search.mutation, parameters: filledIn(search.mutation.parameters) } }
+}
+
+function settingFields({ run }: StudyConfig): ReadonlyMap<string, SettingField> {
+  const { algorithm } = parseRunConfig(run)
+  const { settings } = algorithmById(algorithm.id)
+  const all = [
+    ...sectionsOf(runConfigSchema).flatMap(({ fields }) => fields),
+    ...fieldsOf(settings, 'algorithm.settings'),
+  ]
+  return new Map(all.map((field) => [field.key, field]))
+}
+
+/** What a fork cannot change. */
+const fixedInForks = ['adapter', 'model', 'base', 'stages', 'steps', 'passes', 'seed']
+
+function problemsOf({ search, run }: StudyConfig): Problem[] {
+  if (search.kind !== 'population') return []
+  const { parameters } = search.mutation
+  return Object.keys(parameters).flatMap((key) => {
+    const at = `population.mutation.parameters.${key}`
+    if (fixedInForks.includes(key.split('.')[0] ?? ''))
+      return [conflict(at, 'clones continue with their parent’s weights, so this setting cannot mutate.')]
+    const value = valueAt(run, key)
+    const isNumber = value === undefined || value === null || typeof value === 'number'
+    return isNumber ? [] : [conflict(at, `${JSON.stringify(value)} in the config is not a number.`)]
+  })
+}
+
+function lengthProblems(search: Search, steps: number): Problem[] {
+  if (search.kind === 'population' && search.every > steps)
+    return [conflict('population.every', `${search.every}, but trials have only ${steps} steps.`)]
+  if (search.kind === 'sweep' && search.early !== null && search.early.from > steps)
+    return [conflict('sweep.early.from', `${search.early.from}, but trials have only ${steps} steps.`)]
+  return []
+}
+
+/** Both ends of every range: what the settings allow there, they allow in between. */
+function extremes(search: Search): Trial[] {
+  if (search.kind === 'seeds') return []
+  const parameters: Readonly<Record<string, Parameter>> =
+    search.kind === 'sweep' ? search.parameters : search.mutation.parameters
+  return Object.entries(parameters).flatMap(([key, each]) => {
+    const values = 'values' in each ? each.values : [each.min, each.max]
+    return values.map((value) => ({
+      ...{ index: 0, member: 0, generation: 0, settings: { [key]: value }, parent: null, mutation: null },
+    }))
+  })
+}
+
+/** Without held-out rows there would be nothing to compare by. */
+async function requireEvaluation({ fitness: { metric } }: Search, config: RunConfig): Promise<void> {
+  if (!metric.startsWith('eval_')) return
+  for (const { data } of stagesOf(config)) {
+    const { heldOut } = await readRunData(data)
+    if (heldOut.length > 0) continue
+    throw new ConfigError(
+      [conflict('data.heldOut', `trials are compared by ${metric}, which needs validation rows.`)],
+      'Give some, or compare by a metric that training reports, such as reward.',
+    )
+  }
+}
+
+/** Trials at the same time, where the file does not say: as many as have the cores they ask for. */
+function sharedOut({ device }: RunConfig, kind: string): number {
+  if (kind !== 'cpu' || device.threads === null) return 1
+  return Math.max(1, Math.floor(availableParallelism() / device.threads))
+}
+
+/** What the plan is made of. */
+export const subjectOf = ({
+  config,
+  steps,
+  start,
+}: Pick<StudyFolder, 'config' | 'steps' | 'start'>): StudySubject => ({
+  search: config.search,
+  seed: parseRunConfig(config.run).seed,
+  ...{ steps, start },
+})

@@ -1,0 +1,43 @@
+/** Reads the file of a study: JSON as a run config is, or YAML. */
+import { parseDocument } from 'yaml'
+import { isObject, type JsonObject } from '#shared/config/paths.ts'
+import { AppError } from '#shared/errors.ts'
+import { studyKinds, type StudyKind } from '#shared/studies.ts'
+import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
+
+const maxBytes = 4 << 20
+
+/** Errors: AppError 'config/invalid' where it cannot be read, or is of another kind; 'file/unreadable'. */
+export function readStudyFile(file: string, kind: StudyKind): JsonObject {
+  const given = /[.]ya?ml$/i.test(file) ? readYaml(file) : readJsonObject(file, 'config/invalid')
+  if (given[kind] !== undefined) return given
+  const other = studyKinds.find((each) => given[each] !== undefined)
+  throw new AppError(
+    'config/invalid',
+    `${file} has no section ${kind}.`,
+    other === undefined
+      ? 'Add one to the run config; docs/reference.md shows an example.'
+      : { command: `It describes ${titles[other]}: turnwise ${other} ${file}` },
+  )
+}
+
+const titles: Readonly<Record<StudyKind, string>> = {
+  population: 'a population',
+  sweep: 'a sweep',
+  seeds: 'runs over seeds',
+}
+
+function readYaml(file: string): JsonObject {
+  const text = new TextDecoder().decode(readSmallFile(file, maxBytes))
+  const document = parseDocument(text)
+  const [error] = document.errors
+  const value: unknown = error === undefined ? document.toJS({ maxAliasCount: 100 }) : null
+  if (isObject(value)) return value
+  throw new AppError(
+    'config/invalid',
+    error === undefined
+      ? `${file} does not hold settings by name.`
+      : `${file} is not valid YAML: ${error.message}`,
+    'Nothing was started.',
+  )
+}

@@ -1,0 +1,281 @@
+/**
+ * Studies: several runs of one config that answer a question together. The file of a study is the file of a run with one more
+ * section that says how its trials differ:
+ *
+ * - `population`: trials train side by side; every so many steps the best are cloned and their settings mutated (AgileRL);
+ * - `sweep`: settings from a grid, at random or where they promise most, with weak trials ended early;
+ * - `seeds`: the same settings under several seeds.
+ *
+ * What a study does next follows from this file and the results so far alone (`rl/studies/plan.ts`).
+ */
+import { z } from 'zod'
+import { schemaProblems, conflict, refuse } from './config/problems.ts'
+import { maxSetting, maxStepCount, wholeNumber } from './config/settings.ts'
+import { isObject, valueAt, type JsonObject } from './config/paths.ts'
+import { ConfigError, type Problem } from './errors.ts'
+
+/** Trials of a study at most. */
+export const maxTrials = 1024
+
+const key = z
+  .string()
+  .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/)
+  .describe('Setting by its dotted key, such as optimization.learningRate.')
+
+/** null: as the setting's own schema says. */
+const isWhole = z
+  .boolean()
+  .nullable()
+  .default(null)
+  .meta({ description: 'Whole numbers only.', empty: 'as the setting itself' })
+
+const bound = z.number().min(-maxSetting).max(maxSetting)
+
+const range = z.strictObject({
+  min: bound,
+  max: bound,
+  scale: z.enum(['linear', 'log']).nullable().default(null).meta({
+    description: 'How values are spread between the limits.',
+    empty: 'log where the limits are positive and at least a factor of 10 apart',
+  }),
+  whole: isWhole,
+})
+
+const choice = z.strictObject({
+  values: z
+    .array(z.unknown())
+    .min(1)
+    .max(maxTrials)
+    .readonly()
+    .describe('Values to choose from, of any kind.'),
+})
+
+const parameter = z.union([range, choice])
+
+const mutated = range.extend({
+  grow: z.number().gt(1).max(100).default(1.2).describe('Factor by which a mutation enlarges the value.'),
+  shrink: z.number().gt(0).lt(1).default(0.8).describe('Factor by which a mutation reduces the value.'),
+})
+
+const fitness = z.strictObject({
+  metric: z
+    .string()
+    .min(1)
+    .default('eval_reward')
+    .describe('Metric that trials are compared by, at the step where they are compared.'),
+  goal: z.enum(['max', 'min']).default('max').describe('Whether more of it is better, or less.'),
+  steps: wholeNumber(1, maxStepCount)
+    .default(1)
+    .describe('Mean over so many last steps; for metrics that every step reports.'),
+})
+
+const population = z.strictObject({
+  size: wholeNumber(2, 256).default(6).describe('Members.'),
+  every: wholeNumber(1, maxStepCount).describe('Steps of a generation.'),
+  tournament: wholeNumber(1, 256).default(2).describe('Members drawn for each tournament.'),
+  elitism: z.boolean().default(true).describe('The best member always survives.'),
+  initial: z
+    .enum(['spread', 'same'])
+    .default('spread')
+    .describe('First values: spread over the ranges, or those of the config for every member.'),
+  mutation: z
+    .strictObject({
+      probability: z.number().min(0).max(1).default(0.85).describe('Chance that a member is mutated.'),
+      elite: z.boolean().default(true).describe('Whether the best member may be mutated too.'),
+      parameters: z.record(key, mutated).default({}).describe('Settings that mutate, each with its range.'),
+    })
+    .prefault({}),
+  fitness: fitness.prefault({}),
+})
+
+const budget = z.strictObject({
+  steps: wholeNumber(1, Number.MAX_SAFE_INTEGER).nullable().default(null).describe('Steps of all trials.'),
+  tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER)
+    .nullable()
+    .default(null)
+    .describe('Tokens that all trials generate and learn from.'),
+  hours: z.number().positive().max(100_000).nullable().default(null).describe('Hours that trials train.'),
+})
+
+const early = z.strictObject({
+  method: z
+    .enum(['halving', 'hyperband'])
+    .describe('Successive halving, or Hyperband: several halvings that begin with more or fewer trials.'),
+  /** Li et al. 2018, «Hyperband», section 3: η. */
+  keep: wholeNumber(2, 16).default(3).describe('One of so many trials goes on to the next rung.'),
+  from: wholeNumber(1, maxStepCount).describe('Steps after which trials are compared for the first time.'),
+})
+
+const sweep = z.strictObject({
+  method: z
+    .enum(['grid', 'random', 'bayes'])
+    .default('bayes')
+    .describe('All combinations, a quasi-random sequence, or a tree of Parzen estimators (TPE).'),
+  parameters: z.record(key, parameter).describe('Settings to search over.'),
+  /** Points of a range on a grid. */
+  points: wholeNumber(2, 100).default(5).describe('With a grid: values of each range.'),
+  trials: wholeNumber(1, maxTrials)
+    .nullable()
+    .default(null)
+    .meta({ description: 'Trials at most.', empty: 'the whole grid; 20 otherwise' }),
+  batch: wholeNumber(1, 64)
+    .default(1)
+    .describe('Trials that are proposed together, so that they can train at the same time.'),
+  early: early.nullable().default(null).meta({
+    description: 'Ends weak trials early.',
+    empty: 'every trial trains to its end',
+  }),
+  budget: budget.prefault({}),
+  fitness: fitness.prefault({}),
+})
+
+const seeds = z.strictObject({
+  values: z
+    .union([wholeNumber(2, 100), z.array(wholeNumber(0, Number.MAX_SAFE_INTEGER)).min(2).max(100).readonly()])
+    .describe('How many seeds, counted on from that of the config; or the seeds themselves.'),
+  fitness: fitness.prefault({}),
+})
+
+export const studyKinds = ['population', 'sweep', 'seeds'] as const
+export type StudyKind = (typeof studyKinds)[number]
+
+export const studySchema = z.strictObject({
+  name: z.string().min(1).max(200).optional().describe('Shown in lists.'),
+  parallel: wholeNumber(1, 256).nullable().default(null).meta({
+    description: 'Trials that train at the same time; the result does not depend on it.',
+    empty: 'as many as cores and memory allow',
+  }),
+  population: population.optional(),
+  sweep: sweep.optional(),
+  seeds: seeds.optional(),
+})
+
+type StudySections = z.output<typeof studySchema>
+export type Population = z.output<typeof population>
+export type Sweep = z.output<typeof sweep>
+export type Seeds = z.output<typeof seeds>
+export type Fitness = z.output<typeof fitness>
+export type Parameter = z.output<typeof parameter>
+export type NumericRange = z.output<typeof range>
+export type MutatedRange = z.output<typeof mutated>
+
+/** A study as its file says it, in two halves. */
+export interface StudyConfig extends Pick<StudySections, 'parallel'> {
+  readonly name: string | null
+  /** How trials differ. */
+  readonly search: Search
+  /** The config of a run as its file would be, without what trials change. */
+  readonly run: JsonObject
+}
+
+export type Search =
+  | ({ readonly kind: 'population' } & Population)
+  | ({ readonly kind: 'sweep' } & Sweep)
+  | ({ readonly kind: 'seeds' } & Seeds)
+
+/** Whether a file is that of a study and not of a single run. */
+export const isStudy = (json: JsonObject): boolean => studyKinds.some((kind) => json[kind] !== undefined)
+
+/** Checks the section of the study; that of the run is checked with the values of its trials. Errors: ConfigError. */
+export function parseStudyConfig(json: unknown): StudyConfig {
+  const { population, sweep, seeds, parallel, ...run } = isObject(json) ? json : {}
+  const { name } = run
+  const given = { name, parallel, population, sweep, seeds }
+  const result = studySchema.safeParse(given, { reportInput: true })
+  if (!result.success) throw new ConfigError(schemaProblems(result.error.issues), 'Correct the file.')
+  const found = studyKinds.filter((kind) => result.data[kind] !== undefined)
+  const [kind] = found
+  if (kind === undefined || found.length > 1)
+    throw new ConfigError([conflict(kind ?? 'sweep', onlyOne(found))], 'Correct the file.')
+  const search = { kind, ...result.data[kind] } as Search
+  refuse(problemsOf(search, run))
+  return { name: result.data.name ?? null, parallel: result.data.parallel, search, run }
+}
+
+const onlyOne = (found: readonly StudyKind[]): string =>
+  found.length === 0
+    ? `a study has one of the sections ${studyKinds.join(', ')}.`
+    : `a study has one of these sections, this file has ${found.join(' and ')}.`
+
+function problemsOf(search: Search, run: JsonObject): Problem[] {
+  if (search.kind === 'seeds') return []
+  const parameters: Readonly<Record<string, Parameter>> =
+    search.kind === 'sweep' ? search.parameters : search.mutation.parameters
+  const place = search.kind === 'sweep' ? 'sweep.parameters' : 'population.mutation.parameters'
+  const wrong = Object.entries(parameters).flatMap(([name, parameter]) => {
+    const words = wrongRange(parameter) ?? (isSection(run, name) ? 'a section, not a setting.' : null)
+    return words === null ? [] : [conflict(`${place}.${name}`, words)]
+  })
+  const isEmpty = Object.keys(parameters).length === 0
+  return isEmpty ? [conflict(place, 'name at least one setting.')] : wrong
+}
+
+function wrongRange(parameter: Parameter): string | null {
+  if ('values' in parameter) return null
+  const { min, max, scale } = parameter
+  if (max <= min) return `max ${max} is not more than min ${min}.`
+  return scale === 'log' && min <= 0 ? `min ${min}: a log scale needs limits above 0.` : null
+}
+
+/** An algorithm with its settings may be one value, a whole section of the file may not. */
+const isSection = (run: JsonObject, name: string): boolean =>
+  name !== 'algorithm' && !name.includes('.') && isObject(valueAt(run, name))
+
+/** What trials of a search differ in, by dotted key; with seeds, only those. */
+export function searchedKeys(search: Search): string[] {
+  if (search.kind === 'seeds') return ['seed']
+  return Object.keys(search.kind === 'sweep' ? search.parameters : search.mutation.parameters)
+}
+
+/* What a study knows of its trials. */
+
+/** A trial is a run. In a population, a clone is a trial of its own, which begins as a fork of its parent. */
+export interface Trial {
+  /** From 0, in the order in which they are begun. */
+  readonly index: number
+  /** In a population, the number of its member: the best keeps it, clones count on. Otherwise as `index`. */
+  readonly member: number
+  /** The generation in which it begins, from 0; in a sweep, the bracket of Hyperband or the batch. */
+  readonly generation: number
+  /** Settings by dotted key in which it differs from the config. */
+  readonly settings: JsonObject
+  /** Whose weights, optimizer state and settings it begins with; null: it begins as the config says. */
+  readonly parent: TrialParent | null
+  /** The setting that was mutated when it was cloned. */
+  readonly mutation: TrialMutation | null
+}
+
+export interface TrialParent {
+  readonly index: number
+  /** Of the checkpoint. */
+  readonly step: number
+}
+
+export interface TrialMutation {
+  readonly key: string
+  readonly from: number
+  readonly to: number
+}
+
+/** What a trial has come to at a step. */
+export interface TrialResult {
+  readonly trial: number
+  readonly step: number
+  /** null: it failed, or its metric was no number. */
+  readonly fitness: number | null
+  /** Since its last result. */
+  readonly tokens: number
+  readonly seconds: number
+  /** Why it failed; a trial that failed is not continued. */
+  readonly error?: string
+}
+
+/** What follows from a study's config and results. */
+export interface StudyPlan {
+  readonly trials: readonly Trial[]
+  /** What is to be trained now, in this order; several can be trained at the same time. */
+  readonly pending: readonly { readonly trial: number; readonly until: number }[]
+  /** The best at the last step that anyone reached; null before the first result. */
+  readonly best: TrialResult | null
+  readonly isOver: boolean
+}

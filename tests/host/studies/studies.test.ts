@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import type { StudyEntry } from '#shared/api/studies.ts'
+import { createHost } from '#host/createHost.ts'
+import { createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
+
+const rate = 'optimization.learningRate'
+const fixtures: HostFixture[] = []
+const opened = (): HostFixture => {
+  const fixture = createHostFixture()
+  fixtures.push(fixture)
+  return fixture
+}
+
+afterAll(async () => {
+  for (const fixture of fixtures) {
+    await fixture[Symbol.asyncDispose]()
+    expect(fixture.faults).toEqual([])
+  }
+})
+
+const population = {
+  ...smallConfig,
+  name: 'rates',
+  population: {
+    ...{ size: 2, every: 2, tournament: 1 },
+    mutation: { probability: 1, elite: false, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } },
+  },
+}
+
+async function over({ client }: HostFixture, id: string): Promise<StudyEntry> {
+  for await (const _ of client.follow('studies.watch')) {
+    const entry = await client.call('studies.get', { id })
+    if (entry.status !== 'waiting' && entry.status !== 'running') return entry
+  }
+  throw new Error('The feed ended.')
+}
+
+async function studied(fixture: HostFixture, file: object): Promise<StudyEntry> {
+  return over(fixture, (await fixture.client.call('studies.start', { file: { ...file } })).id)
+}
+
+/** All but ids and times. */
+const outcome = ({ trials }: StudyEntry) =>
+  trials.map(({ runId: _, results, ...trial }) => ({
+    ...trial,
+    results: results.map(({ seconds: _seconds, ...result }) => result),
+  }))
+
+const adapterOf = ({ directory }: HostFixture, runId: string | null, step: number): string => {
+  const checkpoint = path.join(
+    directory,
+    'runs',
+    runId ?? '',
+    'checkpoints',
+    `step-${String(step).padStart(6, '0')}`,
+  )
+  return readFileSync(path.join(checkpoint, 'actor', 'adapter_model.safetensors'), 'base64')
+}
+
+const finalAdapters = (fixture: HostFixture, { trials }: StudyEntry): string[] =>
+  trials.flatMap(({ runId, results }) => results.map(({ step }) => adapterOf(fixture, runId, step)))
+
+const undisturbed = opened()
+const reference = studied(undisturbed, population)
+
+test('members are evaluated, selected, cloned and mutated; the best trains on', async () => {
+  const study = await reference
+  expect(study).toMatchObject({ status: 'finished', error: null, steps: 4 })
+  const { trials } = study
+  expect(trials.map(({ generation }) => generation)).toEqual([0, 0, 1])
+  expect(trials.flatMap(({ results }) => results.map(({ step }) => step)).toSorted()).toEqual([2, 2, 4, 4])
+  const [clone] = trials.slice(2)
+  const parent = trials[clone?.parent?.index ?? -1]
+  expect(clone?.mutation?.from).toBe(parent?.settings[rate])
+  expect(clone?.settings[rate]).toBe(clone?.mutation?.to)
+
+  const runs = await undisturbed.client.call('runs.list', {})
+  const members = runs.filter(({ studyId }) => studyId === study.id)
+  expect(members.map(({ trial }) => trial).toSorted()).toEqual([0, 1, 2])
+  const forked = members.find(({ trial }) => trial === 2)
+  expect(forked).toMatchObject({ parentRunId: parent?.runId, parentCheckpointStep: 2 })
+  for (const { runId, results } of trials)
+    for (const { step, fitness } of results) {
+      const { rows, metrics } = undisturbed.host.store.metrics.table(runId ?? '')
+      const row = rows.find((each) => each.step === step)
+      expect(row?.values[metrics.indexOf('eval_reward')]).toBe(fitness)
+    }
+})
+
+test('a clone learns what a fork with the same settings learns, to the last bit', async () => {
+  const { trials } = await reference
+  const [clone] = trials.slice(2)
+  const parent = trials[clone?.parent?.index ?? -1]
+  const { runId } = await undisturbed.client.call('runs.fork', {
+    ...{ runId: parent?.runId ?? '', step: 2, start: true },
+    changes: { ...clone?.settings },
+  })
+  await undisturbed.reached(runId, 'finished')
+  expect(adapterOf(undisturbed, runId, 4)).toBe(adapterOf(undisturbed, clone?.runId ?? null, 4))
+  const lossesOf = (id: string | null | undefined) => {
+    const { metrics, rows } = undisturbed.host.store.metrics.table(id ?? '')
+    return rows.map(({ step, values }) => [
+      step,
+      values[metrics.indexOf('loss')],
+      values[metrics.indexOf('reward')],
+    ])
+  }
+  expect(lossesOf(runId)).toEqual(lossesOf(clone?.runId))
+})
+
+test('members that are killed and a host that closes change nothing of what comes out', async () => {
+  const expected = await reference
+  const disturbed = opened()
+  const { client, host, directory } = disturbed
+  const { id } = await client.call('studies.start', { file: { ...population } })
+  for (let kills = 0; kills < 2;) {
+    const worker = host.supervisor.list().find(({ pid, activity }) => pid !== null && activity === 'running')
+    if (worker === undefined) await setTimeout(5)
+    else {
+      process.kill(worker.pid ?? 0, 'SIGKILL')
+      kills++
+      while (host.supervisor.list().some(({ pid }) => pid === worker.pid)) await setTimeout(5)
+    }
+  }
+  await host.studies[Symbol.asyncDispose]()
+  expect((await client.call('studies.get', { id })).status).toBe('waiting')
+  // What the next host does.
+  await using next = createHost({ dataDirectory: directory, servesQueue: true })
+  const study = await next.studies.ended(id)
+  expect(study.status).toBe('finished')
+  expect(outcome(study)).toEqual(outcome(expected))
+  expect(finalAdapters(disturbed, study)).toEqual(finalAdapters(undisturbed, expected))
+})
+
+test('trials beside each other come to the same', async () => {
+  const beside = opened()
+  const study = await studied(beside, { ...population, parallel: 2 })
+  expect(outcome(study)).toEqual(outcome(await reference))
+})
+
+test('a sweep ends weak trials early, and the others go on where they were', async () => {
+  const fixture = opened()
+  const sweep = {
+    ...{ method: 'random', trials: 4, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } },
+    early: { method: 'halving', from: 2, keep: 2 },
+  }
+  const study = await studied(fixture, { ...smallConfig, sweep })
+  expect(study).toMatchObject({ status: 'finished', error: null })
+  expect(study.trials.map(({ results }) => results.length).toSorted()).toEqual([1, 1, 2, 2])
+  const [ended] = study.trials.filter(({ results }) => results.length === 1)
+  expect(await fixture.client.call('runs.get', { runId: ended?.runId ?? '' })).toMatchObject({
+    status: 'stopped',
+    step: 2,
+  })
+  expect(study.best?.step).toBe(4)
+})
+
+test('a study stops after the step of its trial, is resumed, and is deleted without its runs', async () => {
+  const fixture = opened()
+  const { client } = fixture
+  const { id } = await client.call('studies.start', { file: { ...smallConfig, seeds: { values: [1, 2] } } })
+  for await (const { workers } of client.follow('runs.watch'))
+    if (workers.some(({ activity }) => activity === 'running')) break
+  await client.call('studies.stop', { id })
+  const stopped = await client.call('studies.get', { id })
+  expect(stopped).toMatchObject({ status: 'stopped', error: null })
+  const [first] = stopped.trials
+  await expect(client.call('runs.resume', { runId: first?.runId ?? '' })).rejects.toMatchObject({
+    code: 'api/refused',
+    message: expect.stringContaining('trial of a study') as string,
+  })
+  await client.call('studies.resume', { id })
+  const study = await over(fixture, id)
+  expect(study).toMatchObject({ status: 'finished' })
+  expect(study.trials.map(({ settings }) => settings['seed'])).toEqual([1, 2])
+  await expect(client.call('studies.resume', { id })).rejects.toThrow('finished')
+  await client.call('studies.delete', { id })
+  expect(await client.call('studies.list', undefined)).toEqual([])
+  expect(await client.call('runs.list', {})).toHaveLength(2)
+})
+
+test('a trial whose settings cannot be trained with loses, and says why', async () => {
+  const fixture = opened()
+  const sweep = { method: 'grid', parameters: { 'rollout.maxNewTokens': { values: [4, 100_000] } } }
+  const { client } = fixture
+  const checked = await client.call('studies.check', { file: { ...smallConfig, sweep } })
+  expect(checked).toMatchObject({ trials: 2, steps: 4, totalSteps: 8 })
+  const study = await studied(fixture, { ...smallConfig, sweep })
+  expect(study.status).toBe('finished')
+  expect(study.trials[1]?.results[0]).toMatchObject({ fitness: null })
+  expect(study.trials[1]?.results[0]?.error).toMatch(/./)
+  expect(study.best?.trial).toBe(0)
+})
+
+test.each([
+  [{ sweep: { parameters: { 'optimization.learningRat': { min: 0, max: 1 } } } }, 'optimization.learningRat'],
+  [
+    { population: { every: 2, mutation: { parameters: { 'adapter.rank': { min: 2, max: 8 } } } } },
+    'adapter.rank',
+  ],
+  [
+    { population: { every: 50, mutation: { parameters: { [rate]: { min: 1e-4, max: 1 } } } } },
+    'population.every',
+  ],
+  [{ sweep: { parameters: { [rate]: { min: 1e-4, max: 1e9 } } } }, 'sweep.parameters'],
+  [{ data: { ...smallConfig.data, heldOut: null }, seeds: { values: 2 } }, 'data.heldOut'],
+])('refuses %o', async (file, where) => {
+  const answer = await opened().client.call('studies.check', { file: { ...smallConfig, ...file } })
+  const paths = 'problems' in answer ? answer.problems.map((each) => each.path) : []
+  expect(paths.some((each) => each.includes(where))).toBe(true)
+})
