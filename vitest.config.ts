@@ -5,8 +5,8 @@ import { telemetryOff } from './src/shared/telemetry.ts'
 
 const golden = ['tests/golden/**/*.test.ts']
 
-/** Tests of functions: no processes, no native code, nothing of the process that a test changes. */
-const pure = ['tests/{renderer,rl,shared}/**/*.test.ts']
+/** Tests of functions: no processes, no native code, no module replaced by another, nothing of the process that a test changes. */
+const pure = ['tests/{renderer,rl,shared}/**/!(gradientCheck).test.ts']
 
 /** What is built: the desktop app, without the program it runs in (a fake of `electron` in its place), and the npm package. */
 const electron = ['tests/electron/**/*.test.ts', 'tests/library/package.test.ts']

@@ -145,7 +145,7 @@ test('a killed process leaves an evaluation that is told to be interrupted', asy
 test.each([
   [['evaluate', '--data', 'rows.jsonl'], 'Give either --model MODEL or --run RUN.'],
   [['evaluate', '--model', 'starter'], 'Give --data DATA, or --environment ID.'],
-  [['evaluate', '--model', 'starter', '--data', 'rows.jsonl'], 'nothing would be judged'],
+  [['evaluate', '--model', 'starter', '--data', 'rows.jsonl'], 'nothing would be scored'],
   [['evaluate', '--run', 'nobody'], 'There is no run “nobody”.'],
   [[...asked, '--by', 'level'], 'The rows have no column “level”.'],
   [[...asked, '--greedy', '--samples', '3'], 'Greedy decoding gives the same completion every time'],

@@ -176,7 +176,7 @@ function requireSense(
       [
         conflict(
           'rewards',
-          'there is no reward, no environment and no workflow, so nothing would be judged.',
+          'there is no reward, no environment and no workflow, so nothing would be scored.',
         ),
       ],
       'Say by which reward function, in which environment or by which workflow it is to be evaluated.',

@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import type { StudyEntry } from '#shared/api/studies.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
 import { createHost } from '#host/createHost.ts'
 import { createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
+
+type StudyEntry = OutputOf<Api, 'studies.get'>
 
 const rate = 'optimization.learningRate'
 const fixtures: HostFixture[] = []
