@@ -20,7 +20,7 @@ import { Evaluations } from '#host/evaluations/evaluations.ts'
 import { clearLeftovers } from '#host/files/leftovers.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
-import { resumePoint } from '#host/runs/runLifecycle.ts'
+import { forkRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { packError, type StartWorker } from '#host/processes/messages.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
@@ -55,6 +55,12 @@ export interface HostOptions {
   readonly onFault?: OnFault
 }
 
+function openDirectory(dataDirectory: string): Pick<Host, 'cleared' | 'store'> {
+  makeFolder(dataDirectory)
+  closeToOthers(dataDirectory)
+  return { cleared: clearLeftovers(dataDirectory), store: openStore(historyFile(dataDirectory)) }
+}
+
 /** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */
 export function createHost({
   dataDirectory,
@@ -64,12 +70,9 @@ export function createHost({
   servesQueue,
   onFault = faultToStderr,
 }: HostOptions): Host {
-  makeFolder(dataDirectory)
-  closeToOthers(dataDirectory)
-  const cleared = clearLeftovers(dataDirectory)
-  const store = openStore(historyFile(dataDirectory))
+  const { cleared, store } = openDirectory(dataDirectory)
   const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
-  const texts = new TextProcesses(startText)
+  const [texts, connections] = [new TextProcesses(startText), new ConnectionWatch()]
   const environment = () => cudaEnvironment(dataDirectory)
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
@@ -91,11 +94,10 @@ export function createHost({
   })
   const ask = createAsk(startQuestion, environment)
   const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
-  const studyParts = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
-  const studies = new Studies(studyParts)
+  const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
+  const studies = new Studies({ ...work, fork: forkRun })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
-  const connections = new ConnectionWatch()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
@@ -103,11 +105,16 @@ export function createHost({
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
-      await studies[Symbol.asyncDispose]()
-      await Promise.all([evaluations[Symbol.asyncDispose](), supervisor.close()])
+      await endWork([studies, evaluations], supervisor)
       store[Symbol.dispose]()
     },
   }
+}
+
+/** What starts processes ends first. */
+async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervisor): Promise<void> {
+  await Promise.all(starting.map((part) => part[Symbol.asyncDispose]()))
+  await supervisor.close()
 }
 
 /** By hosts that were killed. */

@@ -5,7 +5,7 @@
 
 /** Returns the definition unchanged. */
 export const defineLoss = <Definition>(written: Definition): Definition => written
-export const defineWorkflow = defineLoss
+export const defineWorkflow = <Definition>(written: Definition): Definition => written
 
 const ofTensors = (name: string) => (): never => {
   throw new Error(

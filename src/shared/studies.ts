@@ -15,7 +15,7 @@ import { isObject, valueAt, type JsonObject } from './config/paths.ts'
 import { ConfigError, type Problem } from './errors.ts'
 
 /** Trials of a study at most. */
-export const maxTrials = 1024
+const maxTrials = 1024
 
 const key = z
   .string()
@@ -139,7 +139,7 @@ const seeds = z.strictObject({
 export const studyKinds = ['population', 'sweep', 'seeds'] as const
 export type StudyKind = (typeof studyKinds)[number]
 
-export const studySchema = z.strictObject({
+const studySchema = z.strictObject({
   name: z.string().min(1).max(200).optional().describe('Shown in lists.'),
   parallel: wholeNumber(1, 256).nullable().default(null).meta({
     description: 'Trials that train at the same time; the result does not depend on it.',
@@ -172,9 +172,6 @@ export type Search =
   | ({ readonly kind: 'population' } & Population)
   | ({ readonly kind: 'sweep' } & Sweep)
   | ({ readonly kind: 'seeds' } & Seeds)
-
-/** Whether a file is that of a study and not of a single run. */
-export const isStudy = (json: JsonObject): boolean => studyKinds.some((kind) => json[kind] !== undefined)
 
 /** Checks the section of the study; that of the run is checked with the values of its trials. Errors: ConfigError. */
 export function parseStudyConfig(json: unknown): StudyConfig {

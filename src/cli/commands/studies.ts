@@ -165,17 +165,20 @@ async function followed(
   }
   using _interrupt = watchInterrupts(stopping, () => undefined)
   const never = new AbortController().signal
-  const told = new Set<Result>()
+  const told = new Set<string>()
+  const tellNew = (entry: StudyEntry) => {
+    const results = entry.trials.flatMap((trial) => trial.results.map((result) => ({ trial, result })))
+    for (const { trial, result } of results) {
+      const key = `${result.trial} ${result.step}`
+      if (!told.has(key)) progress.note(resultLine(entry, trial, result))
+      told.add(key)
+    }
+  }
   try {
     for (;;) {
       const { notifications } = notifier
       const entry = all.get(id)
-      const results = entry.trials.flatMap((trial) => trial.results.map((result) => ({ trial, result })))
-      for (const { trial, result } of results) {
-        const isTold = [...told].some(({ trial: of, step }) => of === result.trial && step === result.step)
-        if (!isTold) progress.note(resultLine(entry, trial, result))
-        told.add(result)
-      }
+      tellNew(entry)
       if (entry.status !== 'running' && entry.status !== 'waiting') return entry
       await notifier.after(notifications, never)
     }
@@ -202,7 +205,7 @@ const settingWords = ({ search }: StudyEntry, { settings }: StudyTrial): string 
 
 const lastName = (key: string): string => key.split('.').at(-1) ?? key
 const valueWords = (value: unknown): string =>
-  typeof value === 'number' ? String(Number(value.toPrecision(4))) : (JSON.stringify(value) ?? '–')
+  typeof value === 'number' ? String(Number(value.toPrecision(4))) : JSON.stringify(value)
 
 function studyLines(entry: StudyEntry): string[] {
   const { id, name, search, status, trials, best, steps, error } = entry

@@ -101,8 +101,7 @@ export function createRunFolder(
   config: unknown,
   { origin = null, script = null, trial = null }: RunBeginnings = {},
 ): RunFolder {
-  const id = trial?.runId ?? newRunId()
-  const study = trial?.study ?? null
+  const { runId: id, study } = trial ?? { runId: newRunId(), study: null }
   const directory = path.join(dataFolders(dataDirectory).runs, id)
   const createdAt = Date.now()
   const parent = origin?.parent ?? null

@@ -1,32 +1,26 @@
 /**
- * Runs the studies of a host: trains the trials that `planStudy` names, a process for each as for any run, and writes down what they
- * come to. What is to be done next is worked out anew from the log after every result.
+ * The studies of a host. Reading guide of this folder:
+ *
+ *   studies.ts      (here) started, stopped, resumed, listed
+ *   studyDrive.ts   one study while it runs: trains the trials that `planStudy` names, and logs what they come to
+ *   studyFolder.ts  a study on disk; studyFile.ts reads the file of a person, studyConfig.ts checks it
+ *   trialMetrics.ts what the history says of a trial
  */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout } from 'node:timers/promises'
-import { fitnessOf, spentBetween } from './trialMetrics.ts'
 import type { StudyEntry } from '#shared/api/studies.ts'
 import { AppError } from '#shared/errors.ts'
-import type { StudyPlan, Trial, TrialResult } from '#shared/studies.ts'
 import { planStudy } from '#rl/studies/plan.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import type { Host } from '#host/host.ts'
-import { packError, type ErrorEnvelope } from '#host/processes/messages.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
-import { createRunFolder, isRunFolder, newRunId, openRunFolder, runHolder } from '#host/runs/runFolder.ts'
-import { forkRun } from '#host/runs/runLifecycle.ts'
-import { checkpointDirectory, resolveResume } from '#host/runs/runTarget.ts'
-import type { WorkerEnding } from '#host/runs/supervisor.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
-import { checkStudy, subjectOf, trialConfig } from './studyConfig.ts'
+import { packError } from '#host/processes/messages.ts'
+import type { AskText } from '#host/processes/textQuestion.ts'
+import { checkStudy, subjectOf } from './studyConfig.ts'
+import { StudyDrive, type DriveParts } from './studyDrive.ts'
 import {
   createStudyFolder,
   dropTornLine,
   lockStudy,
-  logResult,
-  logTrial,
   openStudyFolder,
   readStudyLog,
   setStudyState,
@@ -39,15 +33,10 @@ import {
   type StudyState,
 } from './studyFolder.ts'
 
-export type StudyParts = Pick<
-  Host,
-  'dataDirectory' | 'store' | 'history' | 'supervisor' | 'notifier' | 'askText'
-> & {
+interface StudyParts extends DriveParts {
+  readonly askText: AskText
   readonly onFault: OnFault
 }
-
-/** A process that dies without a word is started again so often before the study gives up. */
-const attempts = 3
 
 interface Driven {
   readonly study: StudyFolder
@@ -195,7 +184,7 @@ export class Studies implements AsyncDisposable {
 
   async #toItsEnd(study: StudyFolder, stopping: AbortSignal): Promise<'finished' | 'stopped' | 'waiting'> {
     dropTornLine(study.directory)
-    const drive = new Drive(study, this.#parts, stopping)
+    const drive = new StudyDrive(study, this.#parts, stopping)
     const isOver = await drive.run()
     if (isOver) return 'finished'
     return this.#isClosing ? 'waiting' : 'stopped'
@@ -230,174 +219,3 @@ function entryOf(study: StudyFolder, { runs, results }: StudyLog, { status, erro
     best: best === null ? null : { ...best, runId: runs.get(best.trial) ?? null },
   }
 }
-
-/** One study while this process drives it. */
-class Drive {
-  readonly #study: StudyFolder
-  readonly #parts: StudyParts
-  readonly #stopping: AbortSignal
-  readonly #runs: Map<number, string>
-  readonly #results: TrialResult[]
-  readonly #training = new Map<number, Promise<void>>()
-  readonly #failures: unknown[] = []
-
-  constructor(study: StudyFolder, parts: StudyParts, stopping: AbortSignal) {
-    this.#study = study
-    this.#parts = parts
-    this.#stopping = stopping
-    const { runs, results } = readStudyLog(study.directory)
-    this.#runs = new Map(runs)
-    this.#results = [...results]
-  }
-
-  /** Whether it is over; else it was stopped. Errors: what ended a trial and is no fault of its settings. */
-  async run(): Promise<boolean> {
-    const stopAll = () => this.#stopTrials()
-    this.#stopping.addEventListener('abort', stopAll)
-    try {
-      for (;;) {
-        const plan = planStudy(subjectOf(this.#study), this.#results)
-        if (plan.isOver) return true
-        const isEnding = this.#stopping.aborted || this.#failures.length > 0
-        if (isEnding && this.#training.size === 0) break
-        if (!isEnding) this.#begin(plan)
-        await Promise.race(this.#training.values())
-      }
-    } finally {
-      this.#stopping.removeEventListener('abort', stopAll)
-      this.#stopTrials()
-      await Promise.all(this.#training.values())
-    }
-    if (this.#failures.length > 0) throw this.#failures[0]
-    return false
-  }
-
-  #stopTrials(): void {
-    const { supervisor } = this.#parts
-    for (const trial of this.#training.keys()) {
-      const runId = this.#runs.get(trial)
-      if (runId !== undefined && supervisor.status(runId) !== null) void supervisor.stop(runId)
-    }
-  }
-
-  /** All trials have their runs before any of them trains: clones of a member that trains on begin at its checkpoint of now. */
-  #begin({ pending, trials }: StudyPlan): void {
-    for (const { trial } of pending) this.#ensureRun(trials, trial)
-    for (const { trial, until } of pending) {
-      if (this.#training.size >= this.#study.parallel) return
-      if (this.#training.has(trial)) continue
-      const over = this.#train(trial, until)
-        .catch((error: unknown) => void this.#failures.push(error))
-        .finally(() => this.#training.delete(trial))
-      this.#training.set(trial, over)
-    }
-  }
-
-  #ensureRun(trials: readonly Trial[], index: number): void {
-    const { dataDirectory, store, history } = this.#parts
-    const trial = trials[index]
-    if (trial === undefined) throw new Error(`Expected trial ${index} in the plan.`)
-    const { directory, id: studyId, config } = this.#study
-    let runId = this.#runs.get(index)
-    if (runId === undefined) {
-      runId = newRunId()
-      logTrial(directory, index, runId)
-      this.#runs.set(index, runId)
-    }
-    if (store.runs.find(runId) !== null) return
-    const folder = path.join(dataFolders(dataDirectory).runs, runId)
-    if (isRunFolder(folder)) {
-      history.adoptRun(runId)
-      return
-    }
-    const own = { runId, study: { studyId, trial: index } }
-    const settings = trialConfig(config, trial)
-    if (trial.parent === null)
-      history.add(createRunFolder(dataDirectory, parseRunConfig(settings), { trial: own }))
-    else {
-      const parent = store.runs.get(this.#runs.get(trial.parent.index) ?? '')
-      const checkpoint = checkpointDirectory(parent, trial.parent.step)
-      const changes = { ...trial.settings, name: settings['name'] }
-      history.add(forkRun({ dataDirectory, checkpoint, changes, baseDirectory: dataDirectory, trial: own }))
-    }
-    this.#parts.notifier.notify()
-  }
-
-  async #train(trial: number, until: number): Promise<void> {
-    const { dataDirectory, store, supervisor, notifier } = this.#parts
-    const run = store.runs.get(this.#runs.get(trial) ?? '')
-    // The process of a host that died may still be finishing its step.
-    while (runHolder(run.directory) !== null && !this.#stopping.aborted) await setTimeout(holderPollMs)
-    for (let attempt = 1; !this.#stopping.aborted; attempt++) {
-      const found = resolveResume(dataDirectory, run.id)
-      const step = found.checkpoint?.step ?? 0
-      if (step >= until) return this.#conclude(trial, until)
-      const ended = supervisor.start(run, { resumeFrom: found.checkpoint?.directory ?? null, until })
-      notifier.notify()
-      const ending = await ended
-      const isDone = this.#takeEnding(ending, { trial, until, isLast: attempt >= attempts })
-      if (isDone) return
-    }
-  }
-
-  /** Whether nothing more is to be done now. */
-  #takeEnding(
-    { kind, error, runId }: WorkerEnding,
-    { trial, until, isLast }: { readonly trial: number; readonly until: number; readonly isLast: boolean },
-  ): boolean {
-    if (kind === 'failed' && error !== null) {
-      this.#fail(trial, until, error)
-      return true
-    }
-    if (kind === 'crashed' && !isLast) return false
-    if (kind === 'crashed' || kind === 'killed') throw failureOf(error, runId)
-    // Reached, or stopped on the way: the checkpoint tells.
-    const { step } = this.#parts.store.runs.get(runId)
-    if (step < until && !this.#stopping.aborted)
-      throw new AppError(
-        'run/stopped',
-        `The run ${runId} was stopped, and with it the study.`,
-        'Resume the study.',
-      )
-    return step < until
-  }
-
-  /** A trial whose settings do not work loses; what would end every trial ends the study. */
-  #fail(trial: number, until: number, error: ErrorEnvelope): void {
-    const isOfTrial = error.code !== null && ofSettings.some((area) => error.code?.startsWith(area) === true)
-    if (!isOfTrial) throw failureOf(error, this.#runs.get(trial) ?? '')
-    this.#add({ trial, step: until, fitness: null, tokens: 0, seconds: 0, error: error.message })
-  }
-
-  #conclude(trial: number, until: number): void {
-    const { store, history } = this.#parts
-    const run = store.runs.get(this.#runs.get(trial) ?? '')
-    history.ingest(run)
-    if (history.problem !== null) throw history.problem
-    const before = this.#results.filter((each) => each.trial === trial).map(({ step }) => step)
-    const from = Math.max(0, run.parentCheckpointStep ?? 0, ...before)
-    const { fitness } = this.#study.config.search
-    const value = fitnessOf(store, run.id, until, fitness)
-    const spent = spentBetween(store, run.id, from, until)
-    const error = `There is no value of ${fitness.metric} at step ${until}.`
-    this.#add({ trial, step: until, fitness: value, ...spent, ...(value === null ? { error } : {}) })
-  }
-
-  #add(found: TrialResult): void {
-    logResult(this.#study.directory, found)
-    this.#results.push(found)
-    this.#parts.notifier.notify()
-  }
-}
-
-/** Codes of errors that come from what a trial is: its settings or its numbers. */
-const ofSettings = ['run/unsound', 'run/diverged', 'run/destroyed', 'config/', 'loss/', 'reward/', 'data/']
-
-const holderPollMs = 250
-
-const failureOf = (error: ErrorEnvelope | null, runId: string): AppError =>
-  new AppError(
-    error?.code ?? 'runtime/failed',
-    `The run ${runId} ended: ${error?.message ?? 'its process died.'}`,
-    'What was done is kept. Resume the study to go on.',
-  )

@@ -33,8 +33,7 @@ const paths = (directory: string) => ({
 })
 
 /** `waiting`: for the next host that serves; `interrupted`: its process died. */
-export const studyStatuses = ['running', 'waiting', 'stopped', 'finished', 'failed', 'interrupted'] as const
-export type StudyStatus = (typeof studyStatuses)[number]
+const studyStatuses = ['running', 'waiting', 'stopped', 'finished', 'failed', 'interrupted'] as const
 
 const stateSchema = z.object({ status: z.enum(studyStatuses), error: failure.nullable() })
 export type StudyState = z.output<typeof stateSchema>

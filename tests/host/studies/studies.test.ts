@@ -66,6 +66,14 @@ const adapterOf = ({ directory }: HostFixture, runId: string | null, step: numbe
 const finalAdapters = (fixture: HostFixture, { trials }: StudyEntry): string[] =>
   trials.flatMap(({ runId, results }) => results.map(({ step }) => adapterOf(fixture, runId, step)))
 
+/** The one member that was cloned, and its parent. */
+function clonedIn({ trials }: StudyEntry) {
+  const [, , clone] = trials
+  const parent = trials[clone?.parent?.index ?? -1]
+  if (clone === undefined || parent === undefined) throw new Error('Expected a clone.')
+  return { clone, parent }
+}
+
 const undisturbed = opened()
 const reference = studied(undisturbed, population)
 
@@ -75,16 +83,15 @@ test('members are evaluated, selected, cloned and mutated; the best trains on', 
   const { trials } = study
   expect(trials.map(({ generation }) => generation)).toEqual([0, 0, 1])
   expect(trials.flatMap(({ results }) => results.map(({ step }) => step)).toSorted()).toEqual([2, 2, 4, 4])
-  const [clone] = trials.slice(2)
-  const parent = trials[clone?.parent?.index ?? -1]
-  expect(clone?.mutation?.from).toBe(parent?.settings[rate])
-  expect(clone?.settings[rate]).toBe(clone?.mutation?.to)
+  const { clone, parent } = clonedIn(study)
+  expect(clone.mutation?.from).toBe(parent.settings[rate])
+  expect(clone.settings[rate]).toBe(clone.mutation?.to)
 
   const runs = await undisturbed.client.call('runs.list', {})
   const members = runs.filter(({ studyId }) => studyId === study.id)
   expect(members.map(({ trial }) => trial).toSorted()).toEqual([0, 1, 2])
   const forked = members.find(({ trial }) => trial === 2)
-  expect(forked).toMatchObject({ parentRunId: parent?.runId, parentCheckpointStep: 2 })
+  expect(forked).toMatchObject({ parentRunId: parent.runId, parentCheckpointStep: 2 })
   for (const { runId, results } of trials)
     for (const { step, fitness } of results) {
       const { rows, metrics } = undisturbed.host.store.metrics.table(runId ?? '')
@@ -94,15 +101,13 @@ test('members are evaluated, selected, cloned and mutated; the best trains on', 
 })
 
 test('a clone learns what a fork with the same settings learns, to the last bit', async () => {
-  const { trials } = await reference
-  const [clone] = trials.slice(2)
-  const parent = trials[clone?.parent?.index ?? -1]
+  const { clone, parent } = clonedIn(await reference)
   const { runId } = await undisturbed.client.call('runs.fork', {
-    ...{ runId: parent?.runId ?? '', step: 2, start: true },
-    changes: { ...clone?.settings },
+    ...{ runId: parent.runId ?? '', step: 2, start: true },
+    changes: { ...clone.settings },
   })
   await undisturbed.reached(runId, 'finished')
-  expect(adapterOf(undisturbed, runId, 4)).toBe(adapterOf(undisturbed, clone?.runId ?? null, 4))
+  expect(adapterOf(undisturbed, runId, 4)).toBe(adapterOf(undisturbed, clone.runId, 4))
   const lossesOf = (id: string | null | undefined) => {
     const { metrics, rows } = undisturbed.host.store.metrics.table(id ?? '')
     return rows.map(({ step, values }) => [
@@ -111,7 +116,7 @@ test('a clone learns what a fork with the same settings learns, to the last bit'
       values[metrics.indexOf('reward')],
     ])
   }
-  expect(lossesOf(runId)).toEqual(lossesOf(clone?.runId))
+  expect(lossesOf(runId)).toEqual(lossesOf(clone.runId))
 })
 
 test('members that are killed and a host that closes change nothing of what comes out', async () => {
