@@ -65,6 +65,7 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
   await form.getByRole('textbox', { name: 'Workflow' }).fill('')
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
   await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
+  await expect.poll(async () => (await client.call('evaluations.list', { runId })).length).toBe(3)
   await over(client)
   const all = await client.call('evaluations.list', { runId })
   expect(all.map(({ step, config }) => [step, config.rollout.workflow?.function ?? null])).toEqual([
