@@ -133,10 +133,14 @@ export class Studies implements AsyncDisposable {
 
   /** Takes up what a host before this one had to leave. `also`: those whose host was killed. */
   takeUpWaiting(also: boolean): void {
-    for (const directory of studyDirectories(this.#parts.dataDirectory).toReversed()) {
+    const { dataDirectory, onFault } = this.#parts
+    const takeUp = (directory: string) => {
       const { status } = studyState(directory)
       if (status === 'waiting' || (also && status === 'interrupted')) this.#drive(openStudyFolder(directory))
     }
+    // One that is damaged, or that another host runs, keeps no other from going on.
+    for (const directory of studyDirectories(dataDirectory).toReversed())
+      guarded('a study', onFault, () => takeUp(directory))()
   }
 
   /** What is not done waits for the next host. */

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
@@ -135,8 +135,14 @@ test('members that are killed and a host that closes change nothing of what come
   }
   await host.studies[Symbol.asyncDispose]()
   expect((await client.call('studies.get', { id })).status).toBe('waiting')
+  const damaged = path.join(directory, 'studies', 'st_00000000-0000-0000-0000-000000000000')
+  mkdirSync(damaged)
+  writeFileSync(path.join(damaged, 'study.json'), '{')
   // What the next host does.
-  await using next = createHost({ dataDirectory: directory, servesQueue: true })
+  const faults: unknown[] = []
+  const onFault = (_: string, error: unknown) => void faults.push(error)
+  await using next = createHost({ dataDirectory: directory, servesQueue: true, onFault })
+  expect(faults).toHaveLength(1)
   const study = await next.studies.ended(id)
   expect(study.status).toBe('finished')
   expect(outcome(study)).toEqual(outcome(expected))

@@ -161,7 +161,9 @@ describe('a Bayesian sweep', () => {
       reaches: 1,
     },
     hartmann6: {
-      parameters: Object.fromEntries(['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`h.${name}`, { min: 0, max: 1 }])),
+      parameters: Object.fromEntries(
+        ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => [`h.${name}`, { min: 0, max: 1 }]),
+      ),
       loss: (settings: Readonly<Record<string, unknown>>) => hartmann6(numbers(settings)),
       minimum: -3.32237,
       reaches: 0.8,
