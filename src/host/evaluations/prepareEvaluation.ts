@@ -232,7 +232,7 @@ function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void
 const allowJudges = (config: RunConfig, directory: string, dataDirectory: string): void =>
   allowPython(reviewConfig(config, directory, dataDirectory), consentsFile(dataDirectory))
 
-/** Digest of what judges, and of the workflow that plays; it is opened for it, so that what cannot work is told now. */
+/** Digest of rewards, environment and workflow. All are opened for it, so that code which cannot work is refused before the evaluation starts. */
 async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {
   const consents = consentsFile(dataDirectory)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)

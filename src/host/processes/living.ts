@@ -1,6 +1,6 @@
 /** Which processes live, and whose a file is. */
-import { existsSync, readFileSync } from 'node:fs'
-import { systemCode } from '#host/files/fileErrors.ts'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { systemCode, writeError } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 
 /** What a file names its owner by: the process and when that began, for its number may go to another. */
@@ -13,6 +13,17 @@ export const livingOwner = (file: string): number | null => livingProcess(markIn
 export function livingProcess(mark: string): number | null {
   const [, pid, birth = ''] = /^(\d+) ?(\d*)$/.exec(mark.trim()) ?? []
   return pid !== undefined && isAlive(Number(pid), birth) ? Number(pid) : null
+}
+
+/** Writes this process's mark into a lock that nobody living holds; disposing removes it. Errors: AppError 'file/unwritable'. */
+export function holdLock(lock: string): Disposable {
+  rmSync(lock, { force: true })
+  try {
+    writeFileSync(lock, ownerMark(), { flag: 'wx' })
+  } catch (error) {
+    throw writeError(lock, error)
+  }
+  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
 }
 
 /** Empty where there is no such file: it goes when its owner does, between a look and the reading too. */

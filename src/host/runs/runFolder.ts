@@ -5,15 +5,15 @@
  * trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, instant, runId, studyId } from '#shared/api/common.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
-import { livingOwner, ownerMark } from '#host/processes/living.ts'
+import { readError, systemCode } from '#host/files/fileErrors.ts'
+import { holdLock, livingOwner } from '#host/processes/living.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 export interface RunFolder {
@@ -214,13 +214,7 @@ export function lockRun(directory: string): Disposable {
       `Stop that one first; if there is no such process, delete ${lock}.`,
     )
   }
-  rmSync(lock, { force: true })
-  try {
-    writeFileSync(lock, ownerMark(), { flag: 'wx' })
-  } catch (error) {
-    throw writeError(lock, error)
-  }
-  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+  return holdLock(lock)
 }
 
 /** Process id of the living process that trains the run, or null. */

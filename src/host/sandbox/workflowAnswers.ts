@@ -1,4 +1,5 @@
 /** Reading what an episode of a workflow says (workflowHarness.ts), trusting nothing. */
+import { callNames } from '#shared/api/workflows.ts'
 import { z } from 'zod'
 import { type AskedRequest, episodeLimits, type EpisodeStep } from '#rl/workflow.ts'
 import { type Failed, type Logged, logged, misshapen, parsed, readFailure } from './answers.ts'
@@ -48,18 +49,6 @@ const requestSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('encode'), text: z.string() }),
   z.strictObject({ kind: z.literal('decode'), ids }),
 ])
-
-/** What a person calls them. */
-const callNames = {
-  generate: 'engine.generate',
-  rewards: 'tools.rewards',
-  reset: 'tools.environment.reset',
-  step: 'tools.environment.step',
-  prompt: 'tools.prompt',
-  reply: 'tools.reply',
-  encode: 'tools.encode',
-  decode: 'tools.decode',
-} as const
 
 const reward = z.number().nullable()
 const tokensSchema = z.strictObject({

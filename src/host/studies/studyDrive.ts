@@ -206,7 +206,7 @@ export class StudyDrive {
     const from = Math.max(0, run.parentCheckpointStep ?? 0, ...before)
     const { fitness } = this.#study.config.search
     const value = fitnessOf(store, run.id, until, fitness)
-    const spent = spentBetween(store, run.id, from, until)
+    const spent = spentBetween(store, run, from, until)
     const error = `There is no value of ${fitness.metric} at step ${until}.`
     this.#add({ trial, step: until, fitness: value, ...spent, ...(value === null ? { error } : {}) })
   }

@@ -3,19 +3,11 @@
  * trial is, before the run exists, and what trials came to), `state.json` (whether it goes on) and, while a process drives it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
-import {
-  appendFileSync,
-  existsSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, truncateSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count, failure, instant, studyId } from '#shared/api/common.ts'
+import { studyStatus, trialResult } from '#shared/api/studies.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/studies.ts'
@@ -23,7 +15,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
-import { livingOwner, ownerMark } from '#host/processes/living.ts'
+import { holdLock, livingOwner } from '#host/processes/living.ts'
 
 const paths = (directory: string) => ({
   study: path.join(directory, 'study.json'),
@@ -32,10 +24,7 @@ const paths = (directory: string) => ({
   lock: path.join(directory, 'lock'),
 })
 
-/** `waiting`: for the next host that serves; `interrupted`: its process died. */
-const studyStatuses = ['running', 'waiting', 'stopped', 'finished', 'failed', 'interrupted'] as const
-
-const stateSchema = z.object({ status: z.enum(studyStatuses), error: failure.nullable() })
+const stateSchema = z.object({ status: studyStatus, error: failure.nullable() })
 export type StudyState = z.output<typeof stateSchema>
 
 const fileSchema = z.object({
@@ -58,19 +47,9 @@ export interface StudyFolder extends Omit<z.output<typeof fileSchema>, 'format' 
   readonly file: JsonObject
 }
 
-const result = z.object({
-  type: z.literal('result'),
-  trial: count,
-  step: count,
-  fitness: z.number().nullable(),
-  tokens: z.number(),
-  seconds: z.number(),
-  error: z.string().optional(),
-})
-
 const line = z.discriminatedUnion('type', [
   z.object({ type: z.literal('trial'), trial: count, runId: z.string() }),
-  result,
+  trialResult.extend({ type: z.literal('result') }),
 ])
 
 /** What happened so far. */
@@ -152,13 +131,7 @@ export function lockStudy(directory: string): Disposable {
   const holder = livingOwner(lock)
   if (holder !== null)
     throw new AppError('run/busy', `Process ${holder} is already running this study.`, 'Stop it there.')
-  rmSync(lock, { force: true })
-  try {
-    writeFileSync(lock, ownerMark(), { flag: 'wx' })
-  } catch (error) {
-    throw writeError(lock, error)
-  }
-  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+  return holdLock(lock)
 }
 
 /** Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of ours. A line without an end is left out. */

@@ -1,5 +1,6 @@
 /** What the history says of a trial. */
 import { AppError } from '#shared/errors.ts'
+import type { RunEntry } from '#shared/runs.ts'
 import type { Fitness } from '#shared/studies.ts'
 import type { Store } from '#host/store/store.ts'
 
@@ -27,21 +28,25 @@ export function fitnessOf(
 /** Steps after `from` up to `until`. */
 export function spentBetween(
   { metrics }: Store,
-  runId: string,
+  { id, parentRunId }: Pick<RunEntry, 'id' | 'parentRunId'>,
   from: number,
   until: number,
 ): { readonly tokens: number; readonly seconds: number } {
-  const { metrics: names, rows } = metrics.table(runId)
-  const [tokens, seconds] = ['num_tokens', 'step_time'].map((name) => names.indexOf(name))
-  const valueAt = (row: (typeof rows)[number] | undefined, column = -1) => row?.values[column] ?? 0
-  const within = rows.filter((row) => row.step > from && row.step <= until)
-  const total = (row: (typeof rows)[number] | undefined) => valueAt(row, tokens)
-  const last = within.findLast((row) => total(row) > 0)
-  // Counted from the run's beginning; a fork counts on from its parent.
-  const first = rows.findLast((row) => row.step <= from && total(row) > 0) ?? null
-  const before = first === null ? 0 : total(first)
+  const seriesOf = (runId: string, name: string) => {
+    const { metrics: names, rows } = metrics.table(runId)
+    const column = names.indexOf(name)
+    return rows.flatMap(({ step, values }) => {
+      const value = values[column]
+      return typeof value === 'number' ? [{ step, value }] : []
+    })
+  }
+  const totals = seriesOf(id, 'num_tokens')
+  const totalAt = (step: number, series = totals) => series.findLast((each) => each.step <= step)?.value
+  // A fork counts on from its parent, whose tokens are not its own.
+  const inherited = () => (parentRunId === null ? 0 : totalAt(from, seriesOf(parentRunId, 'num_tokens')))
+  const seconds = seriesOf(id, 'step_time').filter(({ step }) => step > from && step <= until)
   return {
-    tokens: Math.max(0, total(last) - before),
-    seconds: within.reduce((sum, row) => sum + valueAt(row, seconds), 0),
+    tokens: Math.max(0, (totalAt(until) ?? 0) - (totalAt(from) ?? inherited() ?? 0)),
+    seconds: seconds.reduce((sum, { value }) => sum + value, 0),
   }
 }

@@ -75,7 +75,7 @@ export type EpisodeNews =
   /** Its code failed. */
   | ({ readonly type: 'failed' } & RewardFault['failure'])
 
-/** A completion as the episode is told of it. */
+/** A completion as the workflow code receives it. */
 export interface ToldCompletion {
   readonly text: string
   readonly ids: readonly number[]

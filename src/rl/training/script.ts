@@ -48,7 +48,7 @@ export interface ScriptRun {
  * ```ts
  * import { withReward, type TrainingScript } from 'turnwise'
  *
- * // Half the reward for what a limit cut off.
+ * // Half the reward for truncated completions.
  * export const train: TrainingScript = async function* ({ prompts, rollout, learn }) {
  *   for (;;) {
  *     const trajectories = await rollout(prompts())

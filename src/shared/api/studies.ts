@@ -8,9 +8,9 @@ import { command, feed, query } from './contract.ts'
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null
 
 /** `waiting`: for a host that goes on with it; `interrupted`: its process died. */
-const status = z.enum(['running', 'waiting', 'stopped', 'finished', 'failed', 'interrupted'])
+export const studyStatus = z.enum(['running', 'waiting', 'stopped', 'finished', 'failed', 'interrupted'])
 
-const result = z.object({
+export const trialResult = z.object({
   trial: count,
   step: count,
   /** null: it failed, or its metric was no number. */
@@ -32,14 +32,14 @@ const trial = z.object({
   mutation: z.object({ key: z.string(), from: z.number(), to: z.number() }).nullable(),
   /** null: not begun. */
   runId: z.string().nullable(),
-  results: z.array(result),
+  results: z.array(trialResult),
 })
 
 const entry = z.object({
   id: z.string(),
   name: z.string().nullable(),
   createdAt: instant,
-  status,
+  status: studyStatus,
   error: failure.nullable(),
   search: z.custom<Search>(isObject),
   /** Of a trial that trains to its end. */
@@ -50,7 +50,7 @@ const entry = z.object({
   /** What is trained now, or next. */
   pending: z.array(z.object({ trial: count, until: count })).readonly(),
   /** Of those who got furthest. */
-  best: result.extend({ runId: z.string().nullable() }).nullable(),
+  best: trialResult.extend({ runId: z.string().nullable() }).nullable(),
   /** As it was given, with absolute paths. */
   file: z.custom<JsonObject>(isObject),
 })

@@ -8,6 +8,18 @@ import { code } from './rewards.ts'
 import { packed, tokenArrays } from './samples.ts'
 
 /** Sections of a run config that say what an episode meets; the others train, or are given beside them. */
+/** What workflow code calls its requests. */
+export const callNames = {
+  generate: 'engine.generate',
+  rewards: 'tools.rewards',
+  reset: 'tools.environment.reset',
+  step: 'tools.environment.step',
+  prompt: 'tools.prompt',
+  reply: 'tools.reply',
+  encode: 'tools.encode',
+  decode: 'tools.decode',
+} as const
+
 const sections = [
   'data',
   'rewards',
@@ -47,7 +59,7 @@ const news = z.discriminatedUnion('type', [
     number,
     /** Those of one round are answered together; from 1. */
     round: count,
-    kind: z.enum(['generate', 'rewards', 'reset', 'step', 'prompt', 'reply', 'encode', 'decode']),
+    kind: z.enum(Object.keys(callNames) as (keyof typeof callNames)[]),
     /** What else it says, without ids. */
     said: z.record(z.string(), z.unknown()),
     /** Its ids; null: it has none, or `prompt` tells what the policy reads. */

@@ -86,6 +86,12 @@ test('members are evaluated, selected, cloned and mutated; the best trains on', 
   const { clone, parent } = clonedIn(study)
   expect(clone.mutation?.from).toBe(parent.settings[rate])
   expect(clone.settings[rate]).toBe(clone.mutation?.to)
+  // Tokens are counted once: what its parent generated is not the clone's.
+  const totalOf = (runId: string | null) => {
+    const { metrics, rows } = undisturbed.host.store.metrics.table(runId ?? '')
+    return rows.flatMap(({ values }) => values[metrics.indexOf('num_tokens')] ?? []).at(-1) ?? NaN
+  }
+  expect(clone.results[0]?.tokens).toBe(totalOf(clone.runId) - (parent.results[0]?.tokens ?? NaN))
 
   const runs = await undisturbed.client.call('runs.list', {})
   const members = runs.filter(({ studyId }) => studyId === study.id)

@@ -118,7 +118,7 @@ interface Trajectory {
   baseline?: number | null
   /** Trajectories of a row are compared with those of the same name; absent: with all that have none. */
   group?: string | number
-  /** Absent: whether its last turn was cut off by a limit. */
+  /** Absent: whether its last turn was truncated. */
   truncated?: boolean
   /** Shown beside the sample. */
   columns?: Readonly<Record<string, unknown>>

@@ -16,7 +16,7 @@ export interface EpisodeRequest extends Item<'request'> {
   readonly answer: Item<'answer'> | null
 }
 
-/** Lines that the code printed when so many requests had been made. */
+/** Lines that the code printed, with the number of requests made before them. */
 export interface PrintedLines {
   readonly after: number
   readonly lines: readonly string[]
@@ -71,18 +71,6 @@ export function upTo(episode: Episode, steps: number | null): Episode {
     failed: isOver ? failed : null,
     end: isOver ? end : null,
   }
-}
-
-/** As code calls them. */
-export const callNames: Readonly<Record<EpisodeRequest['kind'], string>> = {
-  generate: 'engine.generate',
-  rewards: 'tools.rewards',
-  reset: 'tools.environment.reset',
-  step: 'tools.environment.step',
-  prompt: 'tools.prompt',
-  reply: 'tools.reply',
-  encode: 'tools.encode',
-  decode: 'tools.decode',
 }
 
 /** What a request says of sampling, and the rest of what it says. */
