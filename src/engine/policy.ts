@@ -75,6 +75,8 @@ export interface SamplingOptions {
   readonly stopIds: readonly number[]
   /** Generation ends when the decoded completion contains any of these. */
   readonly stopStrings: readonly string[]
+  /** So many of the most probable ids are reported beside each chosen one; 0 if absent. */
+  readonly topLogprobs?: number
 }
 
 /** One prompt and the streams of its samples; the prompt is computed once however many there are. */
@@ -84,6 +86,22 @@ export interface GenerationRequest {
   readonly streams: readonly RandomStream[]
   /** How its completions are sampled; absent: as the options say. */
   readonly sampling?: SamplingOptions
+  /** Once it aborts, completions of the request that are not finished are dropped: their rows are free after the next pass. */
+  readonly signal?: AbortSignal
+}
+
+/** An id with its log-probability, as in `Completion`. */
+export interface TokenLogprob {
+  readonly id: number
+  readonly logprob: number
+}
+
+/** An id as soon as it is chosen; places as in `Completion`. */
+export interface ChosenToken extends TokenLogprob {
+  readonly request: number
+  readonly sample: number
+  /** The most probable ids at its place, most probable first; as many as its sampling asks for. */
+  readonly top: readonly TokenLogprob[]
 }
 
 export type StopReason = 'stop-id' | 'stop-string' | 'length'
@@ -105,12 +123,8 @@ export interface GenerateOptions<Role = PolicyRole> {
   readonly sampling: SamplingOptions
   /** Needed for stop strings: text of the generated ids. */
   readonly decode?: (ids: readonly number[]) => string
-  /** Told of every chosen id as soon as it is known; places as in `Completion`. */
-  readonly onToken?: (token: {
-    readonly request: number
-    readonly sample: number
-    readonly id: number
-  }) => void
+  /** Told of every chosen id as soon as it is known. */
+  readonly onToken?: (token: ChosenToken) => void
   readonly signal?: AbortSignal
   /**
    * Asked between passes for requests that join the others, which are counted on behind those before; null: no more will

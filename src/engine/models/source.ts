@@ -2,6 +2,28 @@ import { type ModelConfig, type LinearName, linearPath, linearShape } from './co
 
 export type TensorDtype = 'F32' | 'F16' | 'BF16' | 'U8'
 
+/** Types of GGUF files whose numbers are integers in blocks with scales. Never in a source that is computed with. */
+export const quantizedDtypes = [
+  'Q4_0',
+  'Q4_1',
+  'Q5_0',
+  'Q5_1',
+  'Q8_0',
+  'Q4_K',
+  'Q5_K',
+  'Q6_K',
+  'IQ4_NL',
+] as const
+export type QuantizedDtype = (typeof quantizedDtypes)[number]
+
+/**
+ * How a file's bytes differ from the tensor as it is computed with; never in a source that is computed with.
+ * `transposed`: the two axes are swapped, as in GPT-2's Conv1D. `interleaved`: the rows of each of `heads` heads are in the
+ * order in which llama.cpp rotates them. `one-added`: a norm's weight as the factor, where the model stores offsets from 1.
+ */
+export type Arrangement =
+  { readonly kind: 'transposed' | 'one-added' } | { readonly kind: 'interleaved'; readonly heads: number }
+
 /** Where a tensor's bytes are on disk: row-major, little-endian. */
 export interface TensorLocation {
   /** Absolute path of the file, links resolved. */
@@ -9,11 +31,11 @@ export interface TensorLocation {
   /** Bytes from the start of the file. */
   readonly offset: number
   readonly byteLength: number
-  readonly dtype: TensorDtype
+  readonly dtype: TensorDtype | QuantizedDtype
   /** The shape as it is computed with. */
   readonly shape: readonly number[]
-  /** Whether the bytes are those of the transposed matrix; never in a source that is computed with. */
-  readonly isTransposed?: boolean
+  /** Absent: the bytes are the tensor's. */
+  readonly arrangement?: Arrangement
 }
 
 /** A model on disk whose config and every tensor were checked against each other. */

@@ -1,6 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { InferenceSession as Ort } from 'onnxruntime-node'
 import {
@@ -14,6 +13,7 @@ import {
 import { AppError, type Hint } from '#shared/errors.ts'
 import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
+import { defaultThreads, processorFeatures } from '../processor.ts'
 import { cudaAgain, driverProblem, openCudaLibraries } from './cudaLibrary.ts'
 import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
@@ -76,12 +76,6 @@ export const dialectOf = ({ kind }: Device, feedsWeights = false): Dialect => ({
 /** The CPU with as many threads as `defaultThreads` says. */
 export function defaultDevice(): Device {
   return { kind: 'cpu', threads: defaultThreads(), deviceId: 0 }
-}
-
-/** One for each physical core, or fewer where OMP_NUM_THREADS says so, as numerical programs agree. */
-export function defaultThreads(): number {
-  const wanted = /^\s*([1-9]\d*)/.exec(process.env['OMP_NUM_THREADS'] ?? '')?.[1]
-  return Math.min(physicalCores(), wanted === undefined ? Infinity : Number(wanted))
 }
 
 /** Every kind of device, tried for real one after the other; takes tens of milliseconds. */
@@ -207,48 +201,12 @@ function binaryFolder(): string {
 }
 
 /**
- * Physical cores this process may use: hyper-threads share the multiplier units and slow a matrix product down.
- * Linux tells exactly. Elsewhere Node knows logical processors only: x64 is taken to have two per core, arm64 one.
- */
-export function physicalCores(): number {
-  const usable = availableParallelism() // respects affinity and container limits
-  if (process.platform === 'linux') return Math.max(1, Math.min(usable, linuxCores()))
-  return Math.max(1, process.arch === 'x64' ? Math.floor(usable / 2) : usable)
-}
-
-/**
  * The faster layout of 8-bit matrices for rollouts. Only products of whole rows use AMX, an x64 processor's unit for
  * tiles of bytes; without it they are no faster than those of blocks, and wrong where there is no VNNI either, since
  * sums of two products overflow 16 bits there.
  */
 export const int8Form = ({ kind }: Device): Int8Form =>
   kind === 'cpu' && processorFeatures().has('amx_int8') ? 'rows' : 'blocks'
-
-/** What the processor can do, in Linux's words; empty where the system does not tell. */
-export function processorFeatures(): ReadonlySet<string> {
-  try {
-    const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? ''
-    return new Set(flags.trim().split(/\s+/))
-  } catch {
-    return new Set()
-  }
-}
-
-/** Distinct (package, core) pairs; Infinity where the kernel does not show them. */
-function linuxCores(): number {
-  const root = '/sys/devices/system/cpu'
-  try {
-    const names = readdirSync(root).filter(
-      (name) => /^cpu\d+$/.test(name) && existsSync(`${root}/${name}/topology`),
-    )
-    const read = (name: string, file: string) =>
-      readFileSync(`${root}/${name}/topology/${file}`, 'utf8').trim()
-    const cores = names.map((name) => `${read(name, 'physical_package_id')}:${read(name, 'core_id')}`)
-    return new Set(cores).size || Infinity
-  } catch {
-    return Infinity
-  }
-}
 
 function expectCount(name: string, value: number, minimum: number): void {
   if (!Number.isInteger(value) || value < minimum) {

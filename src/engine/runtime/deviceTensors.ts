@@ -106,7 +106,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
   /** Exact ones from their file; what the source has in another form only, the CPU turns into f32. */
   async #read(name: string): Promise<Float32Array> {
     const exact = this.#source.tensors.get(name)
-    if (exact?.dtype === 'F32' && exact.isTransposed !== true) return readFloats(exact)
+    if (exact?.dtype === 'F32' && exact.arrangement === undefined) return readFloats(exact)
     const [, inputs = 0] = this.#shapes.get(name)!
     using session = await Session.create({
       name: `${name} in f32`,

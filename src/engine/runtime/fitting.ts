@@ -215,14 +215,14 @@ class OpenRequests {
     if (!onToken) return {}
     const heard = new Map<string, number>()
     return {
-      onToken: ({ id, ...at }) => {
-        const place = placeOf(at)
+      onToken: (token) => {
+        const place = placeOf(token)
         const key = `${String(place.request)} ${String(place.sample)}`
         const count = (heard.get(key) ?? 0) + 1
         heard.set(key, count)
         if (count <= (this.#told.get(key) ?? 0)) return
         this.#told.set(key, count)
-        onToken({ ...place, id })
+        onToken({ ...token, ...place })
       },
     }
   }

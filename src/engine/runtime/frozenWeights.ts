@@ -28,7 +28,7 @@ import type { SessionPurpose } from './device.ts'
 /** A stored f32 tensor as a graph weight that the runtime maps from its file. */
 export function mappedWeight(source: ModelSource, name: string): Value {
   const location = requireTensor(source, name)
-  if (location.dtype !== 'F32' || location.isTransposed === true) {
+  if (location.dtype !== 'F32' || location.arrangement !== undefined) {
     throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
   }
   return weight(name, location)
@@ -73,7 +73,8 @@ function halfMatrix(source: ModelSource, name: string): Value | null {
 const halfTypes = { F16: 'float16', BF16: 'bfloat16' } as const
 
 function exactMatrix(name: string, location: TensorLocation): Value {
-  const { dtype, shape, isTransposed = false } = location
+  const { dtype, shape, arrangement } = location
+  const isTransposed = arrangement?.kind === 'transposed'
   const stored = { ...location, shape: isTransposed ? shape.toReversed() : shape }
   const value =
     dtype === 'F16' || dtype === 'BF16'
@@ -107,7 +108,7 @@ function dequantized(name: string, { precision, form, ...stored }: BlockWeight, 
 /** What a session of learning is for, so that weights in other forms than f32 stay as they are. */
 export function learningPurpose({ config, tensors }: ModelSource): SessionPurpose {
   const isExact = (location: TensorLocation | undefined) =>
-    location?.dtype === 'F32' && location.isTransposed !== true
+    location?.dtype === 'F32' && location.arrangement === undefined
   return linearWeights(config).every(({ name }) => isExact(tensors.get(name))) ? 'learn' : 'learn-stored'
 }
 

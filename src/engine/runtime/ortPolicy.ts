@@ -184,6 +184,10 @@ export class OrtPolicy implements Policy {
     this.#named.set(name, new AdapterParameters(source.config, lora).load(tensors))
   }
 
+  removeAdapter(name: NamedAdapter): void {
+    this.#named.delete(name)
+  }
+
   #scoringTarget(role: AnsweringRole): ScoringTarget {
     return role === 'critic' ? this.#trained.requireCritic() : { adapter: this.#adapter(role) }
   }

@@ -8,13 +8,15 @@
  * a low temperature says little of what is left before the minimum length: such steps read logits.
  */
 import { AppError } from '#shared/errors.ts'
-import type { SamplingOptions } from '../policy.ts'
+import type { SamplingOptions, TokenLogprob } from '../policy.ts'
 import { largestOf, sumOf, TokenFilter, type Filters } from './generation/tokenFilter.ts'
 
 export interface Choice {
   readonly id: number
   /** Of the unfiltered softmax(logits / temperature), so that it equals what scoring the completion says. */
   readonly logprob: number
+  /** The most probable ids, of the same softmax; as many as were asked for. */
+  readonly top: readonly TokenLogprob[]
 }
 
 /** The least that may be wanted of a pass to choose from. */
@@ -42,6 +44,23 @@ function argmax(values: Float64Array): number {
     if (values[id]! > largest) [best, largest] = [id, values[id]!]
   }
   return best
+}
+
+/** The ids of the `count` largest scores, the largest first; of equal ones the lowest ids. */
+function mostProbable(scores: ArrayLike<number>, count: number): readonly number[] {
+  const ids: number[] = []
+  if (count === 0) return ids
+  let least = -Infinity
+  for (let id = 0; id < scores.length; id++) {
+    const score = scores[id]!
+    if (ids.length === count && !(score > least)) continue
+    let place = ids.length
+    while (place > 0 && scores[ids[place - 1]!]! < score) place--
+    ids.splice(place, 0, id)
+    if (ids.length > count) ids.pop()
+    least = scores[ids.at(-1)!]!
+  }
+  return ids
 }
 
 /** First id whose cumulative weight exceeds `target`; where rounding leaves the sum short of it, the last positive one. */
@@ -126,7 +145,7 @@ export class Sampler {
     const isSuppressing = generated.some((count) => this.#suppressed(count).length > 0)
     // A low temperature may leave the ends with all that f32 can hold, and nothing for the others.
     if (repetitionPenalty !== 1 || (isSuppressing && this.temperature < 1)) return 'logits'
-    if (isSuppressing) return 'probabilities'
+    if (isSuppressing || this.#topLogprobs > 0) return 'probabilities'
     if (greedy) return 'best'
     return isFiltering(this.#sampling) ? 'probabilities' : 'choice'
   }
@@ -135,14 +154,28 @@ export class Sampler {
   fromProbabilities(probabilities: Float32Array, { generated }: RowHistory, uniform: number): Choice {
     this.#filter.weights.set(probabilities)
     const id = this.#choose(generated, uniform)
-    return { id, logprob: Math.log(probabilities[id]!) }
+    const top = mostProbable(probabilities, this.#topLogprobs)
+    return {
+      id,
+      logprob: Math.log(probabilities[id]!),
+      top: top.map((other) => ({ id: other, logprob: Math.log(probabilities[other]!) })),
+    }
+  }
+
+  get #topLogprobs(): number {
+    return this.#sampling.topLogprobs ?? 0
   }
 
   /** `logits`: [V], over the temperature; `uniform` in [0, 1). */
   fromLogits(logits: Float32Array, { seen, generated }: RowHistory, uniform: number): Choice {
     const { logTotal } = weighLogits(this.#filter.weights, logits, seen, this.#sampling.repetitionPenalty)
     const id = this.#choose(generated, uniform)
-    return { id, logprob: logits[id]! - logTotal }
+    const top = mostProbable(logits, this.#topLogprobs)
+    return {
+      id,
+      logprob: logits[id]! - logTotal,
+      top: top.map((other) => ({ id: other, logprob: logits[other]! - logTotal })),
+    }
   }
 
   /** Ids that would end a completion which is too short to end. */
@@ -156,12 +189,12 @@ export class Sampler {
     const [number, before, total] = [choice[width]!, choice[width + 1]!, choice[width + 2]!]
     const block = choice.subarray(0, width)
     const index = expectToken(categorical(block, uniform * total - before))
-    return { id: number * width + index, logprob: Math.log(block[index]!) }
+    return { id: number * width + index, logprob: Math.log(block[index]!), top: [] }
   }
 
   /** `best`: [2] of the row, the likeliest id and its probability. */
   fromBest([id, probability]: ArrayLike<number> & Iterable<number>): Choice {
-    return { id: expectToken(probability! > 0 ? id! : -1), logprob: Math.log(probability!) }
+    return { id: expectToken(probability! > 0 ? id! : -1), logprob: Math.log(probability!), top: [] }
   }
 
   /** From the weights that lie in the filter. */

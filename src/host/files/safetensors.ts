@@ -5,9 +5,11 @@
  */
 import { closeSync, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
-import type { NamedTensor, TensorDtype, TensorLocation } from '#engine/models/source.ts'
+import type { NamedTensor, QuantizedDtype, TensorDtype, TensorLocation } from '#engine/models/source.ts'
+import { blockLayouts, dequantize } from '#host/gguf/dequantize.ts'
 import { AtomicFile } from './atomic.ts'
 import { readError } from './fileErrors.ts'
+import { bf16ToF32, f16ToF32 } from './halfPrecision.ts'
 import {
   compareForWriting,
   encodeSafetensorsHeader,
@@ -107,22 +109,33 @@ export function* readPieces(location: TensorLocation, pieceBytes: number): Gener
   }
 }
 
-/** The values of a float tensor in pieces of at most `pieceElements`; each piece is valid until the next is asked for. */
+/**
+ * The values of a float tensor in pieces of at most `pieceElements`, whole blocks of a quantised one; each piece is valid
+ * until the next is asked for.
+ */
 export function* readFloatPieces(location: TensorLocation, pieceElements: number): Generator<Float32Array> {
   const { dtype, shape } = location
   if (dtype === 'U8') throw new Error('Expected a float tensor, got U8.')
-  const width = dtypeBytes[dtype]
-  const widen = dtype === 'F16' ? f16ToF32 : bf16ToF32
-  const floats = new Float32Array(dtype === 'F32' ? 0 : Math.min(pieceElements, elementCount(shape)))
-  for (const piece of readPieces(location, pieceElements * width)) {
-    const count = piece.length / width
+  const { elements, bytes } = isQuantized(dtype)
+    ? blockLayouts[dtype]
+    : { elements: 1, bytes: dtypeBytes[dtype] }
+  const blocks = Math.max(1, Math.floor(pieceElements / elements))
+  const floats = new Float32Array(dtype === 'F32' ? 0 : Math.min(blocks * elements, elementCount(shape)))
+  for (const piece of readPieces(location, blocks * bytes)) {
+    const count = (piece.length / bytes) * elements
     if (dtype === 'F32') yield new Float32Array(piece.buffer as ArrayBuffer, 0, count)
     else {
-      widen(new Uint16Array(piece.buffer as ArrayBuffer, 0, count), floats)
+      if (isQuantized(dtype)) dequantize(dtype, piece, floats)
+      else {
+        const widen = dtype === 'F16' ? f16ToF32 : bf16ToF32
+        widen(new Uint16Array(piece.buffer as ArrayBuffer, 0, count), floats)
+      }
       yield floats.subarray(0, count)
     }
   }
 }
+
+export const isQuantized = (dtype: string): dtype is QuantizedDtype => Object.hasOwn(blockLayouts, dtype)
 
 const pieceElements = 1 << 20
 
@@ -214,64 +227,4 @@ export async function writeSafetensors(
 async function pause(signal: AbortSignal | undefined): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
   signal?.throwIfAborted()
-}
-
-// Half-precision bits and f32 numbers. Every F16 and BF16 value is an f32 value, so widening is exact.
-
-let widened: Float32Array | null = null
-
-function widenHalf(bits: number): number {
-  const sign = bits >>> 15 === 0 ? 1 : -1
-  const exponent = (bits >>> 10) & 0x1f
-  const fraction = bits & 0x3ff
-  if (exponent === 0x1f) return fraction === 0 ? sign * Infinity : NaN
-  if (exponent === 0) return sign * fraction * 2 ** -24
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
-}
-
-/** IEEE 754 binary16 bits → f32, into `output`; both [n]. */
-export function f16ToF32(bits: Uint16Array, output: Float32Array): void {
-  const table = (widened ??= Float32Array.from({ length: 0x10000 }, (_, half) => widenHalf(half)))
-  for (let index = 0; index < bits.length; index++) output[index] = table[bits[index] ?? 0] ?? 0
-}
-
-/** bfloat16 bits (the upper half of an f32) → f32, into `output`; both [n]. */
-export function bf16ToF32(bits: Uint16Array, output: Float32Array): void {
-  const words = new Uint32Array(output.buffer, output.byteOffset, output.length)
-  for (let index = 0; index < bits.length; index++) words[index] = (bits[index] ?? 0) << 16
-}
-
-/** f32 → bfloat16 bits, rounded to nearest, ties to even; NaN stays NaN. Both [n]. */
-export function f32ToBf16(values: Float32Array, output: Uint16Array): void {
-  const words = new Uint32Array(values.buffer, values.byteOffset, values.length)
-  for (let index = 0; index < words.length; index++) {
-    const word = words[index] ?? 0
-    const isNaNWord = (word & 0x7fffffff) > 0x7f800000
-    output[index] = isNaNWord ? (word >>> 16) | 0x40 : (word + 0x7fff + ((word >>> 16) & 1)) >>> 16
-  }
-}
-
-/** f32 → IEEE 754 binary16 bits, rounded to nearest, ties to even; too large becomes infinity, NaN stays NaN. Both [n]. */
-export function f32ToF16(values: Float32Array, output: Uint16Array): void {
-  const words = new Uint32Array(values.buffer, values.byteOffset, values.length)
-  for (let index = 0; index < words.length; index++) output[index] = narrowToHalf(words[index] ?? 0)
-}
-
-/** Smallest f32 words (without the sign) that become infinity, a normal half, and more than zero. */
-const [overflow, smallestNormal, smallestKept] = [0x477ff000, 0x38800000, 0x33000001]
-
-function narrowToHalf(word: number): number {
-  const sign = (word >>> 16) & 0x8000
-  const magnitude = word & 0x7fffffff
-  if (magnitude > 0x7f800000) return sign | 0x7e00
-  if (magnitude >= overflow) return sign | 0x7c00
-  if (magnitude < smallestKept) return sign
-  // Half of what is cut off, and the lowest kept bit, make a tie go to even.
-  if (magnitude >= smallestNormal) {
-    return sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >>> 13) & 1)) >>> 13)
-  }
-  const fraction = (magnitude & 0x7fffff) | 0x800000
-  const shift = 126 - (magnitude >>> 23) // of a subnormal half
-  const half = (1 << (shift - 1)) - 1
-  return sign | ((fraction + half + ((fraction >>> shift) & 1)) >>> shift)
 }

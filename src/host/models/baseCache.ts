@@ -22,7 +22,8 @@ import {
   zerosName,
 } from '#engine/models/blocks.ts'
 import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
-import { f32ToBf16, f32ToF16, bytesOf, type TensorToWrite } from '#host/files/safetensors.ts'
+import { bytesOf, isQuantized, type TensorToWrite } from '#host/files/safetensors.ts'
+import { f32ToBf16, f32ToF16 } from '#host/files/halfPrecision.ts'
 import { asInt8Source, blockTensors, convertedRows, keepTensors } from './int8Cache.ts'
 import { zeroByte } from './quantize.ts'
 import {
@@ -121,8 +122,15 @@ function zeroPoints({ config }: ModelSource, precision: BlockPrecision): TensorT
   }
 }
 
+/** Whether graphs can read all of it from its own files. */
+const isReadAsStored = ({ tensors }: ModelSource): boolean =>
+  [...tensors.values()].every(
+    ({ dtype, arrangement }) =>
+      !isQuantized(dtype) && (arrangement === undefined || arrangement.kind === 'transposed'),
+  )
+
 /**
- * The model with exact linears, read from its own files as they are, beside what a rounded base keeps exact: for learning
+ * The model with exact linears, read from its own files as they are (in f32 where graphs cannot read those), beside what a rounded base keeps exact: for learning
  * and scoring only. Its files are brought into the base's folder as hard links where the disk allows. Errors: as
  * `asRoundedBase`.
  */
@@ -131,7 +139,7 @@ export async function exactBeside<Source extends ModelSource>(
   precision: RoundedPrecision,
   cacheDirectory: string,
 ): Promise<Source> {
-  if (isPlainFloat32(source)) return asFloat32Source(source, cacheDirectory)
+  if (isPlainFloat32(source) || !isReadAsStored(source)) return asFloat32Source(source, cacheDirectory)
   const rounded = await asRoundedBase(source, precision, cacheDirectory)
   const gathered = await gatherInOneFolder(source, cacheDirectory, () => undefined)
   const tensors = [...gathered.tensors].map(

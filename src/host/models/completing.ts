@@ -139,7 +139,8 @@ export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: 
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 
-function samplingFor(
+/** What the prompt leaves room for. Errors: AppError 'data/invalid' where it is empty or too long. */
+export function samplingFor(
   { sampling }: Pick<CompletionRequest, 'sampling'>,
   promptTokens: number,
   contextLength: number,

@@ -12,12 +12,15 @@ import {
   type ExpectedTensor,
 } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
 import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
 
-/** A Hugging Face model folder, checked. */
+/** A Hugging Face model folder or a GGUF file, checked; `directory` is the path of either. */
 export interface ModelFolder extends ModelSource {
-  /** Absolute paths; null where the folder has none. Their content is not checked here. */
+  /** Absolute path; the GGUF file itself, where it is one. */
+  readonly configFile: string
+  /** Absolute paths, of a tokenizer in a GGUF file that of the file; null where there is none. Their content is not checked here. */
   readonly tokenizerFile: string | null
   readonly tokenizerConfigFile: string | null
   readonly chatTemplateFile: string | null
@@ -32,16 +35,20 @@ const indexName = 'model.safetensors.index.json'
 const maxIndexBytes = 64 * 1024 * 1024
 
 /**
- * Opens a folder with config.json and safetensors weights, in one file or in shards, and checks every tensor the config
- * asks for: present, of a float type, of the right shape. Reads headers only. `contextLength` is the longest sequence that
- * will be computed; null: as the model's own positions reach. Errors: AppError 'file/unreadable', 'model/invalid',
- * 'model/unsupported', naming file and tensor; 'config/invalid' for a context that is too long.
+ * Opens a folder with config.json and safetensors weights, in one file or in shards, or a GGUF file, by its path or that of
+ * a folder around it, and checks every tensor the config asks for: present, of a type that is read, of the right shape.
+ * Reads headers only. `contextLength` is the longest sequence that will be computed; null: as the model's own positions
+ * reach. Errors: AppError 'file/unreadable', 'model/invalid', 'model/unsupported', naming file and tensor;
+ * 'config/invalid' for a context that is too long.
  */
 export function openModelFolder(
   directory: string,
   { contextLength = null }: { readonly contextLength?: number | null } = {},
 ): ModelFolder {
-  const root = resolveFolder(directory)
+  const root = resolve(directory)
+  const gguf = ggufFileOf(root)
+  if (gguf !== null) return openGgufFile(root, gguf, contextLength)
+  requireFolder(root)
   const config = readConfig(root, contextLength)
   const { files, shardOf } = openWeights(root)
   const expected = expectedTensors(config)
@@ -52,6 +59,7 @@ export function openModelFolder(
     directory: root,
     config,
     tensors,
+    configFile: join(root, 'config.json'),
     tokenizerFile: presentFile(root, 'tokenizer.json'),
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
@@ -67,16 +75,35 @@ const isDerivedBuffer = (name: string): boolean =>
 /** Checkpoints of a model without its head, such as the first GPT-2 ones, leave out the name of the part. */
 const shortened = (name: string): string => name.replace(/^transformer\./, '')
 
-function resolveFolder(directory: string): string {
-  try {
-    const root = realpathSync(directory)
-    if (statSync(root).isDirectory()) return root
-  } catch (error) {
-    throw readError(directory, error)
+function openGgufFile(root: string, path: string, contextLength: number | null): ModelFolder {
+  const file = resolve(path)
+  const { config, tensors, hasTokenizer } = openGgufModel(file, contextLength)
+  return {
+    directory: root,
+    config,
+    tensors,
+    configFile: file,
+    tokenizerFile: hasTokenizer ? file : null,
+    tokenizerConfigFile: null,
+    chatTemplateFile: null,
+    weightFiles: [file],
+    ignoredTensors: [],
   }
+}
+
+function resolve(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    throw readError(path, error)
+  }
+}
+
+function requireFolder(root: string): void {
+  if (statSync(root).isDirectory()) return
   throw new AppError(
     'file/unreadable',
-    `${directory} is a file; a model is a folder with config.json and weights.`,
+    `${root} is a file; a model is a folder with config.json and weights, or a GGUF file.`,
   )
 }
 
@@ -115,9 +142,6 @@ function foreignWeightsHint(root: string): string | undefined {
   const names = listNames(root)
   if (names.some((name) => /\.(bin|pt|pth|ckpt)$/.test(name))) {
     return 'Its .bin or .pt files are pickles, which can run code when opened and are never read; get the safetensors files.'
-  }
-  if (names.some((name) => name.endsWith('.gguf'))) {
-    return 'GGUF files are made for inference and cannot be trained; get the original folder with safetensors files.'
   }
   return undefined
 }
@@ -183,7 +207,7 @@ function isPlainName(name: string): boolean {
 function locate({ name, shape, isTransposed = false }: ExpectedTensor, shard: Shard): TensorLocation {
   const location = find(name, shard)
   requireShape(location, isTransposed ? shape.toReversed() : shape, { name, path: shard.path })
-  return isTransposed ? { ...location, shape, isTransposed } : location
+  return isTransposed ? { ...location, shape, arrangement: { kind: 'transposed' } } : location
 }
 
 /** Where the file has the tensor, be it under its short name. */

@@ -1,14 +1,22 @@
 /** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
 import { constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
+import { totalmem } from 'node:os'
 import path from 'node:path'
+import type { ModelOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
+import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
+import { blockForm, blocksPerRow, linearWeights } from '#engine/models/blocks.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
+import { elementCount } from '#host/files/safetensors.ts'
+import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
 import { z } from 'zod'
 import { isHubId } from '#host/adapters/peftConfig.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 // What a model is called on a hub: noted beside its files when it is fetched or imported, and told to who gets its adapters.
@@ -21,7 +29,7 @@ const note = z.strictObject({ id: z.string().refine(isHubId) })
 /** null where nothing is known, or the note is damaged: it is no more than a name. */
 export function hubIdOf(folder: string): string | null {
   const file = path.join(folder, hubNoteName)
-  if (!existsSync(file)) return null
+  if (!existsSync(file)) return cachedHubId(folder)
   try {
     return note.parse(readJsonObject(file, 'model/invalid')).id
   } catch {
@@ -53,7 +61,7 @@ export function findModel(nameOrPath: string, dataDirectory: string): string {
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
   if (known !== undefined) return known.directory
   throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, {
-    text: 'Give the path of a model folder, or the name of an imported model.',
+    text: 'Give the path of a model folder or GGUF file, or the name of an imported model.',
     command: '`turnwise model list` shows them.',
   })
 }
@@ -65,47 +73,93 @@ export interface ModelSummary {
   readonly parameters: number
   readonly sizeBytes: number
   readonly contextLength: number
+  /** The most exact form of its matrices that this machine's memory holds for training; null: not even in 4 bits. */
+  readonly fits: 'f32' | BlockPrecision | null
 }
 
 /** What can be said of a model without reading its weights. */
 export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
   const locations = [...model.tensors.values()]
+  const parameters = locations.reduce((sum, { shape }) => sum + elementCount(shape), 0)
   return {
     name,
     directory: model.directory,
     architecture: model.config.architecture,
-    parameters: locations.reduce((sum, { shape }) => sum + shape.reduce((size, side) => size * side, 1), 0),
+    parameters,
     sizeBytes: locations.reduce((sum, { byteLength }) => sum + byteLength, 0),
     contextLength: model.config.contextLength,
+    fits: precisionThatFits(model.config, parameters),
   }
 }
 
-/** A model in the list, or the sentence that says why it cannot be used. */
-export type ListedModel =
-  ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+/** Of the weights' size, what the rest of training needs beside them at least. */
+const besideWeights = 1.25
 
-/** The starter model and the imported ones. */
+/** Mapped weights that do not stay in memory would be read again with every step. */
+export function precisionThatFits(
+  config: ModelConfig,
+  parameters: number,
+  memoryBytes = totalmem(),
+): ModelSummary['fits'] {
+  const linears = linearWeights(config)
+  const inLinears = linears.reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  const bytesIn = (precision: 'f32' | BlockPrecision): number =>
+    linears.reduce((sum, { shape }) => sum + matrixBytes(shape, precision), 4 * (parameters - inLinears))
+  return (
+    (['f32', ...blockPrecisions] as const).find((each) => besideWeights * bytesIn(each) <= memoryBytes) ??
+    null
+  )
+}
+
+function matrixBytes(shape: readonly number[], precision: 'f32' | BlockPrecision): number {
+  if (precision === 'f32') return 4 * elementCount(shape)
+  const [rows = 0, columns = 0] = shape
+  const form = blockForm(precision, columns)
+  // Every block has a scale.
+  return rows * blocksPerRow(columns, form) * ((form.blockSize * form.bits) / 8 + 4)
+}
+
+/** A model in the list, or the sentence that says why it cannot be used. */
+export type ListedModel = (
+  ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+) & { readonly origin: ModelOrigin | null }
+
+/** The starter model, the imported ones, and those that other programs keep on this machine. */
 export function listModels(dataDirectory: string): ListedModel[] {
-  return namedModels(dataDirectory).map(({ name, directory }) => {
+  return namedModels(dataDirectory).map(({ name, directory, origin }) => {
     try {
-      return summarizeModel(name, openModelFolder(directory))
+      return { ...summarizeModel(name, openModelFolder(directory)), origin }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return { name, directory, problem: error.message }
+      return { name, directory, problem: error.message, origin }
     }
   })
 }
 
-function namedModels(dataDirectory: string): { name: string; directory: string }[] {
+/** Folders and files of the list. */
+export const modelPlaces = (dataDirectory: string): string[] =>
+  namedModels(dataDirectory).map(({ directory }) => directory)
+
+/** A model of another program that is called as one of ours is found by its path alone. */
+function namedModels(dataDirectory: string): Named[] {
+  const byName = new Map<string, Named>()
+  for (const model of [...ownModels(dataDirectory), ...foundModels()])
+    if (!byName.has(model.name)) byName.set(model.name, model)
+  return [...byName.values()]
+}
+
+type Named = Omit<FoundModel, 'origin'> & { readonly origin: ModelOrigin | null }
+
+function ownModels(dataDirectory: string): Named[] {
   const starter = path.join(resourcesDirectory, starterName)
   const { models } = dataFolders(dataDirectory)
   const imported = existsSync(models) ? attemptRead(models, () => readdirSync(models)) : []
   return [
-    ...(existsSync(starter) ? [{ name: starterName, directory: starter }] : []),
+    ...(existsSync(starter) ? [{ name: starterName, directory: starter, origin: null }] : []),
     ...imported
       .filter((name) => !name.startsWith('.'))
       .sort()
-      .map((name) => ({ name, directory: path.join(models, name) })),
+      .map((name) => ({ name, directory: path.join(models, name), origin: null })),
   ]
 }
 
@@ -123,8 +177,12 @@ const companions = [
   hubNoteName,
 ]
 
+/** What a model is called if nobody says: its folder, or its file without the ending. */
+export const importedName = (source: string): string =>
+  path.basename(path.resolve(source)).replace(/\.gguf$/i, '')
+
 /**
- * Checks a Hugging Face folder and copies it into the data directory. `hubId`: what it is called on a hub; null: as the
+ * Checks a Hugging Face folder or a GGUF file and copies it into the data directory. `hubId`: what it is called on a hub; null: as the
  * folder says. Errors: AppError of `openModelFolder`; 'usage/invalid' for a name or id that cannot be one, or a name that
  * is taken; 'file/unwritable'.
  */
@@ -142,7 +200,7 @@ export async function importModel(
       'Use letters, digits, dots and dashes.',
     )
   }
-  if (namedModels(dataDirectory).some((known) => known.name === name)) {
+  if (ownModels(dataDirectory).some((known) => known.name === name)) {
     throw new AppError(
       'usage/invalid',
       `A model called “${name}” already exists.`,
@@ -158,11 +216,23 @@ export async function importModel(
   return summarizeModel(name, openModelFolder(target))
 }
 
-/** Copies what belongs to a model into a folder, which is made. Errors: AppError 'file/unwritable', 'file/unreadable'. */
+/**
+ * Copies what belongs to a model, a folder or a GGUF file, into a folder, which is made. Errors: AppError
+ * 'file/unwritable', 'file/unreadable'.
+ */
 export async function copyModelFiles(directory: string, folder: string): Promise<void> {
   makeFolder(folder)
+  const gguf = ggufFileOf(directory)
+  if (gguf !== null) await copyIfThere(gguf, path.join(folder, ggufName(gguf)))
+  if (gguf === directory) return
   for (const file of [...companions, ...weightNames(directory)])
     await copyIfThere(path.join(directory, file), path.join(folder, file))
+}
+
+/** Ollama's have no ending, which a file in a folder is known by. */
+function ggufName(file: string): string {
+  const { name } = path.parse(file)
+  return `${name}.gguf`
 }
 
 /** Names as the folder has them: `weightFiles` are the ends of links. */

@@ -9,7 +9,14 @@ import { AppError } from '#shared/errors.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { openModelFolder } from './modelFolder.ts'
-import { findModel, importModel, listModels, summarizeModel } from './modelLibrary.ts'
+import {
+  findModel,
+  importedName,
+  importModel,
+  listModels,
+  modelPlaces,
+  summarizeModel,
+} from './modelLibrary.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { modelDigest } from '#host/runs/manifest.ts'
@@ -64,7 +71,7 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
     generate: (request, { signal }) => generate(host, request, signal),
     watch: (_input, { from, signal }) =>
       changesOf({ notifier, signal, everyMs: watchEveryMs }, from, () =>
-        stampOf([namesIn(dataFolders(dataDirectory).models), namesIn(dataFolders(dataDirectory).adapters)]),
+        stampOf([modelPlaces(dataDirectory), namesIn(dataFolders(dataDirectory).adapters)]),
       ),
   }
 }
@@ -83,7 +90,7 @@ type ImportSource = Parameters<Handlers<typeof modelsApi>['import']>[0]
 
 async function* importing(host: Host, source: ImportSource): AsyncGenerator<OutputOf<Api, 'models.import'>> {
   const folder = await folderOf(host, source)
-  const name = source.name ?? path.basename(path.resolve(folder))
+  const name = source.name ?? importedName(folder)
   const { sizeBytes } = summarizeModel(name, openModelFolder(folder))
   yield { progress: { phase: 'Copying', done: 0, total: sizeBytes, unit: 'bytes' } }
   const result = await importModel(folder, name, host.dataDirectory, source.hubId ?? null)

@@ -7,13 +7,8 @@ import { architectures, readModelConfig } from '#engine/models/registry.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import {
-  f32ToBf16,
-  bytesOf,
-  elementCount,
-  type TensorToWrite,
-  writeSafetensors,
-} from '#host/files/safetensors.ts'
+import { bytesOf, elementCount, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
+import { f32ToBf16 } from '#host/files/halfPrecision.ts'
 import { share } from '#host/files/permissions.ts'
 import {
   byteTokenizerConfigJson,

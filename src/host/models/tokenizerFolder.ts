@@ -4,6 +4,9 @@ import { createChatTemplate, type ChatTemplate } from '#engine/text/chatTemplate
 import { createTokenizer, type Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { openGguf } from '#host/gguf/ggufReader.ts'
+import { ggufTokenizer } from '#host/gguf/ggufTokenizer.ts'
 
 export interface LoadedTokenizer {
   readonly tokenizer: Tokenizer
@@ -15,8 +18,13 @@ const mebibyte = 1024 * 1024
 /** The largest published tokenizer.json files are about 35 MB. */
 const maxBytes = { tokenizer: 128 * mebibyte, config: 16 * mebibyte, template: mebibyte }
 
-/** The tokenizer and chat template of a Hugging Face model folder. Errors: 'file/unreadable', 'tokenizer/invalid'. */
+/**
+ * The tokenizer and chat template of a Hugging Face model folder or a GGUF file. Errors: 'file/unreadable',
+ * 'tokenizer/invalid', 'model/…' for a GGUF file that is damaged or whose tokenizer is not known.
+ */
 export function loadTokenizer(directory: string): LoadedTokenizer {
+  const gguf = ggufFileOf(directory)
+  if (gguf !== null) return tokenizerOfGguf(gguf)
   const paths = {
     tokenizer: join(directory, 'tokenizer.json'),
     config: join(directory, 'tokenizer_config.json'),
@@ -34,6 +42,16 @@ export function loadTokenizer(directory: string): LoadedTokenizer {
       additionalTemplates: readAdditional(paths.additional),
       where: directory,
     }),
+  }
+}
+
+function tokenizerOfGguf(file: string): LoadedTokenizer {
+  const found = ggufTokenizer(openGguf(file, 'model/invalid'))
+  if (found === null) throw new AppError('tokenizer/invalid', `${file} has no tokenizer.`)
+  const { tokenizerJson, tokenizerConfig } = found
+  return {
+    tokenizer: createTokenizer({ tokenizerJson, tokenizerConfig, where: file }),
+    chatTemplate: createChatTemplate({ tokenizerConfig, templateFile: null, where: file }),
   }
 }
 

@@ -16,10 +16,11 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
+import type { Arrangement, ModelSource, TensorLocation } from '#engine/models/source.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
+import { permuteRows } from '#host/gguf/ggufNames.ts'
 import {
   bytesOf,
   dtypeBytes,
@@ -83,7 +84,7 @@ export async function asFloat32Source<Source extends ModelSource>(
 /** Whether all of it can be mapped as it is. */
 export const isPlainFloat32 = ({ tensors }: ModelSource): boolean =>
   [...tensors.values()].every(
-    ({ dtype, offset, isTransposed = false }) => dtype === 'F32' && offset % 4 === 0 && !isTransposed,
+    ({ dtype, offset, arrangement }) => dtype === 'F32' && offset % 4 === 0 && arrangement === undefined,
   )
 
 /** The cache's own path, links resolved; created if need be. */
@@ -105,14 +106,19 @@ export async function cacheFolder(
   })
   const hashOf = new Map(files.map((file, index) => [file, hashes[index]]))
   const content = [...source.tensors]
-    .map(([name, { file, offset, dtype, shape, isTransposed }]) =>
-      JSON.stringify([name, hashOf.get(file), offset, dtype, shape, ...(isTransposed ? ['transposed'] : [])]),
+    .map(([name, { file, offset, dtype, shape, arrangement }]) =>
+      JSON.stringify([name, hashOf.get(file), offset, dtype, shape, ...arrangementKey(arrangement)]),
     )
     .sort()
   const key = createHash('sha256').update(content.join('\n')).digest('hex')
   const folder = join(root, key.slice(0, 32))
   makeFolder(folder)
   return folder
+}
+
+function arrangementKey(arrangement: Arrangement | undefined): readonly (string | number)[] {
+  if (arrangement === undefined) return []
+  return arrangement.kind === 'interleaved' ? [arrangement.kind, arrangement.heads] : [arrangement.kind]
 }
 
 /** The tensors of a cached file if it holds all of the source's; null if there is none or it is another or broken. */
@@ -144,19 +150,38 @@ export const convertedTensor = (name: string, location: TensorLocation): TensorT
 })
 
 /**
- * The values of a tensor as it is computed with, in pieces of so many; a transposed one in one piece. Each is valid until
- * the next is asked for. Errors: AppError 'model/invalid' for a value that is not a number, 'file/unreadable'.
+ * The values of a tensor as it is computed with, in pieces of about so many, whole rows if that is whole rows; a transposed
+ * one in one piece. Each is valid until the next is asked for. Errors: AppError 'model/invalid' for a value that is not a
+ * number, 'file/unreadable'.
  */
 export function* exactPieces(
   name: string,
   location: TensorLocation,
   elements: number,
 ): Generator<Float32Array> {
-  const pieces =
-    location.isTransposed === true ? [transposedTensor(location)] : readFloatPieces(location, elements)
-  for (const piece of pieces) {
+  for (const piece of arrangedPieces(location, elements)) {
     requireFinite(piece, name, location.file)
     yield piece
+  }
+}
+
+function* arrangedPieces(location: TensorLocation, elements: number): Generator<Float32Array> {
+  const { arrangement, shape } = location
+  switch (arrangement?.kind) {
+    case undefined:
+      yield* readFloatPieces(location, elements)
+      return
+    case 'transposed':
+      yield transposedTensor(location)
+      return
+    case 'one-added':
+      for (const piece of readFloatPieces(location, elements)) yield piece.map((value) => value - 1)
+      return
+    case 'interleaved': {
+      const rows = (shape[0] ?? 0) / arrangement.heads
+      for (const head of readFloatPieces(location, rows * (shape[1] ?? 1)))
+        yield permuteRows(head, { heads: 1, rows, back: true })
+    }
   }
 }
 

@@ -1,12 +1,11 @@
 import { InferenceSession, listSupportedBackends } from '#engine/runtime/onnxRuntime.ts'
 import { cpus } from 'node:os'
 import { describe, expect, test, vi } from 'vitest'
+import { physicalCores, processorFeatures } from '#engine/processor.ts'
 import {
   availableDevices,
   defaultDevice,
   int8Form,
-  physicalCores,
-  processorFeatures,
   requireDevice,
   sessionOptions,
 } from '#engine/runtime/device.ts'

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { defaultThreads } from '#engine/runtime/device.ts'
+import { defaultThreads } from '#engine/processor.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { dataFolders } from '#host/dataDirectory.ts'

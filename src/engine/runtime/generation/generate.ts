@@ -153,12 +153,21 @@ class Generation {
 
   async #admit(): Promise<void> {
     const { decoding, stats } = this.#parts
+    this.#dropWaiting()
     const arrivals = this.#waiting.splice(0, this.#free)
     if (arrivals.length > 0) await decoding.enter(arrivals.map(({ prompt }) => prompt))
     this.#live = [...this.#live, ...arrivals.map(({ completion }) => completion)]
     decoding.retain(this.#waitingPrompts())
     stats.peakRows = Math.max(stats.peakRows, this.#live.length)
     this.#recordCacheBytes()
+  }
+
+  /** What has no row yet and is not wanted any more. */
+  #dropWaiting(): void {
+    const waiting = this.#waiting.filter(({ completion }) => !completion.isDropped)
+    if (waiting.length < this.#waiting.length) this.#waiting.splice(0, Infinity, ...waiting)
+    const queue = this.#queue.filter((index) => this.#requests[index]!.signal?.aborted !== true)
+    if (queue.length < this.#queue.length) this.#queue.splice(0, Infinity, ...queue)
   }
 
   #waitingPrompts(): Set<PromptSlots> {
@@ -209,12 +218,12 @@ class Generation {
   }
 
   #openAll(request: number): OpenCompletion[] {
-    const { promptIds, streams } = this.#requests[request]!
+    const { promptIds, streams, signal } = this.#requests[request]!
     const sampling = this.#samplingOf(request)
     const limit = Math.min(sampling.maxNewTokens, this.#options.contextLength - promptIds.length)
     return streams.map(
       (stream, sample) =>
-        new OpenCompletion({ request, sample, promptIds, stream, sampling, limit }, this.#options),
+        new OpenCompletion({ request, sample, promptIds, stream, sampling, limit, signal }, this.#options),
     )
   }
 
@@ -262,14 +271,15 @@ class Generation {
     return turns.length
   }
 
-  /** Finished completions leave and are returned; the last live one takes the place of each. */
+  /** Finished and dropped completions leave; the last live one takes the place of each. Returns the finished ones. */
   async #settle(turns: readonly number[]): Promise<OpenCompletion[]> {
     const before = this.#live
     const rows = [...before.keys()]
     const finished: OpenCompletion[] = []
     for (let row = before.length - 1; row >= 0; row--) {
-      if (!before[row]!.isFinished) continue
-      finished.push(before[row]!)
+      const completion = before[row]!
+      if (!completion.isFinished && !completion.isDropped) continue
+      if (completion.isFinished) finished.push(completion)
       const last = rows.pop()!
       if (row < rows.length) rows[row] = last
     }

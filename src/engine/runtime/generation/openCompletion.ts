@@ -12,6 +12,7 @@ interface CompletionStart {
   readonly promptIds: Int32Array
   readonly stream: RandomStream
   readonly sampling: SamplingOptions
+  readonly signal: AbortSignal | undefined
   /** Most ids it may get. */
   readonly limit: number
 }
@@ -67,6 +68,11 @@ export class OpenCompletion {
     return this.#stopReason !== null
   }
 
+  /** Nobody waits for the rest of it. */
+  get isDropped(): boolean {
+    return this.#stopReason === null && this.#start.signal?.aborted === true
+  }
+
   /** The most ids that it still takes. */
   get room(): number {
     return this.#start.limit - this.#ids.length
@@ -78,12 +84,12 @@ export class OpenCompletion {
   }
 
   /** Adds an id, also the one that ends the completion. */
-  add({ id, logprob }: Choice): void {
+  add({ id, logprob, top }: Choice): void {
     this.#ids.push(id)
     this.#logprobs.push(logprob)
     this.#seen?.add(id)
     this.#stopReason = this.#reasonToStop(id)
-    this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id })
+    this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id, logprob, top })
   }
 
   /** The finished completion. */

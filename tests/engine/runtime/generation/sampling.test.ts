@@ -134,6 +134,7 @@ describe('Sampler', () => {
     expect(sampler.fromProbabilities(Float32Array.of(0.1, 0.4, 0.4, 0.1), start, 0.99)).toEqual({
       id: 1,
       logprob: Math.log(Math.fround(0.4)),
+      top: [],
     })
     const logits = Float32Array.of(0, 3, 3, 1)
     const chosen = sampler.fromLogits(logits, start, 0.99)

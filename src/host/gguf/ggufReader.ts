@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer'
 import { closeSync, fstatSync, openSync, realpathSync, readSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import type { TensorDtype, TensorLocation } from '#engine/models/source.ts'
+import type { QuantizedDtype, TensorLocation } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { isQuantized } from '#host/files/safetensors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
 import {
   alignedSize,
@@ -275,7 +277,8 @@ function locate(
   return { tensors, unreadable }
 }
 
-const isRead = (type: string): type is TensorDtype => type === 'F32' || type === 'F16' || type === 'BF16'
+const isRead = (type: string): type is 'F32' | 'F16' | 'BF16' | QuantizedDtype =>
+  type === 'F32' || type === 'F16' || type === 'BF16' || isQuantized(type)
 
 /** Thrown with a reason; `openGguf` adds the file's name. */
 class GgufFormatError extends Error {}
@@ -330,9 +333,10 @@ class FileCursor {
 
   /** A count or a place, which a number must hold exactly. */
   u64(what: string): number {
-    const value = this.take(8).readBigUInt64LE(0)
-    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new GgufFormatError(`${what} is ${value}, too large`)
-    return Number(value)
+    const bytes = this.take(8)
+    const high = bytes.readUInt32LE(4)
+    if (high >= 1 << 21) throw new GgufFormatError(`${what} is ${bytes.readBigUInt64LE(0)}, too large`)
+    return high * 2 ** 32 + bytes.readUInt32LE(0)
   }
 
   /** A count of things that take at least `least` bytes each. */
@@ -347,11 +351,11 @@ class FileCursor {
   text(what: string, maxBytes: number): string {
     const length = this.u64(`the length of ${what}`)
     if (length > maxBytes) throw new GgufFormatError(`${what} is ${length} bytes long, more than ${maxBytes}`)
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(this.take(length))
-    } catch (error) {
-      if (error instanceof GgufFormatError) throw error
-      throw new GgufFormatError(`${what} is not valid UTF-8`)
-    }
+    const bytes = this.take(length)
+    const text = bytes.toString('utf8')
+    // The mark of an invalid byte, or itself part of the text: a vocabulary has hundreds of thousands of texts, so only
+    // these are looked at twice.
+    if (text.includes('\ufffd') && !isUtf8(bytes)) throw new GgufFormatError(`${what} is not valid UTF-8`)
+    return text
   }
 }

@@ -1,11 +1,11 @@
 /**
  * GGUF version 3, the file format of llama.cpp: `magic, version, counts, key/values, tensor places, padding, data`, all
- * little-endian. This file has the constants and types; `ggufWriter.ts` writes a file, `ggufReader.ts` reads and
- * validates one, `ggufLora.ts` maps LoRA adapters. Format: ggml's docs/gguf.md.
+ * little-endian. This file has the constants and types and writes a file; `ggufReader.ts` reads and
+ * validates one, `ggufModel.ts` opens a base model, `adapters/ggufLora.ts` maps LoRA adapters. Format: ggml's docs/gguf.md.
  */
-import type { TensorDtype } from '#engine/models/source.ts'
+import type { QuantizedDtype, TensorDtype } from '#engine/models/source.ts'
 import { AtomicFile } from '#host/files/atomic.ts'
-import { dtypeBytes, elementCount, type TensorToWrite } from '#host/files/safetensors.ts'
+import { elementCount, type TensorToWrite } from '#host/files/safetensors.ts'
 
 export const ggufMagic = 0x46554747 // 'GGUF'
 export const ggufVersion = 3
@@ -84,7 +84,7 @@ interface TensorType {
   readonly block: readonly [elements: number, bytes: number]
 }
 
-/** ggml's types of tensors whose size is known here; only the first three are read. */
+/** ggml's types of tensors: those that are read, then those that are only known by name. */
 export const tensorTypes: readonly TensorType[] = [
   { number: 0, name: 'F32', block: [1, 4] },
   { number: 1, name: 'F16', block: [1, 2] },
@@ -94,23 +94,40 @@ export const tensorTypes: readonly TensorType[] = [
   { number: 6, name: 'Q5_0', block: [32, 22] },
   { number: 7, name: 'Q5_1', block: [32, 24] },
   { number: 8, name: 'Q8_0', block: [32, 34] },
-  { number: 10, name: 'Q2_K', block: [256, 84] },
-  { number: 11, name: 'Q3_K', block: [256, 110] },
   { number: 12, name: 'Q4_K', block: [256, 144] },
   { number: 13, name: 'Q5_K', block: [256, 176] },
   { number: 14, name: 'Q6_K', block: [256, 210] },
+  { number: 20, name: 'IQ4_NL', block: [32, 18] },
+  { number: 10, name: 'Q2_K', block: [256, 84] },
+  { number: 11, name: 'Q3_K', block: [256, 110] },
+  { number: 16, name: 'IQ2_XXS', block: [256, 66] },
+  { number: 17, name: 'IQ2_XS', block: [256, 74] },
+  { number: 18, name: 'IQ3_XXS', block: [256, 98] },
+  { number: 19, name: 'IQ1_S', block: [256, 50] },
+  { number: 21, name: 'IQ3_S', block: [256, 110] },
+  { number: 22, name: 'IQ2_S', block: [256, 82] },
+  { number: 23, name: 'IQ4_XS', block: [256, 136] },
   { number: 24, name: 'I8', block: [1, 1] },
   { number: 25, name: 'I16', block: [1, 2] },
   { number: 26, name: 'I32', block: [1, 4] },
   { number: 27, name: 'I64', block: [1, 8] },
   { number: 28, name: 'F64', block: [1, 8] },
+  { number: 29, name: 'IQ1_M', block: [256, 56] },
+  { number: 34, name: 'TQ1_0', block: [256, 54] },
+  { number: 35, name: 'TQ2_0', block: [256, 66] },
+  { number: 39, name: 'MXFP4', block: [32, 17] },
 ]
 
-/** ggml's number of a type that we write. Errors: Error for U8. */
-function tensorTypeNumber(dtype: TensorDtype): number {
+/** Errors: Error for U8. */
+function tensorType(dtype: GgufTensor['dtype']): TensorType {
   const type = tensorTypes.find(({ name }) => name === dtype)
-  if (!type) throw new Error(`Expected a float type, got ${dtype}.`)
-  return type.number
+  if (!type) throw new Error(`Expected a type of ggml, got ${dtype}.`)
+  return type
+}
+
+/** Blocks are written as they come. */
+export interface GgufTensor extends Omit<TensorToWrite, 'dtype'> {
+  readonly dtype: TensorDtype | QuantizedDtype
 }
 
 /** The next multiple of `alignment`. */
@@ -121,7 +138,7 @@ export interface GgufToWrite {
   /** In this order. */
   readonly metadata: ReadonlyMap<string, GgufValue>
   /** In this order; shapes are row-major, as everywhere. */
-  readonly tensors: readonly TensorToWrite[]
+  readonly tensors: readonly GgufTensor[]
 }
 
 /** Little-endian bytes, one behind the other. */
@@ -178,16 +195,16 @@ export function writeGguf(path: string, { metadata, tensors }: GgufToWrite): voi
   file.commit()
 }
 
-const byteLength = ({ shape, dtype }: TensorToWrite): number => elementCount(shape) * dtypeBytes[dtype]
+function byteLength({ shape, dtype }: GgufTensor): number {
+  const [elements, bytes] = tensorType(dtype).block
+  return (elementCount(shape) / elements) * bytes
+}
 
 function pad(file: AtomicFile, size: number): void {
   file.write(new Uint8Array(alignedSize(size, defaultAlignment) - size))
 }
 
-function encodeHeader(
-  metadata: ReadonlyMap<string, GgufValue>,
-  tensors: readonly TensorToWrite[],
-): Uint8Array {
+function encodeHeader(metadata: ReadonlyMap<string, GgufValue>, tensors: readonly GgufTensor[]): Uint8Array {
   const bytes = new Bytes().u32(ggufMagic).u32(ggufVersion).u64(tensors.length).u64(metadata.size)
   for (const [key, value] of metadata) {
     bytes.text(key).u32(valueTypes[value.type])
@@ -202,13 +219,13 @@ function encodeHeader(
 }
 
 /** The fastest axis comes first: a row-major [rows, columns] has the dimensions [columns, rows]. */
-function writePlace(bytes: Bytes, { name, dtype, shape }: TensorToWrite, offset: number): void {
+function writePlace(bytes: Bytes, { name, dtype, shape }: GgufTensor, offset: number): void {
   if (new TextEncoder().encode(name).length > maxTensorNameBytes) {
     throw new Error(`Expected a name of at most ${maxTensorNameBytes} bytes, got “${name}”.`)
   }
   bytes.text(name).u32(shape.length)
   for (const size of shape.toReversed()) bytes.u64(size)
-  bytes.u32(tensorTypeNumber(dtype)).u64(offset)
+  bytes.u32(tensorType(dtype).number).u64(offset)
 }
 
 function writeValue(bytes: Bytes, value: GgufValue): void {

@@ -1,0 +1,303 @@
+/**
+ * The metadata of a model's GGUF file as the config.json it was converted from: what llama.cpp's converter
+ * (`convert_hf_to_gguf.py`) writes under each key, read backwards. What the converter leaves out llama.cpp has in its code,
+ * by family (`src/llama-model.cpp`); these values are the same here.
+ */
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
+import { type Architecture, unsupported } from '#engine/models/common.ts'
+import { Fields, type NumberLimits } from '#engine/models/fields.ts'
+import { gemmaActivation } from '#engine/models/gemma2.ts'
+import { architectures, type ModelType } from '#engine/models/registry.ts'
+import { readTensor } from '#host/files/safetensors.ts'
+import type { GgufFile } from './ggufReader.ts'
+import { endOfGeneration } from './ggufTokenizer.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** A file's metadata, read as those of one family. */
+interface Reading {
+  readonly file: GgufFile
+  /** The scalar values, by their full keys. */
+  readonly fields: Fields
+  /** `llama.`, before the keys of the family. */
+  readonly prefix: string
+}
+
+/** Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid' naming a key. */
+export function ggufConfig(file: GgufFile): Json {
+  const fields = scalarFields(file)
+  const architecture = architectureOf(fields)
+  const reading = { file, fields, prefix: `${architecture.gguf?.name ?? ''}.` }
+  const common = commonConfig(reading)
+  return {
+    architectures: [architecture.className],
+    model_type: architecture.modelType,
+    torch_dtype: 'float32',
+    ...(familyConfigs[architecture.modelType] ?? refusingWindows)(reading, common),
+    ...specialTokens(reading),
+  }
+}
+
+/** Numbers of f32 as the shortest decimal that means them: 1e-5, not 9.99999974e-6. */
+function scalarFields({ file, metadata }: GgufFile): Fields {
+  const scalars = [...metadata].map(([key, value]): [string, unknown] => {
+    if (value.type === 'float32') return [key, Number(value.value.toPrecision(7))]
+    if (value.type === 'uint64' || value.type === 'int64') return [key, Number(value.value)]
+    return [key, value.type === 'array' ? Array.from<unknown>(value.items) : value.value]
+  })
+  return new Fields(Object.fromEntries(scalars), file)
+}
+
+function architectureOf(fields: Fields): Architecture & { readonly modelType: ModelType } {
+  const type = fields.text('general.type', 'model')
+  if (type !== 'model') {
+    throw new AppError('model/invalid', `${fields.where} holds no model but “${shorten(type)}”.`)
+  }
+  if (fields.integer('split.count', { min: 0, max: 65_535, fallback: 1 }) > 1) {
+    throw new AppError(
+      'model/unsupported',
+      `${fields.where} is one part of a model that was split into several GGUF files.`,
+      'Join the parts with llama.cpp’s `llama-gguf-split --merge`.',
+    )
+  }
+  const name = fields.text('general.architecture', '')
+  const found = architectures.find(({ gguf }) => gguf?.name === name)
+  if (found !== undefined) return found
+  const names = new Set(architectures.flatMap(({ gguf }) => gguf?.name ?? []))
+  throw new AppError(
+    'model/unsupported',
+    `${fields.where} is for a model of the GGUF architecture “${shorten(name)}”, which is not supported.`,
+    `Supported are ${[...names].join(', ')}.`,
+  )
+}
+
+const integer = ({ fields, prefix }: Reading, key: string, limits: NumberLimits): number =>
+  fields.integer(`${prefix}${key}`, limits)
+const number = ({ fields, prefix }: Reading, key: string, limits: NumberLimits): number =>
+  fields.number(`${prefix}${key}`, limits)
+const has = ({ fields, prefix }: Reading, key: string): boolean => fields.has(`${prefix}${key}`)
+
+const sizes = { min: 1, max: 1 << 24 }
+const factors = { min: 1e-9, max: 1e9 }
+
+/** What most families have, in Llama's words. */
+function commonConfig(reading: Reading) {
+  const { file, fields, prefix } = reading
+  const heads = integer(reading, 'attention.head_count', sizes)
+  const hiddenSize = integer(reading, 'embedding_length', sizes)
+  const headDim = integer(reading, 'attention.key_length', { ...sizes, fallback: hiddenSize / heads })
+  if (integer(reading, 'attention.value_length', { ...sizes, fallback: headDim }) !== headDim) {
+    throw unsupported(fields, 'values of another width than keys')
+  }
+  const rotated = integer(reading, 'rope.dimension_count', { ...sizes, fallback: headDim })
+  const context = integer(reading, 'context_length', sizes)
+  const theta = number(reading, 'rope.freq_base', { ...factors, max: 1e12, fallback: 10_000 })
+  const [first] = file.tensors.get('token_embd.weight')?.shape ?? []
+  return {
+    hidden_size: hiddenSize,
+    intermediate_size: integer(reading, 'feed_forward_length', sizes),
+    num_hidden_layers: integer(reading, 'block_count', sizes),
+    num_attention_heads: heads,
+    num_key_value_heads: integer(reading, 'attention.head_count_kv', { ...sizes, fallback: heads }),
+    head_dim: headDim,
+    max_position_embeddings: context,
+    vocab_size: first ?? null,
+    hidden_act: 'silu',
+    rms_norm_eps: fields.value(`${prefix}attention.layer_norm_rms_epsilon`),
+    rope_theta: theta,
+    ...(rotated === headDim ? {} : { partial_rotary_factor: rotated / headDim }),
+    rope_scaling: ropeScaling(reading, { rotated, theta, context }),
+    tie_word_embeddings: !file.tensors.has('output.weight'),
+    attention_bias: file.tensors.has('blk.0.attn_output.bias'),
+    num_local_experts: integer(reading, 'expert_count', { min: 0, max: 65_536, fallback: 0 }),
+  }
+}
+
+type CommonConfig = ReturnType<typeof commonConfig>
+type FamilyConfig = (reading: Reading, common: CommonConfig) => Json
+
+/** 0 is none. */
+const windowOf = (reading: Reading): number | null =>
+  integer(reading, 'attention.sliding_window', { min: 0, max: 1 << 30, fallback: 0 }) || null
+
+/** For families that attend to everything in llama.cpp. */
+const refusingWindows: FamilyConfig = (reading, common) => {
+  if (windowOf(reading) !== null) throw unsupported(reading.fields, 'sliding-window attention')
+  return common
+}
+
+const readLlama: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  mlp_bias: reading.file.tensors.has('blk.0.ffn_up.bias'),
+})
+
+/** The scale of scores is not in the file: that of a head's width, except in the 27B models. */
+const queryScalar = (common: CommonConfig, layersOf27B: number): number =>
+  common.num_hidden_layers === layersOf27B ? common.hidden_size / common.num_attention_heads : common.head_dim
+
+const capOf = (reading: Reading, key: string, fallback: number | null): number | null =>
+  has(reading, key) ? number(reading, key, factors) : fallback
+
+const readGemma2: FamilyConfig = (reading, common) => ({
+  ...common,
+  ...gemmaActivation,
+  query_pre_attn_scalar: queryScalar(common, 46),
+  attn_logit_softcapping: capOf(reading, 'attn_logit_softcapping', 50),
+  final_logit_softcapping: capOf(reading, 'final_logit_softcapping', 30),
+  sliding_window: windowOf(reading) ?? 4_096,
+})
+
+const readGemma3: FamilyConfig = (reading, common) => {
+  const key = 'attention.sliding_window_pattern'
+  const pattern = reading.fields.value(`${reading.prefix}${key}`)
+  const layerTypes = Array.isArray(pattern)
+    ? { layer_types: pattern.map((slides) => (slides ? 'sliding_attention' : 'full_attention')) }
+    : { sliding_window_pattern: integer(reading, key, { ...sizes, fallback: 6 }) }
+  return {
+    ...common,
+    ...gemmaActivation,
+    ...layerTypes,
+    rope_theta: has(reading, 'rope.freq_base') ? common.rope_theta : 1_000_000,
+    rope_local_base_freq: number(reading, 'rope.freq_base_swa', { ...factors, max: 1e12, fallback: 10_000 }),
+    query_pre_attn_scalar: queryScalar(common, 62),
+    attn_logit_softcapping: null,
+    final_logit_softcapping: capOf(reading, 'final_logit_softcapping', null),
+    sliding_window: windowOf(reading),
+  }
+}
+
+const readPhi3: FamilyConfig = (reading, common) => ({
+  ...common,
+  original_max_position_embeddings: integer(reading, 'rope.scaling.original_context_length', {
+    ...sizes,
+    fallback: common.max_position_embeddings,
+  }),
+  sliding_window: windowOf(reading),
+})
+
+const readGranite: FamilyConfig = (reading, common) => ({
+  ...readLlama(reading, common),
+  embedding_multiplier: number(reading, 'embedding_scale', { ...factors, fallback: 1 }),
+  attention_multiplier: number(reading, 'attention.scale', { ...factors, fallback: common.head_dim ** -0.5 }),
+  residual_multiplier: number(reading, 'residual_scale', { ...factors, fallback: 1 }),
+  logits_scaling: number(reading, 'logit_scale', { ...factors, fallback: 1 }),
+})
+
+const readStablelm: FamilyConfig = (reading, common) => ({
+  ...refusingWindows(reading, common),
+  layer_norm_eps: reading.fields.value(`${reading.prefix}attention.layer_norm_epsilon`),
+  partial_rotary_factor: common.partial_rotary_factor ?? 1,
+  use_qkv_bias: reading.file.tensors.has('blk.0.attn_q.bias'),
+  use_parallel_residual: reading.fields.boolean(`${reading.prefix}use_parallel_residual`, false),
+  qk_layernorm: reading.file.tensors.has('blk.0.attn_q_norm.weight'),
+})
+
+const readGpt2: FamilyConfig = (reading, common) => ({
+  n_embd: common.hidden_size,
+  n_inner: common.intermediate_size,
+  n_layer: common.num_hidden_layers,
+  n_head: common.num_attention_heads,
+  n_positions: common.max_position_embeddings,
+  vocab_size: common.vocab_size,
+  activation_function: 'gelu_new',
+  layer_norm_epsilon: reading.fields.value(`${reading.prefix}attention.layer_norm_epsilon`),
+  tie_word_embeddings: common.tie_word_embeddings,
+})
+
+/** Those that are not read as `refusingWindows` does. */
+const familyConfigs: Readonly<Partial<Record<ModelType, FamilyConfig>>> = {
+  llama: readLlama,
+  smollm3: (reading, common) => ({ ...readLlama(reading, common), no_rope_layer_interval: 4 }),
+  gemma2: readGemma2,
+  gemma3_text: readGemma3,
+  phi3: readPhi3,
+  granite: readGranite,
+  stablelm: readStablelm,
+  gpt2: readGpt2,
+}
+
+interface Rotation {
+  /** Channels of a head that are rotated. */
+  readonly rotated: number
+  readonly theta: number
+  readonly context: number
+}
+
+/** `rope_scaling`; null where frequencies stay as they are. */
+function ropeScaling(reading: Reading, rotation: Rotation): Json | null {
+  const { fields, prefix, file } = reading
+  const divisors = file.tensors.get('rope_freqs.weight')
+  if (divisors !== undefined) return dividedRope([...readTensor(divisors)], rotation)
+  const type = fields.text(`${prefix}rope.scaling.type`, 'none')
+  const [long, short] = ['long', 'short'].map((kind) => file.tensors.get(`rope_factors_${kind}.weight`))
+  if (long !== undefined && short !== undefined) {
+    const attention = number(reading, 'rope.scaling.attn_factor', { min: 0, max: 1e6, fallback: 0 })
+    return {
+      rope_type: 'longrope',
+      long_factor: [...readTensor(long)],
+      short_factor: [...readTensor(short)],
+      ...(attention === 0 ? {} : { attention_factor: attention }),
+    }
+  }
+  const factor = number(reading, 'rope.scaling.factor', { min: 0, max: 1e6, fallback: 1 })
+  if (type === 'none') {
+    const scale = number(reading, 'rope.scale_linear', { ...factors, fallback: 1 })
+    return scale === 1 ? null : { rope_type: 'linear', factor: scale }
+  }
+  if (type === 'linear') return { rope_type: 'linear', factor }
+  if (type === 'yarn') return yarnRope(reading, factor)
+  throw unsupported(fields, `the rope scaling “${shorten(type)}”`)
+}
+
+function yarnRope(reading: Reading, factor: number): Json {
+  const own = [
+    'rope.scaling.attn_factor',
+    'rope.scaling.yarn_attn_factor',
+    'rope.scaling.yarn_log_multiplier',
+  ]
+  const strange = own.find((key) => has(reading, key))
+  if (strange !== undefined) throw unsupported(reading.fields, `YaRN with “${strange}”`)
+  return {
+    rope_type: 'yarn',
+    factor,
+    original_max_position_embeddings: integer(reading, 'rope.scaling.original_context_length', sizes),
+    beta_fast: number(reading, 'rope.scaling.yarn_beta_fast', { ...factors, fallback: 32 }),
+    beta_slow: number(reading, 'rope.scaling.yarn_beta_slow', { ...factors, fallback: 1 }),
+  }
+}
+
+/** What Llama 3.1 and later have, beside the factor. */
+const llama3 = { low_freq_factor: 1, high_freq_factor: 4, original_max_position_embeddings: 8_192 }
+
+/**
+ * Each pair's frequency divided by a number of its own, into which the converter turns the scaling of Llama 3: those of
+ * the released models are known again; others are kept as they are, as LongRoPE with one list for all lengths.
+ */
+function dividedRope(divisors: readonly number[], { rotated, theta, context }: Rotation): Json {
+  const factor = Math.max(...divisors)
+  const { low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: length } = llama3
+  const isLlama3 = divisors.every((divisor, pair) => {
+    const turns = length / (2 * Math.PI * theta ** ((2 * pair) / rotated))
+    const kept = Math.min(1, Math.max(0, (turns - low) / (high - low)))
+    return Math.abs(divisor * ((1 - kept) / factor + kept) - 1) < 1e-5
+  })
+  if (isLlama3) return { rope_type: 'llama3', factor, ...llama3 }
+  return {
+    ...{ rope_type: 'longrope', long_factor: divisors, short_factor: divisors },
+    ...{ factor: 1, attention_factor: 1, original_max_position_embeddings: context },
+  }
+}
+
+function specialTokens({ file, fields }: Reading): Json {
+  const idOf = (kind: string): number | null => {
+    const key = `tokenizer.ggml.${kind}_token_id`
+    return fields.has(key) ? fields.integer(key, { min: 0, max: 1 << 22 }) : null
+  }
+  const ends = [idOf('eos'), idOf('eot'), idOf('eom'), ...endOfGeneration(file)].filter((id) => id !== null)
+  return {
+    bos_token_id: idOf('bos'),
+    eos_token_id: ends.length === 0 ? null : [...new Set(ends)],
+    pad_token_id: idOf('padding'),
+  }
+}

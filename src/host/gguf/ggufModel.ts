@@ -1,0 +1,131 @@
+/** A base model in one GGUF file of llama.cpp, used where it lies. */
+import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engine/models/source.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { ggufConfig } from './ggufConfig.ts'
+import { ggufPlaces } from './ggufNames.ts'
+import { type GgufFile, openGguf } from './ggufReader.ts'
+import { ggufTokenizer, tokenizerKind } from './ggufTokenizer.ts'
+
+export interface GgufModel {
+  readonly config: ModelConfig
+  /** By their Hugging Face names. */
+  readonly tensors: ReadonlyMap<string, TensorLocation>
+  readonly hasTokenizer: boolean
+}
+
+/**
+ * The GGUF file that a path means: itself, or the only one of a folder without safetensors files; null where it means a
+ * Hugging Face folder. Errors: AppError 'model/invalid' for several, 'file/unreadable'.
+ */
+export function ggufFileOf(place: string): string | null {
+  if (!isFolder(place)) return isGguf(place) ? place : null
+  const names = readdirSync(place)
+  if (names.some((name) => /[.]safetensors(?:[.]index[.]json)?$/.test(name))) return null
+  const files = names.filter((name) => /[.]gguf$/i.test(name)).sort()
+  if (files.length > 1) {
+    throw new AppError(
+      'model/invalid',
+      `${place} holds ${files.length} GGUF files: ${shorten(files.join(', '))}.`,
+      'Give the path of one of them.',
+    )
+  }
+  return files[0] === undefined ? null : path.join(place, files[0])
+}
+
+function isFolder(place: string): boolean {
+  try {
+    return statSync(place).isDirectory()
+  } catch (error) {
+    throw readError(place, error)
+  }
+}
+
+/** By its name, or by its first bytes: Ollama calls its files by their digests. */
+function isGguf(file: string): boolean {
+  if (/[.]gguf$/i.test(file)) return true
+  const handle = openSync(file, 'r')
+  try {
+    const magic = Buffer.alloc(4)
+    return readSync(handle, magic) === 4 && magic.toString('latin1') === 'GGUF'
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** For frequencies, which are a part of the config. */
+const ropeTensors: ReadonlySet<string> = new Set([
+  'rope_freqs.weight',
+  'rope_factors_long.weight',
+  'rope_factors_short.weight',
+])
+
+/**
+ * Opens a model, everything checked: the family, the tokenizer's kind, and that it has the tensors its metadata asks for, in
+ * their shapes and of types that are read, and no others. Reads the metadata only. `contextLength` as in `openModelFolder`.
+ * Errors: AppError 'file/unreadable', 'model/invalid', 'model/unsupported', 'config/invalid' for too long a context.
+ */
+export function openGgufModel(file: string, contextLength: number | null): GgufModel {
+  const gguf = openGguf(file, 'model/invalid')
+  for (const [name, type] of gguf.unreadable) {
+    throw new AppError(
+      'model/unsupported',
+      `The tensor “${shorten(name)}” in ${file} is of the type ${type}, which is not supported.`,
+      'Get the file in another quantisation, such as Q8_0, Q4_K_M or Q4_0.',
+    )
+  }
+  const hasTokenizer = tokenizerKind(gguf) !== null
+  const config = readModelConfig(ggufConfig(gguf), file, contextLength)
+  const places = ggufPlaces(config)
+  const used = new Set([...places.values()].map(({ name }) => name))
+  const surplus = [...gguf.tensors.keys()].find((name) => !used.has(name) && !ropeTensors.has(name))
+  if (surplus !== undefined) {
+    throw new AppError(
+      'model/unsupported',
+      `${file} holds the tensor “${shorten(surplus)}”, which ${config.architecture} models do not have.`,
+    )
+  }
+  const tensors = expectedTensors(config).map((expected) => {
+    const place = places.get(expected.name)
+    if (place === undefined) throw new Error(`Expected a place for ${expected.name}.`)
+    const location = locate(gguf, place.name, expected)
+    const { arrangement } = place
+    return [expected.name, arrangement === null ? location : { ...location, arrangement }] as const
+  })
+  return { config, tensors: new Map(tensors), hasTokenizer }
+}
+
+/**
+ * The text files of the Hugging Face folder that a file was made from, by their names, as far as its metadata says what was
+ * in them: configs, tokenizer and chat template. Errors: as `openGguf` and `ggufTokenizer`.
+ */
+export function ggufTexts(file: string): ReadonlyMap<string, string> {
+  const gguf = openGguf(file, 'model/invalid')
+  const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+  const texts = new Map([['config.json', json(ggufConfig(gguf))]])
+  const tokenizer = ggufTokenizer(gguf)
+  if (tokenizer === null) return texts
+  const { chat_template: template, ...config } = tokenizer.tokenizerConfig
+  const isOne = typeof template === 'string'
+  texts.set('tokenizer.json', json(tokenizer.tokenizerJson))
+  texts.set('tokenizer_config.json', json(isOne ? config : tokenizer.tokenizerConfig))
+  if (isOne) texts.set('chat_template.jinja', template)
+  return texts
+}
+
+function locate({ file, tensors }: GgufFile, name: string, { shape }: ExpectedTensor): TensorLocation {
+  const location = tensors.get(name)
+  if (location === undefined) {
+    throw new AppError('model/invalid', `${file} lacks the tensor “${name}” that its metadata asks for.`)
+  }
+  if (location.shape.join() === shape.join()) return location
+  throw new AppError(
+    'model/invalid',
+    `The tensor “${name}” in ${file} is [${location.shape.join(', ')}], but its metadata asks for [${shape.join(', ')}].`,
+  )
+}

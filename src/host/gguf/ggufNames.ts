@@ -1,0 +1,126 @@
+/** What llama.cpp calls the tensors of a model, and how its converter changes them. */
+import { AppError } from '#shared/errors.ts'
+import type { GgufNaming } from '#engine/models/common.ts'
+import { linearPath, type LinearName, type ModelConfig } from '#engine/models/config.ts'
+import { architectures } from '#engine/models/registry.ts'
+import { type Arrangement, expectedTensors, layerPrefix } from '#engine/models/source.ts'
+
+const namingOf = ({ architecture }: Pick<ModelConfig, 'architecture'>): GgufNaming | null =>
+  architectures.find(({ modelType }) => modelType === architecture)?.gguf ?? null
+
+const linearNames: Readonly<Record<LinearName, string>> = {
+  q_proj: 'attn_q',
+  k_proj: 'attn_k',
+  v_proj: 'attn_v',
+  qkv_proj: 'attn_qkv',
+  c_attn: 'attn_qkv',
+  o_proj: 'attn_output',
+  'attn.c_proj': 'attn_output',
+  gate_proj: 'ffn_gate',
+  up_proj: 'ffn_up',
+  gate_up_proj: 'ffn_up',
+  c_fc: 'ffn_up',
+  down_proj: 'ffn_down',
+  'mlp.c_proj': 'ffn_down',
+}
+
+/** Why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */
+export const ggufProblem = (model: Pick<ModelConfig, 'architecture'>): string | null =>
+  namingOf(model) === null
+    ? `How llama.cpp names and orders the tensors of ${model.architecture} models is not known here.`
+    : null
+
+/** Errors: AppError 'model/unsupported'. */
+export function ggufNaming(model: ModelConfig): GgufNaming {
+  const found = namingOf(model)
+  if (found === null) throw new AppError('model/unsupported', ggufProblem(model) ?? '')
+  return found
+}
+
+/** `blk.0.attn_q`, without `.weight` or `.bias`. */
+export const ggufLinear = (layer: number, linear: LinearName): string => `blk.${layer}.${linearNames[linear]}`
+
+/** A tensor of the file that one of the model's is read from. */
+export interface GgufPlace {
+  readonly name: string
+  readonly arrangement: Arrangement | null
+}
+
+/**
+ * Where a file of llama.cpp's converter has each of the model's tensors, by their Hugging Face names; its shapes are those
+ * that the model computes with.
+ */
+export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> {
+  const byPath = pathsInGguf(config)
+  return new Map(
+    expectedTensors(config).map(({ name }) => {
+      const [, path = '', part = ''] = /^(.*)\.(weight|bias)$/.exec(name) ?? []
+      const found = byPath.get(path)
+      if (found === undefined) throw new Error(`Expected a name for ${name} in GGUF.`)
+      return [name, { ...found, name: `${found.name}.${part}` }]
+    }),
+  )
+}
+
+/** The same for paths without `.weight` and `.bias`. */
+function pathsInGguf(config: ModelConfig): Map<string, GgufPlace> {
+  const { names, norm, blockNorms } = config
+  const stem = (name: string): string => name.replace(/\.weight$/, '')
+  const asIs = (name: string): GgufPlace => ({ name, arrangement: null })
+  const ofNorm = (name: string): GgufPlace => ({
+    name,
+    arrangement: norm === 'rms-offset' ? { kind: 'one-added' } : null,
+  })
+  const places = new Map([
+    [stem(names.embedding), asIs('token_embd')],
+    [stem(names.positions ?? ''), asIs('position_embd')],
+    [names.finalNorm, ofNorm('output_norm')],
+    [stem(names.head), asIs('output')],
+  ])
+  const norms = [
+    [blockNorms.beforeAttention, 'attn_norm'],
+    [blockNorms.afterAttention, 'post_attention_norm'],
+    [blockNorms.beforeMlp, 'ffn_norm'],
+    [blockNorms.afterMlp, 'post_ffw_norm'],
+    ['self_attn.q_norm', 'attn_q_norm'],
+    ['self_attn.k_norm', 'attn_k_norm'],
+  ] as const
+  for (let layer = 0; layer < config.layers; layer++) {
+    const prefix = layerPrefix(config, layer)
+    for (const [path, name] of norms) {
+      if (path !== null) places.set(`${prefix}${path}`, ofNorm(`blk.${layer}.${name}`))
+    }
+    for (const linear of config.linears) {
+      const heads = interleavedHeads(linear, config)
+      const arrangement = heads === null ? null : ({ kind: 'interleaved', heads } as const)
+      places.set(`${prefix}${linearPath(linear)}`, { name: ggufLinear(layer, linear), arrangement })
+    }
+  }
+  return places
+}
+
+/** Heads whose rows the converter reorders in this matrix and its bias; null where they stay. */
+export function interleavedHeads(linear: LinearName, model: ModelConfig): number | null {
+  if (!ggufNaming(model).isPermuted) return null
+  if (linear === 'q_proj') return model.heads
+  return linear === 'k_proj' ? model.kvHeads : null
+}
+
+/**
+ * The order in which llama.cpp's converter puts the rows of q and k: row h·d + 2i + s is what was row h·d + s·d/2 + i. data
+ * [heads·d, columns] → the same shape; `back` undoes it.
+ */
+export function permuteRows(
+  data: Float32Array,
+  { heads, rows, back = false }: { readonly heads: number; readonly rows: number; readonly back?: boolean },
+): Float32Array {
+  const [columns, size] = [data.length / rows, rows / heads]
+  const result = new Float32Array(data.length)
+  for (let row = 0; row < rows; row++) {
+    const inHead = row % size
+    const other = row - inHead + (inHead % 2) * (size / 2) + Math.floor(inHead / 2)
+    const [from, to] = back ? [row, other] : [other, row]
+    result.set(data.subarray(from * columns, (from + 1) * columns), to * columns)
+  }
+  return result
+}

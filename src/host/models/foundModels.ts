@@ -1,0 +1,181 @@
+/**
+ * Models that other programs keep on this machine. They are used where they are: never copied unasked, never changed. Where they
+ * are: huggingface_hub's cache (`models--owner--name/refs/main` names the commit, `snapshots/<commit>` holds links to its files),
+ * LM Studio's folder (`publisher/name/file.gguf`), Ollama's store (`manifests/<host>/<namespace>/<name>/<tag>` is an image manifest, whose
+ * layer of type `application/vnd.ollama.image.model` is a GGUF file among `blobs`).
+ */
+import { existsSync, readdirSync, statSync, type Dirent } from 'node:fs'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import { z } from 'zod'
+import type { ModelOrigin } from '#shared/api/models.ts'
+import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
+
+export interface FoundModel {
+  /** As its program calls it. */
+  readonly name: string
+  /** A folder, or a GGUF file. */
+  readonly directory: string
+  readonly origin: ModelOrigin
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Those there are, by program and name. Folders that cannot be read are empty: they are no concern of ours. */
+export function foundModels(environment: Environment = process.env, home = homedir()): FoundModel[] {
+  if (environment['TURNWISE_FOUND_MODELS'] === '0') return []
+  return [
+    ...inHubCache(hubCache(environment, home)),
+    ...lmStudioFolders(home).flatMap(inLmStudio),
+    ...ollamaStores(environment, home).flatMap(inOllama),
+  ]
+}
+
+/* Hugging Face */
+
+function hubCache(environment: Environment, home: string): string {
+  const own = environment['HF_HUB_CACHE'] ?? environment['HUGGINGFACE_HUB_CACHE']
+  if (own) return own
+  const cache = environment['XDG_CACHE_HOME'] || path.join(home, '.cache')
+  return path.join(environment['HF_HOME'] || path.join(cache, 'huggingface'), 'hub')
+}
+
+const repoFolder = /^models--([\w.-]+?)--([\w.-]+)$/
+
+function inHubCache(cache: string): FoundModel[] {
+  return entriesOf(cache).flatMap(({ name: folder }) => {
+    const [, owner, name] = repoFolder.exec(folder) ?? []
+    if (owner === undefined || name === undefined) return []
+    const found = snapshotsOf(path.join(cache, folder)).map((snapshot) =>
+      inFolder(snapshot, { name: `${owner}/${name}`, origin: 'huggingface' }),
+    )
+    // Tokenizers are cached alone too.
+    return found.find(({ length }) => length > 0) ?? []
+  })
+}
+
+/** The one that `main` names first, then those that came last. */
+function snapshotsOf(repo: string): string[] {
+  const snapshots = path.join(repo, 'snapshots')
+  const byAge = entriesOf(snapshots)
+    .map(({ name }) => path.join(snapshots, name))
+    .toSorted((a, b) => timeOf(b) - timeOf(a))
+  const commit = lineOf(path.join(repo, 'refs', 'main'))
+  return commit === null ? byAge : [path.join(snapshots, path.basename(commit)), ...byAge]
+}
+
+/** The model of a folder, or one for each of its GGUF files. */
+function inFolder(folder: string, { name, origin }: Omit<FoundModel, 'directory'>): FoundModel[] {
+  if (isModelFolder(folder)) return [{ name, directory: folder, origin }]
+  const files = entriesOf(folder).filter((entry) => isWeightFile(entry.name))
+  return files.map((file) => ({
+    name: `${name}/${file.name}`,
+    directory: path.join(folder, file.name),
+    origin,
+  }))
+}
+
+function isModelFolder(folder: string): boolean {
+  const names = entriesOf(folder).map(({ name }) => name)
+  return names.includes('config.json') && names.some((name) => name.endsWith('.safetensors'))
+}
+
+/** What a model in Hugging Face's cache is called on the hub; null: it is not in one. */
+export function cachedHubId(directory: string): string | null {
+  const [snapshots, repo] = [path.dirname(directory), path.dirname(path.dirname(directory))]
+  const [, owner, name] = repoFolder.exec(path.basename(repo)) ?? []
+  return path.basename(snapshots) === 'snapshots' && owner !== undefined ? `${owner}/${name ?? ''}` : null
+}
+
+/* LM Studio */
+
+/** Where it keeps them now, and where it did; the pointer and the settings are there where a person has moved them. */
+function lmStudioFolders(home: string): string[] {
+  const studio = lineOf(path.join(home, '.lmstudio-home-pointer')) ?? path.join(home, '.lmstudio')
+  const known = [path.join(studio, 'models'), path.join(home, '.cache', 'lm-studio', 'models')]
+  const chosen = documentIn(path.join(studio, 'settings.json'), z.object({ downloadsFolder: z.string() }))
+  return [...new Set([...(chosen === null ? [] : [chosen.downloadsFolder]), ...known])]
+}
+
+const isWeightFile = (name: string): boolean =>
+  // The eyes of models that see, and the later parts of split files, are no models.
+  name.endsWith('.gguf') && !name.startsWith('mmproj-') && !/-(?!00001)\d{5}-of-\d{5}\.gguf$/.test(name)
+
+const inLmStudio = (folder: string): FoundModel[] =>
+  entriesOf(folder).flatMap(({ name: publisher }) =>
+    entriesOf(path.join(folder, publisher)).flatMap(({ name }) =>
+      inFolder(path.join(folder, publisher, name), { name: `${publisher}/${name}`, origin: 'lmstudio' }),
+    ),
+  )
+
+/* Ollama */
+
+/** A person's own, and that of the service that its installer sets up on Linux. */
+const ollamaStores = (environment: Environment, home: string): string[] =>
+  environment['OLLAMA_MODELS']
+    ? [environment['OLLAMA_MODELS']]
+    : [path.join(home, '.ollama', 'models'), '/usr/share/ollama/.ollama/models']
+
+const manifestSchema = z.object({
+  layers: z.array(z.object({ mediaType: z.string(), digest: z.string().regex(/^sha256:[0-9a-f]{64}$/) })),
+})
+
+function inOllama(store: string): FoundModel[] {
+  const manifests = path.join(store, 'manifests')
+  const files = below(manifests, 4)
+  return files.flatMap((parts) => {
+    const manifest = documentIn(path.join(manifests, ...parts), manifestSchema)
+    const layer = manifest?.layers.find(({ mediaType }) => mediaType === 'application/vnd.ollama.image.model')
+    if (layer === undefined) return []
+    const directory = path.join(store, 'blobs', layer.digest.replace(':', '-'))
+    return existsSync(directory) ? [{ name: ollamaName(parts), directory, origin: 'ollama' as const }] : []
+  })
+}
+
+/** As `ollama list` shows it: what its own registry and library hold is called by name and tag alone. */
+function ollamaName([host = '', namespace = '', name = '', tag = '']: readonly string[]): string {
+  const place = [host, namespace].filter((part) => part !== 'registry.ollama.ai' && part !== 'library')
+  return `${[...place, name].join('/')}:${tag}`
+}
+
+/** Paths of the files that many folders down, in parts. */
+function below(folder: string, depth: number): string[][] {
+  if (depth === 1)
+    return entriesOf(folder)
+      .filter((entry) => !entry.isDirectory())
+      .map(({ name }) => [name])
+  return entriesOf(folder).flatMap(({ name }) =>
+    below(path.join(folder, name), depth - 1).map((rest) => [name, ...rest]),
+  )
+}
+
+/* Reading what others keep */
+
+/** null where it is not there or not as expected. */
+function documentIn<T>(file: string, schema: z.ZodType<T>): T | null {
+  try {
+    return schema.safeParse(readJsonObject(file, 'model/invalid')).data ?? null
+  } catch {
+    return null
+  }
+}
+
+/** null where it is not there. */
+function lineOf(file: string): string | null {
+  try {
+    return new TextDecoder().decode(readSmallFile(file, 4096)).trim()
+  } catch {
+    return null
+  }
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true })
+    return entries.filter(({ name }) => !name.startsWith('.')).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  } catch {
+    return []
+  }
+}
+
+const timeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0

@@ -1,0 +1,48 @@
+/** llama.cpp itself, to compare with. The library comes prebuilt for Linux; elsewhere it may be missing. */
+import { getLlama, type Llama, LlamaLogLevel, type Token } from 'node-llama-cpp'
+
+/** Or why it cannot be loaded. */
+export async function loadLlama(): Promise<Llama | string> {
+  try {
+    const options = { gpu: false, build: 'never', skipDownload: true, progressLogs: false } as const
+    return await getLlama({ ...options, logLevel: LlamaLogLevel.error, maxThreads: 1 })
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+interface Continuing {
+  /** Paths of GGUF files. */
+  readonly base: string
+  readonly adapter: string | null
+  readonly prompts: readonly Int32Array[]
+  readonly count: number
+}
+
+/** Greedy continuations, with f32 keys and values. */
+export async function continuationsOf(
+  llama: Llama,
+  { base, adapter, prompts, count }: Continuing,
+): Promise<number[][]> {
+  const model = await llama.loadModel({ modelPath: base, gpuLayers: 0 })
+  const context = await model.createContext({
+    contextSize: 128,
+    experimentalKvCacheKeyType: 'F32',
+    experimentalKvCacheValueType: 'F32',
+    ...(adapter === null ? {} : { lora: { adapters: [{ filePath: adapter, scale: 1 }] } }),
+  })
+  const continued: number[][] = []
+  for (const prompt of prompts) {
+    const sequence = context.getSequence()
+    const ids: number[] = []
+    const options = { temperature: 0, yieldEogToken: true }
+    for await (const id of sequence.evaluate([...prompt] as Token[], options)) {
+      if (ids.push(id) === count) break
+    }
+    continued.push(ids)
+    void sequence.dispose()
+  }
+  await context.dispose()
+  await model.dispose()
+  return continued
+}
