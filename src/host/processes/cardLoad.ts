@@ -16,6 +16,31 @@ export interface CardLoad {
   readonly share: number | null
 }
 
+interface CardWatch extends Disposable {
+  /** How much more of the only card was in use at most, and what was free before; null where nobody tells. */
+  readonly used: () => { readonly bytes: number; readonly freeBytes: number } | null
+}
+
+/** From now on, until it is disposed of. */
+export async function watchCard(kind: DeviceKind): Promise<CardWatch> {
+  const meter = new CardMeter()
+  await meter.refresh()
+  const before = meter.read(kind)
+  let most = before?.usedBytes ?? 0
+  const look = () => (most = Math.max(most, meter.read(kind)?.usedBytes ?? 0))
+  const timer = setInterval(look, watchEveryMs)
+  return {
+    [Symbol.dispose]: () => clearInterval(timer),
+    used() {
+      look()
+      if (before === null) return null
+      return { bytes: most - before.usedBytes, freeBytes: before.totalBytes - before.usedBytes }
+    },
+  }
+}
+
+const watchEveryMs = 200
+
 const query = ['--query-gpu=memory.used,memory.total,utilization.gpu', '--format=csv,noheader,nounits']
 const limitMs = 5000
 

@@ -93,3 +93,22 @@ export type StartWorker = (options: {
 
 /** Variables of the process, on top of those of whoever starts it. */
 export type WorkerEnvironment = Readonly<Record<string, string>>
+
+/** Messages that came and were not taken yet. */
+export class Inbox<Message> {
+  readonly #messages: Message[] = []
+  #wake = () => {}
+
+  add(message: Message): void {
+    this.#messages.push(message)
+    this.#wake()
+  }
+
+  async next(): Promise<Message> {
+    for (;;) {
+      const message = this.#messages.shift()
+      if (message !== undefined) return message
+      await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+}

@@ -23,7 +23,13 @@ import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
 import type { RewardsConfig } from '#host/rewards/resolveRewards.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
-import { unpackError, type ErrorEnvelope, type WorkerEnvironment, type WorkerProcess } from './messages.ts'
+import {
+  Inbox,
+  unpackError,
+  type ErrorEnvelope,
+  type WorkerEnvironment,
+  type WorkerProcess,
+} from './messages.ts'
 
 /** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
 export interface Candidate {
@@ -203,7 +209,7 @@ export const createAsk = (start: StartQuestion, environment: () => WorkerEnviron
   async function* (question, signal) {
     if (signal.aborted) return
     const process = start(environment())
-    const inbox = new Inbox()
+    const inbox = new Inbox<FromQuestion>()
     const kill = () => process.kill()
     process.onMessage((message) => inbox.add(message))
     void process.ended.then(({ failure, signal: by }) => {
@@ -234,25 +240,6 @@ const deathOf = (how: string): ErrorEnvelope => ({
   hint: 'The system may have been short of memory: try a smaller model, or stop a run first.',
   stack: undefined,
 })
-
-/** Messages that came and were not taken yet. */
-class Inbox {
-  readonly #messages: FromQuestion[] = []
-  #wake = () => {}
-
-  add(message: FromQuestion): void {
-    this.#messages.push(message)
-    this.#wake()
-  }
-
-  async next(): Promise<FromQuestion> {
-    for (;;) {
-      const message = this.#messages.shift()
-      if (message !== undefined) return message
-      await new Promise<void>((resolve) => (this.#wake = resolve))
-    }
-  }
-}
 
 /** The answer to a question that has one. Errors: as asking. */
 export async function askOnce<Asked extends Question>(

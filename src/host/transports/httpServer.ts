@@ -1,14 +1,13 @@
 /**
  * The host without a window: its API over WebSockets and the window's files over HTTP, for browsers on this machine.
  *
- * Reading guide: `access.ts` says who may, `staticFiles.ts` what is served and under which rules, `uploads.ts` takes
+ * Reading guide: `loopbackServer.ts` listens, `access.ts` says who may, `staticFiles.ts` what is served and under which rules, `uploads.ts` takes
  * files, `webSocket.ts` makes a connection a port. This file puts them behind one listener on the loopback
  * interface. Every request must name this machine as its host and, if a browser sent it, come from our own page;
  * all but the window's files (which hold no secret) needs the token.
  */
 import { createReadStream, existsSync } from 'node:fs'
-import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { type Port, maxRequestLength } from '#shared/api/protocol.ts'
@@ -21,8 +20,8 @@ import {
   type HostAddress,
 } from '#shared/api/webSocketPort.ts'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
-import { systemCode } from '#host/files/fileErrors.ts'
 import { bearerToken, createToken, isLoopbackHost, isOwnOrigin, isToken, PendingClients } from './access.ts'
+import { lingerMs, refuseSocket, startLoopbackServer } from './loopbackServer.ts'
 import {
   contentSecurityPolicy,
   createNonce,
@@ -62,78 +61,33 @@ const tokenRoutes: ReadonlyMap<string, readonly string[]> = new Map([
   [uploadsPath, ['PUT']],
 ])
 
-const loopback = '127.0.0.1'
-const maxPendingClients = 128
-/** How often connections are looked for that have taken too long. */
-const checkEveryMs = 2000
 const maxWebSockets = 32
 const maxUploadsAtOnce = 4
 
 /** Errors: AppError 'usage/invalid' when the port is taken or may not be used. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const front = new Front(options, createToken())
-  const server = createServer({
-    headersTimeout: 10_000,
-    requestTimeout: 0,
-    keepAliveTimeout: 5_000,
-    connectionsCheckingInterval: checkEveryMs,
+  const server = await startLoopbackServer({
+    port: options.port,
+    pendingClients: front.pendingClients,
+    answer: (request, response) => front.answer({ request, response }),
+    upgrade: (request, socket, head) => front.upgrade(request, socket, head),
+    ...(options.onFault === undefined ? {} : { onFault: options.onFault }),
   })
-  const open = new Set<Socket>()
-  server.on('connection', (socket) => {
-    front.pendingClients.add(socket)
-    open.add(socket)
-    socket.once('close', () => open.delete(socket))
-    // One that was on its way when the server closed would keep it waiting for ever.
-    if (!server.listening) socket.destroy()
-  })
-  // Of silence; a large upload may take as long as it likes.
-  server.setTimeout(60_000)
-  server.on('request', (request, response) => {
-    front.answer({ request, response }).catch((error: unknown) => {
-      options.onFault?.(`${request.method ?? ''} ${request.url ?? ''}`, error)
-      response.destroy()
-    })
-  })
-  server.on('upgrade', (request, socket, head) => front.upgrade(request, socket, head))
-  server.on('clientError', (_error, socket) => refuseSocket(socket, 400))
-  await listen(server, options.port)
-  const origin = `http://${loopback}:${(server.address() as AddressInfo).port}`
   return {
-    origin,
+    origin: server.origin,
     token: front.token,
-    url: `${origin}/#token=${front.token}`,
+    url: `${server.origin}/#token=${front.token}`,
     [Symbol.asyncDispose]: async () => {
       front.close()
-      const closed = new Promise((resolve) => server.close(resolve))
-      for (const socket of open) socket.destroy()
-      await closed
+      await server[Symbol.asyncDispose]()
     },
   }
 }
 
-function listen(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(listenError(port, error)))
-    server.listen({ port, host: loopback, exclusive: true }, resolve)
-  })
-}
-
-function listenError(port: number, error: unknown): Error {
-  const code = systemCode(error)
-  if (code !== 'EADDRINUSE' && code !== 'EACCES')
-    return error instanceof Error ? error : new Error(String(error))
-  const reason = code === 'EADDRINUSE' ? 'is in use by another program' : 'may not be used by this account'
-  return new AppError(
-    'usage/invalid',
-    `Port ${port} ${reason}.`,
-    'Choose another one, or 0 for any free one.',
-    error,
-  )
-}
-
 class Front {
   readonly token: string
-  readonly pendingClients = new PendingClients(maxPendingClients)
+  readonly pendingClients = new PendingClients()
   readonly #options: HttpServerOptions
   readonly #sockets: WebSocketServer
   #uploads = 0
@@ -328,9 +282,6 @@ const reasons: Readonly<Record<number, { readonly message: string; readonly hint
   },
 }
 
-/** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */
-const lingerMs = 1000
-
 function refuse({ request, response }: Exchange, status: number, error?: AppError): void {
   const { message, hint = null } = error ?? reasons[status] ?? { message: STATUS_CODES[status] }
   const body = JSON.stringify({ message, hint })
@@ -341,11 +292,4 @@ function refuse({ request, response }: Exchange, status: number, error?: AppErro
   })
   response.end(body)
   if (!request.complete) setTimeout(() => request.destroy(), lingerMs).unref()
-}
-
-function refuseSocket(socket: Duplex, status: number): void {
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-  )
-  setTimeout(() => socket.destroy(), lingerMs).unref()
 }

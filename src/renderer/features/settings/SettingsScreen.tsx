@@ -11,6 +11,7 @@ import { DevicesSection } from './Devices.tsx'
 import { KeysSection } from './Keys.tsx'
 import { PythonSection } from './Python.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
+import { ServerSection } from './Server.tsx'
 import { StorageSection } from './Storage.tsx'
 import { Section } from './Section.tsx'
 import { defaultHub } from '#shared/hub.ts'
@@ -27,6 +28,7 @@ const sections: readonly { readonly id: string; readonly title: string; readonly
   [
     { id: 'devices', title: 'Devices', Content: DevicesSection },
     { id: 'python', title: 'Python', Content: PythonSection },
+    { id: 'server', title: 'Server', Content: ServerSection },
     { id: 'storage', title: 'Storage', Content: StorageSection },
     { id: 'privacy', title: 'Privacy', Content: PrivacySection },
     { id: 'keys', title: 'Keys', Content: KeysSection },
@@ -256,6 +258,10 @@ function PrivacySection() {
             This window can load only files that ship with Turnwise and talk only to the host on this machine.
           </li>
           <li>Without the desktop app, the host listens on this machine only and requires a key.</li>
+          <li>
+            The server for other programs is off until you start it, listens on this machine only, requires a
+            key of its own, and is named in the foot of the window while it is on.
+          </li>
           <li>
             Reward and environment code runs in a sandbox without files, network or clock, with limits on time
             and memory. Python is not sandboxed, and runs only where you allowed it.

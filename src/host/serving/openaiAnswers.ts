@@ -1,0 +1,179 @@
+/** Completions in the form that clients of OpenAI's API read, whole or as events of a stream. */
+import type { StopReason } from '#engine/policy.ts'
+import type { CompletionNews, ServedToken } from '#host/processes/serving.ts'
+import type { OpenAiRequest } from './openaiRequests.ts'
+
+type Piece = Extract<CompletionNews, { readonly type: 'piece' }>
+
+/** What every part of an answer repeats. */
+export interface AnswerHead {
+  readonly id: string
+  /** Seconds since 1970. */
+  readonly created: number
+  readonly model: string
+}
+
+interface Choice {
+  text: string
+  readonly tokens: ServedToken[]
+  /** Of the tokens so far, which the text may not have yet. */
+  tokensLength: number
+  end: Piece['end']
+}
+
+/** Log-probabilities are JSON numbers, which know no infinity: what stands for it in OpenAI's own answers. */
+const impossible = -9999
+const finite = (logprob: number): number => (Number.isFinite(logprob) ? logprob : impossible)
+
+const finishReasons: Readonly<Record<StopReason, string>> = {
+  'stop-id': 'stop',
+  'stop-string': 'stop',
+  length: 'length',
+}
+const finishReason = (end: Piece['end']): string | null =>
+  end === null ? null : finishReasons[end.stopReason]
+
+/** Collects what comes of a request; each piece also makes an event of a stream. */
+export class OpenAiAnswer {
+  readonly #request: OpenAiRequest
+  readonly #head: AnswerHead
+  readonly #choices: readonly Choice[]
+  #promptIds: readonly Int32Array[] = []
+
+  constructor(request: OpenAiRequest, head: AnswerHead) {
+    this.#request = request
+    this.#head = head
+    this.#choices = request.prompts.flatMap((prompt) =>
+      Array.from({ length: request.samples }, () => ({
+        text: request.echo && 'text' in prompt ? prompt.text : '',
+        tokens: [],
+        tokensLength: 0,
+        end: null,
+      })),
+    )
+  }
+
+  /** The events that a stream sends for it. */
+  add(news: CompletionNews): object[] {
+    if (news.type === 'prompts') {
+      this.#promptIds = news.ids
+      return this.#opening()
+    }
+    const index = news.prompt * this.#request.samples + news.sample
+    const choice = this.#choices[index]
+    if (choice === undefined) throw new Error('Expected a piece of a completion that was asked for.')
+    choice.text += news.text
+    choice.end = news.end
+    if (!this.#request.isStreamed) {
+      choice.tokens.push(...news.tokens)
+      return []
+    }
+    const event = this.#chunk([this.#streamed(index, news, choice.tokensLength)])
+    for (const { text } of news.tokens) choice.tokensLength += text.length
+    return [event]
+  }
+
+  /** What a stream ends with beside its end. */
+  closing(): object[] {
+    return this.#request.includesUsage ? [this.#chunk([], this.#usage())] : []
+  }
+
+  whole(): object {
+    return {
+      ...this.#head,
+      object: this.#isChat ? 'chat.completion' : 'text_completion',
+      choices: this.#choices.map(({ text, tokens, end }, index) => ({
+        index,
+        ...(this.#isChat ? { message: { role: 'assistant', content: text, refusal: null } } : { text }),
+        logprobs: this.#logprobs(tokens, 0),
+        finish_reason: finishReason(end),
+        ...this.#ids(index, tokens, true),
+      })),
+      usage: this.#usage(),
+    }
+  }
+
+  get generatedTokens(): number {
+    return this.#choices.reduce((sum, { end }) => sum + (end?.tokens ?? 0), 0)
+  }
+
+  get #isChat(): boolean {
+    return this.#request.endpoint === 'chat'
+  }
+
+  /** Whose turn it is, the prompt's text where it is echoed, and its ids where they are wanted. */
+  #opening(): object[] {
+    const { isStreamed, echo, withTokenIds } = this.#request
+    if (!isStreamed || !(this.#isChat || echo || withTokenIds)) return []
+    return this.#choices.map(({ text }, index) =>
+      this.#chunk([
+        {
+          index,
+          ...(this.#isChat ? { delta: { role: 'assistant', content: '' } } : { text }),
+          logprobs: null,
+          finish_reason: null,
+          ...this.#ids(index, [], true),
+        },
+      ]),
+    )
+  }
+
+  #streamed(index: number, { text, tokens, end }: Piece, from: number): object {
+    return {
+      index,
+      ...(this.#isChat ? { delta: text === '' ? {} : { content: text } } : { text }),
+      logprobs: tokens.length === 0 ? null : this.#logprobs(tokens, from),
+      finish_reason: finishReason(end),
+      ...this.#ids(index, tokens, false),
+    }
+  }
+
+  #chunk(choices: readonly object[], usage?: object): object {
+    const object = this.#isChat ? 'chat.completion.chunk' : 'text_completion'
+    const counted = usage ?? (this.#request.includesUsage ? null : undefined)
+    return { ...this.#head, object, choices, ...(counted === undefined ? {} : { usage: counted }) }
+  }
+
+  /** As vLLM names them. */
+  #ids(index: number, tokens: readonly ServedToken[], withPrompt: boolean): object {
+    if (!this.#request.withTokenIds) return {}
+    const prompt = this.#promptIds[Math.floor(index / this.#request.samples)] ?? []
+    return { ...(withPrompt ? { prompt_token_ids: [...prompt] } : {}), token_ids: tokens.map(({ id }) => id) }
+  }
+
+  #usage(): object {
+    const prompt = this.#promptIds.reduce((sum, { length }) => sum + length, 0)
+    const completion = this.generatedTokens
+    return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
+  }
+
+  #logprobs(tokens: readonly ServedToken[], from: number): object | null {
+    if (!this.#request.withLogprobs) return null
+    return this.#isChat ? { content: tokens.map(chatToken), refusal: null } : textTokens(tokens, from)
+  }
+}
+
+type Described = Pick<ServedToken, 'text' | 'logprob'>
+
+const described = ({ text, logprob }: Described) => ({
+  token: text,
+  logprob: finite(logprob),
+  bytes: text.includes('\uFFFD') ? null : [...Buffer.from(text, 'utf8')],
+})
+
+const chatToken = (token: ServedToken) => ({ ...described(token), top_logprobs: token.top.map(described) })
+
+function textTokens(tokens: readonly ServedToken[], from: number): object {
+  let offset = from
+  return {
+    tokens: tokens.map(({ text }) => text),
+    token_logprobs: tokens.map(({ logprob }) => finite(logprob)),
+    top_logprobs: tokens.map(({ top }) =>
+      Object.fromEntries(top.map(({ text, logprob }) => [text, finite(logprob)])),
+    ),
+    text_offset: tokens.map(({ text }) => {
+      offset += text.length
+      return offset - text.length
+    }),
+  }
+}

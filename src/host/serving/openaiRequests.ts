@@ -1,0 +1,246 @@
+/**
+ * What clients of OpenAI's API may ask for. A parameter that would change the answer and is not supported is refused by
+ * name; those that cannot change it are ignored.
+ */
+import { z } from 'zod'
+import { schemaProblems } from '#shared/config/problems.ts'
+import { AppError } from '#shared/errors.ts'
+import { shorten } from '#shared/plural.ts'
+import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import { isJsonObject, JsonSyntaxError, parseStrictJson, type JsonObject } from '#host/files/strictJson.ts'
+import type { ServedPrompt, ServedRequest } from '#host/processes/serving.ts'
+
+export const endpoints = ['chat', 'completions'] as const
+export type Endpoint = (typeof endpoints)[number]
+
+export interface OpenAiRequest {
+  readonly endpoint: Endpoint
+  /** Whose completions are wanted, by its name. */
+  readonly model: string
+  readonly prompts: readonly ServedPrompt[]
+  /** Completions of each prompt. */
+  readonly samples: number
+  readonly seed: number | null
+  readonly sampling: ServedRequest['sampling']
+  readonly isStreamed: boolean
+  /** Whether a stream ends with the number of tokens. */
+  readonly includesUsage: boolean
+  /** Whether the log-probabilities of its tokens are wanted. */
+  readonly withLogprobs: boolean
+  readonly withTokenIds: boolean
+  /** Whether completions begin with their prompt's text. */
+  readonly echo: boolean
+}
+
+/** A body that is not understood; `param`: which part of it, null where it is the whole. */
+export class InvalidRequest extends AppError {
+  readonly param: string | null
+
+  constructor(message: string, param: string | null) {
+    super('api/invalid', message)
+    this.param = param
+  }
+}
+
+/** Completions of one request. */
+const maxCompletions = 128
+const maxTopLogprobs = 20
+const maxStops = 16
+/** As the default of OpenAI's API says for completions of a text; a chat may go on to the end of the context. */
+const textTokens = 16
+
+const common = {
+  model: z.string().min(1),
+  n: z.int().min(1).max(maxCompletions).nullish(),
+  max_tokens: z.int().min(1).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  seed: z.int().nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(maxStops)]).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+  // Those of vLLM's API.
+  top_k: z.int().min(-1).nullish(),
+  min_p: z.number().min(0).max(1).nullish(),
+  repetition_penalty: z.number().min(1e-3).max(1e3).nullish(),
+  min_tokens: z.int().min(0).nullish(),
+  return_token_ids: z.boolean().nullish(),
+}
+
+const part = z.strictObject({ type: z.literal('text'), text: z.string() })
+const message = z.strictObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant']),
+  content: z.union([z.string(), z.array(part).min(1)]),
+  name: z.string().nullish(),
+})
+
+const chatBody = z.strictObject({
+  ...common,
+  messages: z.array(message).min(1).max(10_000),
+  max_completion_tokens: z.int().min(1).nullish(),
+  logprobs: z.boolean().nullish(),
+  top_logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
+})
+
+const ids = z.array(z.int().min(0)).min(1)
+const completionsBody = z.strictObject({
+  ...common,
+  prompt: z.union([
+    z.string(),
+    ids,
+    z.array(z.string()).min(1).max(maxCompletions),
+    z.array(ids).min(1).max(maxCompletions),
+  ]),
+  logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
+  echo: z.boolean().nullish(),
+})
+
+/** No answer depends on them. */
+const ignored: readonly string[] = [
+  'user',
+  'metadata',
+  'store',
+  'service_tier',
+  'safety_identifier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'parallel_tool_calls',
+]
+
+/** Not supported, but for the values that ask for nothing. */
+const neutral: ReadonlyMap<string, readonly unknown[]> = new Map<string, readonly unknown[]>([
+  ['presence_penalty', [0]],
+  ['frequency_penalty', [0]],
+  ['logit_bias', [{}]],
+  ['tools', [[]]],
+  ['tool_choice', ['none', 'auto']],
+  ['functions', [[]]],
+  ['function_call', ['none', 'auto']],
+  ['response_format', [{ type: 'text' }]],
+  ['reasoning_effort', ['none']],
+  ['verbosity', ['medium']],
+  ['modalities', [['text']]],
+  ['audio', []],
+  ['prediction', []],
+  ['web_search_options', []],
+  ['suffix', ['']],
+  ['best_of', [1]],
+])
+
+/** Errors: `InvalidRequest`. */
+export function parseRequest(endpoint: Endpoint, body: Uint8Array): OpenAiRequest {
+  const given = supported(parseObject(body))
+  return endpoint === 'chat' ? parseChat(given) : parseCompletions(given)
+}
+
+function parseObject(body: Uint8Array): JsonObject {
+  try {
+    const document = parseStrictJson(body)
+    if (isJsonObject(document)) return document
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    throw new InvalidRequest(`The body is not valid JSON: ${error.message}.`, null)
+  }
+  throw new InvalidRequest('The body must be a JSON object.', null)
+}
+
+/** Without what is ignored. */
+function supported(body: JsonObject): JsonObject {
+  const kept = Object.entries(body).filter(([name, value]) => {
+    if (ignored.includes(name)) return false
+    const values = neutral.get(name)
+    if (values === undefined) return true
+    const isNeutral = value === null || values.some((each) => JSON.stringify(each) === JSON.stringify(value))
+    if (isNeutral) return false
+    throw new InvalidRequest(`\`${name}\` is not supported: leave it out.`, name)
+  })
+  return Object.fromEntries(kept)
+}
+
+function check<Schema extends z.ZodType>(schema: Schema, body: JsonObject): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(body, { reportInput: true })
+  if (success) return data
+  const [first] = schemaProblems(error.issues)
+  if (first === undefined) throw new Error('Expected a reason.')
+  const name = shorten(first.path)
+  const isUnknown = first.code === 'unknown'
+  throw new InvalidRequest(
+    isUnknown ? `There is no parameter \`${name}\`.` : `\`${name}\`: ${first.message}`,
+    name,
+  )
+}
+
+function parseChat(given: JsonObject): OpenAiRequest {
+  const body = check(chatBody, given)
+  const top = body.top_logprobs ?? 0
+  if (top > 0 && body.logprobs !== true) {
+    throw new InvalidRequest('`top_logprobs` needs `logprobs` to be true.', 'top_logprobs')
+  }
+  return {
+    ...shared(body, body.max_completion_tokens ?? body.max_tokens ?? Infinity, top),
+    endpoint: 'chat',
+    prompts: [{ messages: body.messages.map(chatMessage) }],
+    withLogprobs: body.logprobs === true,
+    echo: false,
+  }
+}
+
+/** OpenAI's newer name of the system's role is known to no chat template. */
+const chatMessage = ({ role, content, name }: z.output<typeof message>): ChatMessage => ({
+  ...(typeof name === 'string' ? { name } : {}),
+  role: role === 'developer' ? 'system' : role,
+  content: typeof content === 'string' ? content : content.map(({ text }) => text).join(''),
+})
+
+function parseCompletions(given: JsonObject): OpenAiRequest {
+  const body = check(completionsBody, given)
+  const prompts = promptsOf(body.prompt)
+  const request = shared(body, body.max_tokens ?? textTokens, body.logprobs ?? 0)
+  const withLogprobs = typeof body.logprobs === 'number'
+  const echo = body.echo === true
+  if (prompts.length * request.samples > maxCompletions) {
+    throw new InvalidRequest(`At most ${maxCompletions} completions can be asked for at once.`, 'n')
+  }
+  if (echo && withLogprobs) {
+    throw new InvalidRequest('`echo` is not supported together with `logprobs`.', 'echo')
+  }
+  if (echo && prompts.some((prompt) => 'ids' in prompt)) {
+    throw new InvalidRequest('`echo` is not supported for prompts of token ids.', 'echo')
+  }
+  return { ...request, endpoint: 'completions', prompts, withLogprobs, echo }
+}
+
+function promptsOf(given: z.output<typeof completionsBody>['prompt']): ServedPrompt[] {
+  if (typeof given === 'string') return [{ text: given }]
+  return typeof given[0] === 'number'
+    ? [{ ids: given as number[] }]
+    : (given as (string | number[])[]).map((one) => (typeof one === 'string' ? { text: one } : { ids: one }))
+}
+
+function shared(body: z.output<z.ZodObject<typeof common>>, maxNewTokens: number, topLogprobs: number) {
+  return {
+    model: body.model,
+    samples: body.n ?? 1,
+    seed: body.seed ?? null,
+    isStreamed: body.stream === true,
+    includesUsage: body.stream_options?.include_usage === true,
+    withTokenIds: body.return_token_ids === true,
+    sampling: { ...filtersOf(body), stopStrings: [body.stop ?? []].flat(), maxNewTokens, topLogprobs },
+  }
+}
+
+function filtersOf(body: z.output<z.ZodObject<typeof common>>) {
+  const temperature = body.temperature ?? 1
+  return {
+    greedy: temperature === 0,
+    temperature: temperature === 0 ? 1 : temperature,
+    topK: Math.max(0, body.top_k ?? 0),
+    // A probability of nothing is the most probable token.
+    topP: Math.max(1e-6, body.top_p ?? 1),
+    minP: body.min_p ?? 0,
+    repetitionPenalty: body.repetition_penalty ?? 1,
+    minNewTokens: body.min_tokens ?? 0,
+  }
+}

@@ -1,0 +1,169 @@
+/** A model kept open for other programs: started and stopped, and what is known of it meanwhile. */
+import { AppError } from '#shared/errors.ts'
+import type { ServingStatus } from '#shared/api/serving.ts'
+import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { OnFault } from '#host/faults.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { packError, type WorkerEnvironment } from '#host/processes/messages.ts'
+import { ServedModel, servingStarter, type ServingSetup, type StartServing } from '#host/processes/serving.ts'
+import { createToken } from '#host/transports/access.ts'
+import type { LoopbackServer } from '#host/transports/loopbackServer.ts'
+import { startOpenAiServer } from './openaiServer.ts'
+import { ServedNames, type NameSources } from './servedNames.ts'
+
+export interface ServingOptions extends NameSources {
+  readonly dataDirectory: string
+  readonly settings: { get(key: string): unknown; set(key: string, value: unknown): void }
+  readonly notifier: ChangeNotifier
+  /** Child processes of Node where it is not said. */
+  readonly startServing?: StartServing | undefined
+  readonly environment: () => WorkerEnvironment
+  readonly onFault: OnFault
+}
+
+export interface ServingRequest extends Omit<ServingSetup, 'directory' | 'cacheDirectory'> {
+  /** A folder or the name of a model. */
+  readonly model: string
+  /** 0: any free one. */
+  readonly port: number
+}
+
+interface Served {
+  readonly model: ServedModel
+  readonly server: LoopbackServer
+  readonly name: string
+}
+
+/** Kept, so that other programs need not be told a new key whenever a server starts. */
+const keySetting = 'host.openAiKey'
+
+export class Serving implements AsyncDisposable {
+  readonly #options: ServingOptions
+  #served: Served | null = null
+  #starting: string | null = null
+  #failure: { readonly model: string; readonly error: unknown } | null = null
+  #counts = { answered: 0, tokens: 0 }
+
+  constructor(options: ServingOptions) {
+    this.#options = options
+  }
+
+  get status(): ServingStatus {
+    if (this.#starting !== null) return { state: 'starting', model: this.#starting }
+    if (this.#served !== null) {
+      const { model, server, name } = this.#served
+      const address = `${server.origin}/v1`
+      const { contextLength, active } = model
+      return { state: 'on', model: name, address, key: this.#key(), contextLength, active, ...this.#counts }
+    }
+    if (this.#failure === null) return { state: 'off' }
+    const { code, message, hint = null } = packError(this.#failure.error)
+    return { state: 'failed', model: this.#failure.model, error: { code, message, hint } }
+  }
+
+  /** Resolves when it answers. Errors: those of the model and of the port; AppError 'api/refused' where one is on. */
+  async start(request: ServingRequest): Promise<void> {
+    if (this.#starting !== null || this.#served !== null) {
+      throw new AppError('api/refused', 'The server is already on.', 'Stop it first.')
+    }
+    const { dataDirectory, notifier } = this.#options
+    const names = new ServedNames(this.#options, findModel(request.model, dataDirectory))
+    this.#change(() => {
+      this.#starting = names.base
+      this.#failure = null
+    })
+    try {
+      const served = await this.#open(request, names)
+      this.#served = served
+      this.#counts = { answered: 0, tokens: 0 }
+      void served.model.ended.then((error) => this.#lost(served, error))
+    } catch (error) {
+      this.#failure = { model: names.base, error }
+      throw error
+    } finally {
+      this.#starting = null
+      notifier.notify()
+    }
+  }
+
+  /** Rejects when the process of the model that is served dies. */
+  async lost(): Promise<never> {
+    throw (await this.#served?.model.ended) ?? new Error('Expected a server that is on.')
+  }
+
+  async stop(): Promise<void> {
+    const served = this.#served
+    this.#served = null
+    this.#failure = null
+    if (served !== null) await close(served)
+    this.#options.notifier.notify()
+  }
+
+  /** Programs that have the old one are locked out. Errors: AppError 'api/refused' while the server is on. */
+  renewKey(): string {
+    if (this.#served !== null || this.#starting !== null)
+      throw new AppError('api/refused', 'The server is on.', 'Stop it first, then make a new key.')
+    return this.#newKey()
+  }
+
+  #newKey(): string {
+    const key = createToken()
+    this.#options.settings.set(keySetting, key)
+    return key
+  }
+
+  #key(): string {
+    const kept = this.#options.settings.get(keySetting)
+    return typeof kept === 'string' ? kept : this.#newKey()
+  }
+
+  async #open({ model: given, port, ...settings }: ServingRequest, names: ServedNames): Promise<Served> {
+    const { dataDirectory, environment, startServing = servingStarter, onFault } = this.#options
+    const key = this.#key()
+    const setup = {
+      ...settings,
+      directory: findModel(given, dataDirectory),
+      cacheDirectory: dataFolders(dataDirectory).cache,
+    }
+    const model = await ServedModel.open(startServing(environment()), setup)
+    try {
+      const onAnswered = (tokens: number) => this.#answered(tokens)
+      const server = await startOpenAiServer({ port, key, model, names, onAnswered, onFault })
+      return { model, server, name: names.base }
+    } catch (error) {
+      model[Symbol.dispose]()
+      throw error
+    }
+  }
+
+  #answered(tokens: number): void {
+    this.#change(() => {
+      this.#counts = { answered: this.#counts.answered + 1, tokens: this.#counts.tokens + tokens }
+    })
+  }
+
+  /** Its process died. */
+  #lost(served: Served, error: Error): void {
+    if (this.#served !== served) return
+    this.#change(() => {
+      this.#served = null
+      this.#failure = { model: served.name, error }
+    })
+    void served.server[Symbol.asyncDispose]()
+  }
+
+  #change(change: () => void): void {
+    change()
+    this.#options.notifier.notify()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+async function close({ server, model }: Served): Promise<void> {
+  await server[Symbol.asyncDispose]()
+  model[Symbol.dispose]()
+}

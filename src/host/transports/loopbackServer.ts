@@ -1,0 +1,95 @@
+/** An HTTP server that only programs on this machine can reach. */
+import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { AppError } from '#shared/errors.ts'
+import { systemCode } from '#host/files/fileErrors.ts'
+import type { PendingClients } from './access.ts'
+
+export interface LoopbackServerOptions {
+  /** 0: any free one. */
+  readonly port: number
+  readonly pendingClients: PendingClients
+  /** A rejection ends the connection. */
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
+  /** Without it an upgrade is a request like any other. */
+  readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** Told of errors of `answer`; the client's connection just ends. */
+  readonly onFault?: (name: string, error: unknown) => void
+}
+
+export interface LoopbackServer extends AsyncDisposable {
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+}
+
+const loopback = '127.0.0.1'
+/** How often connections are looked for that have taken too long. */
+const checkEveryMs = 2000
+
+/** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */
+export const lingerMs = 1000
+
+/** Errors: AppError 'usage/invalid' when the port is taken or may not be used. */
+export async function startLoopbackServer(options: LoopbackServerOptions): Promise<LoopbackServer> {
+  const server = createServer({
+    headersTimeout: 10_000,
+    requestTimeout: 0,
+    keepAliveTimeout: 5_000,
+    connectionsCheckingInterval: checkEveryMs,
+  })
+  const open = new Set<Socket>()
+  server.on('connection', (socket) => {
+    options.pendingClients.add(socket)
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+    // One that was on its way when the server closed would keep it waiting for ever.
+    if (!server.listening) socket.destroy()
+  })
+  // Of silence; a large upload may take as long as it likes.
+  server.setTimeout(60_000)
+  server.on('request', (request, response) => {
+    options.answer(request, response).catch((error: unknown) => {
+      options.onFault?.(`${request.method ?? ''} ${request.url ?? ''}`, error)
+      response.destroy()
+    })
+  })
+  if (options.upgrade !== undefined) server.on('upgrade', options.upgrade)
+  server.on('clientError', (_error, socket) => refuseSocket(socket, 400))
+  await listen(server, options.port)
+  return {
+    origin: `http://${loopback}:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      for (const socket of open) socket.destroy()
+      await closed
+    },
+  }
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(port, error)))
+    server.listen({ port, host: loopback, exclusive: true }, resolve)
+  })
+}
+
+function listenError(port: number, error: unknown): Error {
+  const code = systemCode(error)
+  if (code !== 'EADDRINUSE' && code !== 'EACCES')
+    return error instanceof Error ? error : new Error(String(error))
+  const reason = code === 'EADDRINUSE' ? 'is in use by another program' : 'may not be used by this account'
+  return new AppError(
+    'usage/invalid',
+    `Port ${port} ${reason}.`,
+    'Choose another one, or 0 for any free one.',
+    error,
+  )
+}
+
+export function refuseSocket(socket: Duplex, status: number): void {
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
+  )
+  setTimeout(() => socket.destroy(), lingerMs).unref()
+}

@@ -1,0 +1,56 @@
+/** A model kept open for other programs, which use it over the API of OpenAI. */
+import { z } from 'zod'
+import { deviceOptions } from '../device.ts'
+import { basePrecisions, rolloutPrecisions } from '../precision.ts'
+import { count, cursor, failure } from './common.ts'
+import { command, feed, query } from './contract.ts'
+
+/** Completions of one adapter that decode together, where nothing else is said. */
+export const servedRows = 32
+
+const status = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('off') }),
+  z.object({ state: z.literal('starting'), model: z.string() }),
+  z.object({
+    state: z.literal('on'),
+    model: z.string(),
+    /** What clients call the base URL. */
+    address: z.string(),
+    key: z.string(),
+    contextLength: count,
+    /** Requests that are being answered. */
+    active: count,
+    /** Since it was started. */
+    answered: count,
+    tokens: count,
+  }),
+  /** It could not be started, or its process died. */
+  z.object({ state: z.literal('failed'), model: z.string(), error: failure }),
+])
+
+export type ServingStatus = z.infer<typeof status>
+
+export const servingApi = {
+  status: query(z.void(), status),
+  /** Answers when it can be used. */
+  start: command(
+    z.object({
+      model: z.string().min(1),
+      /** 0: any free one. */
+      port: z.int().min(0).max(65_535).default(0),
+      /** null: f32, and adapters that were trained on a rounded base are refused. */
+      base: z.enum(basePrecisions).nullable().default(null),
+      precision: z.enum(rolloutPrecisions).default('f32'),
+      device: z
+        .object({ kind: z.enum(deviceOptions).nullable(), threads: z.int().min(1).nullable() })
+        .default({ kind: null, threads: null }),
+      contextLength: z.int().min(2).nullable().default(null),
+      maxRows: z.int().min(1).max(64).default(servedRows),
+    }),
+    z.void(),
+  ),
+  stop: command(z.void(), z.void()),
+  /** Locks out whoever has the old one; only while the server is off. */
+  renewKey: command(z.void(), z.object({ key: z.string() })),
+  watch: feed(z.void(), z.object({ status, cursor })),
+}

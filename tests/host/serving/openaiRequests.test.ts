@@ -1,0 +1,117 @@
+import { request as httpRequest } from 'node:http'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ServingStatus } from '#shared/api/serving.ts'
+import { createHostFixture } from '../api/hostFixture.ts'
+
+const fixture = createHostFixture()
+let on: Extract<ServingStatus, { state: 'on' }>
+let openai: OpenAI
+
+beforeAll(async () => {
+  await fixture.client.call('serving.start', { model: 'starter' })
+  const status = await fixture.client.call('serving.status')
+  if (status.state !== 'on') throw new Error(`Expected a server that is on, got ${status.state}.`)
+  on = status
+  openai = new OpenAI({ apiKey: on.key, baseURL: on.address, maxRetries: 0 })
+}, 60_000)
+
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }]
+
+describe('what is refused', () => {
+  const chat = (body: object, from = openai) =>
+    from.chat.completions.create({
+      model: 'starter',
+      messages,
+      ...body,
+    } as OpenAI.ChatCompletionCreateParamsNonStreaming)
+
+  test('a wrong key', async () => {
+    const stranger = new OpenAI({ apiKey: 'sk-wrong', baseURL: on.address, maxRetries: 0 })
+    await expect(chat({}, stranger)).rejects.toBeInstanceOf(OpenAI.AuthenticationError)
+    await expect(stranger.models.list()).rejects.toThrow(/The key is missing or wrong/)
+  })
+
+  test('an unknown model', async () => {
+    const refused = chat({ model: 'gpt-4o' })
+    await expect(refused).rejects.toBeInstanceOf(OpenAI.NotFoundError)
+    await expect(refused).rejects.toMatchObject({ code: 'model_not_found', status: 404 })
+  })
+
+  test.each([
+    [{ messages: 'Hello' }, 'messages', /expected a list, got "Hello"/],
+    [{ messages: [] }, 'messages', /at least 1 entries/],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
+      'messages[0].content[0].type',
+      /"text"/,
+    ],
+    [{ temperature: 3 }, 'temperature', /at most 2, got 3/],
+    [{ presence_penalty: 0.5 }, 'presence_penalty', /is not supported/],
+    [{ tools: [{ type: 'function' }] }, 'tools', /is not supported/],
+    [{ response_format: { type: 'json_object' } }, 'response_format', /is not supported/],
+    [{ top_logprobs: 2 }, 'top_logprobs', /needs `logprobs`/],
+    [{ temprature: 1 }, 'temprature', /no parameter `temprature`/],
+  ])('by name: %j', async (body, param, message) => {
+    const refused = chat(body)
+    await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError)
+    await expect(refused).rejects.toMatchObject({ param, type: 'invalid_request_error' })
+    await expect(refused).rejects.toThrow(message)
+  })
+
+  test('a prompt that leaves no room, and what asks for nothing is no reason', async () => {
+    const content = 'and '.repeat(on.contextLength)
+    await expect(chat({ messages: [{ role: 'user', content }] })).rejects.toThrow(
+      /the model reads \d+ in all/,
+    )
+    const harmless = {
+      presence_penalty: 0,
+      tools: [],
+      logit_bias: null,
+      user: 'me',
+      response_format: { type: 'text' },
+    }
+    const plain = { temperature: 0, max_tokens: 24 }
+    const [first, second] = [await chat({ ...harmless, ...plain }), await chat(plain)]
+    expect(first.choices).toEqual(second.choices)
+  })
+
+  test('another address, another method, no JSON, a body that is too large', async () => {
+    const headers = { authorization: `Bearer ${on.key}` }
+    const post = (target: string, body: string, method = 'POST') =>
+      fetch(`${on.address}${target}`, { method, headers, ...(method === 'GET' ? {} : { body }) })
+    expect((await post('/embeddings', '{}')).status).toBe(404)
+    expect((await post('/chat/completions', '', 'GET')).status).toBe(405)
+    const broken = await post('/completions', '{"model": "starter",}')
+    expect(broken.status).toBe(400)
+    expect(await broken.json()).toMatchObject({
+      error: { message: expect.stringContaining('not valid JSON') as string },
+    })
+    const large = await post(
+      '/completions',
+      JSON.stringify({ model: 'starter', prompt: 'a'.repeat(3 << 20) }),
+    )
+    expect(large.status).toBe(413)
+  })
+
+  test.each([
+    [{ host: 'example.org' }, 421],
+    [{ origin: 'https://example.org' }, 403],
+  ])('a page of another site: %j', async (headers, status) => {
+    const { hostname, port } = new URL(on.address)
+    const options = {
+      hostname,
+      port,
+      path: '/v1/models',
+      headers: { authorization: `Bearer ${on.key}`, ...headers },
+    }
+    const answered = await new Promise<number | undefined>((resolve, reject) => {
+      httpRequest(options, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end()
+    })
+    expect(answered).toBe(status)
+  })
+})
