@@ -200,7 +200,7 @@ const agilerl: readonly FixedSetting[] = [
     'max_turns',
   ]),
   ...unread('the model’s own context limit applies', ['max_context_length', 'max_model_len']),
-  ...unread('Turnwise runs do not evolve settings over a population', [
+  ...unread('the file describes no population: that takes `pop_size` of at least 2 and ranges of settings', [
     'evo_steps',
     'tournament_size',
     'elitism',

@@ -1,8 +1,9 @@
 /**
  * Settings between this program and others. Reading guide:
  *
- *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over;
- *                     at the end YAML, JSON and words of a command as a flat list
+ *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over
+ *   settingsSource.ts YAML, JSON, words of a command and Python (pythonSource.ts) as a flat list
+ *   importStudy.ts    a search in such a file (agilerlSearch.ts; W&B and Optuna: sweepFiles.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
  *   settingsTable.ts  the table both read: our settings, the names and the defaults there
@@ -11,36 +12,25 @@
  *   toolAlgorithms.ts which algorithm a file means; tools.ts the tools and what each can do
  *   project/          a run as a folder that the other tool starts from
  */
-import { parseAllDocuments } from 'yaml'
 import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
-import { isEqual, leaves, valueAt, withValue } from '#shared/config/paths.ts'
+import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
+import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { fixedSettings, type FixedSetting } from './fixedSettings.ts'
-import { asText, type Given, type Link } from './links.ts'
+import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStudy.ts'
+import { asText, entryOf, type Given, type Link } from './links.ts'
 import { rowsFor, settingsTable } from './settingsTable.ts'
+import { readSource, type FlatSettings, type ImportNote, type TakenSetting } from './settingsSource.ts'
 import { algorithmOf } from './toolAlgorithms.ts'
 
-export type ImportNote = {
-  /** left-out: in the file and not taken over; filled-in: the other tool's default; changed: taken over, but not quite the same. */
-  readonly kind: 'left-out' | 'filled-in' | 'changed'
-  /** As it is called there, or, where it was filled in, here. */
-  readonly name: string
-  readonly text: string
-}
-
-/** A setting of ours and the names in the file that it was made of. */
-export interface TakenSetting {
-  readonly ours: string
-  readonly value: unknown
-  readonly theirs: readonly string[]
-}
-
 export interface ImportedConfig {
-  readonly tool: ToolId
+  /** Whose names the settings have; null: Turnwise's own, in the file of a search. */
+  readonly tool: ToolId | null
   readonly config: RunConfig
+  /** What else the file of a study has: `{ population }` or `{ sweep }`; null: the file describes a single run. */
+  readonly study: JsonObject | null
   readonly taken: readonly TakenSetting[]
   readonly notes: readonly ImportNote[]
 }
@@ -52,15 +42,84 @@ const unnamedData = 'train.jsonl'
 /** Errors: AppError 'config/invalid' where the file cannot be read, or means something that does not exist here. */
 export function importConfig(text: string, tool: ToolId | null = null): ImportedConfig {
   const source = readSource(text)
-  const from = tool ?? detectTool(source)
-  const settings = namesOf(from, source)
-  const given: Given = (name) => settings.get(name)?.value
-  const algorithm = algorithmOf(from, given)
-  const taking = new Taking(from, algorithm.id, settings)
+  const search = foundSearch(source)
+  const settings = search?.fixed ?? source.settings
+  const searched = search?.parameters.flatMap(({ names }) => names) ?? []
+  const from = tool ?? toolOf(search, settings, searched)
+  const names = namesOf(from, settings)
+  const given: Given = (name) => names.get(name)?.value
+  const { draft, taken, notes } = from === null ? ownRun(settings) : takenRun(from, names, given)
+  const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
+  notes.push(...left.map(computedNote))
+  const config = finished(draft, notes, given)
+  if (search === null) return { tool: from, config, study: null, taken, notes }
+  const commonNameOf = (written: string) => (from === null ? written : commonName(from, written))
+  const space = { tool: from, algorithm: config.algorithm.id, commonName: commonNameOf, given }
+  const study = importStudy(search, config, space)
+  // What is searched has no default.
+  const others = notes.filter(
+    ({ kind, name }) => kind !== 'filled-in' || !study.taken.some(({ ours }) => ours === name),
+  )
+  return {
+    ...{ tool: from, study: study.section, notes: [...others, ...study.notes] },
+    taken: [...taken, ...study.taken],
+    config: search.from === 'agilerl' ? withStarts(config, study.taken) : named(config, search.name),
+  }
+}
+
+const named = (config: RunConfig, name: string | null): RunConfig =>
+  name === null ? config : { ...config, name }
+
+const computedNote = (name: string): ImportNote => ({
+  ...{ kind: 'left-out', name },
+  text: `${name} was skipped: only running the file would tell its value.`,
+})
+
+/** null where the names of a sweep are settings of ours. Errors: AppError 'config/invalid' where nothing tells. */
+function toolOf(
+  search: FoundSearch | null,
+  settings: FlatSettings,
+  searched: readonly string[],
+): ToolId | null {
+  if (search?.from === 'agilerl') return 'agilerl'
+  const algorithm = settings.get('algorithm.id')
+  const own = initialConfig(algorithms.some(({ id }) => id === algorithm) ? String(algorithm) : 'grpo')
+  if (search !== null && areOurs([...settings.keys(), ...searched], own)) return null
+  return detectTool([...settings.keys(), ...searched])
+}
+
+interface TakenRun {
+  readonly draft: JsonObject
+  readonly taken: readonly TakenSetting[]
+  readonly notes: ImportNote[]
+}
+
+function takenRun(tool: ToolId, names: ReadonlyMap<string, NamedValue>, given: Given): TakenRun {
+  const algorithm = algorithmOf(tool, given)
+  const taking = new Taking(tool, algorithm.id, names)
   taking.takeAll()
   taking.noteRest([...algorithm.names])
-  return { tool: from, config: finished(taking, given), taken: taking.taken, notes: taking.notes }
+  return taking
 }
+
+/** Settings of ours that a sweep sets for every trial. */
+function ownRun(settings: FlatSettings): TakenRun {
+  const all = [...settings]
+  return {
+    draft: all.reduce((draft: JsonObject, [key, value]) => withValue(draft, key, value), unnamedRun),
+    taken: all.map(([ours, value]) => ({ ours, value, theirs: [ours] })),
+    notes: [],
+  }
+}
+
+const unnamedRun: JsonObject = { model: unnamedModel, data: { train: unnamedData } }
+
+/** What mutates begins with a number, also where the algorithm would choose it. */
+const withStarts = (config: RunConfig, mutated: readonly TakenSetting[]): RunConfig =>
+  mutated.reduce((next: RunConfig, { ours }) => {
+    const start = valueAt(next, ours) ?? valueAt(initialConfig(config.algorithm.id), ours)
+    return withValue(next, ours, start) as RunConfig
+  }, config)
 
 interface NamedValue {
   readonly written: string
@@ -68,9 +127,9 @@ interface NamedValue {
 }
 
 /** AgileRL has sections, or capitals, or neither; the last part of a name tells. */
-function namesOf(tool: ToolId, source: FlatSettings): ReadonlyMap<string, NamedValue> {
+function namesOf(tool: ToolId | null, source: FlatSettings): ReadonlyMap<string, NamedValue> {
   const named = [...source].map(
-    ([written, value]) => [commonName(tool, written), { written, value }] as const,
+    ([written, value]) => [tool === null ? written : commonName(tool, written), { written, value }] as const,
   )
   return new Map(named)
 }
@@ -82,7 +141,7 @@ function commonName(tool: ToolId, written: string): string {
   if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
   if (lower.endsWith('lora_config.r')) return 'lora_r'
   const last = lower.slice(lower.lastIndexOf('.') + 1)
-  return agilerlAliases[last] ?? last
+  return entryOf(agilerlAliases, last) ?? last
 }
 
 /** Names of earlier versions, and of its classes where manifests have others. */
@@ -95,8 +154,7 @@ const agilerlAliases: Readonly<Record<string, string>> = {
 }
 
 /** By names that only one of the tools has. Errors: AppError 'config/invalid'. */
-function detectTool(source: FlatSettings): ToolId {
-  const names = [...source.keys()]
+function detectTool(names: readonly string[]): ToolId {
   const has = (pattern: RegExp) => names.some((name) => pattern.test(name))
   if (has(/^(actor_rollout_ref|algorithm\.adv_estimator|trainer\.total_epochs)(\.|$)/)) return 'verl'
   if (has(/^(gconfig|actor\.(path|optimizer|eps_clip|mb_spec)|train_dataset)(\.|$)/)) return 'areal'
@@ -135,7 +193,7 @@ class Taking {
     this.#algorithm = algorithm
     this.#settings = settings
     this.#initial = initialConfig(algorithm)
-    this.draft = { model: unnamedModel, data: { train: unnamedData }, algorithm: { id: algorithm } }
+    this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
   }
 
   takeAll(): void {
@@ -231,125 +289,25 @@ export function initialConfig(algorithm: string): RunConfig {
   return { ...config, rollout: { ...config.rollout, groupSize: groupSize.default } }
 }
 
-function finished(taking: Taking, given: Given): RunConfig {
-  const missing = (name: string, text: string) => taking.notes.push({ kind: 'filled-in', name, text })
-  const { experience } = algorithmById(String(valueAt(taking.draft, 'algorithm.id')))
-  if (valueAt(taking.draft, 'model') === unnamedModel)
+function finished(draft: JsonObject, notes: ImportNote[], given: Given): RunConfig {
+  const missing = (name: string, text: string) => notes.push({ kind: 'filled-in', name, text })
+  if (valueAt(draft, 'model') === unnamedModel)
     missing('model', 'The file does not name a model: choose one.')
-  if (valueAt(taking.draft, 'data.train') === unnamedData)
+  if (valueAt(draft, 'data.train') === unnamedData)
     missing('data.train', 'The file does not name training data: choose some.')
-  if (experience === 'rollout' && given('reward_names') === undefined)
+  const config = parseRunConfig(draft)
+  const algorithm = algorithmById(config.algorithm.id)
+  if (
+    algorithm.experience === 'rollout' &&
+    config.rewards.length === 0 &&
+    given('reward_names') === undefined
+  )
     missing('rewards', 'Reward code is not imported: write the rewards as functions for Turnwise.')
-  const config = parseRunConfig(taking.draft)
-  algorithmById(config.algorithm.id).configure(config.algorithm.settings)
+  algorithm.configure(config.algorithm.settings)
   return config
 }
 
 const shown = (value: unknown): string => {
   const text = asText(value)
   return text.length > 60 ? `${text.slice(0, 59)}…` : text
-}
-
-/* Settings of another tool as a flat list: YAML, JSON, or a command with `key=value` words (Hydra). Nothing in the text
- * is run, and variables of a shell are not filled in. */
-
-/** Dotted name, as written there, → value: text, number, flag, null or a list. */
-type FlatSettings = ReadonlyMap<string, unknown>
-
-const maxCharacters = 1_000_000
-const maxSettings = 5_000
-
-/** Errors: AppError 'config/invalid'. */
-function readSource(text: string): FlatSettings {
-  if (text.length > maxCharacters) {
-    throw new AppError('config/invalid', 'The file is too large to be a settings file.')
-  }
-  const words = hydraWords(text)
-  const settings = words.length > 0 ? fromWords(words) : fromDocument(text)
-  if (settings.size === 0) {
-    throw new AppError(
-      'config/invalid',
-      'The file holds no settings.',
-      'Expected YAML or JSON with named values, or a command with key=value arguments.',
-    )
-  }
-  return settings
-}
-
-/** Words like `data.train_batch_size=128`, also behind a command that spans lines; empty where the text is a document. */
-function hydraWords(text: string): string[] {
-  const code = text
-    .split(/\r?\n/)
-    .filter((line) => !/^\s*#/.test(line))
-    .join('\n')
-  const words = code.match(/(?:[^\s'"\\]|\\.|'[^']*'|"[^"]*")+/g) ?? []
-  const pairs = words.filter((word) => /^\+{0,2}[A-Za-z_][\w.]*=/.test(word))
-  return /^\s*[\w.-]+\s*:/m.test(code) && pairs.length < 3
-    ? []
-    : pairs.filter((word) => word.includes('.') || pairs.length > 2)
-}
-
-function fromWords(words: readonly string[]): FlatSettings {
-  const settings = new Map<string, unknown>()
-  for (const word of words) {
-    const at = word.indexOf('=')
-    const name = word.slice(0, at).replace(/^\+{1,2}/, '')
-    settings.set(name, scalar(word.slice(at + 1)))
-  }
-  return settings
-}
-
-/** A value as Hydra reads it; what stands in a variable of the shell stays as it is written. */
-function scalar(written: string): unknown {
-  const bare = /^(['"])(.*)\1$/s.exec(written)?.[2] ?? written
-  if (bare.includes('$')) return bare
-  return parsedValue(bare)
-}
-
-function parsedValue(text: string): unknown {
-  const [document] = parseAllDocuments(text, { ...strict, schema: 'core' })
-  if (document === undefined || !('contents' in document) || document.errors.length > 0) return text
-  return pythonNumber(document.toJS({ maxAliasCount: 0 }))
-}
-
-const strict = { uniqueKeys: true, prettyErrors: true, version: '1.2' } as const
-
-function fromDocument(text: string): FlatSettings {
-  const documents = parseAllDocuments(text, strict)
-  const [document, second] = Array.isArray(documents) ? documents : []
-  const problem = document?.errors[0]?.message.split('\n')[0]?.replace(/:$/, '')
-  if (document === undefined || problem !== undefined || second !== undefined) {
-    const why = problem ?? (second === undefined ? 'it is empty' : 'it contains more than one document')
-    throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${why}.`)
-  }
-  return flatSettings(plain(document))
-}
-
-/** A few anchors are ordinary; a document that unfolds into millions of values is not. */
-function plain(document: { toJS(options: { maxAliasCount: number }): unknown }): unknown {
-  try {
-    return document.toJS({ maxAliasCount: 50 })
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${why}.`)
-  }
-}
-
-function flatSettings(json: unknown): FlatSettings {
-  const settings = new Map<string, unknown>()
-  for (const [name, value] of leaves(json)) {
-    if (settings.size > maxSettings)
-      throw new AppError('config/invalid', `The file has more than ${maxSettings} settings.`)
-    if (name !== '') settings.set(name, pythonNumber(value))
-  }
-  return settings
-}
-
-/** 1e-6 and 1_000 are texts to some readers of YAML and numbers to Python. */
-function pythonNumber(value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  if (/^(None|null|~)$/.test(value)) return null
-  if (/^(True|False)$/.test(value)) return value === 'True'
-  const isNumber = /^[+-]?(\d[\d_]*\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value)
-  return isNumber ? Number(value.replaceAll('_', '')) : value
 }

@@ -65,6 +65,10 @@ export const onlyRead = ({ keys, read }: Link): Link => (read === undefined ? { 
 /** Without the noise of binary fractions: 1 − 0.8 is 0.2. */
 export const tidy = (value: number): number => Number(value.toPrecision(12))
 
+/** What a table has for a name that a file says, which may be any. */
+export const entryOf = <Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined
+
 /** Of a text itself, of anything else its JSON. */
 export const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
@@ -94,7 +98,7 @@ export const words = (
   read(value, remark) {
     const found = Object.entries(table).find(([, theirs]) => theirs === value)?.[0]
     if (found !== undefined) return found
-    const other = others[String(value)]
+    const other = entryOf(others, String(value))
     if (other === undefined) remark(`“${String(value)}” has no equivalent.`)
     return other
   },

@@ -1,7 +1,7 @@
 /** Finds the Turnwise algorithm that another tool's settings mean. */
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
-import { asText, type Given } from './links.ts'
+import { asText, entryOf, type Given } from './links.ts'
 import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
 
 export interface AlgorithmFinding {
@@ -102,7 +102,7 @@ function requirePairLoss(given: Given): void {
 function grpoVariant(given: Given): AlgorithmFinding {
   const names = ['trainer', 'loss_type', 'importance_sampling_level']
   const type = asText(given('loss_type') ?? 'dapo')
-  const refused = refusedLosses[type]
+  const refused = entryOf(refusedLosses, type)
   if (refused !== undefined) throw unknown('trl', `loss_type “${type}”`, refused)
   if (type === 'cispo' || type === 'sapo')
     return { id: type, names: type === 'sapo' ? names.slice(0, 2) : names }
@@ -127,13 +127,13 @@ const agilerlLosses: readonly string[] = ['grpo', 'gspo', 'cispo']
 function agilerlAlgorithm(given: Given): AlgorithmFinding {
   const wordOf = (name: string) => asText(given(name) ?? '').toLowerCase()
   const [algorithm, loss] = [wordOf('algo'), wordOf('loss_type')]
-  const id = agilerlWords[algorithm]
+  const id = entryOf(agilerlWords, algorithm)
   if (id === undefined && algorithm !== '')
     throw unknown('agilerl', `algorithm “${algorithm}”`, Object.values(agilerlWords).join(', '))
   if (id !== undefined && id !== 'grpo') return { id, names: ['algo'] }
   if (loss !== '' && !agilerlLosses.includes(loss))
     throw unknown('agilerl', `loss_type “${loss}”`, agilerlLosses.join(', '))
-  return { id: agilerlWords[loss] ?? id ?? agilerlGuess(given), names: ['algo', 'loss_type'] }
+  return { id: entryOf(agilerlWords, loss) ?? id ?? agilerlGuess(given), names: ['algo', 'loss_type'] }
 }
 
 function agilerlGuess(given: Given): string {
@@ -155,7 +155,7 @@ function verlAlgorithm(given: Given): AlgorithmFinding {
   const loss = 'actor_rollout_ref.actor.policy_loss.loss_mode'
   const names = ['algorithm.adv_estimator', loss]
   const estimator = asText(given('algorithm.adv_estimator') ?? 'gae')
-  const id = estimators[estimator]
+  const id = entryOf(estimators, estimator)
   if (id === undefined) throw unknown('verl', `adv_estimator “${estimator}”`, 'grpo')
   const mode = asText(given(loss) ?? 'vanilla')
   if (mode === 'vanilla') return { id, names }

@@ -1,0 +1,372 @@
+/**
+ * Reads the settings that stand in a Python file without running it: names that are given literals, and calls with their arguments.
+ * Names are looked up wherever they are assigned in the file, parameters of functions where the file calls them; what else
+ * would have to be computed is `computed`.
+ */
+import { entryOf } from './links.ts'
+import { computed, nesting, newLine, tokensOf, tooLong, type Token } from './pythonTokens.ts'
+
+export class PythonCall {
+  /** Dotted, as written. */
+  readonly name: string
+  readonly args: readonly unknown[]
+  /** Without those that are spread (`**options`). */
+  readonly keywords: Readonly<Record<string, unknown>>
+  /** The keyword, key or name that its result is given to. */
+  readonly target: string | null
+
+  constructor(call: Pick<PythonCall, 'name' | 'args' | 'keywords' | 'target'>) {
+    this.name = call.name
+    this.args = call.args
+    this.keywords = call.keywords
+    this.target = call.target
+  }
+
+  /** The last part of its name. */
+  get method(): string {
+    return this.name.slice(this.name.lastIndexOf('.') + 1)
+  }
+
+  /** Argument by place or keyword; undefined where it is not given. */
+  argument(place: number, keyword: string): unknown {
+    return Object.hasOwn(this.keywords, keyword) ? this.keywords[keyword] : this.args[place]
+  }
+}
+
+export interface PythonSource {
+  /** What names of the file stand for; dicts are objects, tuples and lists arrays, classes their names. */
+  readonly names: ReadonlyMap<string, unknown>
+  /** In the order of the file; those inside others come after them. */
+  readonly calls: readonly PythonCall[]
+  /** What functions of the file return. */
+  readonly returned: readonly unknown[]
+}
+
+/** A file of Python, rather than YAML, JSON or a command. */
+export const isPython = (text: string): boolean =>
+  /^(from\s+[\w.]+\s+import\s|import\s+\w|def\s+\w+\s*\(|class\s+\w)/m.test(text) ||
+  /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text) ||
+  /\.suggest_\w+\(/.test(text)
+
+/** What is not worked out until it is asked for. */
+type Expression = () => unknown
+
+const constants: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['True', true],
+  ['False', false],
+  ['None', null],
+])
+/** Types that settings name. */
+const types = ['int', 'float', 'str', 'bool']
+
+/** Brackets within brackets. */
+const maxDepth = 60
+/** Tokens that are read, again and again where they lie inside of others. */
+const maxWork = 5_000_000
+
+class Reader {
+  readonly #tokens: readonly Token[]
+  readonly #scope = new Map<string, Expression>()
+  /** Names of the parameters of functions. */
+  readonly #functions = new Map<string, readonly string[]>()
+  readonly #known = new Map<string, unknown>()
+  #at = 0
+  #depth = 0
+  #work = 0
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens
+  }
+
+  read(): PythonSource {
+    this.#tokens.forEach((token, at) => {
+      if (token.kind === 'name' && token.text === 'def') this.#define(at + 1)
+      if (token.kind === 'name' && this.#startsLine(at)) this.#assign(at)
+    })
+    const places = this.#tokens.flatMap((_, at) => (this.#isCall(at) ? [at] : []))
+    for (const at of places) this.#bind(at)
+    const calls = places.flatMap((at) => {
+      const value = this.#valueFrom(at)
+      return value instanceof PythonCall ? [value] : []
+    })
+    const names = [...this.#scope.keys()].map((name) => [name, this.#lookUp(name)] as const)
+    const returns = this.#tokens.flatMap(({ text }, at) => (text === 'return' ? [at + 1] : []))
+    return { names: new Map(names), calls, returned: returns.map((at) => this.#valueFrom(at)) }
+  }
+
+  #text(at = this.#at): string {
+    const token = this.#tokens[at]
+    return token === undefined || token.kind === 'value' ? '' : token.text
+  }
+
+  #startsLine(at: number): boolean {
+    return at === 0 || [newLine, ';', ':'].includes(this.#text(at - 1))
+  }
+
+  /** `name = …`, also with a type. The last one counts. */
+  #assign(at: number): void {
+    let sign = at + 1
+    if (this.#text(sign) === ':') while (![newLine, '=', ''].includes(this.#text(sign))) sign++
+    if (this.#text(sign) !== '=' || constants.has(this.#text(at))) return
+    const from = sign + 1
+    this.#scope.set(this.#text(at), () => this.#valueFrom(from))
+  }
+
+  /** Parameters of a function, and what they are where they are not given. */
+  #define(at: number): void {
+    const parameters: string[] = []
+    let depth = 0
+    for (let next = at + 1; next < this.#tokens.length; next++) {
+      depth += nesting(this.#text(next))
+      if (depth === 0) break
+      const isFirst = depth === 1 && ['(', ','].includes(this.#text(next - 1))
+      if (!isFirst || this.#tokens[next]?.kind !== 'name') continue
+      parameters.push(this.#text(next))
+      if (this.#text(next + 1) === '=') this.#scope.set(this.#text(next), () => this.#valueFrom(next + 2))
+    }
+    this.#functions.set(this.#text(at), parameters)
+  }
+
+  /** The first name of a path with a bracket behind it. */
+  #isCall(at: number): boolean {
+    if (this.#tokens[at]?.kind !== 'name' || ['.', 'def', 'class'].includes(this.#text(at - 1))) return false
+    let next = at + 1
+    while (this.#text(next) === '.' && this.#tokens[next + 1]?.kind === 'name') next += 2
+    return this.#text(next) === '('
+  }
+
+  /** Parameters of the file's own functions are what the file passes to them. */
+  #bind(at: number): void {
+    const parameters = this.#functions.get(this.#text(at))
+    if (parameters === undefined || this.#text(at + 1) !== '(') return
+    const call = () => {
+      const value = this.#valueFrom(at)
+      return value instanceof PythonCall ? value : null
+    }
+    parameters.forEach((name, place) => {
+      if (this.#scope.has(name)) return
+      this.#scope.set(name, () => {
+        const given = call()?.argument(place, name)
+        return given === undefined ? computed : given
+      })
+    })
+  }
+
+  #lookUp(name: string): unknown {
+    if (constants.has(name)) return constants.get(name)
+    if (types.includes(name)) return name
+    if (!this.#known.has(name)) {
+      // One that stands for itself.
+      this.#known.set(name, computed)
+      this.#known.set(name, this.#scope.get(name)?.() ?? (this.#scope.has(name) ? null : computed))
+    }
+    return this.#known.get(name)
+  }
+
+  #valueFrom(at: number): unknown {
+    const [place, depth] = [this.#at, this.#depth]
+    this.#at = at
+    const value = this.#expression()
+    this.#at = place
+    this.#depth = depth
+    return value
+  }
+
+  #takes(text: string): boolean {
+    if (this.#text() !== text) return false
+    this.#at++
+    return true
+  }
+
+  /** Up to a comma, a closing bracket or the end of a line; `computed` where it is more than literals, names and + − × ÷. */
+  #expression(): unknown {
+    this.#count()
+    if (++this.#depth > maxDepth) {
+      this.#skip()
+      this.#depth--
+      return computed
+    }
+    const value = this.#sum()
+    this.#depth--
+    if (isEnd(this.#text()) || this.#at >= this.#tokens.length) return value
+    this.#skip()
+    return computed
+  }
+
+  #count(): void {
+    if (++this.#work > maxWork) throw tooLong()
+  }
+
+  /** To the end of what is being read. */
+  #skip(): void {
+    for (let depth = 0; this.#at < this.#tokens.length; this.#at++) {
+      this.#count()
+      const text = this.#text()
+      if (depth === 0 && isEnd(text)) return
+      depth += nesting(text)
+    }
+  }
+
+  #sum(): unknown {
+    let value = this.#product()
+    for (;;) {
+      if (this.#takes('+')) value = arithmetic(value, this.#product(), (a, b) => a + b)
+      else if (this.#takes('-')) value = arithmetic(value, this.#product(), (a, b) => a - b)
+      else return value
+    }
+  }
+
+  #product(): unknown {
+    let value = this.#power()
+    for (;;) {
+      if (this.#takes('*')) value = arithmetic(value, this.#power(), (a, b) => a * b)
+      else if (this.#takes('/')) value = arithmetic(value, this.#power(), (a, b) => a / b)
+      else if (this.#takes('//')) value = arithmetic(value, this.#power(), (a, b) => Math.floor(a / b))
+      else return value
+    }
+  }
+
+  #power(): unknown {
+    if (this.#takes('-')) return arithmetic(0, this.#power(), (a, b) => a - b)
+    if (this.#takes('+')) return this.#power()
+    const base = this.#postfix()
+    return this.#takes('**') ? arithmetic(base, this.#power(), (a, b) => a ** b) : base
+  }
+
+  /** `name.name(…)[…]` */
+  #postfix(): unknown {
+    const from = this.#at
+    let value = this.#atom()
+    let name = this.#text(from)
+    for (;;) {
+      if (this.#takes('.')) {
+        name = `${name}.${this.#text()}`
+        this.#at++
+        value = computed
+      } else if (this.#takes('(')) value = this.#call(name, from)
+      else if (this.#takes('[')) value = itemOf(value, this.#items(']')[0])
+      else return value
+    }
+  }
+
+  #atom(): unknown {
+    const token = this.#tokens[this.#at]
+    if (token === undefined) return computed
+    if (token.kind === 'value') return this.#literal()
+    if (isEnd(token.text)) return computed
+    this.#at++
+    if (token.kind === 'name') return ['.', '('].includes(this.#text()) ? computed : this.#lookUp(token.text)
+    if (token.text === '[') return this.#items(']')
+    if (token.text === '{') return this.#dict()
+    return token.text === '(' ? this.#bracket() : computed
+  }
+
+  /** A tuple, or one value in brackets. */
+  #bracket(): unknown {
+    const items = this.#items(')')
+    const isTuple = items.length !== 1 || this.#text(this.#at - 2) === ','
+    return isTuple ? items : items[0]
+  }
+
+  /** Texts beside each other are one. */
+  #literal(): unknown {
+    let value: unknown
+    for (let token = this.#tokens[this.#at]; token?.kind === 'value'; token = this.#tokens[++this.#at])
+      value = value === undefined ? token.value : joined(value, token.value)
+    return value
+  }
+
+  #items(closer: string): unknown[] {
+    const items: unknown[] = []
+    while (this.#at < this.#tokens.length && !this.#takes(closer)) {
+      items.push(this.#expression())
+      if (!this.#takes(',') && this.#text() !== closer) this.#step(items)
+    }
+    return items
+  }
+
+  /** Over a sign that no literal has (a slice, another bracket), of which the rest is unknown. */
+  #step(items: unknown[]): void {
+    this.#at++
+    items[items.length - 1] = computed
+  }
+
+  #dict(): unknown {
+    const entries: [key: string, value: unknown][] = []
+    while (this.#at < this.#tokens.length && !this.#takes('}')) {
+      const key = this.#expression()
+      const value = this.#takes(':') ? this.#expression() : computed
+      if (typeof key === 'string') entries.push([key, value])
+      if (!this.#takes(',') && this.#text() !== '}') this.#at++
+    }
+    return Object.fromEntries(entries)
+  }
+
+  #call(name: string, from: number): unknown {
+    const args: unknown[] = []
+    const keywords: [name: string, value: unknown][] = []
+    while (this.#at < this.#tokens.length && !this.#takes(')')) {
+      const keyword = this.#keyword()
+      const isSpread = this.#takes('**')
+      const value = this.#expression()
+      if (keyword !== null) keywords.push([keyword, value])
+      else if (!isSpread) args.push(value)
+      if (!this.#takes(',') && this.#text() !== ')') this.#at++
+    }
+    const target = this.#target(from)
+    const call = new PythonCall({ name, args, keywords: Object.fromEntries(keywords), target })
+    return entryOf(literalCalls, name)?.(call) ?? call
+  }
+
+  /** `name=` before an argument; null: it has a place. */
+  #keyword(): string | null {
+    const name = this.#text()
+    if (name === '' || this.#text(this.#at + 1) !== '=') return null
+    this.#at += 2
+    return name
+  }
+
+  /** `target=call(…)`, `"target": call(…)` */
+  #target(from: number): string | null {
+    const [sign, before] = [this.#text(from - 1), this.#tokens[from - 2]]
+    if (sign === '=' && before?.kind === 'name') return before.text
+    return sign === ':' && before?.kind === 'value' && typeof before.value === 'string' ? before.value : null
+  }
+}
+
+/** Where an expression is over. */
+const isEnd = (text: string): boolean => [',', ')', ']', '}', ':', ';', '=', newLine].includes(text)
+
+/** Calls that stand for a value. */
+const literalCalls: Readonly<Record<string, (call: PythonCall) => unknown>> = {
+  float: ({ args }) => numberFrom(args[0]),
+  int({ args }) {
+    const number = numberFrom(args[0])
+    return typeof number === 'number' ? Math.trunc(number) : number
+  },
+  dict: ({ args, keywords }) => (args.length === 0 ? keywords : computed),
+}
+
+function numberFrom(value: unknown): unknown {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : computed
+}
+
+function arithmetic(a: unknown, b: unknown, of: (a: number, b: number) => number): unknown {
+  if (typeof a !== 'number' || typeof b !== 'number') return computed
+  const value = of(a, b)
+  return Number.isFinite(value) ? value : computed
+}
+
+const joined = (a: unknown, b: unknown): unknown =>
+  typeof a === 'string' && typeof b === 'string' ? a + b : computed
+
+function itemOf(value: unknown, key: unknown): unknown {
+  const isKey = typeof key === 'string' || typeof key === 'number'
+  if (!isKey || typeof value !== 'object' || value === null || value instanceof PythonCall) return computed
+  const place = Array.isArray(value) && typeof key === 'number' && key < 0 ? value.length + key : key
+  return Object.hasOwn(value, place) ? (value as Record<string | number, unknown>)[place] : computed
+}
+
+/** Errors: AppError 'config/invalid' for a file that is too long. */
+export const readPython = (text: string): PythonSource => new Reader(tokensOf(text)).read()

@@ -1,0 +1,65 @@
+/** The words of a Python file: names, signs, and literals with their values. */
+import { AppError } from '#shared/errors.ts'
+
+/** A value that only running the file could tell. */
+export const computed = Symbol('computed')
+
+export type Token =
+  | { readonly kind: 'name' | 'sign'; readonly text: string }
+  | { readonly kind: 'value'; readonly text: string; readonly value: unknown }
+
+const tokenPattern =
+  /(?<space>[ \t\r\f]+|\\\r?\n|#[^\n]*)|(?<line>\n)|(?<text>[rRbBuUfF]{0,2}(?:'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"))|(?<number>(?:0[xX][\da-fA-F_]+|(?:\d[\d_]*)?\.?\d[\d_]*\.?(?:[eE][+-]?\d+)?)[jJ]?)|(?<name>[\p{L}_][\p{L}\p{N}_]*)|(?<sign>\*\*|\/\/|==|!=|<=|>=|->|:=|<<|>>|[-+*/%@&|^~]=|[-+*/%@&|^~<>()[\]{},:.;=])|(?<other>[\s\S])/gu
+
+const maxTokens = 200_000
+export const newLine = '\n'
+
+/** Line ends inside brackets mean nothing. Errors: AppError 'config/invalid' for more than anyone writes. */
+export function tokensOf(source: string): Token[] {
+  const tokens: Token[] = []
+  let depth = 0
+  for (const { groups = {} } of source.matchAll(tokenPattern)) {
+    if (tokens.length > maxTokens) throw tooLong()
+    const token = tokenOf(groups)
+    if (token === null || (depth > 0 && token.text === newLine)) continue
+    if (token.kind === 'sign') depth = Math.max(0, depth + nesting(token.text))
+    tokens.push(token)
+  }
+  return tokens
+}
+
+/** null: space between words. */
+function tokenOf(groups: Readonly<Record<string, string | undefined>>): Token | null {
+  const { text, number, name, sign, line, other } = groups
+  if (text !== undefined) return { kind: 'value', text, value: textValue(text) }
+  if (number !== undefined) return { kind: 'value', text: number, value: numberValue(number) }
+  if (name !== undefined) return { kind: 'name', text: name }
+  const found = sign ?? line ?? other
+  return found === undefined ? null : { kind: 'sign', text: found }
+}
+
+/** How much deeper it is behind a sign. */
+export function nesting(sign: string): -1 | 0 | 1 {
+  if (sign === '') return 0
+  if ('([{'.includes(sign)) return 1
+  return ')]}'.includes(sign) ? -1 : 0
+}
+
+export const tooLong = (): AppError =>
+  new AppError('config/invalid', 'The Python file is too long to be read for its settings.')
+
+function numberValue(text: string): unknown {
+  const value = Number(text.replaceAll('_', ''))
+  return Number.isFinite(value) ? value : computed
+}
+
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '\n': '' }
+
+function textValue(text: string): unknown {
+  const [, prefix = '', quoted = ''] = /^([a-z]*)([\s\S]*)$/i.exec(text) ?? []
+  const quote = /^('''|""")/.test(quoted) ? 3 : 1
+  const inside = quoted.slice(quote, -quote)
+  if (/f/i.test(prefix) && /[{}]/.test(inside)) return computed
+  if (/r/i.test(prefix)) return inside
+  return inside.replaceAll(/\\([\s\S])/g, (_, sign: string) => escapes[sign] ?? sign)
+}
