@@ -1,3 +1,5 @@
+import type { Estimate } from '#shared/statistics.ts'
+
 /** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */
 export interface Output {
   /** stderr is a terminal: a progress line may be rewritten in place. */
@@ -61,6 +63,12 @@ export function tableLines(header: readonly string[], rows: readonly (readonly s
 
 /** `1.5 MB` */
 export const megabytes = (bytes: number, digits = 1): string => `${(bytes / 1e6).toFixed(digits)} MB`
+
+/** `0.712 (0.650 to 0.774)`: a mean with its 95 % interval; a single value has none. */
+export const formatEstimate = (estimate: Estimate | null): string =>
+  estimate?.interval == null
+    ? formatReward(estimate?.value ?? null)
+    : `${formatReward(estimate.value)} (${formatReward(estimate.interval.low)} to ${formatReward(estimate.interval.high)})`
 
 /** Three decimals, or scientific notation for very large and small numbers. */
 export const formatReward = (reward: number | null): string =>

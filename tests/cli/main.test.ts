@@ -107,7 +107,7 @@ test('from a shell: version, status and data directory', async () => {
   expect((await place.run('frobnicate')).status).toBe(2)
   expect(await place.run('runs', 'list', '--json')).toEqual({
     status: 0,
-    stdout: '{"runs":[],"unreadable":[]}\n',
+    stdout: '{"runs":[],"families":[],"unreadable":[]}\n',
     stderr: '',
   })
 })

@@ -52,6 +52,22 @@ describe('serve', () => {
     expect(run.checkpoints.at(-1)?.step).toBe(run.step)
   })
 
+  test('serves a model to other programs until Ctrl-C', async () => {
+    const served = serve('--openai', '--model', 'starter', '--threads', '1', '--json')
+    const [{ address, key }] = linesOf(await firstLine(served, '"key"')) as [{ address: string; key: string }]
+    const models = (token: string) =>
+      fetch(`${address}/models`, { headers: { authorization: `Bearer ${token}` } })
+    expect((await models('wrong')).status).toBe(401)
+    expect(await (await models(key)).json()).toMatchObject({ data: [{ id: 'starter' }] })
+    served.child.kill('SIGINT')
+    expect(await served.finished).toMatchObject({ status: 0 })
+    await expect(models(key)).rejects.toThrow()
+
+    const alone = await place.run('serve', '--openai')
+    expect(alone).toMatchObject({ status: 2 })
+    expect(alone.stderr).toContain('Options --openai and --model are given together.')
+  })
+
   test('says it in words for people, and refuses a port that is taken', async () => {
     const served = serve()
     const text = await firstLine(served)
@@ -72,10 +88,10 @@ describe('serve', () => {
   })
 })
 
-/** What was printed when the first line was whole. */
-async function firstLine(served: Running): Promise<string> {
+/** What was printed when the first line, which has the mark, was whole. */
+async function firstLine(served: Running, mark = '#token='): Promise<string> {
   let text = ''
   served.child.stdout?.on('data', (piece: Buffer) => (text += piece.toString('utf8')))
-  await served.printed('#token=')
+  await served.printed(mark)
   return text
 }

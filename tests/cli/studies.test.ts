@@ -2,10 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import type { StudyEntry } from '#shared/api/studies.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
-import { createWorkplace, killGroup, linesOf } from './turnwise.ts'
+import { createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()
 
@@ -17,17 +16,19 @@ const rate = 'optimization.learningRate'
 const small = { ...starterConfig, steps: 4, evaluation: { every: 4, rows: 2 }, checkpoints: { every: 2 } }
 const sweep = { method: 'grid', points: 2, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } }
 place.write('sweep.yaml', stringify({ ...small, name: 'rates', sweep }))
-const mutation = { probability: 1, elite: false, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } }
-place.write('population.json', { ...small, population: { size: 2, every: 2, mutation } })
-
-const entryOf = (stdout: string): StudyEntry => linesOf(stdout).at(-1) as StudyEntry
 
 test('a sweep from a YAML file tells every result and the best, and its runs are listed', async () => {
   const checked = await place.run('sweep', 'sweep.yaml', '--check')
-  expect(checked).toMatchObject({ status: 0, stdout: '2 trials of 4 steps (8 steps in all), 1 at a time.\n' })
+  expect(checked.status).toBe(0)
+  expect(checked.stdout).toMatch(/^Trials +2 trials of 4 steps: 8 steps in all$/m)
+  expect(checked.stdout).toMatch(
+    /^Sharing +2 trials, [12] at a time: \d+ cores? \/ 1 thread each\. Memory: .* free\.$/m,
+  )
+  expect(checked.stdout).toMatch(/^Time +\d+(–\d+)? (s|min)$/m)
+  expect(readdirSync(place.path('home'))).not.toContain('runs')
   const done = await place.run('sweep', 'sweep.yaml')
   expect(done.status).toBe(0)
-  expect(done.stderr.match(/^Trial \d, step 4: eval_reward /gm)).toEqual([
+  expect(done.stderr.match(/^Trial \d, step 4: eval_reward /gm)?.toSorted()).toEqual([
     'Trial 1, step 4: eval_reward ',
     'Trial 2, step 4: eval_reward ',
   ])
@@ -39,31 +40,22 @@ test('a sweep from a YAML file tells every result and the best, and its runs are
     ['rates · trial 1', 0],
     ['rates · trial 2', 1],
   ])
+  const shown = await place.run('studies', 'show', id)
+  expect(shown.stdout).toContain('Importance of settings: 2 results, which are too few; it takes 12.')
+  const promoted = await place.run('studies', 'promote', id.slice(-8), '--name', 'winner')
+  expect(promoted.stdout).toMatch(
+    /^Promoted trial \d at step 4 \(eval_reward \S+\) to the adapter winner\.$/m,
+  )
+  const exported = await place.run('export', 'winner', '--format', 'peft', '--out', 'adapter')
+  expect(exported).toMatchObject({ status: 0, stdout: expect.not.stringContaining('FAILED') as string })
+  const written = await place.run('studies', 'export', id, '--trial', '2', '--out', 'best.json')
+  expect(written.stdout).toBe('Wrote best.json. To train it: turnwise train best.json\n')
+  expect(JSON.parse(readFileSync(place.path('best.json'), 'utf8'))).toMatchObject({
+    ...{ name: 'rates · trial 2', steps: 4, optimization: { learningRate: 1e-2 } },
+  })
   const wrong = await place.run('population', 'sweep.yaml')
   expect(wrong.stderr).toContain('turnwise sweep sweep.yaml')
   expect(wrong.status).toBe(1)
-})
-
-test('a population whose command and members are killed comes to what it would have come to', async () => {
-  const undisturbed = entryOf((await place.run('--json', 'population', 'population.json')).stdout)
-  const killed = place.start('population', 'population.json')
-  await killed.printed('Study st_')
-  const id = readdirSync(place.path('home/studies')).sort().at(-1) ?? ''
-  const log = place.path(`home/studies/${id}/log.jsonl`)
-  while (!readFileSync(log, 'utf8').includes('"result"')) await setTimeout(20)
-  killGroup(killed)
-  await killed.finished
-  const shown = await place.run('--json', 'studies', 'show', id)
-  expect(entryOf(shown.stdout).status).toBe('interrupted')
-  const resumed = entryOf((await place.run('--json', 'studies', 'resume', id)).stdout)
-  const outcome = ({ trials }: StudyEntry) =>
-    trials.map(({ settings, parent, results }) => [
-      settings,
-      parent,
-      results.map(({ step, fitness, tokens }) => [step, fitness, tokens]),
-    ])
-  expect(resumed.status).toBe('finished')
-  expect(outcome(resumed)).toEqual(outcome(undisturbed))
 })
 
 test('Ctrl-C keeps what is done, and says how to go on', async () => {
@@ -74,4 +66,18 @@ test('Ctrl-C keeps what is done, and says how to go on', async () => {
   const { status, stderr } = await running.finished
   expect(status).toBe(1)
   expect(stderr).toMatch(/The study was stopped.*To resume: turnwise studies resume st_/s)
+})
+
+test('runs over seeds are one thing: a mean with its 95 % interval, in lists and comparisons', async () => {
+  place.write('seeds.yaml', stringify({ ...small, name: 'alike', seeds: { values: 2 } }))
+  const done = await place.run('seeds', 'seeds.yaml')
+  const mean = String.raw`-?\d+\.\d{3}(?: \(-?\d+\.\d{3} to -?\d+\.\d{3}\))?`
+  expect(done.stdout).toMatch(new RegExp(`^Mean +${mean} {2}\\(with 95 % interval over 2 seeds\\)$`, 'm'))
+  const [, id = ''] = /^Study (st_\S+)/m.exec(done.stdout) ?? []
+  const listed = await place.run('runs', 'list', '--of', id)
+  const words = 'Mean with 95 % interval over 2 seeds of alike at step 4'
+  expect(listed.stdout).toMatch(new RegExp(`^${words}: reward ${mean}, eval after ${mean}$`, 'm'))
+  const runs = listed.stdout.match(/run_\S+/g) ?? []
+  const compared = await place.run('runs', 'compare', runs[0] ?? '', runs[1] ?? '', '--metric', 'reward')
+  expect(compared.stdout).toMatch(new RegExp(`^${words}:\n  reward  ${mean}$`, 'm'))
 })

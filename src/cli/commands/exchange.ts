@@ -2,14 +2,16 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
+import type { JsonObject } from '#shared/config/paths.ts'
 import { csvOf } from '#shared/csv.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { toolIds, toolTitles } from '#shared/tools.ts'
+import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { importConfig, type ImportNote } from '#host/exchange/importConfig.ts'
+import { importConfig } from '#host/exchange/importConfig.ts'
 import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
+import type { ImportNote } from '#host/exchange/settingsSource.ts'
 import { projectTools } from '#host/exchange/tools.ts'
 import {
   baseOfCheckpoint,
@@ -39,7 +41,7 @@ export const exportRun = (context: Context) =>
     .description(
       'Export the result of a run, read it back and compare it.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a complete model folder. gguf: an adapter for llama.cpp. onnx: a graph with a key-value cache. Each comes with a report, parity.json.',
     )
-    .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run, or folder of a checkpoint')
+    .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run or a checkpoint, or name of a promoted adapter')
     .addOption(
       new Option('--format <FORMAT>', 'format to write').choices(exportFormats).makeOptionMandatory(),
     )
@@ -217,9 +219,9 @@ const kinds: Readonly<Record<ImportNote['kind'], string>> = {
 const importSettings = (context: Context) =>
   new Command('import')
     .description(
-      'Convert settings of TRL, AgileRL, verl or AReaL to a run config.\n\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
+      'Convert settings of TRL, AgileRL, verl or AReaL to a run config, and a search of AgileRL, W&B or Optuna to the file of a study.\n\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
     )
-    .argument('<FILE>', 'YAML, JSON, or a command with key=value arguments')
+    .argument('<FILE>', 'YAML, JSON, Python (which is not run), or a command with key=value arguments')
     .addOption(
       new Option('--from <TOOL>', 'tool the settings are for (default: recognised by their names)').choices(
         toolIds,
@@ -229,17 +231,23 @@ const importSettings = (context: Context) =>
     .option(...force, false)
     .action((file, { from = null, out, force: overwrite }) => {
       const { json, output } = context()
-      const { tool, config, notes } = importConfig(readText(file), from)
-      const written = `${JSON.stringify(config, null, 2)}\n`
+      const { tool, config, study, notes } = importConfig(readText(file), from)
+      const written = `${JSON.stringify({ ...config, ...study }, null, 2)}\n`
       if (out !== undefined) writeUserFile(out, written, { overwrite })
       const warnings = unfinishedWarnings(config)
-      output.json({ tool, config, notes, warnings, file: out ?? null })
+      output.json({ tool, config, study, notes, warnings, file: out ?? null })
       if (out === undefined) output.write(written)
-      else output.line(`Wrote ${out} from ${toolTitles[tool]}'s settings.`)
+      else output.line(`Wrote ${out} from ${sourceWords(tool)}.${startWords(study, out)}`)
       if (json) return
       for (const line of noteLines(notes)) output.note(line)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
     })
+
+const sourceWords = (tool: ToolId | null): string =>
+  tool === null ? 'the sweep' : `${toolTitles[tool]}'s settings`
+
+const startWords = (study: JsonObject | null, file: string): string =>
+  study === null ? '' : ` It is a ${Object.keys(study)[0]}: turnwise ${Object.keys(study)[0]} ${file}`
 
 function readText(file: string): string {
   try {

@@ -1,6 +1,7 @@
 /** Commands about imported models. */
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
+import { keepers } from '#shared/api/models.ts'
 import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { fetchModel } from '#host/hub/fetchFiles.ts'
@@ -8,6 +9,7 @@ import { fetchFolder, placeAt } from '#host/hub/hubFetching.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import {
   findModel,
+  importedName,
   importModel,
   listModels,
   summarizeModel,
@@ -41,18 +43,18 @@ export const models = (context: Context) =>
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Check a model and copy it into the data directory, from a folder or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Interrupted downloads resume. Access token: HF_TOKEN, or else the one in the settings.',
+      'Check a model and copy it into the data directory, from a folder, a GGUF file or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Interrupted downloads resume. Access token: HF_TOKEN, or else the one in the settings.',
     )
     .argument(
       '<SOURCE>',
-      'Hugging Face folder with config.json and safetensors weights; or owner/name[@revision] on a hub, or the URL of its page',
+      'Hugging Face folder with config.json and safetensors weights, or a GGUF file; or owner/name[@revision] on a hub, or the URL of its page',
     )
     .option('--name <NAME>', "name for the model (default: the folder's or the hub's)")
     .option('--hub-id <OWNER/NAME>', 'name of the model on a hub, written into exported adapters (optional)')
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
-      const given = options.name ?? path.basename(path.resolve(source))
+      const given = options.name ?? importedName(source)
       const model = isHubAddress(source)
         ? await importFromHub(source, options, here)
         : await importModel(source, given, here.dataDirectory, options.hubId ?? null)
@@ -76,17 +78,23 @@ const importFromHub = (
   })
 
 const list = (context: Context) =>
-  new Command('list').description('List the available models').action(() => {
-    const { dataDirectory, output } = context()
-    const listed = listModels(dataDirectory)
-    output.json({ models: listed })
-    const header = ['name', 'architecture', 'size', 'context']
-    for (const line of tableLines(header, listed.map(row))) output.line(line)
-  })
+  new Command('list')
+    .description(
+      'List the available models, with those that Hugging Face’s cache, LM Studio and Ollama keep on this machine.\n\nfits: the most exact form of the weights that this machine’s memory holds for training. TURNWISE_FOUND_MODELS=0 leaves out those of other programs.',
+    )
+    .action(() => {
+      const { dataDirectory, output } = context()
+      const listed = listModels(dataDirectory)
+      output.json({ models: listed })
+      const header = ['name', 'architecture', 'size', 'context', 'fits', 'kept by']
+      for (const line of tableLines(header, listed.map(row))) output.line(line)
+    })
 
 function row(model: ListedModel): string[] {
-  if ('problem' in model) return [model.name, model.problem, '', '']
-  return [model.name, model.architecture, modelSize(model), `${model.contextLength}`]
+  const keeper = model.origin === null ? '' : keepers[model.origin]
+  if ('problem' in model) return [model.name, model.problem, '', '', '', keeper]
+  const { name, architecture, contextLength, fits } = model
+  return [name, architecture, modelSize(model), `${contextLength}`, fits ?? 'no', keeper]
 }
 
 /** `0.5 B parameters`, `3.2 M parameters`. */

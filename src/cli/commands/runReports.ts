@@ -3,12 +3,15 @@ import { Command } from '@commander-js/extra-typings'
 import { leaves } from '#shared/config/paths.ts'
 import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import { configButSeed, seedFamilies, type SeedFamily } from '#shared/seeds.ts'
+import { meanEstimate, type Estimate } from '#shared/statistics.ts'
 import { createHost } from '#host/createHost.ts'
 import { diagnoseRun } from '#host/runs/runsService.ts'
 import { openRunFolder } from '#host/runs/runFolder.ts'
 import type { Store } from '#host/store/store.ts'
 import { repeated, type Context } from '../command.ts'
-import { tableLines } from '../output.ts'
+import { formatEstimate, tableLines } from '../output.ts'
 
 export const diagnose = (context: Context) =>
   new Command('diagnose')
@@ -121,9 +124,11 @@ export const compare = (context: Context) =>
       const metrics = options.metric.length > 0 ? options.metric : defaultMetrics
       requireMetrics(host.store, ids, options.metric)
       const runs = comparisonOf(host.store, ids, metrics)
-      output.json({ runs })
+      const families = familiesOf(host.store, runs, metrics)
+      output.json({ runs, families })
       const shown = metrics.filter((metric) => runs.some((run) => run.metrics[metric] !== null))
       for (const line of tableLines(['', ...runs.map(titleOf)], rowsOf(runs, shown))) output.line(line)
+      for (const line of families.flatMap((family) => familyLines(family, shown))) output.line(line)
     })
 
 function comparisonOf(store: Store, ids: readonly string[], metrics: readonly string[]): Compared[] {
@@ -142,6 +147,29 @@ function comparisonOf(store: Store, ids: readonly string[], metrics: readonly st
     }
   })
 }
+
+interface ComparedFamily extends Pick<SeedFamily, 'name' | 'runIds' | 'count' | 'step'> {
+  /** Means with 95 % intervals over the seeds that got furthest. */
+  readonly metrics: Readonly<Record<string, Estimate | null>>
+}
+
+function familiesOf(store: Store, runs: readonly Compared[], metrics: readonly string[]): ComparedFamily[] {
+  const entries = runs.map(({ id }) => store.runs.get(id))
+  return seedFamilies(entries, ({ config }) => configButSeed(config)).map(({ name, runIds, count, step }) => {
+    const members = runs.filter((run) => runIds.includes(run.id) && run.step === step)
+    const meanOf = (metric: string) => meanEstimate(members.flatMap((run) => run.metrics[metric] ?? []))
+    return {
+      ...{ name, runIds, count, step },
+      metrics: Object.fromEntries(metrics.map((metric) => [metric, meanOf(metric)])),
+    }
+  })
+}
+
+const familyLines = ({ name, count, step, metrics }: ComparedFamily, shown: readonly string[]): string[] => [
+  '',
+  `Mean with 95 % interval over ${plural(count, 'seed')} of ${name} at step ${step}:`,
+  ...shown.map((metric) => `  ${metric}  ${formatEstimate(metrics[metric] ?? null)}`),
+]
 
 function requireMetrics(store: Store, ids: readonly string[], wanted: readonly string[]): void {
   const known = new Set(ids.flatMap((id) => store.metrics.names(id)))

@@ -4,6 +4,7 @@ import { Command } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import type { RunEntry } from '#shared/runs.ts'
+import { seedFamilies, type SeedFamily } from '#shared/seeds.ts'
 import { createHost, historyFile } from '#host/createHost.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { surveyCheckpoints } from '#host/runs/checkpoints.ts'
@@ -12,7 +13,7 @@ import { openRunFolder } from '#host/runs/runFolder.ts'
 import { emptyTrash, restoreRun, trashedRuns } from '#host/runs/trash.ts'
 import { recoverStore } from '#host/store/recover.ts'
 import type { Context } from '../command.ts'
-import { formatReward, megabytes, tableLines } from '../output.ts'
+import { formatEstimate, formatReward, megabytes, tableLines } from '../output.ts'
 import { exportNumbers, importRun, writeRunProject } from './exchange.ts'
 import { compare, diagnose } from './runReports.ts'
 import { findStudy } from './studies.ts'
@@ -50,9 +51,11 @@ const list = (context: Context) =>
         message,
         hint,
       }))
-      output.json({ runs: entries, unreadable })
+      const families = seedFamilies(entries, ({ id }) => host.store.runs.settingsButSeed(id))
+      output.json({ runs: entries, families, unreadable })
       if (entries.length === 0) output.line('No runs yet. turnwise demo trains one.')
       else for (const line of tableLines(header, entries.map(row))) output.line(line)
+      for (const family of families) output.line(familyLine(family))
       if (entries.some(({ finding }) => finding !== null))
         output.line('For causes and fixes: turnwise runs diagnose RUN')
       if (unreadable.length > 0) output.note('Not listed:')
@@ -70,6 +73,11 @@ const row = (run: RunEntry): string[] => [
   ...[run.reward, run.rewardBefore, run.rewardAfter].map(formatReward),
   formatTime(run.createdAt),
 ]
+
+const familyLine = ({ name, count, step, reward, rewardAfter }: SeedFamily): string => {
+  const after = rewardAfter === null ? '' : `, eval after ${formatEstimate(rewardAfter)}`
+  return `Mean with 95 % interval over ${plural(count, 'seed')} of ${name} at step ${step}: reward ${formatEstimate(reward)}${after}`
+}
 
 /** `2026-03-01 14:05`, local time. */
 function formatTime(at: number): string {

@@ -1,10 +1,15 @@
 /** Commands that open the window in Electron or serve it to a browser. */
 import path from 'node:path'
-import { Command } from '@commander-js/extra-typings'
+import { Command, Option } from '@commander-js/extra-typings'
+import { servedRows } from '#shared/api/serving.ts'
+import { deviceOptions, type DeviceOption } from '#shared/device.ts'
+import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { createHost } from '#host/createHost.ts'
 import { faultWords } from '#host/faults.ts'
 import { launchProgram, runProgram } from '#host/processes/programs.ts'
 import { serveHost, type ServedHost } from '#host/serveHost.ts'
-import { usageError, whole, type CommandContext, type Context } from '../command.ts'
+import type { ServingRequest } from '#host/serving/serving.ts'
+import { maxThreads, threads, usageError, whole, type CommandContext, type Context } from '../command.ts'
 import {
   browserProgram,
   buildWindow,
@@ -70,16 +75,78 @@ async function runDesktop(dataDirectory: string): Promise<string> {
 export const serve = (context: Context) =>
   new Command('serve')
     .description(
-      'Run without a window, for use from a browser on this machine.\n\nOnly this machine can connect, and only with the printed URL, which contains the key. Ctrl-C stops all runs after their current step and saves a checkpoint of each.',
+      'Run without a window, for use from a browser on this machine.\n\nOnly this machine can connect, and only with the printed URL, which contains the key. Ctrl-C stops all runs after their current step and saves a checkpoint of each.\n\nWith --openai, serve a model and its adapters to other programs over the API of OpenAI instead. Clients need the printed key; a run’s id stands for its latest checkpoint, RUN@STEP for one of them.',
     )
     .option('--port <P>', 'port to listen on; 0 picks any free one', whole(0, maxPort), 0)
     .option('--window <DIR>', 'folder of a different build of the window')
-    .action(async ({ port, window }) => {
+    .option('--openai', 'serve a model to other programs instead of the window', false)
+    .option('--model <MODEL>', 'with --openai: base model, a folder or a name from model list')
+    .addOption(
+      new Option('--base <PRECISION>', 'with --openai: precision of its matrices (default f32)').choices(
+        basePrecisions,
+      ),
+    )
+    .addOption(
+      new Option('--precision <PRECISION>', 'with --openai: weights, exact, or rounded and faster')
+        .choices(rolloutPrecisions)
+        .default('f32' as const),
+    )
+    .addOption(
+      new Option('--device <KIND>', 'with --openai: device to compute on (default cpu)').choices(
+        deviceOptions,
+      ),
+    )
+    .option(
+      '--context <N>',
+      'with --openai: maximum length of prompt plus completion (default: the model’s)',
+      whole(2, 1 << 24),
+    )
+    .option('--batch <ROWS>', 'with --openai: completions generated together', whole(1, 64), servedRows)
+    .option(threads[0], `with --openai: ${threads[1]}`, whole(1, maxThreads))
+    .action(async (options) => {
+      const { port, window, openai, model } = options
       const here = context()
+      if (openai !== (model !== undefined)) {
+        throw usageError('Options --openai and --model are given together.', 'See turnwise serve --help.')
+      }
+      if (model !== undefined) {
+        await serveModel({ ...options, model }, here)
+        return
+      }
       if (window === undefined) await buildWindow(here.output)
       const built = window === undefined ? {} : { windowDirectory: path.resolve(window) }
       await serveUntilInterrupted({ port, ...built }, here)
     })
+
+interface ModelOptions extends Pick<ServingRequest, 'model' | 'port' | 'precision'> {
+  readonly base?: ServingRequest['base'] | undefined
+  readonly device?: DeviceOption | undefined
+  readonly threads?: number | undefined
+  readonly context?: number | undefined
+  readonly batch: number
+}
+
+/** Until Ctrl-C. Runs that others train are seen; none is started. Errors: those of createHost and of starting to serve. */
+async function serveModel(options: ModelOptions, { dataDirectory, output }: CommandContext): Promise<void> {
+  const { model, port, precision, base = null, context: contextLength = null, batch: maxRows } = options
+  const device = { kind: options.device ?? null, threads: options.threads ?? null }
+  const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
+  await using host = createHost({ dataDirectory, servesQueue: false, onFault })
+  const interrupted = Promise.withResolvers<unknown>()
+  using _interrupt = watchInterrupts(
+    () => interrupted.resolve(null),
+    () => undefined,
+  )
+  await host.serving.start({ model, port, precision, base, device, contextLength, maxRows })
+  const { status } = host.serving
+  if (status.state !== 'on') throw new Error('Expected a server that is on.')
+  const { address, key } = status
+  output.json({ address, key, model: status.model })
+  output.line(`${status.model} is served at ${address}`)
+  output.line(`Key: ${key}`)
+  await Promise.race([interrupted.promise, host.serving.lost()])
+  output.line('Stopped.')
+}
 
 interface ServingOptions {
   /** 0: any free one. */

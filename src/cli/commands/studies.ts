@@ -1,19 +1,28 @@
 /** Populations, sweeps and runs over seeds: started, followed, listed, gone on with. */
 import path from 'node:path'
-import { Command } from '@commander-js/extra-typings'
-import type { StudyEntry, StudyTrial } from '#shared/api/studies.ts'
+import { Command, Option } from '@commander-js/extra-typings'
+import { stringify } from 'yaml'
+import type { StudyEntry } from '#shared/api/studies.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { meanEstimate } from '#shared/statistics.ts'
-import { searchedKeys, type StudyKind } from '#shared/studies.ts'
+import { rangeWords } from '#shared/remaining.ts'
+import type { StudyKind } from '#shared/studies.ts'
 import { createHost } from '#host/createHost.ts'
+import { writeProject } from '#host/exchange/project/project.ts'
+import { projectTools } from '#host/exchange/tools.ts'
+import { wandbFile } from '#host/exchange/wandbSweep.ts'
+import { writeUserFile } from '#host/files/atomic.ts'
 import type { Host } from '#host/host.ts'
-import { checkStudy } from '#host/studies/studyConfig.ts'
+import { sizeWords } from '#host/runs/calibration.ts'
+import type { StudyEstimate } from '#host/studies/studyEstimate.ts'
 import { readStudyFile } from '#host/studies/studyFile.ts'
-import { whole, type CommandContext, type Context } from '../command.ts'
+import { chosenTrial, configOfTrial, promoteTrial } from '#host/studies/winner.ts'
+import { force, whole, type CommandContext, type Context } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { formatReward, tableLines } from '../output.ts'
-import { createProgress, duration, type Progress } from '../progress.ts'
+import { createProgress, type Progress } from '../progress.ts'
+import { importanceLines, resultLine, studyLines } from '../studyReport.ts'
 
 const summaries: Readonly<Record<StudyKind, string>> = {
   population:
@@ -29,7 +38,7 @@ const starting = (kind: StudyKind) => (context: Context) =>
     .description(summaries[kind])
     .argument('<FILE>', 'paths in it are relative to it')
     .option('--parallel <N>', 'trials at the same time; the result does not depend on it', whole(1, 256))
-    .option('--check', 'say what it comes to and start nothing')
+    .option('--check', 'try one step, say what it will take, and start nothing')
     .action(async (file, { parallel, check }) => {
       const here = context()
       const { dataDirectory, output } = here
@@ -37,26 +46,62 @@ const starting = (kind: StudyKind) => (context: Context) =>
       const study = parallel === undefined ? given : { ...given, parallel }
       const base = path.dirname(path.resolve(file))
       await using host = createHost({ dataDirectory, servesQueue: false })
-      const { askText } = host
-      const {
-        trials,
-        totalSteps,
-        steps,
-        parallel: beside,
-      } = await checkStudy(study, {
-        ...{ dataDirectory, base, askText },
-      })
-      output.line(
-        `${plural(trials, 'trial')} of ${plural(steps, 'step')} (${plural(totalSteps, 'step')} in all), ${beside} at a time.`,
-      )
       if (check === true) {
-        output.json({ trials, steps, totalSteps, parallel: beside })
+        const estimate = await estimated(host, study, base, here)
+        output.json(estimate)
+        for (const line of estimateLines(estimate)) output.line(line)
         return
       }
-      const { id } = await host.studies.start(study, base)
+      const { id, trials, parallel: beside } = await host.studies.start(study, base)
       output.line(`Study ${id}`)
+      output.line(`${plural(trials.length, 'trial')} to begin with, ${beside} at a time.`)
       await followAndReport(host, id, here)
     })
+
+/** Ctrl-C gives it up. Errors: as checking a study, and as training. */
+async function estimated(
+  { studies: all }: Host,
+  study: JsonObject,
+  base: string,
+  { json, output }: CommandContext,
+): Promise<StudyEstimate> {
+  const progress = createProgress(output, json)
+  const cancelled = new AbortController()
+  using _interrupt = watchInterrupts(
+    () => cancelled.abort(),
+    () => undefined,
+  )
+  try {
+    for await (const item of all.calibrate(study, base, cancelled.signal)) {
+      if ('result' in item) return item.result
+      const { phase, done, total } = item.progress
+      progress.update({ done, total: total ?? done, unit: 'phase', facts: [phase.toLowerCase()], left: null })
+    }
+  } finally {
+    progress.end()
+  }
+  throw new AppError('run/stopped', 'The check was cancelled; nothing was started.')
+}
+
+function estimateLines({
+  trials,
+  steps,
+  totalSteps,
+  sharing,
+  seconds,
+  disk,
+  warnings,
+}: StudyEstimate): string[] {
+  const whole = trials * steps
+  const early = totalSteps === whole ? '' : ` instead of ${whole}`
+  return [
+    `Trials   ${plural(trials, 'trial')} of ${plural(steps, 'step')}: ${plural(totalSteps, 'step')} in all${early}`,
+    `Sharing  ${sharing}`,
+    `Time     ${rangeWords(seconds)}`,
+    `Disk     ${sizeWords(disk.neededBytes)} of ${sizeWords(disk.freeBytes)} free`,
+    ...warnings.map((warning) => `Warning  ${warning}`),
+  ]
+}
 
 export const population = starting('population')
 export const sweep = starting('sweep')
@@ -64,10 +109,12 @@ export const seeds = starting('seeds')
 
 export const studies = (context: Context) =>
   new Command('studies')
-    .description('Look at populations, sweeps and runs over seeds, and resume them')
+    .description('Look at populations, sweeps and runs over seeds, resume them, and take out what is best')
     .addCommand(list(context))
     .addCommand(show(context))
     .addCommand(resume(context))
+    .addCommand(promote(context))
+    .addCommand(exportTrial(context))
     .addCommand(remove(context))
 
 const header = ['study', 'name', 'kind', 'status', 'trials', 'best', 'made']
@@ -76,11 +123,15 @@ const list = (context: Context) =>
   new Command('list').description('List the studies of this data directory').action(async () => {
     const { dataDirectory, output } = context()
     await using host = createHost({ dataDirectory, servesQueue: false })
-    const all = host.studies.list().toReversed()
-    output.json({ studies: all })
+    const { studies: found, unreadable } = host.studies.list()
+    const all = found.toReversed()
+    output.json({ studies: all, unreadable })
     if (all.length === 0)
       output.line('No studies yet. turnwise sweep FILE and turnwise population FILE make one.')
     else for (const line of tableLines(header, all.map(row))) output.line(line)
+    if (unreadable.length > 0) output.note('Not listed:')
+    for (const { error } of unreadable)
+      output.note(`  ${error.message}${error.hint === null ? '' : ` ${error.hint}`}`)
   })
 
 const row = ({ id, name, search, status, trials, best, createdAt }: StudyEntry): string[] => [
@@ -92,7 +143,7 @@ const studyArgument = ['<STUDY>', 'its id, or an unambiguous beginning or end of
 
 /** Errors: AppError 'run/not-found'. */
 export function findStudy({ studies: all }: Host, part: string): StudyEntry {
-  const found = all.list().filter(({ id }) => id.startsWith(part) || id.endsWith(part))
+  const found = all.list().studies.filter(({ id }) => id.startsWith(part) || id.endsWith(part))
   const [entry, other] = found
   if (entry !== undefined && other === undefined) return entry
   throw new AppError(
@@ -106,14 +157,17 @@ export function findStudy({ studies: all }: Host, part: string): StudyEntry {
 
 const show = (context: Context) =>
   new Command('show')
-    .description('Show one study: its trials with their settings, what they came to, and the best')
+    .description(
+      'Show one study: its trials with their settings, what they came to, the best, and how much each setting matters',
+    )
     .argument(...studyArgument)
     .action(async (part) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
       const entry = findStudy(host, part)
-      output.json(entry)
-      for (const line of studyLines(entry)) output.line(line)
+      const importance = host.studies.importance(entry.id)
+      output.json({ ...entry, importance })
+      for (const line of [...studyLines(entry), ...importanceLines(entry, importance)]) output.line(line)
     })
 
 const resume = (context: Context) =>
@@ -127,6 +181,92 @@ const resume = (context: Context) =>
       host.studies.resume(id)
       await followAndReport(host, id, here)
     })
+
+const trialOption = ['--trial <N>', 'another trial than the best, by its number in the table'] as const
+
+const promote = (context: Context) =>
+  new Command('promote')
+    .description(
+      'Make the best trial an adapter with a name.\n\nIts checkpoint is copied from the step where it was compared last, so the adapter stays when checkpoints, runs or the study are deleted. Export it, continue it (adapter.initial) or compare it by its name.',
+    )
+    .argument(...studyArgument)
+    .option(...trialOption, whole(1))
+    .option('--name <NAME>', 'name of the adapter (default: after study, trial and step)')
+    .action(async (part, { trial, name = null }) => {
+      const { dataDirectory, output } = context()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const entry = host.studies.get(findStudy(host, part).id)
+      const index = trial === undefined ? null : trial - 1
+      const adapter = await promoteTrial(host, entry, { trial: index, name })
+      output.json(adapter)
+      const { step, fitness, metric, trial: promoted } = adapter.origin
+      output.line(
+        `Promoted trial ${promoted + 1} at step ${step} (${metric} ${formatReward(fitness)}) to the adapter ${adapter.name}.`,
+      )
+      output.line(`To export it: turnwise export ${adapter.name} --format merged --out DIR`)
+    })
+
+const exportTrial = (context: Context) =>
+  new Command('export')
+    .description(
+      'Write the config of the best trial as that of an ordinary run, or as a project for TRL or AgileRL.',
+    )
+    .argument(...studyArgument)
+    .option(...trialOption, whole(1))
+    .addOption(
+      new Option(
+        '--format <FORMAT>',
+        'turnwise: a run config; trl, agilerl: a project folder; wandb: the sweep itself, not its best trial',
+      )
+        .choices(['turnwise', ...projectTools, 'wandb'])
+        .default('turnwise' as const),
+    )
+    .option('--out <PATH>', 'file to write (default: standard output), or folder of the project')
+    .option(...force, false)
+    .action(async (part, { trial, format, out, force: overwrite }) => {
+      const { dataDirectory, output } = context()
+      await using host = createHost({ dataDirectory, servesQueue: false })
+      const entry = host.studies.get(findStudy(host, part).id)
+      if (format === 'wandb') {
+        writeSweep(entry, { out, overwrite, output })
+        return
+      }
+      const chosen = chosenTrial(entry, trial === undefined ? null : trial - 1)
+      const config = configOfTrial(entry, chosen.trial)
+      if (format === 'turnwise') {
+        const written = `${JSON.stringify(config, null, 2)}\n`
+        if (out !== undefined) writeUserFile(out, written, { overwrite })
+        output.json({ ...chosen, format, config, file: out ?? null })
+        if (out === undefined) output.write(written)
+        else output.line(`Wrote ${out}. To train it: turnwise train ${out}`)
+        return
+      }
+      if (out === undefined)
+        throw new AppError('usage/invalid', 'A project is a folder: say where with --out.')
+      const report = await writeProject({ config, tool: format, out, checkpoint: null, runDirectory: null })
+      output.json({ ...chosen, format, ...report })
+      output.line(
+        `Wrote ${plural(report.files.length, 'file')} for ${report.version} to ${report.directory}.`,
+      )
+      for (const note of report.notes) output.line(`Otherwise there: ${note}`)
+    })
+
+interface SweepTarget {
+  readonly out: string | undefined
+  readonly overwrite: boolean
+  readonly output: CommandContext['output']
+}
+
+/** As the file of W&B. */
+function writeSweep({ name, search }: StudyEntry, { out, overwrite, output }: SweepTarget): void {
+  const { document, lost } = wandbFile({ name, search })
+  const written = stringify(document)
+  if (out !== undefined) writeUserFile(out, written, { overwrite })
+  output.json({ format: 'wandb', document, lost, file: out ?? null })
+  if (out === undefined) output.write(written)
+  else output.line(`Wrote ${out}.`)
+  for (const sentence of lost) output.note(`Not in the file: ${sentence}`)
+}
 
 const remove = (context: Context) =>
   new Command('delete')
@@ -185,74 +325,4 @@ async function followed(
   } finally {
     progress.end()
   }
-}
-
-type Result = StudyTrial['results'][number]
-
-const titleOf = ({ search }: StudyEntry, { index, member }: StudyTrial): string =>
-  search.kind === 'population' ? `Member ${member + 1} (trial ${index + 1})` : `Trial ${index + 1}`
-
-function resultLine(entry: StudyEntry, trial: StudyTrial, { step, fitness, error, seconds }: Result): string {
-  const { metric } = entry.search.fitness
-  const came = error === undefined ? `${metric} ${formatReward(fitness)}` : `failed: ${error}`
-  return `${titleOf(entry, trial)}, step ${step}: ${came}  (${settingWords(entry, trial)}; ${duration(seconds)})`
-}
-
-const settingWords = ({ search }: StudyEntry, { settings }: StudyTrial): string =>
-  searchedKeys(search)
-    .flatMap((key) => (settings[key] === undefined ? [] : [`${lastName(key)} ${valueWords(settings[key])}`]))
-    .join(', ')
-
-const lastName = (key: string): string => key.split('.').at(-1) ?? key
-const valueWords = (value: unknown): string =>
-  typeof value === 'number' ? String(Number(value.toPrecision(4))) : JSON.stringify(value)
-
-function studyLines(entry: StudyEntry): string[] {
-  const { id, name, search, status, trials, best, steps, error } = entry
-  const keys = searchedKeys(search)
-  const isPopulation = search.kind === 'population'
-  const columns = [
-    ...['trial', ...(isPopulation ? ['member', 'from'] : []), 'run', 'step', search.fitness.metric],
-    ...keys.map(lastName),
-  ]
-  const rows = trials.map(({ index, member, parent, runId, results, settings }) => {
-    const last = results.at(-1)
-    return [
-      ...[String(index + 1), ...(isPopulation ? [String(member + 1), parentWords(parent)] : [])],
-      ...[runId ?? '–', `${last?.step ?? 0}/${steps}`, formatReward(last?.fitness ?? null)],
-      ...keys.map((key) => (settings[key] === undefined ? '–' : valueWords(settings[key]))),
-    ]
-  })
-  return [
-    `Study    ${id}${name === null ? '' : ` (${name})`}`,
-    `Status   ${status}`,
-    ...(error === null ? [] : [`Problem  ${error.message}`]),
-    ...(best === null || search.kind === 'seeds' ? [] : [bestLine(entry)]),
-    ...(search.kind === 'seeds' ? meanLines(entry) : []),
-    ...tableLines(columns, rows),
-  ]
-}
-
-const parentWords = (parent: StudyTrial['parent']): string =>
-  parent === null ? '–' : `${parent.index + 1} at ${parent.step}`
-
-function bestLine(entry: StudyEntry): string {
-  const { best, trials } = entry
-  const trial = trials[best?.trial ?? -1]
-  if (best === null || trial === undefined) return ''
-  return `Best     trial ${trial.index + 1} at step ${best.step}: ${formatReward(best.fitness)}, ${settingWords(entry, trial)}`
-}
-
-/** Over the seeds that came to the end. */
-function meanLines({ trials, steps }: StudyEntry): string[] {
-  const values = trials.flatMap(({ results }) => {
-    const last = results.at(-1)
-    return last?.step === steps && last.fitness !== null ? [last.fitness] : []
-  })
-  const mean = meanEstimate(values)
-  if (mean === null) return []
-  const { value, interval } = mean
-  const range =
-    interval === null ? '' : `  95 % CI ${formatReward(interval.low)} to ${formatReward(interval.high)}`
-  return [`Mean     ${formatReward(value)}${range}  (Student’s t over ${plural(values.length, 'seed')})`]
 }

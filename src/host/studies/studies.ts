@@ -4,19 +4,27 @@
  *   studies.ts      (here) started, stopped, resumed, listed
  *   studyDrive.ts   one study while it runs: trains the trials that `planStudy` names, and logs what they come to
  *   studyFolder.ts  a study on disk; studyFile.ts reads the file of a person, studyConfig.ts checks it
+ *   studyEstimate.ts hours, memory and disk before it starts; sharing.ts how many trials train together
  *   trialMetrics.ts what the history says of a trial
  */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import type { StudyEntry } from '#shared/api/studies.ts'
+import type { StudyEntry, StudyImportance, StudyTrial, UnreadableStudy } from '#shared/api/studies.ts'
 import { AppError } from '#shared/errors.ts'
-import { planStudy } from '#rl/studies/plan.ts'
+import { importanceOf } from '#rl/studies/importance.ts'
+import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
+import { resultsByTrial } from '#rl/studies/trials.ts'
+import { stampOf } from '#host/api/feeds.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { packError } from '#host/processes/messages.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
-import { checkStudy, subjectOf } from './studyConfig.ts'
+import type { Calibrating } from '#host/runs/calibration.ts'
+import { requireGates } from '#host/rewards/rewardVersions.ts'
+import { coresAllow, sharingOf } from './sharing.ts'
+import { checkStudy, subjectOf, type StudyVerdict } from './studyConfig.ts'
 import { StudyDrive, type DriveParts } from './studyDrive.ts'
+import { estimateStudy, type CalibrationItem } from './studyEstimate.ts'
 import {
   createStudyFolder,
   dropTornLine,
@@ -26,6 +34,7 @@ import {
   setStudyState,
   studyDirectories,
   studyDirectory,
+  studyHolder,
   studyStamp,
   studyState,
   type StudyFolder,
@@ -33,7 +42,7 @@ import {
   type StudyState,
 } from './studyFolder.ts'
 
-interface StudyParts extends DriveParts {
+interface StudyParts extends DriveParts, Calibrating {
   readonly askText: AskText
   readonly onFault: OnFault
 }
@@ -54,16 +63,40 @@ export class Studies implements AsyncDisposable {
   readonly #parts: StudyParts
   readonly #driven = new Map<string, Driven>()
   readonly #known = new Map<string, Known>()
-  #isClosing = false
+  /** By file: how many of its trials train together, as was measured. */
+  readonly #shared = new Map<string, number>()
+  readonly #closing = new AbortController()
 
   constructor(parts: StudyParts) {
     this.#parts = parts
   }
 
-  /** Errors: those of `checkStudy`; AppError 'file/unwritable'. */
-  async start(given: unknown, base: string): Promise<StudyEntry> {
+  /** Errors: those of `checkStudy`; AppError 'reward/failed'. */
+  async check(given: unknown, base: string): Promise<StudyVerdict> {
     const { dataDirectory, askText } = this.#parts
-    const { file, steps, start, parallel } = await checkStudy(given, { dataDirectory, base, askText })
+    const verdict = await checkStudy(given, { dataDirectory, base, askText })
+    await requireGates(this.#parts, verdict.first.config)
+    return verdict
+  }
+
+  /** Errors: those of `check`, and as training. */
+  async *calibrate(given: unknown, base: string, signal: AbortSignal): AsyncGenerator<CalibrationItem> {
+    const verdict = await this.check(given, base)
+    for await (const item of estimateStudy(this.#parts, verdict, signal)) {
+      if ('result' in item) this.#shared.set(JSON.stringify(verdict.file), item.result.parallel)
+      yield item
+    }
+  }
+
+  /** Errors: those of `check`; AppError 'file/unwritable'; as training where memory decides how many trials train together. */
+  async start(given: unknown, base: string): Promise<StudyEntry> {
+    const { dataDirectory } = this.#parts
+    const { file, steps, start, sharing } = await this.check(given, base)
+    const key = JSON.stringify(file)
+    const isMemoryNeeded = sharing.given === null && coresAllow(sharing) > 1
+    if (isMemoryNeeded && !this.#shared.has(key))
+      for await (const _ of this.calibrate(given, base, this.#closing.signal));
+    const parallel = isMemoryNeeded ? (this.#shared.get(key) ?? 1) : sharingOf(sharing).parallel
     const study = createStudyFolder(dataDirectory, { file, steps, start, parallel })
     this.#drive(study)
     return this.get(study.id)
@@ -94,10 +127,10 @@ export class Studies implements AsyncDisposable {
       this.#set(directory, { status: 'stopped', error: null })
   }
 
-  /** Its runs stay, as runs of their own. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
+  /** Its runs stay, as runs of their own; a damaged one can go too. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
   remove(id: string): void {
-    const { directory } = this.#open(id)
-    if (this.#driven.has(id) || studyState(directory).status === 'running')
+    const directory = this.#directoryOf(id)
+    if (studyHolder(directory) !== null)
       throw new AppError('run/busy', 'This study is running, so it cannot be deleted.', 'Stop it first.')
     try {
       rmSync(directory, { recursive: true, force: true })
@@ -108,21 +141,38 @@ export class Studies implements AsyncDisposable {
     this.#parts.notifier.notify()
   }
 
-  /** The newest first; one that cannot be read is left out. */
-  list(): StudyEntry[] {
-    return studyDirectories(this.#parts.dataDirectory).flatMap((directory) => {
+  /** The newest first. */
+  list(): { readonly studies: StudyEntry[]; readonly unreadable: UnreadableStudy[] } {
+    const [found, unreadable]: [StudyEntry[], UnreadableStudy[]] = [[], []]
+    for (const directory of studyDirectories(this.#parts.dataDirectory)) {
       try {
-        return [this.#entryOf(directory)]
-      } catch (error) {
-        if (error instanceof AppError) return []
-        throw error
+        found.push(this.#entryOf(directory))
+      } catch (thrown) {
+        if (!(thrown instanceof AppError)) throw thrown
+        const { code, message, hint = null } = packError(thrown)
+        unreadable.push({ id: path.basename(directory), directory, error: { code, message, hint } })
       }
-    })
+    }
+    return { studies: found, unreadable }
+  }
+
+  /** Changes with what `list` says; cheaper. */
+  stamp(): string {
+    const stamps = studyDirectories(this.#parts.dataDirectory).map((directory) => [
+      ...[directory, studyStamp(directory), studyHolder(directory)],
+    ])
+    return stampOf(stamps)
   }
 
   /** Errors: AppError 'run/not-found', 'file/unreadable', 'data/invalid'. */
   get(id: string): StudyEntry {
     return this.#entryOf(this.#open(id).directory)
+  }
+
+  /** Errors: those of `get`. */
+  importance(id: string): StudyImportance {
+    const { search, start, trials } = this.get(id)
+    return importanceOf({ search, start, trials, results: trials.flatMap(({ results }) => results) })
   }
 
   /** Resolves when this host no longer runs it. */
@@ -145,14 +195,18 @@ export class Studies implements AsyncDisposable {
 
   /** What is not done waits for the next host. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosing = true
+    this.#closing.abort()
     for (const { stopping } of this.#driven.values()) stopping.abort()
     await Promise.all([...this.#driven.values()].map(({ over }) => over))
   }
 
   #open(id: string): StudyFolder {
+    return openStudyFolder(this.#directoryOf(id))
+  }
+
+  #directoryOf(id: string): string {
     const directory = studyDirectory(this.#parts.dataDirectory, id)
-    if (studyDirectories(this.#parts.dataDirectory).includes(directory)) return openStudyFolder(directory)
+    if (studyDirectories(this.#parts.dataDirectory).includes(directory)) return directory
     throw new AppError('run/not-found', 'There is no such study.', {
       text: 'It may have been deleted.',
       command: '`turnwise studies list` shows those there are.',
@@ -191,7 +245,7 @@ export class Studies implements AsyncDisposable {
     const drive = new StudyDrive(study, this.#parts, stopping)
     const isOver = await drive.run()
     if (isOver) return 'finished'
-    return this.#isClosing ? 'waiting' : 'stopped'
+    return this.#closing.signal.aborted ? 'waiting' : 'stopped'
   }
 
   #entryOf(directory: string): StudyEntry {
@@ -207,19 +261,37 @@ export class Studies implements AsyncDisposable {
 }
 
 function entryOf(study: StudyFolder, { runs, results }: StudyLog, { status, error }: StudyState): StudyEntry {
-  const { id, createdAt, steps, parallel, config, file } = study
-  const plan = planStudy(subjectOf(study), results)
+  const { id, createdAt, steps, parallel, start, config, file } = study
+  const subject = subjectOf(study)
+  const plan = planStudy(subject, results)
   const { best } = plan
+  const byTrial = resultsByTrial(results)
+  const trials = plan.trials.map((trial) => ({
+    ...trial,
+    runId: runs.get(trial.index) ?? null,
+    results: byTrial.get(trial.index) ?? [],
+  }))
+  const trained = trainedBy(trials)
   return {
-    ...{ id, createdAt, steps, parallel, status, error, file },
+    ...{ id, createdAt, steps, parallel, start, status, error, file, trials, trained },
     name: config.name,
     search: config.search,
-    trials: plan.trials.map((trial) => ({
-      ...trial,
-      runId: runs.get(trial.index) ?? null,
-      results: results.filter((result) => result.trial === trial.index),
-    })),
+    plannedSteps: plan.isOver ? trained.steps : stepsOf(wavesOf(subject)),
     pending: plan.pending,
     best: best === null ? null : { ...best, runId: runs.get(best.trial) ?? null },
   }
 }
+
+function trainedBy(trials: readonly StudyTrial[]): StudyEntry['trained'] {
+  const results = trials.flatMap((trial) => trial.results)
+  const steps = trials.map(
+    (trial) => Math.max(0, ...trial.results.map(({ step }) => step)) - (trial.parent?.step ?? 0),
+  )
+  return {
+    steps: sum(steps.map((own) => Math.max(0, own))),
+    tokens: sum(results.map(({ tokens }) => tokens)),
+    seconds: sum(results.map(({ seconds }) => seconds)),
+  }
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)

@@ -1,5 +1,4 @@
 /** Checks the file of a study, with the config of every trial it may come to, and works out what its trials begin with. */
-import { availableParallelism } from 'node:os'
 import { fieldsOf, sectionsOf, type SettingField } from '#shared/config/fields.ts'
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { valueAt, withChanges, type JsonObject } from '#shared/config/paths.ts'
@@ -7,29 +6,38 @@ import { parseSettings } from '#shared/config/settings.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'
 import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import {
+  fixedInClones,
   parseStudyConfig,
   searchedKeys,
+  searchedParameters,
   type Parameter,
   type Search,
   type StudyConfig,
   type Trial,
 } from '#shared/studies.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { planStudy } from '#rl/studies/plan.ts'
-import type { StudySubject } from '#rl/studies/trials.ts'
+import { defaultThreads, physicalCores } from '#engine/processor.ts'
+import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
+import type { StudySubject, Wave } from '#rl/studies/trials.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { requireKnownParts, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { checkRunConfig, type RunVerdict } from '#host/runs/runVerdict.ts'
+import type { SharingRequest } from './sharing.ts'
 import type { NewStudy, StudyFolder } from './studyFolder.ts'
 
-export interface StudyVerdict extends NewStudy {
+export interface StudyVerdict extends Omit<NewStudy, 'parallel'> {
+  /** With what the settings themselves say filled in. */
+  readonly config: StudyConfig
+  readonly firstTrial: Trial | undefined
   /** Of the first trial. */
   readonly first: RunVerdict & { readonly config: RunConfig }
-  /** Trials that are known before the first result, and steps of all if none is ended early. */
+  /** Trials that begin anew and steps of all, as far as the file tells: a budget of tokens or hours may end it before. */
   readonly trials: number
   readonly totalSteps: number
+  /** What decides how many trials train together; memory is not measured yet. */
+  readonly sharing: SharingRequest
 }
 
 interface Places {
@@ -57,7 +65,7 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   const start = startOf(config)
   const search = withWholeNumbers(config, start)
   const planned = { ...config, search }
-  refuse(problemsOf(planned))
+  refuse(problemsOf(planned, start))
   // Its length depends on the rows; that of trials with other batches is the same.
   const draft: StudySubject = { search, seed: bare.seed, steps: Number.MAX_SAFE_INTEGER, start }
   const [firstTrial, ...others] = planStudy(draft, []).trials
@@ -67,14 +75,23 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   await requireEvaluation(search, first.config)
   const { steps } = first
   refuse(lengthProblems(search, steps))
-  const { trials } = planStudy({ ...draft, steps }, [])
+  const waves = wavesOf({ ...draft, steps })
+  const sharing: SharingRequest = {
+    ...{ kind: search.kind, waves, config: first.config, isCpu: first.device.kind === 'cpu' },
+    ...{ given: parsed.parallel, needs: null },
+    ...{ cores: physicalCores(), threads: first.config.device.threads ?? defaultThreads() },
+  }
   return {
-    ...{ first, steps, start, trials: trials.length },
-    totalSteps: trials.length * steps,
-    parallel: parsed.parallel ?? sharedOut(first.config, first.device.kind),
-    file: fileOf(planned),
+    ...{ config: planned, firstTrial, first, steps, start, file: fileOf(planned) },
+    ...{ ...extentOf(waves), sharing },
   }
 }
+
+/** Trials that begin anew, and steps of all. */
+export const extentOf = (waves: readonly Wave[]) => ({
+  trials: waves.reduce((sum, { size, from }) => sum + (from === 0 ? size : 0), 0),
+  totalSteps: stepsOf(waves),
+})
 
 /** The config of a trial's run. */
 export function trialConfig({ run, name, search }: StudyConfig, trial: Trial | undefined): JsonObject {
@@ -99,13 +116,13 @@ const fileOf = ({ run, name, parallel, search: { kind, ...search } }: StudyConfi
 
 /** Defaults of the algorithm filled in, too. */
 function startOf({ run, search }: StudyConfig): JsonObject {
-  const { algorithm } = parseRunConfig(run)
+  const { algorithm, ...rest } = parseRunConfig(run)
   const settings = parseSettings(
     algorithmById(algorithm.id).settings,
     algorithm.settings,
     'algorithm.settings',
   )
-  const whole = { ...run, algorithm: { ...algorithm, settings } }
+  const whole = { ...rest, algorithm: { ...algorithm, settings } }
   const known = searchedKeys(search).map((key) => [key, valueAt(whole, key)] as const)
   return Object.fromEntries(known.filter(([, value]) => value !== undefined))
 }
@@ -141,19 +158,27 @@ function settingFields({ run }: StudyConfig): ReadonlyMap<string, SettingField> 
   return new Map(all.map((field) => [field.key, field]))
 }
 
-/** What a fork cannot change. */
-const fixedInForks = ['adapter', 'model', 'base', 'stages', 'steps', 'passes', 'seed']
-
-function problemsOf({ search, run }: StudyConfig): Problem[] {
+function problemsOf({ search, run }: StudyConfig, start: JsonObject): Problem[] {
   if (search.kind !== 'population') return []
-  const { parameters } = search.mutation
+  const { initial, mutation } = search
+  const { parameters } = mutation
   return Object.keys(parameters).flatMap((key) => {
     const at = `population.mutation.parameters.${key}`
-    if (fixedInForks.includes(key.split('.')[0] ?? ''))
+    if (fixedInClones.includes(key.split('.')[0] ?? ''))
       return [conflict(at, 'clones continue with their parent’s weights, so this setting cannot mutate.')]
     const value = valueAt(run, key)
     const isNumber = value === undefined || value === null || typeof value === 'number'
-    return isNumber ? [] : [conflict(at, `${JSON.stringify(value)} in the config is not a number.`)]
+    if (!isNumber) return [conflict(at, `${JSON.stringify(value)} in the config is not a number.`)]
+    // What is no setting at all is said of the trials' configs.
+    const hasStart = initial === 'spread' || start[key] !== null
+    return hasStart
+      ? []
+      : [
+          conflict(
+            at,
+            'with initial: same, members begin with the config’s value, so give it a number there.',
+          ),
+        ]
   })
 }
 
@@ -167,10 +192,7 @@ function lengthProblems(search: Search, steps: number): Problem[] {
 
 /** Both ends of every range: what the settings allow there, they allow in between. */
 function extremes(search: Search): Trial[] {
-  if (search.kind === 'seeds') return []
-  const parameters: Readonly<Record<string, Parameter>> =
-    search.kind === 'sweep' ? search.parameters : search.mutation.parameters
-  return Object.entries(parameters).flatMap(([key, each]) => {
+  return Object.entries(searchedParameters(search)).flatMap(([key, each]) => {
     const values = 'values' in each ? each.values : [each.min, each.max]
     return values.map((value) => ({
       ...{ index: 0, member: 0, generation: 0, settings: { [key]: value }, parent: null, mutation: null },
@@ -189,12 +211,6 @@ async function requireEvaluation({ fitness: { metric } }: Search, config: RunCon
       'Give some, or compare by a metric that training reports, such as reward.',
     )
   }
-}
-
-/** Trials at the same time, where the file does not say: as many as have the cores they ask for. */
-function sharedOut({ device }: RunConfig, kind: string): number {
-  if (kind !== 'cpu' || device.threads === null) return 1
-  return Math.max(1, Math.floor(availableParallelism() / device.threads))
 }
 
 /** What the plan is made of. */

@@ -97,12 +97,12 @@ export function isOpenStudy(dataDirectory: string, id: string): boolean {
   return existsSync(paths(directory).study) && studyState(directory).status !== 'finished'
 }
 
-/** Folders of studies, the newest first. Errors: AppError 'file/unreadable'. */
+/** Folders of studies, damaged ones too, the newest first. Errors: AppError 'file/unreadable'. */
 export function studyDirectories(dataDirectory: string): string[] {
   const { studies } = dataFolders(dataDirectory)
   try {
     return readdirSync(studies)
-      .filter((name) => name.startsWith('st_') && existsSync(paths(path.join(studies, name)).study))
+      .filter((name) => name.startsWith('st_'))
       .sort()
       .toReversed()
       .map((name) => path.join(studies, name))
@@ -124,6 +124,9 @@ export function studyState(directory: string): StudyState {
 /** Errors: AppError 'file/unwritable'. */
 export const setStudyState = (directory: string, state: StudyState): void =>
   writeFileAtomic(paths(directory).state, JSON.stringify(state))
+
+/** The process that drives the study; null: none does. */
+export const studyHolder = (directory: string): number | null => livingOwner(paths(directory).lock)
 
 /** Keeps a second process from driving the study. Errors: AppError 'run/busy'. */
 export function lockStudy(directory: string): Disposable {
@@ -156,10 +159,9 @@ export function readStudyLog(directory: string): StudyLog {
   return { runs, results: [...results.values()] }
 }
 
-/** Changes with the log and the state. */
+/** Changes with what its files say. */
 export function studyStamp(directory: string): string {
-  const { log, state, lock } = paths(directory)
-  return [log, state, lock]
+  return Object.values(paths(directory))
     .map((file) => {
       const stats = statSync(file, { throwIfNoEntry: false })
       return stats === undefined ? '' : `${stats.mtimeMs} ${stats.size}`

@@ -6,7 +6,7 @@
 import type { JsonObject } from '#shared/config/paths.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Population, StudyPlan, Trial, TrialMutation, TrialResult } from '#shared/studies.ts'
-import { bestOf, resultsByTrial, type StudySubject } from './trials.ts'
+import { bestOf, resultsByTrial, type StudySubject, type Wave } from './trials.ts'
 import { haltonPoint, mutatedValue, valueAtUnit } from './ranges.ts'
 
 /** [members] 0 for the lowest fitness, ascending; of equals, the later one ranks higher. */
@@ -98,6 +98,14 @@ export function planPopulation(subject: PopulationSubject, results: readonly Tri
     living = nextGeneration(subject, { living, worth, generation: generation + 1, step: until, trials })
   }
 }
+
+/** A wave is a generation. */
+export const populationWaves = ({ search: { size, every }, steps }: PopulationSubject): Wave[] =>
+  Array.from({ length: Math.ceil(steps / every) }, (_, generation) => ({
+    size,
+    from: generation * every,
+    until: Math.min((generation + 1) * every, steps),
+  }))
 
 /** What ranks: more is better. */
 const worthOf = (fitness: number | null, { fitness: { goal } }: Population): number => {

@@ -1,9 +1,6 @@
 /** Values of searched settings as points of the unit interval, and sequences of such points. */
-import type { MutatedRange, NumericRange, Parameter } from '#shared/studies.ts'
+import { isLogRange, type MutatedRange, type Parameter } from '#shared/studies.ts'
 import { randomStream } from '#shared/random.ts'
-
-const isLog = ({ min, max, scale }: NumericRange): boolean =>
-  scale === null ? min > 0 && max / min >= 10 : scale === 'log'
 
 /** The value at `unit`, which is from 0 up to 1. Each whole number and each choice has a share of equal width. */
 export function valueAtUnit(parameter: Parameter, unit: number): unknown {
@@ -14,7 +11,7 @@ export function valueAtUnit(parameter: Parameter, unit: number): unknown {
   const { min, max, whole } = parameter
   const [from, to] = whole === true ? [min - 0.5, max + 0.5] : [min, max]
   // Half a step below a minimum of 0 there is no logarithm.
-  const value = isLog(parameter)
+  const value = isLogRange(parameter)
     ? Math.exp(Math.log(Math.max(from, min / 2)) * (1 - unit) + Math.log(to) * unit)
     : from * (1 - unit) + to * unit
   const exact = whole === true ? Math.round(value) : roundTo(value, 6)
@@ -29,7 +26,9 @@ export function unitOfValue(parameter: Parameter, value: unknown): number {
   }
   const { min, max } = parameter
   const number = Math.min(Math.max(Number(value), min), max)
-  const [a, b, x] = isLog(parameter) ? [Math.log(min), Math.log(max), Math.log(number)] : [min, max, number]
+  const [a, b, x] = isLogRange(parameter)
+    ? [Math.log(min), Math.log(max), Math.log(number)]
+    : [min, max, number]
   return (x - a) / (b - a)
 }
 
@@ -42,7 +41,7 @@ export function gridValues(parameter: Parameter, points: number): unknown[] {
   const { min, max, whole } = parameter
   const values = Array.from({ length: points }, (_, i) => {
     const unit = i / (points - 1)
-    const value = isLog(parameter)
+    const value = isLogRange(parameter)
       ? Math.exp(Math.log(min) * (1 - unit) + Math.log(max) * unit)
       : min * (1 - unit) + max * unit
     return Math.min(Math.max(whole === true ? Math.round(value) : roundTo(value, 6), min), max)
@@ -54,7 +53,8 @@ const primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 
 
 /**
  * Point `index` of a Halton sequence in `dimensions` dimensions, shifted at random by `seed` (Cranley and Patterson 1976): points that
- * fill the unit cube more evenly than independent ones, however many there will be. Beyond 20 dimensions the rest is independent.
+ * fill the unit cube more evenly than independent ones, however many there will be. The point 0 belongs to it: without it, the first
+ * points leave a gap three times as wide as the others. Beyond 20 dimensions the rest is independent.
  */
 export function haltonPoint(index: number, dimensions: number, seed: number): number[] {
   return Array.from({ length: dimensions }, (_, i) => {
@@ -62,7 +62,7 @@ export function haltonPoint(index: number, dimensions: number, seed: number): nu
     const prime = primes[i]
     return prime === undefined
       ? random.uniformAt(index + 1)
-      : (radicalInverse(index + 1, prime) + random.uniformAt(0)) % 1
+      : (radicalInverse(index, prime) + random.uniformAt(0)) % 1
   })
 }
 

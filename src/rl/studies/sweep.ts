@@ -1,7 +1,7 @@
 /** Sweeps: which settings are tried, and how long each trial trains. */
 import type { JsonObject } from '#shared/config/paths.ts'
 import type { StudyPlan, Sweep, Trial, TrialResult } from '#shared/studies.ts'
-import { bestOf, freshTrial, resultsByTrial, type StudySubject } from './trials.ts'
+import { bestOf, freshTrial, resultsByTrial, type StepCost, type StudySubject, type Wave } from './trials.ts'
 import { gridValues, haltonPoint, unitOfValue, valueAtUnit } from './ranges.ts'
 import { proposePoint, type Observation } from './tpe.ts'
 
@@ -57,26 +57,49 @@ function survivors(
     const fitness = fitnessOf(trial)
     return fitness === null ? [] : [{ trial, worth: goal === 'max' ? fitness : -fitness }]
   })
-  const count = Math.max(1, Math.floor(living.length / early.keep))
   return scored
     .toSorted((a, b) => b.worth - a.worth || a.trial.index - b.trial.index)
-    .slice(0, count)
+    .slice(0, survivorsOf(living.length, early.keep))
     .map(({ trial }) => trial)
     .toSorted((a, b) => a.index - b.index)
 }
 
-function spent({ budget: { steps, tokens, hours } }: Sweep, results: readonly TrialResult[]): boolean {
+function spent({ budget }: Sweep, results: readonly TrialResult[]): boolean {
   const sum = (of: (result: TrialResult) => number) => results.reduce((total, each) => total + of(each), 0)
   // A trial's result counts from its last one on.
   const last = new Map<number, number>()
   for (const { trial, step } of results) last.set(trial, Math.max(step, last.get(trial) ?? 0))
-  const trained = [...last.values()].reduce((total, step) => total + step, 0)
-  return (
-    (steps !== null && trained >= steps) ||
-    (tokens !== null && sum((each) => each.tokens) >= tokens) ||
-    (hours !== null && sum((each) => each.seconds) / 3600 >= hours)
-  )
+  const steps = [...last.values()].reduce((total, step) => total + step, 0)
+  return isSpent(budget, { steps, tokens: sum((each) => each.tokens), seconds: sum((each) => each.seconds) })
 }
+
+const isSpent = (
+  { steps, tokens, hours }: Sweep['budget'],
+  used: StepCost & { readonly steps: number },
+): boolean =>
+  (steps !== null && used.steps >= steps) ||
+  (tokens !== null && used.tokens >= tokens) ||
+  (hours !== null && used.seconds / 3600 >= hours)
+
+/** Rung after rung, as far as the budget goes if a step costs so much. No trial is assumed to fail. */
+export function sweepWaves(subject: SweepSubject, cost: StepCost): Wave[] {
+  const { budget, early } = subject.search
+  const waves: Wave[] = []
+  let steps = 0
+  for (const { size, rungs } of bracketsOf(subject)) {
+    let [living, from] = [size, 0]
+    for (const until of rungs) {
+      if (isSpent(budget, { steps, tokens: steps * cost.tokens, seconds: steps * cost.seconds })) return waves
+      waves.push({ size: living, from, until })
+      steps += living * (until - from)
+      living = survivorsOf(living, early?.keep ?? 1)
+      from = until
+    }
+  }
+  return waves
+}
+
+const survivorsOf = (living: number, keep: number): number => Math.max(1, Math.floor(living / keep))
 
 function* bracketsOf(subject: SweepSubject): Generator<Bracket> {
   const { search, steps } = subject
@@ -103,11 +126,11 @@ function* bracketsOf(subject: SweepSubject): Generator<Bracket> {
   }
 }
 
-/** from, from·keep, from·keep², …, and the end. */
+/** From the first comparison to the end, each rung about `keep` times as far as the one before: no rung lies just before the end. */
 export function rungsFrom(from: number, keep: number, steps: number): number[] {
-  const rungs: number[] = []
-  for (let rung = from; rung < steps; rung *= keep) rungs.push(rung)
-  return [...rungs, steps]
+  if (from >= steps) return [steps]
+  const count = Math.max(1, Math.round(Math.log(steps / from) / Math.log(keep)))
+  return Array.from({ length: count + 1 }, (_, i) => Math.round(from * (steps / from) ** (i / count)))
 }
 
 /** Li et al. 2018, «Hyperband», algorithm 1: the most aggressive bracket first. */

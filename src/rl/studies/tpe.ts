@@ -2,6 +2,9 @@
  * A tree of Parzen estimators (Bergstra et al. 2011, «Algorithms for Hyper-Parameter Optimization», section 4): trials are divided into
  * good and bad ones, and the next trial is where good ones are dense and bad ones are not. Densities are over all settings together, as
  * in BOHB (Falkner et al. 2018), since settings depend on each other; every setting is a number of the unit interval.
+ *
+ * Written here because npm has no maintained sampler (looked for in November 2026): of what it lists for hyperparameters only
+ * `hyperparameters` 0.25.6, a port of Hyperopt, is one, and it has grid and random search alone.
  */
 import type { Parameter } from '#shared/studies.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'

@@ -12,6 +12,19 @@ export interface StudySubject<Kind = Search> {
   readonly start: JsonObject
 }
 
+/** Trials that train from one step to another before they are compared; the next wave begins when all of them have. */
+export interface Wave {
+  readonly size: number
+  readonly from: number
+  readonly until: number
+}
+
+/** What a step of a trial is expected to cost; budgets count it. */
+export interface StepCost {
+  readonly tokens: number
+  readonly seconds: number
+}
+
 /** One that begins as the config says. */
 export const freshTrial = (index: number, generation: number, settings: JsonObject): Trial => ({
   ...{ index, member: index, generation, settings, parent: null, mutation: null },
@@ -20,15 +33,14 @@ export const freshTrial = (index: number, generation: number, settings: JsonObje
 export const resultsByTrial = (results: readonly TrialResult[]): ReadonlyMap<number, TrialResult[]> =>
   Map.groupBy(results, ({ trial }) => trial)
 
-/** The best of those who got furthest: at other steps fitness means something else. */
+/** The best of those who got furthest: at other steps fitness means something else. Of equals the first trial, in whatever order results came. */
 export function bestOf(results: readonly TrialResult[], { goal }: Fitness): TrialResult | null {
-  const scored = results.filter(({ fitness }) => fitness !== null)
-  const furthest = Math.max(...scored.map(({ step }) => step))
-  const sign = goal === 'max' ? 1 : -1
-  return scored
-    .filter(({ step }) => step === furthest)
-    .reduce<TrialResult | null>((best, result) => {
-      const gain = best === null ? 1 : sign * ((result.fitness ?? 0) - (best.fitness ?? 0))
-      return gain > 0 ? result : best
-    }, null)
+  const scored = results.flatMap((result) =>
+    result.fitness === null ? [] : [{ result, worth: goal === 'max' ? result.fitness : -result.fitness }],
+  )
+  const furthest = Math.max(...scored.map(({ result }) => result.step))
+  const [best] = scored
+    .filter(({ result }) => result.step === furthest)
+    .toSorted((a, b) => b.worth - a.worth || a.result.trial - b.result.trial)
+  return best?.result ?? null
 }

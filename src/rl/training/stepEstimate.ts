@@ -54,6 +54,10 @@ export function estimateStep({ rollout, optimization }: RunConfig, measures: Ste
   return { expected, low: quicker * expected, high: Math.max(slower * expected, longest) }
 }
 
+/** Tokens of all trajectories of a step, prompts included, as `num_tokens` counts them. */
+export const estimateTokens = ({ rollout }: RunConfig, measures: StepMeasures): number =>
+  Math.round(rollout.promptsPerStep * measures.groupSize * expectedTokens(measures))
+
 /** One evaluation of `rows` held-out rows: greedy completions with their rewards, or the loss of given answers. */
 export function estimateEvaluation(rows: number, measures: StepMeasures): number {
   const { isActing, seconds, groupSize, learnedTokens } = measures

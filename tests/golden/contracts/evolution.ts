@@ -1,5 +1,5 @@
 /** Selection and mutation of a population. */
-import { ranksOf, tournamentWinner } from '#rl/studies/population.ts'
+import { ranksOf, selectSuccessors, tournamentWinner } from '#rl/studies/population.ts'
 import { mutatedValue } from '#rl/studies/ranges.ts'
 import {
   asList,
@@ -25,6 +25,19 @@ function elitism(inputs: JsonObject): unknown {
     .map(asObject)
     .map(({ rank, drawn }) => tournamentWinner(asNumbers(rank), asNumbers(drawn)))
   return { results, winners }
+}
+
+function selection({ cases }: JsonObject): unknown {
+  const successors = asList(cases)
+    .map(asObject)
+    .map(({ members, fitness, size, tournament, drawn }) => {
+      const draws = asList(drawn).flatMap(asNumbers)
+      return selectSuccessors(asNumbers(members), asNumbers(fitness), {
+        ...{ size: asNumber(size), tournament: asNumber(tournament), elitism: true },
+        random: { integer: () => draws.shift() ?? NaN },
+      })
+    })
+  return { successors }
 }
 
 /** One parameter, or a list of them under `cases`; the description fixes what the draws are called. */
@@ -58,5 +71,6 @@ const numberOr = (value: Json | undefined, fallback: number): number =>
 
 export const evolutionContracts = {
   'tournament.elitism': exact(elitism),
+  'tournament.select': exact(selection),
   'hpo.mutate_parameter': exact(mutations),
 }

@@ -106,25 +106,6 @@ test('members are evaluated, selected, cloned and mutated; the best trains on', 
     }
 })
 
-test('a clone learns what a fork with the same settings learns, to the last bit', async () => {
-  const { clone, parent } = clonedIn(await reference)
-  const { runId } = await undisturbed.client.call('runs.fork', {
-    ...{ runId: parent.runId ?? '', step: 2, start: true },
-    changes: { ...clone.settings },
-  })
-  await undisturbed.reached(runId, 'finished')
-  expect(adapterOf(undisturbed, runId, 4)).toBe(adapterOf(undisturbed, clone.runId, 4))
-  const lossesOf = (id: string | null | undefined) => {
-    const { metrics, rows } = undisturbed.host.store.metrics.table(id ?? '')
-    return rows.map(({ step, values }) => [
-      step,
-      values[metrics.indexOf('loss')],
-      values[metrics.indexOf('reward')],
-    ])
-  }
-  expect(lossesOf(runId)).toEqual(lossesOf(clone.runId))
-})
-
 test('members that are killed and a host that closes change nothing of what comes out', async () => {
   const expected = await reference
   const disturbed = opened()
@@ -197,9 +178,36 @@ test('a study stops after the step of its trial, is resumed, and is deleted with
   expect(study).toMatchObject({ status: 'finished' })
   expect(study.trials.map(({ settings }) => settings['seed'])).toEqual([1, 2])
   await expect(client.call('studies.resume', { id })).rejects.toThrow('finished')
+  const all = 2 * study.steps
+  expect((await client.call('studies.list', undefined)).studies).toMatchObject([
+    { id, kind: 'seeds', trials: 2, trained: { steps: all }, plannedSteps: all },
+  ])
+  // One that is damaged is named with the reason, and can go too.
+  writeFileSync(path.join(fixture.directory, 'studies', id, 'log.jsonl'), 'not a line of ours\n')
+  expect(await client.call('studies.list', undefined)).toMatchObject({
+    studies: [],
+    unreadable: [{ id, error: { code: 'data/invalid' } }],
+  })
   await client.call('studies.delete', { id })
-  expect(await client.call('studies.list', undefined)).toEqual([])
+  expect(await client.call('studies.list', undefined)).toEqual({ studies: [], unreadable: [] })
   expect(await client.call('runs.list', {})).toHaveLength(2)
+})
+
+test('members of a population that begin the same begin with the config’s values, said or not', async () => {
+  const parameters = {
+    [rate]: { min: 1e-4, max: 1e-2 },
+    'algorithm.settings.klCoefficient': { min: 0.001, max: 1 },
+  }
+  const { algorithm: _, optimization: __, ...bare } = smallConfig as Record<string, unknown>
+  const same = { size: 2, every: 2, initial: 'same', mutation: { parameters } }
+  const { client } = opened()
+  const { id } = await client.call('studies.start', { file: { ...bare, population: same } })
+  const { start } = await client.call('studies.get', { id })
+  expect(start).toEqual({
+    [rate]: expect.any(Number) as number,
+    'algorithm.settings.klCoefficient': expect.any(Number) as number,
+  })
+  await client.call('studies.stop', { id })
 })
 
 test('a trial whose settings cannot be trained with loses, and says why', async () => {
@@ -224,6 +232,16 @@ test.each([
   [
     { population: { every: 50, mutation: { parameters: { [rate]: { min: 1e-4, max: 1 } } } } },
     'population.every',
+  ],
+  [
+    {
+      optimization: { maxGradNorm: null },
+      population: {
+        ...{ every: 2, initial: 'same' },
+        mutation: { parameters: { 'optimization.maxGradNorm': { min: 0.1, max: 10 } } },
+      },
+    },
+    'population.mutation.parameters.optimization.maxGradNorm',
   ],
   [{ sweep: { parameters: { [rate]: { min: 1e-4, max: 1e9 } } } }, 'sweep.parameters'],
   [{ data: { ...smallConfig.data, heldOut: null }, seeds: { values: 2 } }, 'data.heldOut'],

@@ -88,6 +88,9 @@ describe('a population', () => {
     const { plan } = played(byTrial)
     const others = [(n: number) => n - 1, (n: number) => Math.floor(n / 2)]
     for (const order of others) expect(played(byTrial, order).plan).toEqual(plan)
+    // Nor does it where members are equal.
+    const equal = played(() => 1).plan
+    for (const order of others) expect(played(() => 1, order).plan).toEqual(equal)
   })
 
   test('a clone begins where its parent ended, with its settings but one, and a seed of its own', () => {

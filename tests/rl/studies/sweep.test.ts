@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseStudyConfig, type TrialResult } from '#shared/studies.ts'
-import { planStudy } from '#rl/studies/plan.ts'
+import { planStudy, wavesOf } from '#rl/studies/plan.ts'
 import { hyperbandBrackets, rungsFrom } from '#rl/studies/sweep.ts'
 
 const rate = 'optimization.learningRate'
@@ -65,6 +65,17 @@ test('a quasi-random sweep fills decades evenly', () => {
   }
 })
 
+test('the first trials of a quasi-random sweep leave no wide gap', () => {
+  const parameters = { [rate]: { min: 0, max: 1 } }
+  for (const seed of [1, 2, 3]) {
+    const { plan } = played({ method: 'random', trials: 8, parameters }, () => 0, { seed })
+    const values = plan.trials.map(({ settings }) => settings[rate] as number).toSorted((a, b) => a - b)
+    // Around the end to the beginning, since the sequence is shifted by chance.
+    const gaps = values.map((value, i) => (values[i + 1] ?? values[0]! + 1) - value)
+    for (const gap of gaps) expect(gap).toBeCloseTo(1 / 8, 4)
+  }
+})
+
 test('successive halving keeps the best third at each rung', () => {
   const sweep = {
     ...{ method: 'random', trials: 27, parameters: { [rate]: { min: 0, max: 1 } } },
@@ -79,8 +90,10 @@ test('successive halving keeps the best third at each rung', () => {
   expect(reversed.plan).toEqual(plan)
 })
 
-test('the rungs end where the run ends', () => {
-  expect(rungsFrom(10, 3, 100)).toEqual([10, 30, 90, 100])
+test('the rungs are evenly spaced, and end where the run ends', () => {
+  expect(rungsFrom(10, 3, 100)).toEqual([10, 32, 100])
+  expect(rungsFrom(3, 3, 81)).toEqual([3, 9, 27, 81])
+  expect(rungsFrom(25, 3, 30)).toEqual([25, 30])
   expect(rungsFrom(100, 3, 100)).toEqual([100])
 })
 
@@ -244,4 +257,35 @@ test.each([
   ],
 ])('refuses %s', (_, json, words) => {
   expect(() => parseStudyConfig(json)).toThrow(words)
+})
+
+test.each([
+  { method: 'grid', points: 3 },
+  { method: 'random', trials: 7 },
+  { method: 'random', trials: 11, batch: 3, budget: { steps: 400 } },
+  { method: 'bayes', trials: 5, batch: 2 },
+  { method: 'random', trials: 27, early: { method: 'halving', from: 3, keep: 3 } },
+  { method: 'random', trials: 10, early: { method: 'halving', from: 10, keep: 4 }, budget: { tokens: 7000 } },
+  { method: 'random', early: { method: 'hyperband', from: 3, keep: 3 } },
+  { method: 'random', trials: 40, early: { method: 'hyperband', from: 3, keep: 3 }, budget: { hours: 0.25 } },
+])('what a sweep will train is known before: %o', (given) => {
+  const { search } = parseStudyConfig({
+    sweep: { ...given, parameters: { [rate]: { min: 1e-5, max: 1e-2 } } },
+  })
+  const subject = { search, seed: 1, steps: 81, start: {} }
+  const cost = { tokens: 9, seconds: 2 }
+  const results: TrialResult[] = []
+  const trained: (readonly [from: number, until: number])[] = []
+  for (let plan = planStudy(subject, results); !plan.isOver; plan = planStudy(subject, results))
+    for (const { trial, until } of plan.pending) {
+      const from = results.findLast((result) => result.trial === trial)?.step ?? 0
+      const steps = until - from
+      trained.push([from, until])
+      const spent = { tokens: steps * cost.tokens, seconds: steps * cost.seconds }
+      results.push({ trial, step: until, fitness: (trial * 7) % 5, ...spent })
+    }
+  const waves = wavesOf(subject, cost)
+  expect(waves.flatMap(({ size, from, until }) => Array.from({ length: size }, () => [from, until]))).toEqual(
+    trained,
+  )
 })
