@@ -55,14 +55,16 @@ const featureEntrances = [
   'rewards/(CodePicker|RewardPicker|PythonConsent|library|rewardChoice)',
   'run/(runFacts|useRun)',
   'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
+  'studies/StudyLink',
   'samples/(ColouredTokens|SamplesTab|TokenHeatMap|groups|heat|tokenRows)',
 ]
 
 /** Host files of the processes that train, answer or check with a model; the command line may open models itself. */
 const withRuntime = [
   '^src/host/(training|checks)/',
-  '^src/host/processes/(trainingProcess|questionProcess|answering)[.]ts$',
+  '^src/host/processes/(trainingProcess|questionProcess|servingProcess)[.]ts$',
   '^src/host/models/(openModel|scoring)[.]ts$',
+  '^src/host/serving/servedBase[.]ts$',
   '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',
 ].join('|')
 

@@ -4,7 +4,7 @@ import { rendererConfig } from './vite.renderer.config.ts'
 
 /**
  * `index` is the desktop app, `cli` the host without a window, `trainingProcess` the process of one run,
- * `turnwise` what scripts and programs import, `questionProcess` the process of one question, `textProcess` runs models' tokenizers, `sandboxProcess` that of user code, `replicaThread` a learning thread; all but the
+ * `turnwise` what scripts and programs import, `questionProcess` the process of one question, `servingProcess` that of a served model, `textProcess` runs models' tokenizers, `sandboxProcess` that of user code, `replicaThread` a learning thread; all but the
  * first run under plain Node as well. Everything lands in out/main itself, chunks included, so that a path relative to a
  * module means the same in all.
  * The preload script is one file: in its sandbox it can load nothing but electron.
@@ -19,6 +19,7 @@ export default defineConfig({
           turnwise: 'src/library/turnwise.ts',
           trainingProcess: 'src/host/processes/trainingProcess.ts',
           questionProcess: 'src/host/processes/questionProcess.ts',
+          servingProcess: 'src/host/processes/servingProcess.ts',
           textProcess: 'src/host/processes/textProcess.ts',
           sandboxProcess: 'src/host/sandbox/sandboxProcess.ts',
           replicaThread: 'src/engine/runtime/replicaThread.ts',

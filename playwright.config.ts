@@ -4,6 +4,9 @@ import { systemBrowser } from './tests/e2e/browser.ts'
 
 Object.assign(process.env, telemetryOff)
 
+// What other programs keep on a developer's machine is no part of a test; a journey about it says where to look.
+process.env['TURNWISE_FOUND_MODELS'] ??= '0'
+
 /** Where a machine-readable report goes too, for scripts that count tests. */
 const report = process.env['TURNWISE_BROWSER_REPORT']
 

@@ -18,6 +18,9 @@ process.env['OMP_NUM_THREADS'] ??= '1'
 // Tests load ONNX Runtime too, and start processes that do.
 Object.assign(process.env, telemetryOff)
 
+// What other programs keep on a developer's machine is no part of a test.
+process.env['TURNWISE_FOUND_MODELS'] ??= '0'
+
 // Processes of ours that tests start begin faster with it, as those that the launcher starts do.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/turnwise', import.meta.url))
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import type { Page } from '@playwright/test'
 import { lockRun } from '#host/runs/runFolder.ts'
 import { beginRun } from './longHistory.ts'
-import { median } from './report.ts'
+import { busySecondsOf, median } from './report.ts'
 
 const lines = 20
 const stepsBefore = 1000
@@ -21,13 +21,7 @@ export function beginLiving(dataDirectory: string) {
 
 /** Share of one core that the page's main thread is at work, of a stretch; median. */
 export async function measureLiveLines(page: Page, runs: ReturnType<typeof beginLiving>): Promise<number> {
-  const devtools = await page.context().newCDPSession(page)
-  // Its own time, whatever else the machine does.
-  await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
-  const busySeconds = async () => {
-    const { metrics } = await devtools.send('Performance.getMetrics')
-    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? NaN
-  }
+  const busySeconds = await busySecondsOf(page)
   const ids = runs.map(({ run }) => run.id).join(',')
   await page.evaluate(`location.hash = '#/compare?runs=${ids}&panels=reward'`)
   await page.locator('[data-chart] :is(path.recharts-curve, canvas)').first().waitFor({ state: 'attached' })

@@ -1,16 +1,21 @@
 /** Runs as long as the window must bear, written as run folders; the host takes them in like any other. */
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { createRunFolder, runPaths, type RunFolder, type TrialRun } from '#host/runs/runFolder.ts'
 import { CounterStream } from './noise.ts'
 
-const config = (name: string) =>
-  parseRunConfig({
-    name,
-    model: '/models/made-up',
-    data: { train: '/data/made-up.jsonl', prompt: { column: 'prompt' } },
-    rewards: [{ function: 'exact-match' }],
-  })
+const runFile = {
+  model: '/models/made-up',
+  data: { train: '/data/made-up.jsonl', prompt: { column: 'prompt' } },
+  rewards: [{ function: 'exact-match' }],
+}
+
+const config = (name: string) => parseRunConfig({ ...runFile, name })
+
+/** What the runs of a study have in common. */
+export const studyFile = (name: string, steps: number) => ({ ...runFile, name, steps })
 
 /** Metrics that the run page shows. */
 function metricsAt(step: number, steps: number, noise: CounterStream): Readonly<Record<string, number>> {
@@ -39,18 +44,39 @@ export interface MadeRun {
 const startedAt = 1_700_000_000_000
 const stepMs = 2000
 
-export function makeRun(dataDirectory: string, { name, steps, metrics, samplesPerStep }: MadeRun): RunFolder {
-  const run = createRunFolder(dataDirectory, config(name))
+export function makeRun(dataDirectory: string, made: MadeRun): RunFolder {
+  const run = createRunFolder(dataDirectory, config(made.name))
+  writeSteps(run.directory, made, [0, made.steps])
+  return run
+}
+
+/** Some steps of a trial; those from its second call on follow the first ones. */
+export function makeTrial(
+  dataDirectory: string,
+  {
+    name,
+    steps,
+    from,
+    until,
+    trial,
+  }: { name: string; steps: number; from: number; until: number; trial: TrialRun },
+): void {
+  const directory = path.join(dataFolders(path.resolve(dataDirectory)).runs, trial.runId)
+  if (!existsSync(directory)) createRunFolder(path.resolve(dataDirectory), config(name), { trial })
+  writeSteps(directory, { name, steps, metrics: 3, samplesPerStep: 0 }, [from, until])
+}
+
+function writeSteps(directory: string, made: MadeRun, [from, until]: readonly [number, number]): void {
+  const { name, steps } = made
   const noise = new CounterStream(name)
-  const piece: string[] = [line(0, { type: 'status', phase: 'training', step: 0, steps })]
-  const { events } = runPaths(run.directory)
-  for (let step = 1; step <= steps; step++) {
-    piece.push(...linesOfStep({ step, steps, metrics, samplesPerStep }, noise))
+  const piece: string[] = [line(from, { type: 'status', phase: 'training', step: from, steps })]
+  const { events } = runPaths(directory)
+  for (let step = from + 1; step <= until; step++) {
+    piece.push(...linesOfStep({ ...made, step }, noise))
     if (piece.length > 5000) appendFileSync(events, piece.splice(0).join(''))
   }
-  piece.push(line(steps, { type: 'status', phase: 'finished', step: steps, steps }))
+  piece.push(line(until, { type: 'status', phase: 'finished', step: until, steps }))
   appendFileSync(events, piece.join(''))
-  return run
 }
 
 /** A run that is only begun; `grow` adds its next steps, as a training process would. */

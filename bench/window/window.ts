@@ -2,8 +2,9 @@
  * How quick the window is, in a real browser on the headless host:
  *   npm run build && node bench/window/window.ts [--window DIR]
  * cold start to interactive, Compare with 20 runs × 100,000 points opened and hovered, a run page with 10,000 stored
- * samples scrolled, memory of the page over an hour of simulated live events, what a run loses while it is watched.
- * Prints figures; proves nothing else. `--only start,run,lines,long` measures some of it.
+ * samples scrolled, memory of the page over an hour of simulated live events, what a run loses while it is watched,
+ * studies of 64 members × 10,000 steps.
+ * Prints figures; proves nothing else. `--only start,run,lines,studies,long` measures some of it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,10 +16,12 @@ import { serveHost, type ServedHost } from '#host/serveHost.ts'
 import { launchBrowser, openPage } from '../../scripts/screens/browser.ts'
 import { beginLiving, measureLiveLines } from './liveLines.ts'
 import { beginRun, makeRun } from './longHistory.ts'
-import { median, report } from './report.ts'
+import { makeStudy, population, sweep } from './madeStudy.ts'
+import { median, report, since } from './report.ts'
+import { measureStudies } from './studies.ts'
 import { measureWatched } from './watched.ts'
 
-const parts = ['start', 'run', 'lines', 'long'] as const
+const parts = ['start', 'run', 'lines', 'studies', 'long'] as const
 const { values } = parseArgs({
   options: { window: { type: 'string' }, only: { type: 'string', default: parts.join() } },
 })
@@ -32,17 +35,6 @@ const serve = (dataDirectory: string): Promise<ServedHost> =>
     ...(values.window === undefined ? {} : { windowDirectory: path.resolve(values.window) }),
   })
 const view = { theme: 'light', width: 1280, height: 800 } as const
-
-/** Waits for two pictures: what was asked for is on the screen then. */
-const drawn = (page: Page): Promise<unknown> =>
-  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
-
-async function since(page: Page, action: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await action()
-  await drawn(page)
-  return performance.now() - start
-}
 
 async function measureStart(): Promise<void> {
   const starts: number[] = []
@@ -168,6 +160,18 @@ async function measureLines(): Promise<void> {
   report('Compare: 20 living runs in one panel, main thread at work', `${(100 * share).toFixed(1)} %`)
 }
 
+async function measureStudiesPage(): Promise<void> {
+  const dataDirectory = path.join(folder, 'studies')
+  const made = {
+    population: makeStudy(dataDirectory, 'population', { population }),
+    sweep: makeStudy(dataDirectory, 'sweep', { sweep }),
+  }
+  await using host = await serve(dataDirectory)
+  const browser = await launchBrowser()
+  await measureStudies(await openPage(browser, { url: host.url, ...view }), made)
+  await browser.close()
+}
+
 async function measureLong(): Promise<void> {
   const dataDirectory = path.join(folder, 'long')
   const long = Array.from({ length: 20 }, (_, i) =>
@@ -195,6 +199,7 @@ try {
   if (isWanted('start')) await measureStart()
   if (isWanted('run')) await measureRun()
   if (isWanted('lines')) await measureLines()
+  if (isWanted('studies')) await measureStudiesPage()
   if (isWanted('long')) await measureLong()
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -1,10 +1,13 @@
 /** GGUF files to fuzz with: an adapter as llama.cpp has it, and one with a value of every type. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { type GgufValue, writeGguf, type GgufToWrite } from '#host/adapters/gguf.ts'
+import { type GgufValue, writeGguf, type GgufToWrite } from '#host/gguf/gguf.ts'
 import { encode, type GgufDtype } from '#host/adapters/ggufLora.ts'
-import { openGguf } from '#host/adapters/ggufReader.ts'
+import { openGguf } from '#host/gguf/ggufReader.ts'
 import { readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
+import { exactPieces } from '#host/models/weightCache.ts'
 import type { FuzzReader, FuzzTarget } from './targets.ts'
 
 function tensor(name: string, dtype: GgufDtype, shape: readonly number[]): TensorToWrite {
@@ -54,6 +57,72 @@ const files: readonly (readonly [name: string, file: GgufToWrite])[] = [
   ['every-type.gguf', everyType],
   ['empty.gguf', { metadata: new Map(), tensors: [] }],
 ]
+
+const byteTokens = Array.from({ length: 256 }, (_, value) => byteToken(value))
+const letters = ['<unk>', '<s>', '</s>', ...byteTokens, '▁', 'a', 'b', 'ab', '▁a', '▁ab']
+
+const typeOf = (id: number): number => (id === 0 ? 2 : id < 3 ? 3 : id < 259 ? 6 : 1)
+
+/** A vocabulary of SentencePiece's kind, without tensors. */
+const sentences: GgufToWrite = {
+  metadata: new Map<string, GgufValue>([
+    ['general.architecture', text('phi3')],
+    ['tokenizer.ggml.model', text('llama')],
+    ['tokenizer.ggml.tokens', { type: 'array', of: 'string', items: letters }],
+    ['tokenizer.ggml.scores', { type: 'array', of: 'float32', items: letters.map((_, id) => -id) }],
+    ['tokenizer.ggml.token_type', { type: 'array', of: 'int32', items: letters.map((_, id) => typeOf(id)) }],
+    ['tokenizer.ggml.unknown_token_id', { type: 'uint32', value: 0 }],
+    ['tokenizer.ggml.bos_token_id', { type: 'uint32', value: 1 }],
+    ['tokenizer.chat_template', text('{% for m in messages %}<s>{{ m.content }}</s>{% endfor %}')],
+  ]),
+  tensors: [],
+}
+
+function byteToken(value: number): string {
+  return `<0x${value.toString(16).toUpperCase().padStart(2, '0')}>`
+}
+
+const models = path.resolve(import.meta.dirname, '../../tests/fixtures/gguf')
+
+/** Everything that is done with a base model before it is computed with. */
+function useModel(file: string): void {
+  for (const [name, location] of openModelFolder(file).tensors) {
+    for (const piece of exactPieces(name, location, 1_024)) if (piece.length === 0) return
+  }
+  useTokenizer(file)
+}
+
+/** Base models: configs, tensors and tokenizers. */
+export const ggufModel: FuzzReader = {
+  name: 'gguf-model',
+  header: (content) => [0, Math.min(content.length, 4_096)],
+  // A text of the vocabulary becomes objects; blocks become floats.
+  allocation: { perByte: 16, fixed: 1 << 18 },
+  targets: (folder) => [
+    ...['llama-yarn', 'gemma3', 'phi3-longrope', 'granite', 'gpt2', 'stablelm'].map((name): FuzzTarget => {
+      const file = path.join(folder, `${name}.gguf`)
+      return {
+        name,
+        original: readFileSync(path.join(models, `${name}.gguf`)),
+        file,
+        read: () => useModel(file),
+      }
+    }),
+    ...[sentences].map((content): FuzzTarget => {
+      const file = path.join(folder, 'sentences.gguf')
+      writeGguf(file, content)
+      return { name: 'sentences', original: readFileSync(file), file, read: () => useTokenizer(file) }
+    }),
+  ],
+}
+
+function useTokenizer(file: string): void {
+  const { tokenizer, chatTemplate } = loadTokenizer(file)
+  tokenizer.decode(tokenizer.encode(' aab b 12 東京', { addSpecialTokens: true }), {
+    skipSpecialTokens: false,
+  })
+  chatTemplate?.render([{ role: 'user', content: 'ab' }], { addGenerationPrompt: true })
+}
 
 export const gguf: FuzzReader = {
   name: 'gguf',

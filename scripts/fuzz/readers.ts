@@ -10,8 +10,9 @@ import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readAdapter } from '#host/adapters/peft.ts'
 import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
+import { parseRequest } from '#host/serving/openaiRequests.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
-import { gguf } from './ggufSeeds.ts'
+import { gguf, ggufModel } from './ggufSeeds.ts'
 import { writeParquetSeeds } from './parquetSeeds.ts'
 import { busyTemplates } from './templateSeeds.ts'
 import { plainJson, type JsonShape } from './structures.ts'
@@ -270,14 +271,61 @@ const checkpoint: FuzzReader = {
 }
 
 /** Every reader of files that a person did not make here; a new one is one entry. */
+/** Bodies of requests to the server for other programs. */
+const openai: FuzzReader = {
+  name: 'openai',
+  header: whole,
+  json: plainJson,
+  allocation: ofText,
+  targets: (folder) =>
+    Object.entries(openaiBodies).map(([name, { endpoint, body }]): FuzzTarget => {
+      const file = path.join(folder, `${name}.json`)
+      const read = () => void parseRequest(endpoint, readFileSync(file))
+      return { name, original: Buffer.from(JSON.stringify(body)), file, read }
+    }),
+}
+
+const openaiBodies = {
+  chat: {
+    endpoint: 'chat',
+    body: {
+      model: 'starter',
+      messages: [
+        { role: 'system', content: 'Answer in one word.' },
+        { role: 'user', content: [{ type: 'text', text: sample }], name: 'Ann' },
+      ],
+      ...{ n: 4, max_completion_tokens: 32, temperature: 0.7, top_p: 0.9, seed: 5, stop: ['\n', '.'] },
+      ...{ stream: true, stream_options: { include_usage: true }, logprobs: true, top_logprobs: 5 },
+      ...{ presence_penalty: 0, tools: [], user: 'somebody' },
+    },
+  },
+  texts: {
+    endpoint: 'completions',
+    body: { model: 'starter', prompt: ['1 + 1 =', sample], max_tokens: 8, echo: true, stop: 'x' },
+  },
+  ids: {
+    endpoint: 'completions',
+    body: {
+      model: 'starter',
+      prompt: [[5, 9], [2]],
+      logprobs: 3,
+      min_p: 0.1,
+      top_k: 40,
+      return_token_ids: true,
+    },
+  },
+} as const
+
 export const fuzzReaders: readonly FuzzReader[] = [
   safetensors,
   modelConfig,
   peft,
   gguf,
+  ggufModel,
   tokenizer,
   template,
   parquet,
   rows,
   checkpoint,
+  openai,
 ]

@@ -1,6 +1,6 @@
 /**
  * Fills a data directory with a small real history to look at: runs of several algorithms and seeds on the starter
- * model, one of them forked, one stopped half-way, one that failed.
+ * model, one of them forked, one stopped half-way, one that failed; a population, a sweep and runs over seeds.
  *   node scripts/screens/history.ts DIR
  */
 import { readFileSync } from 'node:fs'
@@ -89,6 +89,46 @@ async function fill(client: Client<Api>): Promise<void> {
   })
 }
 
+/** A study of each kind, small enough to be trained in a minute or two. */
+const studies: readonly Config[] = [
+  {
+    name: 'arith-population',
+    steps: 40,
+    population: {
+      ...{ size: 6, every: 8, tournament: 2 },
+      mutation: {
+        parameters: {
+          'optimization.learningRate': { min: 0.0002, max: 0.02 },
+          'algorithm.settings.klCoefficient': { min: 0.001, max: 0.1 },
+        },
+      },
+    },
+  },
+  {
+    name: 'arith-sweep',
+    steps: 27,
+    sweep: {
+      ...{ method: 'random', trials: 12 },
+      parameters: {
+        'optimization.learningRate': { min: 0.0001, max: 0.03 },
+        'rollout.temperature': { min: 0.6, max: 1.4 },
+        'algorithm.settings.klCoefficient': { values: [0, 0.01, 0.05] },
+      },
+      early: { method: 'halving', from: 3 },
+    },
+  },
+  { name: 'arith-seeds', steps: 20, seeds: { values: 4 } },
+]
+
+async function study(client: Client<Api>, file: Config): Promise<void> {
+  const { id } = await client.call('studies.start', { file: demoConfig(file) })
+  for await (const _ of client.follow('studies.watch')) {
+    const { status } = await client.call('studies.get', { id })
+    if (status !== 'running' && status !== 'waiting') break
+  }
+  console.log(`${String(file['name'])} ${id}`)
+}
+
 /** The first run's checkpoints and its base model on its validation rows, the last one with samples too. */
 async function evaluate(client: Client<Api>): Promise<void> {
   const runId = (await client.call('runs.list', {})).find(({ name }) => name === 'arith-grpo-1')?.id ?? ''
@@ -138,4 +178,5 @@ const client = createClient<Api>(await openWebSocketPort({ origin, token: hash.r
 await library(client)
 await fill(client)
 await evaluate(client)
+for (const file of studies) await study(client, file)
 client.close()

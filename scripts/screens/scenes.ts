@@ -18,7 +18,14 @@ const press = (name: string | RegExp) => async (page: Page) => {
 async function fillIn(page: Page): Promise<void> {
   const fill = page.getByRole('button', { name: 'Fill in the sample run' })
   if (await fill.isVisible()) await fill.click()
+  await page.getByRole('radio', { name: 'One run' }).click()
   await page.getByText('The settings fit together').waitFor()
+}
+
+async function choosePopulation(page: Page): Promise<void> {
+  await fillIn(page)
+  await page.getByRole('radio', { name: 'Population' }).click()
+  await page.getByText(/6 members, \d+ at a time/).waitFor()
 }
 
 async function dryRun(page: Page): Promise<void> {
@@ -53,8 +60,29 @@ async function byTask(page: Page): Promise<void> {
   await page.getByLabel('Column', { exact: true }).selectOption('task')
 }
 
+/** The best member stands out with those it descends from. */
+async function followLine(page: Page): Promise<void> {
+  await page.getByRole('treeitem').first().focus()
+  await page.keyboard.press('End')
+}
+
 /** Places that are pictured with something chosen. */
-const isBelow = new Set(['compare', 'arena', 'evaluations', 'settings'])
+const isBelow = new Set(['studies', 'compare', 'arena', 'evaluations', 'settings'])
+
+const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
+  prepare === undefined ? { name, route } : { name, route, prepare }
+
+async function studyScenes(client: Client<Api>): Promise<readonly Scene[]> {
+  const { studies } = await client.call('studies.list', undefined)
+  const routeOf = (wanted: string) => `#/studies/${studies.find(({ name }) => name === wanted)?.id ?? ''}`
+  return [
+    place('studies', '#/studies'),
+    place('study-population', routeOf('arith-population'), followLine),
+    place('study-sweep', `${routeOf('arith-sweep')}?tab=trials`),
+    place('study-settings', `${routeOf('arith-sweep')}?tab=settings`),
+    place('study-seeds', routeOf('arith-seeds')),
+  ]
+}
 
 export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const runs = await client.call('runs.list', {})
@@ -69,8 +97,6 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const several = ['arith-grpo-1', 'arith-grpo-2', 'arith-grpo-3', 'arith-slow', 'arith-ppo']
     .map(named)
     .join(',')
-  const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
-    prepare === undefined ? { name, route } : { name, route, prepare }
   return [
     ...places.flatMap(({ id, route }) => (isBelow.has(id) ? [] : [place(id, `#${route}`)])),
     place('evaluations', '#/evaluations', byTask),
@@ -83,11 +109,13 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place('loss', `#/losses/${firstOf('loss')}`),
     place('workflow', `#/workflows/${codeNamed('Self-correction')}`, playEpisode),
     place('new-run', '#/new-run', fillIn),
+    place('new-study', '#/new-run', choosePopulation),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
     ),
     // While answers still differ.
     place('run-samples', `#/runs/${run}/samples?step=6`),
+    ...(await studyScenes(client)),
     place('compare', `#/compare?runs=${several}`),
     place(
       'arena',
@@ -96,8 +124,8 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     ),
     place('model', '#/models/starter'),
     place('export', `#/models/export?run=${run}&step=30`),
-    ...['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map((section) =>
-      place(`settings-${section}`, `#/settings/${section}`),
+    ...['devices', 'server', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map(
+      (section) => place(`settings-${section}`, `#/settings/${section}`),
     ),
     place('palette', '#/', async (page) => {
       await page.keyboard.press('Control+k')

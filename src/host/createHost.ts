@@ -7,12 +7,14 @@
  *   data/ models/ adapters/ rewards/ environments/ evaluations/ export/ exchange/ hub/ devices/   a folder for each noun, with its
  *                   procedures of the API (`…Service.ts`); api/ puts them together, transports/ carry them
  *   store/          run history and library in SQLite
+ *   serving/        a model kept open for other programs
  *   processes/      how processes are started and asked; training/ and checks/ are what happens in them
  *   sandbox/        user-written code under limits
  *   files/          writing and reading what the others keep on disk
  */
 import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
+import { listAdapters } from '#host/adapters/adapters.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
 import { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
@@ -28,11 +30,13 @@ import { createAsk, questionStarter, type StartQuestion } from '#host/processes/
 import { consentsFile } from '#host/python/consent.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
+import type { StartServing } from '#host/processes/serving.ts'
 import { TextProcesses, type StartText } from '#host/processes/textQuestion.ts'
 import { ConnectionWatch } from './connections.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
+import { Serving } from './serving/serving.ts'
 import { openStore, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
@@ -47,6 +51,8 @@ export interface HostOptions {
   readonly startWorker?: StartWorker
   /** As `startWorker`, for processes that answer one question. */
   readonly startQuestion?: StartQuestion
+  /** As `startWorker`, for processes that keep a model open. */
+  readonly startServing?: StartServing
   /** As `startWorker`, for processes that run models' tokenizers. */
   readonly startText?: StartText
   /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
@@ -66,6 +72,7 @@ export function createHost({
   dataDirectory,
   startWorker,
   startQuestion = questionStarter,
+  startServing,
   startText,
   servesQueue,
   onFault = faultToStderr,
@@ -95,21 +102,28 @@ export function createHost({
   const ask = createAsk(startQuestion, environment)
   const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
   const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
-  const studies = new Studies({ ...work, fork: forkRun })
+  const studies = new Studies({ ...work, ask, trials, fork: forkRun })
+  const serving = new Serving({ ...work, ...servedFrom(work), startServing, environment })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
-    ...{ evaluations, studies, ask, askText: texts.ask },
+    ...{ evaluations, studies, serving, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
-      await endWork([studies, evaluations], supervisor)
+      await endWork([studies, evaluations, serving], supervisor)
       store[Symbol.dispose]()
     },
   }
 }
+
+/** What the server for other programs reads. */
+const servedFrom = ({ dataDirectory, store }: Pick<Host, 'dataDirectory' | 'store'>) => ({
+  settings: store.settings,
+  adapters: () => listAdapters(dataDirectory),
+})
 
 /** What starts processes ends first. */
 async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervisor): Promise<void> {

@@ -4,6 +4,7 @@ import type { ConnectionWatch } from './connections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
 import type { Cleared } from '#host/files/leftovers.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
+import type { Serving } from '#host/serving/serving.ts'
 import type { Studies } from '#host/studies/studies.ts'
 import type { Store } from './store/store.ts'
 import type { Trials } from '#host/runs/trials.ts'
@@ -21,6 +22,8 @@ export interface Host extends AsyncDisposable {
   readonly evaluations: Evaluations
   /** Populations, sweeps and runs over seeds. */
   readonly studies: Studies
+  /** The model that other programs use. */
+  readonly serving: Serving
   /** Asks a process of its own what only ONNX Runtime can tell. */
   readonly ask: Ask
   /** What its processes connect to. */

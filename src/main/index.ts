@@ -21,7 +21,12 @@ import { faultToStderr } from '#host/faults.ts'
 import { filesOf, readHandover, type Handover } from './openedFiles.ts'
 import { quietSwitches, registerAppScheme } from './page.ts'
 import { openShell, type Shell } from './shell.ts'
-import { utilityQuestionStarter, utilityTextStarter, utilityWorkerStarter } from './utilityWorker.ts'
+import {
+  utilityQuestionStarter,
+  utilityServingStarter,
+  utilityTextStarter,
+  utilityWorkerStarter,
+} from './utilityWorker.ts'
 
 const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
@@ -87,6 +92,7 @@ function createShell(): Shell {
     servesQueue: true,
     startWorker: utilityWorkerStarter(),
     startQuestion: utilityQuestionStarter(),
+    startServing: utilityServingStarter(),
     startText: utilityTextStarter(),
   })
   return openShell({ host, windowDirectory, onFault: faultToStderr })

@@ -8,6 +8,7 @@ import { writeError } from '#host/files/fileErrors.ts'
 import { scriptPath } from '#host/processes/childProcess.ts'
 import { heard, isLastWord } from '#host/processes/hostChannel.ts'
 import type { StartQuestion } from '#host/processes/question.ts'
+import type { StartServing } from '#host/processes/serving.ts'
 import type { StartText } from '#host/processes/textQuestion.ts'
 import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
 
@@ -21,6 +22,11 @@ export const utilityQuestionStarter =
   (script: string = scriptPath('questionProcess')): StartQuestion =>
   (environment) =>
     startUtility(script, { serviceName: 'Turnwise question', log: null, environment })
+
+export const utilityServingStarter =
+  (script: string = scriptPath('servingProcess')): StartServing =>
+  (environment) =>
+    startUtility(script, { serviceName: 'Turnwise serving', log: null, environment })
 
 export const utilityTextStarter =
   (script: string = scriptPath('textProcess')): StartText =>

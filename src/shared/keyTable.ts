@@ -22,6 +22,7 @@ const table = {
   losses: { group: 'Places', label: 'Losses', keys: ['Digit4', 'Mod+Digit4'] },
   workflows: { group: 'Places', label: 'Workflows', keys: ['Digit0'] },
   runs: { group: 'Places', label: 'Runs', keys: ['Digit5', 'Mod+Digit5'] },
+  studies: { group: 'Places', label: 'Studies', keys: ['KeyS'] },
   compare: { group: 'Places', label: 'Compare', keys: ['Digit6', 'Mod+Digit6'] },
   arena: { group: 'Places', label: 'Arena', keys: ['Digit7', 'Mod+Digit7'] },
   models: { group: 'Places', label: 'Models', keys: ['Digit8', 'Mod+Digit8'] },

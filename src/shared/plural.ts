@@ -12,3 +12,10 @@ export function shorten(text: string): string {
   const cut = text.length > longest ? `${text.slice(0, longest - 3)}…` : text
   return cut.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '�')
 }
+
+/** A name for a file or folder: other signs than letters, digits, dots and underscores become dashes; may be empty. */
+export const slugOf = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/[^\w.-]+/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '')

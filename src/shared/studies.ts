@@ -10,6 +10,7 @@
  */
 import { z } from 'zod'
 import { schemaProblems, conflict, refuse } from './config/problems.ts'
+import { sectionsOf, type SettingField } from './config/fields.ts'
 import { maxSetting, maxStepCount, wholeNumber } from './config/settings.ts'
 import { isObject, valueAt, type JsonObject } from './config/paths.ts'
 import { ConfigError, type Problem } from './errors.ts'
@@ -62,26 +63,46 @@ const fitness = z.strictObject({
     .string()
     .min(1)
     .default('eval_reward')
+    .meta({ label: 'Fitness' })
     .describe('Metric that trials are compared by, at the step where they are compared.'),
-  goal: z.enum(['max', 'min']).default('max').describe('Whether more of it is better, or less.'),
+  goal: z
+    .enum(['max', 'min'])
+    .default('max')
+    .meta({ options: { max: 'Maximise', min: 'Minimise' } })
+    .describe('Whether more of it is better, or less.'),
   steps: wholeNumber(1, maxStepCount)
     .default(1)
+    .meta({ label: 'Fitness over steps' })
     .describe('Mean over so many last steps; for metrics that every step reports.'),
 })
 
 const population = z.strictObject({
-  size: wholeNumber(2, 256).default(6).describe('Members.'),
-  every: wholeNumber(1, maxStepCount).describe('Steps of a generation.'),
-  tournament: wholeNumber(1, 256).default(2).describe('Members drawn for each tournament.'),
+  size: wholeNumber(2, 256).default(6).meta({ label: 'Members', description: 'That train side by side.' }),
+  every: wholeNumber(1, maxStepCount).meta({
+    label: 'Steps per generation',
+    description: 'After so many steps members are compared, cloned and mutated.',
+  }),
+  tournament: wholeNumber(1, 256)
+    .default(2)
+    .meta({ label: 'Tournament size', description: 'Members drawn for each tournament.' }),
   elitism: z.boolean().default(true).describe('The best member always survives.'),
   initial: z
     .enum(['spread', 'same'])
     .default('spread')
+    .meta({ label: 'First values', options: { spread: 'Spread over the ranges', same: 'As in the config' } })
     .describe('First values: spread over the ranges, or those of the config for every member.'),
   mutation: z
     .strictObject({
-      probability: z.number().min(0).max(1).default(0.85).describe('Chance that a member is mutated.'),
-      elite: z.boolean().default(true).describe('Whether the best member may be mutated too.'),
+      probability: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.85)
+        .meta({ label: 'Mutation probability', description: 'Chance that a member is mutated.' }),
+      elite: z
+        .boolean()
+        .default(true)
+        .meta({ label: 'Mutate the best too', description: 'Whether the best member may be mutated too.' }),
       parameters: z.record(key, mutated).default({}).describe('Settings that mutate, each with its range.'),
     })
     .prefault({}),
@@ -89,39 +110,66 @@ const population = z.strictObject({
 })
 
 const budget = z.strictObject({
-  steps: wholeNumber(1, Number.MAX_SAFE_INTEGER).nullable().default(null).describe('Steps of all trials.'),
+  steps: wholeNumber(1, Number.MAX_SAFE_INTEGER)
+    .nullable()
+    .default(null)
+    .meta({
+      ...{ label: 'Budget (steps)', description: 'Steps of all trials.', empty: 'no limit' },
+    }),
   tokens: wholeNumber(1, Number.MAX_SAFE_INTEGER)
     .nullable()
     .default(null)
-    .describe('Tokens that all trials generate and learn from.'),
-  hours: z.number().positive().max(100_000).nullable().default(null).describe('Hours that trials train.'),
+    .meta({
+      ...{ label: 'Budget (tokens)', empty: 'no limit' },
+      description: 'Tokens that all trials generate and learn from.',
+    }),
+  hours: z
+    .number()
+    .positive()
+    .max(100_000)
+    .nullable()
+    .default(null)
+    .meta({
+      ...{ label: 'Budget (hours)', description: 'Hours that trials train.', empty: 'no limit' },
+    }),
 })
 
 const early = z.strictObject({
   method: z
     .enum(['halving', 'hyperband'])
+    .meta({ options: { halving: 'Successive halving', hyperband: 'Hyperband' } })
     .describe('Successive halving, or Hyperband: several halvings that begin with more or fewer trials.'),
   /** Li et al. 2018, «Hyperband», section 3: η. */
-  keep: wholeNumber(2, 16).default(3).describe('One of so many trials goes on to the next rung.'),
-  from: wholeNumber(1, maxStepCount).describe('Steps after which trials are compared for the first time.'),
+  keep: wholeNumber(2, 16)
+    .default(3)
+    .meta({ label: 'Keep one in', description: 'One of so many trials goes on to the next rung.' }),
+  from: wholeNumber(1, maxStepCount).meta({
+    label: 'First comparison (steps)',
+    description: 'Steps after which trials are compared for the first time.',
+  }),
 })
 
 const sweep = z.strictObject({
   method: z
     .enum(['grid', 'random', 'bayes'])
     .default('bayes')
+    .meta({ options: { grid: 'Grid', random: 'Random', bayes: 'Bayesian' } })
     .describe('All combinations, a quasi-random sequence, or a tree of Parzen estimators (TPE).'),
   parameters: z.record(key, parameter).describe('Settings to search over.'),
   /** Points of a range on a grid. */
-  points: wholeNumber(2, 100).default(5).describe('With a grid: values of each range.'),
+  points: wholeNumber(2, 100)
+    .default(5)
+    .meta({ label: 'Points per range', description: 'With a grid: values of each range.' }),
   trials: wholeNumber(1, maxTrials)
     .nullable()
     .default(null)
     .meta({ description: 'Trials at most.', empty: 'the whole grid; 20 otherwise' }),
   batch: wholeNumber(1, 64)
     .default(1)
+    .meta({ label: 'Trials per batch' })
     .describe('Trials that are proposed together, so that they can train at the same time.'),
   early: early.nullable().default(null).meta({
+    label: 'Early stopping',
     description: 'Ends weak trials early.',
     empty: 'every trial trains to its end',
   }),
@@ -142,6 +190,7 @@ export type StudyKind = (typeof studyKinds)[number]
 const studySchema = z.strictObject({
   name: z.string().min(1).max(200).optional().describe('Shown in lists.'),
   parallel: wholeNumber(1, 256).nullable().default(null).meta({
+    label: 'Trials at the same time',
     description: 'Trials that train at the same time; the result does not depend on it.',
     empty: 'as many as cores and memory allow',
   }),
@@ -149,6 +198,18 @@ const studySchema = z.strictObject({
   sweep: sweep.optional(),
   seeds: seeds.optional(),
 })
+
+/** Settings of each kind of study, as forms show them; what it searches over, and seeds, are chosen in their own way. */
+export const studyFields: Readonly<Record<StudyKind, readonly SettingField[]>> = (() => {
+  const sections = sectionsOf(studySchema)
+  const own = (kind: StudyKind) => [
+    ...(sections.find(({ id }) => id === kind)?.fields ?? []).filter(
+      ({ key }) => !key.endsWith('.parameters') && key !== 'seeds.values',
+    ),
+    ...sections.flatMap(({ fields }) => fields.filter(({ key }) => key === 'parallel')),
+  ]
+  return { population: own('population'), sweep: own('sweep'), seeds: own('seeds') }
+})()
 
 type StudySections = z.output<typeof studySchema>
 export type Population = z.output<typeof population>
@@ -196,8 +257,7 @@ const onlyOne = (found: readonly StudyKind[]): string =>
 
 function problemsOf(search: Search, run: JsonObject): Problem[] {
   if (search.kind === 'seeds') return []
-  const parameters: Readonly<Record<string, Parameter>> =
-    search.kind === 'sweep' ? search.parameters : search.mutation.parameters
+  const parameters = searchedParameters(search)
   const place = search.kind === 'sweep' ? 'sweep.parameters' : 'population.mutation.parameters'
   const wrong = Object.entries(parameters).flatMap(([name, parameter]) => {
     const words = wrongRange(parameter) ?? (isSection(run, name) ? 'a section, not a setting.' : null)
@@ -218,11 +278,30 @@ function wrongRange(parameter: Parameter): string | null {
 const isSection = (run: JsonObject, name: string): boolean =>
   name !== 'algorithm' && !name.includes('.') && isObject(valueAt(run, name))
 
-/** What trials of a search differ in, by dotted key; with seeds, only those. */
-export function searchedKeys(search: Search): string[] {
-  if (search.kind === 'seeds') return ['seed']
-  return Object.keys(search.kind === 'sweep' ? search.parameters : search.mutation.parameters)
+/** Whether its values are spread over a logarithm. */
+export const isLogRange = ({ min, max, scale }: NumericRange): boolean =>
+  scale === null ? min > 0 && max / min >= 10 : scale === 'log'
+
+/** The settings that are searched, by dotted key; none with seeds. */
+export function searchedParameters(search: Search): Readonly<Record<string, Parameter>> {
+  if (search.kind === 'seeds') return {}
+  return search.kind === 'sweep' ? search.parameters : search.mutation.parameters
 }
+
+/** What trials of a search differ in, by dotted key; with seeds, only those. */
+export const searchedKeys = (search: Search): string[] =>
+  search.kind === 'seeds' ? ['seed'] : Object.keys(searchedParameters(search))
+
+/** Sections and settings of a run that a clone cannot change. */
+export const fixedInClones: readonly string[] = [
+  'adapter',
+  'model',
+  'base',
+  'stages',
+  'steps',
+  'passes',
+  'seed',
+]
 
 /* What a study knows of its trials. */
 

@@ -2,7 +2,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { places } from '#shared/keyTable.ts'
 import { reflowProblems } from './reflow.ts'
-import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+import { demoConfig, demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
 
 /** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
 async function furnish(client: Client<Api>): Promise<readonly string[]> {
@@ -26,6 +26,10 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
     })
     return id
   }
+  const mutation = { parameters: { 'optimization.learningRate': { min: 1e-4, max: 1e-2 } } }
+  const { id: study } = await client.call('studies.start', {
+    file: { ...demoConfig(settings), population: { size: 2, every: 2, mutation } },
+  })
   const [reward, environment] = [await create('reward'), await create('environment')]
   for (const step of [null, 3]) await client.call('evaluations.start', { subject: { runId: run, step } })
   await expect
@@ -33,6 +37,9 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
       timeout: 60_000,
     })
     .toEqual(['finished', 'finished'])
+  await expect
+    .poll(async () => (await client.call('studies.get', { id: study })).status, { timeout: 120_000 })
+    .toBe('finished')
   const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
   return [
     ...places.map(({ route }) => route),
@@ -43,6 +50,7 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
     '/new-run',
     `/new-run?data=${versionId}&model=${encodeURIComponent(starter)}`,
     ...tabs(`/runs/${run}/*`, ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log']),
+    ...tabs(`/studies/${study}?tab=*`, ['lineage', 'trials']),
     `/compare?runs=${run},${other}`,
     '/evaluations?new=any',
     '/models/starter',
@@ -103,7 +111,7 @@ test('every screen fits into a phone, into a zoomed and into a small window', as
 test('every empty screen says what it is for', async ({ app }) => {
   const { page } = app
   await app.open()
-  for (const route of ['/', '/data', '/rewards', '/runs', '/compare', '/models']) {
+  for (const route of ['/', '/data', '/rewards', '/runs', '/studies', '/compare', '/models']) {
     await app.go(route)
     await expect(page.locator('main h1')).toBeVisible()
     await expect(page.locator('main').getByRole('button').first()).toBeVisible()

@@ -56,8 +56,16 @@ test('three runs are compared and exported', async ({ app }) => {
 
   await test.step('choose them in the table', async () => {
     await app.open('/runs')
-    for (const name of ['seed-1', 'seed-2', 'slow'])
-      await page.getByRole('checkbox', { name: `Select ${name}` }).click()
+    const seeds = page.getByRole('row', { name: /seed 2 seeds/ })
+    await expect(seeds.getByTitle(/^Mean with 95 % interval over 2 seeds at step 6$/)).toHaveText(
+      /^\d\.\d+( ± \d\.?\d*)?$/,
+    )
+    await expect(page.getByRole('link', { name: 'seed-1', exact: true })).toBeHidden()
+    await seeds.getByRole('button', { name: 'Runs of seed' }).click()
+    await expect(page.getByRole('link', { name: 'seed-1', exact: true })).toBeVisible()
+    for (const name of ['all seeds of seed', 'slow'])
+      await page.getByRole('checkbox', { name: `Select ${name}`, exact: true }).click()
+    await expect(page.getByRole('checkbox', { name: 'Select seed-2' })).toBeChecked()
     await expect(page.getByText('3 runs selected')).toBeVisible()
     expect(await seriousProblems(page)).toEqual([])
     await page.getByRole('button', { name: 'Compare 3 runs' }).click()
@@ -78,11 +86,15 @@ test('three runs are compared and exported', async ({ app }) => {
       'optimization.learningRate',
     )
     await expect(page.getByText(/seeds of “seed” end between/)).toBeVisible()
+    await expect(page.getByRole('list', { name: 'Means with 95 % interval' })).toHaveText(
+      /^seed · 2 seeds\d\.\d{3}( ± \d\.?\d*)?$/,
+    )
     expect(await seriousProblems(page)).toEqual([])
   })
 
   await test.step('the way it is looked at is in the address', async () => {
     await page.getByLabel('Group runs').selectOption('seed')
+    await expect(page.getByRole('radio', { name: '95 % interval' })).toBeChecked()
     await page.getByLabel('X axis').selectOption('time')
     await expect(page).toHaveURL(/x=time/)
     await expect(page.getByText('seed · 2 seeds').first()).toBeVisible()

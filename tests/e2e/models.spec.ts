@@ -255,3 +255,37 @@ test('a model is fetched from a hub by its address, looked at and imported', asy
   // A hub on this machine is no other machine.
   expect((await client.call('system.load')).outboundRequests).toBe(0)
 })
+
+test('a model in the Hugging Face cache is trained in place, and copied only when asked', async ({ app }) => {
+  const { page, dataDirectory } = app
+  const hub = path.join(dataDirectory, 'hub')
+  const snapshot = path.join(hub, 'models--someone--tiny', 'snapshots', 'c0ffee')
+  cpSync(starter, snapshot, { recursive: true })
+  Object.assign(process.env, { TURNWISE_FOUND_MODELS: '1', HF_HUB_CACHE: hub, OLLAMA_MODELS: hub })
+  try {
+    await app.restart()
+  } finally {
+    Object.assign(process.env, { TURNWISE_FOUND_MODELS: '0' })
+  }
+  await app.open('/models')
+  const list = page.getByRole('navigation', { name: 'Models and adapters' })
+  await expect(list.getByRole('heading', { name: 'Hugging Face cache' })).toBeVisible()
+  await list.getByRole('link', { name: /someone\/tiny/ }).click()
+  await expect(page.getByRole('heading', { name: 'someone/tiny' })).toBeVisible()
+  await expect(page.getByText('fits in f32')).toBeVisible()
+  await expectNoProblems(page)
+
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await expect(page.getByRole('menuitem', { name: 'Delete' })).toHaveCount(0)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Train this' }).click()
+  await expect(page.getByText('someone/tiny').first()).toBeVisible()
+
+  await app.open('/models/someone%2Ftiny')
+  await page.getByRole('button', { name: 'More actions' }).click()
+  await page.getByRole('menuitem', { name: 'Copy into Turnwise’s folder' }).press('Enter')
+  await page.getByRole('button', { name: 'Import model' }).click()
+  await expect(page).toHaveURL(/models\/tiny$/)
+  expect(readdirSync(path.join(dataDirectory, 'models'))).toEqual(['tiny'])
+  expect(readdirSync(snapshot)).toEqual(readdirSync(starter))
+})

@@ -3,8 +3,8 @@ import type { Page } from '@playwright/test'
 
 /**
  * In words: what wants to be scrolled sideways, what is cut off at an edge, lies under something else or over its
- * neighbour, and headings and buttons of whose text too little is left. Tables, code and charts may be wider than the
- * window (WCAG 1.4.10).
+ * neighbour, and headings and buttons of whose text too little is left. Tables, trees drawn as charts, code and charts may be wider
+ * than the window (WCAG 1.4.10).
  */
 export const reflowProblems = (page: Page): Promise<readonly string[]> => page.evaluate(findProblems)
 
@@ -12,7 +12,7 @@ export const reflowProblems = (page: Page): Promise<readonly string[]> => page.e
 function findProblems(): readonly string[] {
   const controls =
     'a[href], button, input:not([type=hidden]), select, textarea, [role=tab], [role=slider], [role=radio], [role=switch]'
-  const mayScroll = 'table, [role=table], [role=grid], pre, code, .cm-editor, [role=tablist]'
+  const mayScroll = 'table, [role=table], [role=grid], [role=tree], pre, code, .cm-editor, [role=tablist]'
   /** Names may be shortened, but not to nothing. */
   const enoughPx = 96
   const tolerance = 1

@@ -148,6 +148,7 @@ describe.runIf(process.platform === 'linux')('the package', { timeout: 120_000 }
       'out/main/cli.js',
       'out/main/trainingProcess.js',
       'out/main/questionProcess.js',
+      'out/main/servingProcess.js',
       'out/main/textProcess.js',
       'out/main/sandboxProcess.js',
       'out/preload/index.cjs',

@@ -1,7 +1,8 @@
-/** Imported adapters, and adapter folders uploaded by a browser. */
+/** Adapters that have a name: imported, uploaded by a browser, or promoted from a study (promoted.ts). */
 import path from 'node:path'
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
-import type { Handlers } from '#shared/api/contract.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -13,6 +14,7 @@ import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { adapterFolder, configName, readAdapter, tensorsName } from './peft.ts'
 import { readPeftConfig } from './peftConfig.ts'
+import { originOf } from './promoted.ts'
 
 type Source = { readonly path: string } | { readonly uploadId: string }
 
@@ -57,21 +59,12 @@ function requireUnneeded({ store, dataDirectory }: Host, name: string): void {
   )
 }
 
-/* Adapters that were imported into the data directory, by name. */
+/* Adapters in the data directory, by name. */
 
-interface AdapterSummary {
-  readonly name: string
-  readonly directory: string
-  /** Hub id of the model it was trained on, where it says so. */
-  readonly baseModel: string | null
-  readonly rank: number
-  readonly alpha: number
-  readonly sizeBytes: number
-}
+export type AdapterSummary = OutputOf<Api, 'models.importAdapter'>
 
 /** One that cannot be used says why. */
-type ListedAdapter =
-  AdapterSummary | { readonly name: string; readonly directory: string; readonly problem: string }
+type ListedAdapter = OutputOf<Api, 'models.adapters'>[number]
 
 /** Tensors are not read: a listed one can still turn out to be damaged. */
 export function listAdapters(dataDirectory: string): ListedAdapter[] {
@@ -80,7 +73,7 @@ export function listAdapters(dataDirectory: string): ListedAdapter[] {
   return names.sort().map((name) => {
     const directory = path.join(adapters, name)
     try {
-      return summarize(name, directory)
+      return summarizeAdapter(name, directory)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { name, directory, problem: error.message }
@@ -88,12 +81,27 @@ export function listAdapters(dataDirectory: string): ListedAdapter[] {
   })
 }
 
-function summarize(name: string, directory: string): AdapterSummary {
-  const file = path.join(directory, configName)
+export function summarizeAdapter(name: string, directory: string): AdapterSummary {
+  const folder = adapterFolder(directory)
+  const file = path.join(folder, configName)
   const { rank, alpha, baseModel } = readPeftConfig(readJsonObject(file, 'adapter/invalid'), file)
-  const size = statSync(path.join(directory, tensorsName), { throwIfNoEntry: false })?.size
+  const size = statSync(path.join(folder, tensorsName), { throwIfNoEntry: false })?.size
   if (size === undefined) throw new AppError('adapter/invalid', `${directory} has no ${tensorsName}.`)
-  return { name, directory, baseModel, rank, alpha, sizeBytes: size }
+  return { name, directory, baseModel, rank, alpha, sizeBytes: size, origin: originOf(directory) }
+}
+
+/** Folder for an adapter of this name. Errors: AppError 'usage/invalid' where the name is taken or cannot be one. */
+export function newAdapterFolder(name: string, dataDirectory: string): string {
+  if (!/^[\w][\w.-]{0,99}$/.test(name)) {
+    throw new AppError(
+      'usage/invalid',
+      `“${name}” is not a valid name for an adapter.`,
+      'Use letters, digits, dots and dashes.',
+    )
+  }
+  const directory = path.join(dataFolders(dataDirectory).adapters, name)
+  if (!existsSync(directory)) return directory
+  throw new AppError('usage/invalid', `An adapter called “${name}” already exists.`, 'Choose another name.')
 }
 
 /**
@@ -106,29 +114,19 @@ export async function importAdapter(
   dataDirectory: string,
 ): Promise<AdapterSummary> {
   readAdapter(source)
-  if (!/^[\w][\w.-]{0,99}$/.test(name)) {
-    throw new AppError(
-      'usage/invalid',
-      `“${name}” is not a valid name for an adapter.`,
-      'Use letters, digits, dots and dashes.',
-    )
-  }
-  const directory = path.join(dataFolders(dataDirectory).adapters, name)
-  if (existsSync(directory)) {
-    throw new AppError('usage/invalid', `An adapter called “${name}” already exists.`, 'Choose another name.')
-  }
+  const directory = newAdapterFolder(name, dataDirectory)
   const from = adapterFolder(source)
   await replaceFolder(directory, async (folder) => {
     for (const file of [configName, tensorsName, 'README.md'])
       await copyIfThere(path.join(from, file), path.join(folder, file))
   })
-  return summarize(name, directory)
+  return summarizeAdapter(name, directory)
 }
 
 /** Errors: AppError 'adapter/invalid' where there is none, 'file/unwritable'. */
 function removeAdapter(name: string, dataDirectory: string): void {
   const found = listAdapters(dataDirectory).find((adapter) => adapter.name === name)
-  if (found === undefined) throw new AppError('adapter/invalid', `There is no imported adapter “${name}”.`)
+  if (found === undefined) throw new AppError('adapter/invalid', `There is no adapter “${name}”.`)
   const removed = path.join(path.dirname(found.directory), `.${name}.removed`)
   try {
     renameSync(found.directory, removed)

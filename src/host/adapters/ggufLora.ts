@@ -2,90 +2,29 @@
 import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import type { GgufNaming } from '#engine/models/common.ts'
 import { type LinearName, loraScale, type LoraConfig, type ModelConfig } from '#engine/models/config.ts'
 import { type LoraSlot, loraSlots } from '#engine/models/lora.ts'
-import { architectures } from '#engine/models/registry.ts'
 import type { NamedTensor, TensorDtype } from '#engine/models/source.ts'
-import {
-  f32ToBf16,
-  f32ToF16,
-  bytesOf,
-  firstNonFinite,
-  readTensor,
-  type TensorToWrite,
-} from '#host/files/safetensors.ts'
-import { type GgufValue, writeGguf } from './gguf.ts'
-import { type GgufFile, openGguf } from './ggufReader.ts'
+import { bytesOf, firstNonFinite, readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
+import { f32ToBf16, f32ToF16 } from '#host/files/halfPrecision.ts'
+import { type GgufValue, writeGguf } from '#host/gguf/gguf.ts'
+import { ggufLinear, ggufNaming, interleavedHeads, permuteRows } from '#host/gguf/ggufNames.ts'
+import { type GgufFile, openGguf } from '#host/gguf/ggufReader.ts'
 import { type Adapter, adapterForModel } from './peft.ts'
 import { isHubId } from './peftConfig.ts'
 
-const namingOf = ({ architecture }: Pick<ModelConfig, 'architecture'>): GgufNaming | null =>
-  architectures.find(({ modelType }) => modelType === architecture)?.gguf ?? null
-
-const linearNames: Readonly<Record<LinearName, string>> = {
-  q_proj: 'attn_q',
-  k_proj: 'attn_k',
-  v_proj: 'attn_v',
-  qkv_proj: 'attn_qkv',
-  c_attn: 'attn_qkv',
-  o_proj: 'attn_output',
-  'attn.c_proj': 'attn_output',
-  gate_proj: 'ffn_gate',
-  up_proj: 'ffn_up',
-  gate_up_proj: 'ffn_up',
-  c_fc: 'ffn_up',
-  down_proj: 'ffn_down',
-  'mlp.c_proj': 'ffn_down',
-}
-
-/** Why llama.cpp cannot have an adapter of this family, as a sentence; null where it can. */
-export const ggufProblem = (model: Pick<ModelConfig, 'architecture'>): string | null =>
-  namingOf(model) === null
-    ? `How llama.cpp names and orders the tensors of ${model.architecture} models is not known here.`
-    : null
-
-function architectureOf(model: ModelConfig): GgufNaming {
-  const found = namingOf(model)
-  if (found === null) throw new AppError('model/unsupported', ggufProblem(model) ?? '')
-  return found
-}
-
 /** What llama.cpp calls an adapter's matrix: `blk.0.attn_q.weight.lora_a`. */
 export const ggufLoraName = (layer: number, linear: LinearName, factor: 'A' | 'B'): string =>
-  `blk.${layer}.${linearNames[linear]}.weight.lora_${factor.toLowerCase()}`
+  `${ggufLinear(layer, linear)}.weight.lora_${factor.toLowerCase()}`
 
 /** Linear of a slot's graph input `q_proj.lora_A`. */
 const linearOf = ({ input }: LoraSlot): LinearName => input.replace(/\.lora_[AB]$/, '') as LinearName
 
 const nameOf = (slot: LoraSlot): string => ggufLoraName(slot.layer, linearOf(slot), slot.factor)
 
-/**
- * The order in which llama.cpp's converter puts the rows of q and k: row h·d + 2i + s is what was row h·d + s·d/2 + i. data
- * [heads·d, columns] → the same shape; `back` undoes it.
- */
-export function permuteRows(
-  data: Float32Array,
-  { heads, rows, back = false }: { readonly heads: number; readonly rows: number; readonly back?: boolean },
-): Float32Array {
-  const [columns, size] = [data.length / rows, rows / heads]
-  const result = new Float32Array(data.length)
-  for (let row = 0; row < rows; row++) {
-    const inHead = row % size
-    const other = row - inHead + (inHead % 2) * (size / 2) + Math.floor(inHead / 2)
-    const [from, to] = back ? [row, other] : [other, row]
-    result.set(data.subarray(from * columns, (from + 1) * columns), to * columns)
-  }
-  return result
-}
-
 /** Heads whose rows of this matrix change places; null where they stay. */
-function permutedHeads(slot: LoraSlot, model: ModelConfig): number | null {
-  if (slot.factor === 'A' || !architectureOf(model).isPermuted) return null
-  const linear = linearOf(slot)
-  if (linear === 'q_proj') return model.heads
-  return linear === 'k_proj' ? model.kvHeads : null
-}
+const permutedHeads = (slot: LoraSlot, model: ModelConfig): number | null =>
+  slot.factor === 'A' ? null : interleavedHeads(linearOf(slot), model)
 
 export type GgufDtype = Exclude<TensorDtype, 'U8'>
 
@@ -120,7 +59,7 @@ function metadataOf({ adapter, model, name, provenance }: GgufLora): Map<string,
           ['general.base_model.0.repo_url', text(`${defaultHub}/${baseModel}`)],
         ]
   return new Map([
-    ['general.architecture', text(architectureOf(model).name)],
+    ['general.architecture', text(ggufNaming(model).name)],
     ['general.type', text('adapter')],
     ['general.name', text(name)],
     ...base,
@@ -162,10 +101,12 @@ export function encode(values: Float32Array, dtype: GgufDtype): Uint8Array {
  */
 export function readGgufLora(path: string, model: ModelConfig): Adapter {
   const file = openGguf(path)
-  requireText(file, 'general.architecture', architectureOf(model).name, path)
+  requireText(file, 'general.architecture', ggufNaming(model).name, path)
   requireText(file, 'general.type', 'adapter', path)
   requireText(file, 'adapter.type', 'lora', path)
-  for (const [name, type] of file.unreadable) {
+  const types = new Map([...file.tensors].map(([name, { dtype }]) => [name, dtype] as const))
+  for (const [name, type] of [...file.unreadable, ...types]) {
+    if (type === 'F32' || type === 'F16' || type === 'BF16') continue
     throw invalid(path, `stores “${shorten(name)}” as ${type}; only F32, F16 and BF16 are read`)
   }
   const config = readLora(file, model, path)

@@ -14,6 +14,7 @@ import { queueService } from '#host/runs/queueService.ts'
 import { rewardsService } from '#host/rewards/rewardsService.ts'
 import { runsService } from '#host/runs/runsService.ts'
 import { samplesService } from '#host/runs/samplesService.ts'
+import { servingService } from '#host/serving/servingService.ts'
 import { studiesService } from '#host/studies/studiesService.ts'
 import { workflowsService } from '#host/workflows/workflowsService.ts'
 import { settingsService, systemService } from './systemService.ts'
@@ -31,6 +32,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     evaluations: evaluationsService(host),
     studies: studiesService(host),
     models: modelsService(host),
+    serving: servingService(host),
     settings: settingsService(host),
     python: pythonService(host),
     queue: queueService(host),

@@ -156,9 +156,9 @@ interface DifficultySubject {
 /** Of weights and code their content counts, not where they lie. */
 async function difficultyId(subject: DifficultySubject): Promise<string> {
   const { candidate, rewards, request, cacheDirectory } = subject
-  const { weightFiles, directory } = openModelFolder(candidate.directory)
+  const { weightFiles, configFile } = openModelFolder(candidate.directory)
   const adapter = candidate.adapter === null ? [] : adapterFiles(candidate.adapter)
-  const files = [path.join(directory, 'config.json'), ...weightFiles, ...adapter]
+  const files = [...new Set([configFile, ...weightFiles]), ...adapter]
   const digests = await hashFiles(files, cacheDirectory, () => undefined)
   const judges = rewards.map(({ function: id, settings, weight }) => {
     const code = codeReference(id)

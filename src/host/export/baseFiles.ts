@@ -3,7 +3,9 @@ import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { TensorLocation } from '#engine/models/source.ts'
+import { writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { ggufFileOf, ggufTexts } from '#host/gguf/ggufModel.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
 import {
@@ -27,8 +29,12 @@ export interface RawTensor {
 export const placeOf = ({ file, offset }: Pick<TensorLocation, 'file' | 'offset'>): string =>
   `${file}:${offset}`
 
-/** Every tensor of a model's weight files, once each, in their order. Errors: AppError 'file/unreadable', 'model/invalid'. */
-export function rawTensors({ weightFiles, tensors }: ModelFolder): RawTensor[] {
+/**
+ * Every tensor of a model's weight files, once each, in their order; of a GGUF model those that it is computed with. Errors:
+ * AppError 'file/unreadable', 'model/invalid'.
+ */
+export function rawTensors({ directory, weightFiles, tensors }: ModelFolder): RawTensor[] {
+  if (ggufFileOf(directory) !== null) return [...tensors].map(([name, location]) => ({ name, ...location }))
   const used = new Set([...tensors.values()].map(placeOf))
   const found = new Map<string, RawTensor>()
   for (const tensor of weightFiles.flatMap(tensorsOf)) {
@@ -75,8 +81,17 @@ function readBytes(handle: number, length: number, position: number): Buffer {
 const companions =
   /^((config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template)\.json|tokenizer\.model|merges\.txt|vocab\.txt|chat_template\.jinja|(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?)$/
 
-/** Copies configs, tokenizer and templates, byte by byte; returns their names. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+/**
+ * Copies configs, tokenizer and templates, byte by byte, or writes those that a GGUF file stands for; returns their names.
+ * Errors: AppError 'file/unreadable', 'file/unwritable'.
+ */
 export async function copyCompanions(directory: string, folder: string): Promise<readonly string[]> {
+  const gguf = ggufFileOf(directory)
+  if (gguf !== null) {
+    const texts = ggufTexts(gguf)
+    for (const [name, text] of texts) writeFileAtomic(path.join(folder, name), text)
+    return [...texts.keys()]
+  }
   const names = readdirSync(directory).filter((name) => companions.test(name))
   for (const name of names) await copyIfThere(path.join(directory, name), path.join(folder, name))
   return names

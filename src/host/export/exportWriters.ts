@@ -1,12 +1,14 @@
 /** Each format: its files written, read back by its own reader, and what came of comparing them. */
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
 import { loraScale } from '#engine/models/config.ts'
 import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { defaultDevice } from '#engine/runtime/device.ts'
 import { floats } from '#engine/runtime/session.ts'
 import { writeFileAtomic, AtomicFile } from '#host/files/atomic.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { type GgufDtype, readGgufLora, writeGgufLora, encode } from '#host/adapters/ggufLora.ts'
 import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
 import { type Adapter, adapterForModel, readAdapter, writeAdapterFiles } from '#host/adapters/peft.ts'
@@ -92,7 +94,8 @@ async function compareAdapter(
 }
 
 async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
-  const { folder, scratch, base, adapter, origin, request, live, onProgress } = work
+  const { folder, scratch, adapter, origin, request, live, onProgress } = work
+  const base = storedBase(work)
   const dtype = request.dtype === 'f32' ? 'f32' : null
   const plan = planMerge(base, adapter, { dtype, shardBytes: request.shardBytes })
   // Reading back needs the model once more in f32.
@@ -128,6 +131,22 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
     return [...lines, ...(await compareAnswers(live, policyReader(policy, 'base'), limit))]
   } finally {
     rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+/** The base as its own files have it; of a GGUF file, which has no bytes that a merged model could keep, in f32. */
+function storedBase({ base, source }: ExportWork): ModelFolder {
+  if (ggufFileOf(base.directory) === null) return base
+  if (base.config.transposedLinears) {
+    throw new AppError(
+      'model/unsupported',
+      `The merged model of a GGUF file of ${base.config.architecture} cannot be written.`,
+      'Export the adapter, or train on the original folder.',
+    )
+  }
+  return {
+    ...base,
+    tensors: new Map([...base.tensors.keys()].map((name) => [name, locationOf(source, name)])),
   }
 }
 
@@ -209,7 +228,7 @@ function planMerge(base: ModelFolder, adapter: Adapter, options: MergeOptions): 
   }
 }
 
-function locationOf({ tensors }: ModelFolder, name: string): TensorLocation {
+function locationOf({ tensors }: ModelSource, name: string): TensorLocation {
   const location = tensors.get(name)
   if (location === undefined) throw new Error(`Expected the model to have ${name}.`)
   return location

@@ -17,7 +17,8 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { AppError } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
-import { ggufProblem } from '#host/adapters/ggufLora.ts'
+import { originOf } from '#host/adapters/promoted.ts'
+import { ggufProblem } from '#host/gguf/ggufNames.ts'
 import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -92,14 +93,16 @@ export function baseOfCheckpoint(
   checkpoint: string,
   given: string | null,
 ): Pick<ExportRequest, 'model' | 'contextLength'> {
-  const { model, contextLength } = configOfRun(checkpoint)
+  const { model, contextLength } = trainedOnBy(checkpoint)
   const copy = path.join(checkpoint, 'model')
   const own = existsSync(path.join(copy, 'config.json')) ? copy : null
   return { model: given ?? own ?? model, contextLength }
 }
 
-/** What the config says of the run that the checkpoint lies in. */
-function configOfRun(checkpoint: string): Pick<ExportRequest, 'model' | 'contextLength'> {
+/** What its run's config says of a checkpoint, or where it came from if it was promoted. */
+function trainedOnBy(checkpoint: string): Pick<ExportRequest, 'model' | 'contextLength'> {
+  const origin = originOf(checkpoint)
+  if (origin !== null) return { model: origin.model, contextLength: origin.contextLength }
   const { config } = runPaths(path.dirname(path.dirname(path.resolve(checkpoint))))
   if (!existsSync(config)) return { model: null, contextLength: null }
   const parsed = trainedOn.safeParse(readJsonObject(config, 'config/invalid'))

@@ -5,7 +5,7 @@ import { topologicalOrder, type WeightLocation } from '#engine/graph/value.ts'
 import type { ModelConfig, RopeConfig } from '#engine/models/config.ts'
 import { type ModelSource, expectedTensors } from '#engine/models/source.ts'
 import { AtomicFile, writeFileAtomic } from '#host/files/atomic.ts'
-import { alignedSize } from '#host/adapters/gguf.ts'
+import { alignedSize } from '#host/gguf/gguf.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
 import {
   bytesOf,
@@ -76,7 +76,7 @@ function modelTensors({ base, adapter, adapterInputs }: OnnxModelToWrite): Tenso
 
 function* weightPieces(base: ModelSource, name: string, delta: WeightDelta | null): Generator<Float32Array> {
   const location = base.tensors.get(name)
-  if (location?.dtype !== 'F32' || location.isTransposed === true) {
+  if (location?.dtype !== 'F32' || location.arrangement !== undefined) {
     throw new Error(`Expected ${name} in f32 as it is computed with.`)
   }
   const columns = delta?.columns ?? 1

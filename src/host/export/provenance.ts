@@ -4,6 +4,7 @@ import path from 'node:path'
 import type { BasePrecision } from '#shared/precision.ts'
 import { loraScale, type LoraConfig } from '#engine/models/config.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
+import { ggufTexts } from '#host/gguf/ggufModel.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
 import { isJsonObject, readSmallFile } from '#host/files/strictJson.ts'
@@ -45,8 +46,7 @@ export async function describeOrigin(source: ProvenanceSource): Promise<Provenan
     baseSha256: Object.fromEntries(
       base.weightFiles.map((file, index) => [path.basename(file), hashes[index] ?? '']),
     ),
-    tokenizerSha256: base.tokenizerFile === null ? null : sha256(readSmallFile(base.tokenizerFile, maxBytes)),
-    chatTemplateSha256: templateDigest(base),
+    ...textDigests(base),
     lora: { ...adapter.config, scale: loraScale(adapter.config) },
   }
 }
@@ -54,6 +54,21 @@ export async function describeOrigin(source: ProvenanceSource): Promise<Provenan
 const maxBytes = 128 * 1024 * 1024
 
 const sha256 = (content: Uint8Array | string): string => createHash('sha256').update(content).digest('hex')
+
+function textDigests(base: ModelFolder): Pick<Provenance, 'tokenizerSha256' | 'chatTemplateSha256'> {
+  const { tokenizerFile } = base
+  if (tokenizerFile === null) return { tokenizerSha256: null, chatTemplateSha256: templateDigest(base) }
+  if (tokenizerFile !== base.configFile) {
+    const tokenizerSha256 = sha256(readSmallFile(tokenizerFile, maxBytes))
+    return { tokenizerSha256, chatTemplateSha256: templateDigest(base) }
+  }
+  const texts = ggufTexts(tokenizerFile)
+  const template = texts.get('chat_template.jinja')
+  return {
+    tokenizerSha256: sha256(texts.get('tokenizer.json') ?? ''),
+    chatTemplateSha256: template === undefined ? null : sha256(template),
+  }
+}
 
 /** Of the template's own file, or of the text in the tokenizer's config. */
 function templateDigest({ chatTemplateFile, tokenizerConfigFile }: ModelFolder): string | null {

@@ -180,7 +180,9 @@ export class RemotePolicy implements Policy, AsyncDisposable {
         const known = this.#knownLogprobs(made, place.options)
         if (toCompare.has(place)) compared.push({ ...place, ids: made.ids, logprobs: known })
         const { request, sample } = place
-        for (const id of made.ids) options.onToken?.({ request, sample, id })
+        for (const [i, id] of made.ids.entries()) {
+          options.onToken?.({ request, sample, id, logprob: known[i] ?? NaN, top: [] })
+        }
         yield await this.#finished(place, { ...made, logprobs: known })
       }
     } finally {

@@ -6,7 +6,6 @@ import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import { consentsFile, programAt } from '#host/python/consent.ts'
 import type { DryRunOptions } from './dryRun.ts'
@@ -16,9 +15,14 @@ import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import type { RewardRecord, RewardVersionRecord } from '#host/store/rewards.ts'
 import type { Store } from '#host/store/store.ts'
 
+interface RewardLibrary {
+  readonly store: Store
+  readonly dataDirectory: string
+}
+
 /** The history has the code; the file is for run configs and is written again where it is gone. */
 export function withFile(
-  { dataDirectory }: Pick<Host, 'dataDirectory'>,
+  { dataDirectory }: Pick<RewardLibrary, 'dataDirectory'>,
   version: RewardVersionRecord,
 ): RewardVersionRecord & { readonly file: string } {
   const folder = path.join(dataFolders(dataDirectory).rewards, version.rewardId)
@@ -37,7 +41,7 @@ export function findReward(store: Store, rewardId: string): RewardRecord {
   throw new AppError('data/invalid', 'This reward does not exist.', 'It may have been removed.')
 }
 
-export function removeReward({ store, dataDirectory }: Host, rewardId: string): void {
+export function removeReward({ store, dataDirectory }: RewardLibrary, rewardId: string): void {
   findReward(store, rewardId)
   store.rewards.remove(rewardId)
   rmSync(path.join(dataFolders(dataDirectory).rewards, rewardId), { recursive: true, force: true })
@@ -65,7 +69,7 @@ export interface GivenPython {
 
 /** What is tried, and how it is opened. Errors: as sourceOf; AppError 'config/invalid' for what is no Python, 'file/unreadable'. */
 export function triedCode(
-  { store, dataDirectory }: Pick<Host, 'store' | 'dataDirectory'>,
+  { store, dataDirectory }: RewardLibrary,
   given: GivenCode | GivenPython,
   form: PromptForm | null = null,
 ): { readonly source: UserCode; readonly name: string | null; readonly options: DryRunOptions } {
@@ -97,7 +101,7 @@ export const testCasesOf = (store: Store, rewardId: string): TestCase[] =>
  * not.
  */
 export async function requireGates(
-  { store, dataDirectory }: Host,
+  { store, dataDirectory }: RewardLibrary,
   { rewards }: Pick<RunConfig, 'rewards'>,
 ): Promise<void> {
   const { rewards: folder } = dataFolders(dataDirectory)

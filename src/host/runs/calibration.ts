@@ -5,32 +5,79 @@ import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
+import type { Ask } from '#host/processes/question.ts'
+import type { Store } from '#host/store/store.ts'
+import { watchCard } from '#host/processes/cardLoad.ts'
 import { consentsFile } from '#host/python/consent.ts'
 import { calibrationPhases, type CalibratedStage, type CalibrationReport } from './calibrationReport.ts'
 import { resolveRunConfig } from './runConfigFile.ts'
+import type { Supervisor } from './supervisor.ts'
+import type { Trials } from './trials.ts'
 import { requireGates } from '#host/rewards/rewardVersions.ts'
 
 type Item = OutputOf<Api, 'runs.calibrate'>
 type Calibration = Extract<Item, { readonly result: unknown }>['result']
 
+/** What a host calibrates with. */
+export interface Calibrating {
+  readonly dataDirectory: string
+  readonly store: Store
+  readonly ask: Ask
+  readonly trials: Trials
+  readonly supervisor: Supervisor
+}
+
+/** What one config took. */
+export interface Calibrated {
+  readonly config: RunConfig
+  readonly report: CalibrationReport
+  readonly room: Room
+  /** Until the process could begin. */
+  readonly startSeconds: number
+  /** Of the graphics card; null on the CPU, or where the driver does not tell. */
+  readonly card: { readonly bytes: number; readonly freeBytes: number } | null
+}
+
 /** Errors: as starting a run, and as training. */
-export async function* calibrateRun(host: Host, given: unknown, signal: AbortSignal): AsyncGenerator<Item> {
+export async function* calibrateRun(
+  host: Calibrating,
+  given: unknown,
+  signal: AbortSignal,
+): AsyncGenerator<Item> {
   const config = await resolveRunConfig(given, host.dataDirectory)
+  for await (const news of calibrated(host, config, signal)) {
+    if ('progress' in news) yield news
+    else yield { result: summarizeCalibration(news) }
+  }
+}
+
+/** Of a resolved config; the last item is what it took. Errors: AppError 'reward/failed', and as training. */
+export async function* calibrated(
+  host: Calibrating,
+  config: RunConfig,
+  signal: AbortSignal,
+): AsyncGenerator<Extract<Item, { readonly progress: unknown }> | Calibrated> {
   await requireGates(host, config)
   const availableBytes = process.availableMemory()
   const cacheDirectory = dataFolders(host.dataDirectory).cache
   const consents = consentsFile(host.dataDirectory)
+  const { kind } = config.device
+  using card = kind === 'cpu' ? null : await watchCard(kind === 'auto' ? 'webgpu' : kind)
+  const begin = performance.now()
+  let startSeconds: number | null = null
   for await (const news of host.ask({ type: 'calibrate', config, cacheDirectory, consents }, signal)) {
+    startSeconds ??= (performance.now() - begin) / 1000
     if ('phase' in news) {
       const { phase, stage, stages } = news
       const done = stage * phaseCount + calibrationPhases.indexOf(phase)
       yield { progress: { phase: phaseWords[phase], done, total: stages * phaseCount, unit: 'phases' } }
     } else {
-      host.trials.remember(config, news.report.stages.map(expectedOf))
+      const { report } = news
+      host.trials.remember(config, report.stages.map(expectedOf))
       const { bavail, bsize } = await statfs(host.dataDirectory)
       const room = { availableBytes, freeBytes: bavail * bsize, runs: host.supervisor.list().length }
-      yield { result: summarizeCalibration(config, news.report, room) }
+      const isCpu = report.device.kind === 'cpu'
+      yield { config, report, room, startSeconds, card: isCpu ? null : (card?.used() ?? null) }
     }
   }
 }
@@ -59,7 +106,11 @@ export interface Room {
   readonly runs: number
 }
 
-export function summarizeCalibration(config: RunConfig, report: CalibrationReport, room: Room): Calibration {
+export function summarizeCalibration({
+  config,
+  report,
+  room,
+}: Pick<Calibrated, 'config' | 'report' | 'room'>): Calibration {
   const { stages } = report
   const sum = (of: (stage: CalibratedStage) => number) => stages.reduce((all, stage) => all + of(stage), 0)
   const steps = sum((stage) => stage.steps)
@@ -71,8 +122,7 @@ export function summarizeCalibration(config: RunConfig, report: CalibrationRepor
   const eta = (which: 'low' | 'expected' | 'high') =>
     evaluating + saving + sum((stage) => stage.steps * stage.secondsPerStep[which])
   const checkpointBytes = Math.max(...stages.map((stage) => stage.checkpointBytes))
-  const logs = sum((stage) => stage.steps * stage.logBytesPerStep)
-  const neededBytes = Math.round(logs + keptBytes(config, steps, checkpointBytes))
+  const neededBytes = neededDisk(config, report)
   const [first] = stages
   return {
     device: report.device,
@@ -107,6 +157,21 @@ export function summarizeCalibration(config: RunConfig, report: CalibrationRepor
 /** Every so many steps, and at the end. */
 const checkpointsOf = ({ checkpoints: { every } }: RunConfig, steps: number): number =>
   1 + (every > 0 ? Math.floor((steps - 1) / every) : 0)
+
+/** Checkpoints that stay, log and history. */
+export function neededDisk(config: RunConfig, { stages }: Pick<CalibrationReport, 'stages'>): number {
+  const sum = (of: (stage: CalibratedStage) => number) => stages.reduce((all, stage) => all + of(stage), 0)
+  const checkpointBytes = Math.max(...stages.map((stage) => stage.checkpointBytes))
+  const logs = sum((stage) => stage.steps * stage.logBytesPerStep)
+  return Math.round(
+    logs +
+      keptBytes(
+        config,
+        sum(({ steps }) => steps),
+        checkpointBytes,
+      ),
+  )
+}
 
 /** The newest is written before an older one goes. */
 function keptBytes(config: RunConfig, steps: number, checkpointBytes: number): number {
@@ -152,11 +217,11 @@ function roomWarnings({ memory }: CalibrationReport, neededBytes: number, room: 
   return [
     ...when(
       memory.expectedBytes > room.availableBytes,
-      `A step takes about ${size(memory.expectedBytes)} of memory, but only ${size(room.availableBytes)} were free: lower optimization.tokenBudget or rollout.groupSize, or set optimization.memory to recompute.`,
+      `A step takes about ${sizeWords(memory.expectedBytes)} of memory, but only ${sizeWords(room.availableBytes)} were free: lower optimization.tokenBudget or rollout.groupSize, or set optimization.memory to recompute.`,
     ),
     ...when(
       neededBytes > room.freeBytes,
-      `Checkpoints and logs will take about ${size(neededBytes)}, but only ${size(room.freeBytes)} are free on the disk.`,
+      `Checkpoints and logs will take about ${sizeWords(neededBytes)}, but only ${sizeWords(room.freeBytes)} are free on the disk.`,
     ),
     ...when(
       room.runs > 0,
@@ -173,4 +238,5 @@ const settingWarnings = (config: RunConfig): string[] =>
 
 const when = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : [])
 const round = (value: number): string => String(Number(value.toPrecision(3)))
-const size = (bytes: number): string => `${round(bytes / 1e9)} GB`
+export const sizeWords = (bytes: number): string =>
+  bytes >= 1e9 ? `${round(bytes / 1e9)} GB` : `${round(bytes / 1e6)} MB`

@@ -12,6 +12,8 @@ export type CalibrationNews =
 export interface CalibrationReport {
   /** Where it was tried, and why there. */
   readonly device: { readonly kind: DeviceKind; readonly reason: string }
+  /** Threads that it used, and physical cores there are for all. */
+  readonly processor: { readonly threads: number; readonly cores: number }
   /** Largest of the process, from its first moment on. */
   readonly memory: {
     /** Allocated: what no other program can have meanwhile. */
@@ -39,7 +41,10 @@ export interface CalibratedStage {
     readonly scoring: number
     readonly learning: number
   }
+  /** For the programs that a process prepares in its first step. */
+  readonly warmUpSeconds: number
   readonly secondsPerStep: Estimate
+  readonly tokensPerStep: number
   readonly evaluations: number
   readonly secondsPerEvaluation: number
   readonly checkpointBytes: number

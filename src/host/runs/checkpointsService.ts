@@ -1,11 +1,12 @@
 /** API procedures for checkpoints and exports. */
 import { statSync } from 'node:fs'
-import type { Handlers, OutputOf } from '#shared/api/contract.ts'
+import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { checkpointsApi } from '#shared/api/queue.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunFailure } from '#shared/runs.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { promotedFolder } from '#host/adapters/promoted.ts'
 import { formatProblem, exportFormats, baseOfCheckpoint, openBase } from '#host/export/exports.ts'
 import { removeUnchecked, requireNewFolder } from '#host/export/exportFolder.ts'
 import type { Host } from '#host/host.ts'
@@ -15,6 +16,7 @@ import { lockRun } from './runFolder.ts'
 import { noCheckpoint, rankingOf } from './runTarget.ts'
 import { runFiles } from './trash.ts'
 
+type Exported = InputOf<Api, 'checkpoints.formats'>
 type CheckpointItem = OutputOf<Api, 'checkpoints.list'>[number]
 
 export const checkpointsService = ({
@@ -29,6 +31,8 @@ export const checkpointsService = ({
     if (found === undefined) throw noCheckpoint(runId, step)
     return found
   }
+  const exportedFolder = (input: Exported) =>
+    'adapter' in input ? promotedFolder(input.adapter, dataDirectory) : one(input).directory
   return {
     list: ({ runId }) => listOf(runId),
 
@@ -46,11 +50,12 @@ export const checkpointsService = ({
       notifier.notify()
     },
 
-    formats: (input) => formatsOf(one(input).directory),
+    formats: (input) => formatsOf(exportedFolder(input)),
 
-    async *export({ runId, step, ...options }, { signal }) {
-      const { directory: checkpoint } = one({ runId, step })
-      const { out } = options
+    async *export(input, { signal }) {
+      const checkpoint = exportedFolder(input)
+      const { format, out, dtype, shardBytes, adapterInputs } = input
+      const options = { format, out, dtype, shardBytes, adapterInputs }
       requireNewFolder(out)
       const cacheDirectory = dataFolders(dataDirectory).cache
       const request = { ...options, ...baseOfCheckpoint(checkpoint, null), checkpoint, cacheDirectory }

@@ -66,12 +66,12 @@ const sha256 = (content: string | Uint8Array): string => createHash('sha256').up
 /** Everything of the model folder that a run reads. */
 function modelFiles(model: ModelFolder): string[] {
   const texts = [
-    path.join(model.directory, 'config.json'),
+    model.configFile,
     model.tokenizerFile,
     model.tokenizerConfigFile,
     model.chatTemplateFile,
-  ]
-  return [...texts.filter((file) => file !== null), ...model.weightFiles]
+  ].filter((file) => file !== null)
+  return [...new Set([...texts, ...model.weightFiles])]
 }
 
 /** The config's data paths, documents to search in included, each with the file that holds the rows. */

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import { bestCheckpoint, repairCheckpoints, defaultRanking } from './checkpointRetention.ts'
 import {
   checkpointProblem,
@@ -104,13 +105,19 @@ export interface ChosenCheckpoint {
   readonly fallBack: string | null
 }
 
-/** The checkpoint to export: the given one, or the chosen one of the given run. Errors: AppError 'run/not-found'. */
+/**
+ * The checkpoint to export: the given one, a promoted adapter of that name, or the chosen one of the given run. Errors: AppError
+ * 'run/not-found'.
+ */
 export function resolveCheckpoint(
   dataDirectory: string,
   target: string,
   choice: CheckpointChoice,
 ): ChosenCheckpoint {
   if (isCheckpoint(target)) return { directory: path.resolve(target), fallBack: null }
+  const promoted = path.join(dataFolders(dataDirectory).adapters, target)
+  if (path.basename(target) === target && isCheckpoint(promoted))
+    return { directory: promoted, fallBack: null }
   const run = openRunFolder(dataDirectory, target)
   return choice === 'best' ? chooseBest(run) : chooseLast(run)
 }

@@ -5,6 +5,7 @@ import type { runsApi } from '#shared/api/runs.ts'
 import { problemsOfError } from '#shared/config/problems.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunRecord, RunFailure } from '#shared/runs.ts'
+import { seedFamilies } from '#shared/seeds.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from '#host/api/feeds.ts'
@@ -44,6 +45,8 @@ const reading = ({ store, supervisor }: Host) =>
     get: ({ runId }) => store.runs.get(runId),
     tags: () => store.runs.tags(),
     family: ({ runId }) => store.runs.family(runId),
+    seedFamilies: () =>
+      seedFamilies(store.runs.list(), ({ id }) => store.runs.settingsButSeed(id)).map(({ runIds }) => runIds),
     events: ({ runId, ...page }) => store.events.list(runId, page),
     diagnosis: ({ runId }) => diagnoseRun(store, runId),
     log: ({ runId, maxBytes }) => readTextTail(runPaths(store.runs.get(runId).directory).workerLog, maxBytes),

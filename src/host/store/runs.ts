@@ -1,9 +1,11 @@
 /** Runs: their configs, status, tags and notes. */
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest } from '#shared/events.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
+import { configButSeed } from '#shared/seeds.ts'
 import { count } from '#shared/api/common.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
@@ -67,6 +69,8 @@ const columns = Object.keys(runEntry.shape)
 
 export class RunsTable {
   readonly #db: Connection
+  /** By run: a config never changes. */
+  readonly #settingsButSeed = new Map<string, string>()
 
   constructor(db: Connection) {
     this.#db = db
@@ -115,6 +119,18 @@ export class RunsTable {
     if (!row) return null
     const manifest = row.manifest === null ? null : (this.#db.parse(row.manifest) as RunManifest)
     return { ...this.#entry(row), config: row.config, manifest }
+  }
+
+  /** A digest, the same for runs whose configs differ in nothing but seed and name. Reads a config once. */
+  settingsButSeed(id: string): string {
+    const known = this.#settingsButSeed.get(id)
+    if (known !== undefined) return known
+    const { config } = this.get(id)
+    // One that is no JSON is like no other.
+    const settings = parse(config) === null ? id : configButSeed(config)
+    const digest = createHash('sha256').update(settings).digest('base64')
+    this.#settingsButSeed.set(id, digest)
+    return digest
   }
 
   /** The newest first. Reads no config. */

@@ -3,9 +3,10 @@ import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { physicalCores } from '#engine/processor.ts'
 import { watchMemory, type MemoryWatch } from '#engine/runtime/memory.ts'
 import { calibrateStep, type Calibration } from '#rl/training/calibrate.ts'
-import { estimateEvaluation, estimateStep, evaluationsOf } from '#rl/training/stepEstimate.ts'
+import { estimateEvaluation, estimateStep, estimateTokens, evaluationsOf } from '#rl/training/stepEstimate.ts'
 import { initialState } from '#rl/training/plan.ts'
 import { shownSamples } from '#rl/training/samples.ts'
 import { makeFolder } from '#host/files/atomic.ts'
@@ -72,7 +73,12 @@ export async function calibrate(
       calibrated.push(result)
     }
     await say({
-      report: { device: { kind: device.kind, reason }, memory: meter.report(), stages: calibrated },
+      report: {
+        device: { kind: device.kind, reason },
+        processor: { threads: device.threads, cores: physicalCores() },
+        memory: meter.report(),
+        stages: calibrated,
+      },
     })
   } finally {
     rmSync(directory, { recursive: true, force: true })
@@ -148,7 +154,9 @@ async function calibrateStage(
   const begin = performance.now()
   await using training = await openTraining({ ...setup, name: path.basename(directory), begin: null })
   const loading = (performance.now() - begin) / 1000
+  const opened = performance.now()
   const calibration = await calibrateStep(training.dependencies, maxRows, tell)
+  const trying = (performance.now() - opened) / 1000
   const { measures, tooLong, trajectories } = calibration
   const row = rowPlaces?.train[calibration.row] ?? calibration.row
   const { generating, scoring, forward, update } = measures.seconds
@@ -160,7 +168,9 @@ async function calibrateStage(
     heldBack: heldBackBytes(model, config, calibration),
     promptTokens: Math.max(...trajectories.map(({ prompt }) => prompt.ids.length)),
     seconds: { loading, generating, scoring, learning: forward + update },
+    warmUpSeconds: Math.max(0, trying - generating - scoring - forward - update),
     secondsPerStep: estimateStep(config, measures),
+    tokensPerStep: estimateTokens(config, measures),
     evaluations: evaluated === 0 ? 0 : evaluationsOf(steps, config.evaluation.every),
     secondsPerEvaluation: evaluated === 0 ? 0 : estimateEvaluation(evaluated, measures),
     ...(await trySaving(directory, training.state(), model)),

@@ -1,11 +1,25 @@
 import { memo, useEffect, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react'
 import { ReferenceArea, ReferenceLine, Tooltip } from 'recharts'
+import { classes } from '#renderer/kit/classes.ts'
 import { readNumber, type Range } from './axes.ts'
 import type { Group } from './CursorGroup.tsx'
+import { FrontLine } from './FrontLine.tsx'
+import { useFront } from './front.tsx'
 import { edge, LineDrawing } from './LineDrawing.tsx'
+import type { ChartLine } from './lines.ts'
 import { LineMark } from './marks.tsx'
 import type { Plot } from './plot.ts'
-import { nearestOf, placeText, readingOf, readingText, stepAt, stepsText, walk } from './reading.ts'
+import {
+  nearestOf,
+  placeText,
+  readingOf,
+  readingText,
+  stepAt,
+  stepsText,
+  walk,
+  type Reading,
+} from './reading.ts'
+import { useLinesUnder } from './useLinesUnder.ts'
 
 const tooltipStyle = { zIndex: 20 }
 const tooltipPlace = { y: 4 }
@@ -14,6 +28,8 @@ interface LinePlotProps {
   /** Of the chart, for those who do not see it. */
   readonly label: string
   readonly plot: Plot
+  /** Not drawn unless they stand out. */
+  readonly others: readonly ChartLine[]
   readonly width: number
   readonly height: number
   readonly group: Group
@@ -23,31 +39,32 @@ interface LinePlotProps {
 const dragPx = 4
 
 /** The lines with what follows the pointer and the keys: cursor, values, marked place, zoom by dragging. */
-export const LinePlot = memo(function LinePlot({ label, plot, width, height, group }: LinePlotProps) {
+export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
+  const { label, plot, others, width, height, group } = props
   const { syncId, zoom, setZoom, pinned, pin } = group
   const surface = useRef<HTMLDivElement>(null)
   const cursor = useRef<number | null>(null)
   const [low, high] = plot.x
   const innerWidth = Math.max(1, width - edge.left - edge.right)
-  const { drag, onPointerDown } = useDrag(plot.x, innerWidth, (range, x) =>
-    range === null ? pin(x, stepAt(plot, x)) : setZoom(range),
-  )
-  // Recharts' own keys know neither the ends nor steps of ten, so keys move its pointer.
+  const lines = useLinesUnder(plot, { width: innerWidth, height })
+  const { drag, onPointerDown } = useDrag(plot.x, innerWidth, (range, x) => {
+    if (range !== null) setZoom(range)
+    else if (lines.isPointing()) lines.choose()
+    else pin(x, stepAt(plot, x))
+  })
   const hover = (x: number | null) => {
     const chart = surface.current?.querySelector('.recharts-wrapper')
     if (!chart) return
-    const box = chart.getBoundingClientRect()
-    const share = ((x ?? low) - low) / (high - low)
-    // Recharts rounds to whole px, and what lies behind the end is nowhere.
-    const clientX = box.left + edge.left + Math.min(share * innerWidth, innerWidth - 0.5)
-    const at = { bubbles: true, clientX, clientY: box.top + height / 2, relatedTarget: document.body }
-    chart.dispatchEvent(new MouseEvent(x === null ? 'mouseout' : 'mousemove', at))
+    movePointer(chart, x === null ? null : ((x - low) / (high - low)) * innerWidth)
     cursor.current = x
   }
   const onKeyDown = (event: KeyboardEvent) => {
     const now = cursor.current ?? plot.x[event.key === 'ArrowLeft' ? 1 : 0]
     const next = walk(plot, now, event.key, event.shiftKey)
-    if (next !== null) hover(next)
+    const turned = lines.turn(event.key, cursor.current ?? high)
+    if (turned !== null) surface.current?.setAttribute('aria-valuetext', turned)
+    else if (next !== null) hover(next)
+    else if (event.key === 'Enter' && lines.isPointing()) lines.choose()
     else if (event.key === 'Enter' && cursor.current !== null) pin(now, stepAt(plot, now))
     else if (event.key === 'Escape' && (zoom !== null || cursor.current !== null)) {
       setZoom(null)
@@ -72,18 +89,24 @@ export const LinePlot = memo(function LinePlot({ label, plot, width, height, gro
       aria-valuemax={high}
       aria-valuenow={low}
       aria-valuetext="No step chosen; arrow keys move along the line."
-      className="group/plot absolute inset-0 cursor-crosshair touch-none select-none"
+      className="group/plot absolute inset-0 cursor-crosshair touch-none select-none has-data-front:[&_.recharts-line]:opacity-20"
       onMouseDown={(event) => {
         // Not one of the layers inside.
         event.preventDefault()
         event.currentTarget.focus({ preventScroll: true })
       }}
       onPointerDown={onPointerDown}
+      onPointerMove={lines.onPointerMove}
+      onPointerLeave={lines.leave}
       onDoubleClick={() => setZoom(null)}
-      onBlur={() => hover(null)}
+      onBlur={() => {
+        hover(null)
+        lines.leave()
+      }}
       onKeyDown={onKeyDown}
     >
       <LineDrawing plot={plot} width={width} height={height} syncId={syncId}>
+        <FrontLine plot={plot} others={others} />
         {pinned !== null && <ReferenceLine x={pinned} stroke="var(--accent)" strokeWidth={2} />}
         <Tooltip
           isAnimationActive={false}
@@ -106,6 +129,15 @@ export const LinePlot = memo(function LinePlot({ label, plot, width, height, gro
     </div>
   )
 })
+
+/** Recharts' own keys know neither the ends nor steps of ten, so keys move its pointer. `x`: in px from the y axis; null: away. */
+function movePointer(chart: Element, x: number | null): void {
+  const { left, top, width, height } = chart.getBoundingClientRect()
+  // Recharts rounds to whole px, and what lies behind the end is nowhere.
+  const clientX = left + edge.left + Math.min(x ?? 0, width - edge.left - edge.right - 0.5)
+  const at = { bubbles: true, clientX, clientY: top + height / 2, relatedTarget: document.body }
+  chart.dispatchEvent(new MouseEvent(x === null ? 'mouseout' : 'mousemove', at))
+}
 
 /** A stretch of the x axis drawn with the pointer; `onEnd` gets null for a click. */
 function useDrag([low, high]: Range, width: number, onEnd: (range: Range | null, x: number) => void) {
@@ -153,7 +185,8 @@ const eventReach = 0.01
 /** The values at the cursor. In the panel under the pointer with names, in the others with numbers only. */
 function Readout({ plot, onPlace, active = false, label }: ReadoutProps) {
   const x = active && label !== undefined ? Number(label) : null
-  const readings = x === null ? [] : readingOf(plot, x)
+  const front = useFront()
+  const readings = x === null ? [] : inFront(readingOf(plot, x), front)
   const words = x === null ? '' : readingText(readings, plot, x)
   useEffect(() => onPlace(x, words))
   if (x === null) return null
@@ -169,7 +202,17 @@ function Readout({ plot, onPlace, active = false, label }: ReadoutProps) {
         {readings.slice(0, maxRows).map(({ line, value, raw, band, step, lastStep }) => (
           <li key={line.id} className="flex h-[18px] items-center gap-1.5 whitespace-nowrap">
             <LineMark color={line.color} dash={line.dash} isThick={line.isBaseline} />
-            {hasNames && <span className={`min-w-0 truncate text-muted ${hereOnly}`}>{line.label}</span>}
+            {hasNames && (
+              <span
+                className={classes(
+                  'min-w-0 truncate',
+                  hereOnly,
+                  line.id === front ? 'font-medium' : 'text-muted',
+                )}
+              >
+                {line.label}
+              </span>
+            )}
             <span className="ml-auto font-mono tabular-nums">{readNumber(value)}</span>
             <span className={`font-mono text-faint tabular-nums ${hereOnly}`}>
               {plot.smoothing > 0 && `${readNumber(raw)} `}
@@ -190,6 +233,10 @@ function Readout({ plot, onPlace, active = false, label }: ReadoutProps) {
     </div>
   )
 }
+
+/** The one that stands out first. */
+const inFront = (readings: readonly Reading[], front: string | null): readonly Reading[] =>
+  readings.toSorted((a, b) => Number(b.line.id === front) - Number(a.line.id === front))
 
 /** In the panel that the pointer or the keys are in. */
 const hereOnly = 'hidden group-hover/plot:block group-focus/plot:block'

@@ -26,6 +26,8 @@ export interface MetricChartProps {
   readonly unit?: string | undefined
   readonly better?: Better
   readonly lines: readonly ChartLine[]
+  /** Drawn only while they stand out (`front.tsx`), in place of lines of the same id. */
+  readonly others?: readonly ChartLine[]
   /** Says what will come and when: “First evaluation at step 20.” */
   readonly emptyText: string
   readonly xAxis?: XAxis
@@ -94,7 +96,15 @@ export function MetricChart(given: MetricChartProps) {
       <p className="sr-only">{summary}</p>
       {plot === null && <EmptyPlot text={props.emptyText} height={height} />}
       {plot !== null && isTable && <PlotTable title={title} plot={plot} height={height} />}
-      {plot !== null && !isTable && <VisiblePlot label={summary} plot={plot} height={height} group={group} />}
+      {plot !== null && !isTable && (
+        <VisiblePlot
+          label={summary}
+          plot={plot}
+          others={props.others ?? noLines}
+          height={height}
+          group={group}
+        />
+      )}
       {plot !== null && (props.hasLegend ?? lines.length > 1) && <Legend plot={plot} />}
     </section>
   )
@@ -104,26 +114,30 @@ export function MetricChart(given: MetricChartProps) {
 function useInUnit(given: MetricChartProps): MetricChartProps {
   const { lines, include, unit } = given
   const shown = useMemo(() => linesInUnit(lines, unit), [lines, unit])
+  const others = useMemo(() => linesInUnit(given.others ?? noLines, unit), [given.others, unit])
   const inView = useMemo(() => include?.map((value) => inUnit(value, unit)), [include, unit])
-  return { ...given, lines: shown, ...(inView && { include: inView }) }
+  return { ...given, lines: shown, others, ...(inView && { include: inView }) }
 }
+
+const noLines: readonly ChartLine[] = []
 
 interface PlotProps {
   readonly label: string
   readonly plot: Plot
+  readonly others: readonly ChartLine[]
   readonly height: number
   readonly group: ReturnType<typeof useGroup>
 }
 
 /** Nothing is drawn while it is far from what is seen. */
-function VisiblePlot({ label, plot, height, group }: PlotProps) {
+function VisiblePlot({ label, plot, others, height, group }: PlotProps) {
   const { size, element, setElement } = useSize()
   const isNear = useIsNear(element)
   const width = size?.width ?? 0
   return (
     <div ref={setElement} className="relative min-w-0" style={{ height }}>
       {isNear && width > 0 && (
-        <LinePlot label={label} plot={plot} width={width} height={height} group={group} />
+        <LinePlot label={label} plot={plot} others={others} width={width} height={height} group={group} />
       )}
     </div>
   )

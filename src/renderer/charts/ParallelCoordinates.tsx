@@ -1,11 +1,14 @@
-import { extent, ticks as ticksOf } from 'd3-array'
-import { scaleLinear, scaleLog, scalePoint } from 'd3-scale'
-import { useMemo, useState } from 'react'
-import { Line, LineChart, ReferenceDot, ReferenceLine, XAxis, YAxis } from 'recharts'
-import { axisNumber, logTicks } from './axes.ts'
+import { memo, useMemo, type PointerEvent } from 'react'
+import { AxisBrush, edge } from './AxisBrush.tsx'
+import {
+  isWithin,
+  parallelAxis,
+  type AxisSpec,
+  type AxisValue,
+  type Brushes,
+  type ParallelAxis,
+} from './parallelAxes.ts'
 import { useSize } from './useSize.ts'
-
-export type AxisValue = number | string | boolean | null
 
 export interface ParallelRun {
   readonly id: string
@@ -19,175 +22,308 @@ export interface ParallelRun {
 
 interface ParallelProps {
   readonly title: string
-  readonly axes: readonly { readonly key: string; readonly label: string }[]
+  readonly axes: readonly AxisSpec[]
+  /** Later ones are drawn above earlier ones. */
   readonly runs: readonly ParallelRun[]
+  readonly brushes: Brushes
+  readonly onBrush: (brushes: Brushes) => void
+  /** The run that stands out. */
+  readonly front: string | null
+  readonly onFront: (id: string | null) => void
+  readonly onOpen?: (id: string) => void
   readonly height?: number
+  /** Names of all runs below. */
+  readonly hasLegend?: boolean
   readonly emptyText: string
 }
 
-/** One axis per setting or metric, one line per run. Pointing at a name brings its line forward. */
-export function ParallelCoordinates({ title, axes, runs, height = 280, emptyText }: ParallelProps) {
+/** One axis per setting or metric, one line per run; brushes on axes choose runs. */
+export function ParallelCoordinates(props: ParallelProps) {
+  const { title, axes, runs, front, onFront, height = 280, hasLegend = true, emptyText } = props
   const { size, setElement } = useSize()
-  const [front, setFront] = useState<string | null>(null)
-  const isEmpty = axes.length < 2 || runs.length === 0
+  if (axes.length < 2 || runs.length === 0)
+    return (
+      <p className="flex items-center justify-center px-6 text-center text-sm text-faint" style={{ height }}>
+        {emptyText}
+      </p>
+    )
   return (
-    <div ref={setElement} className="min-w-0" role="group" aria-label={title}>
-      {isEmpty && (
-        <p
-          className="flex items-center justify-center px-6 text-center text-sm text-faint"
-          style={{ height }}
-        >
-          {emptyText}
-        </p>
-      )}
-      {!isEmpty && size && <Lines axes={axes} runs={runs} width={size.width} height={height} front={front} />}
-      {!isEmpty && (
-        <ul className="flex flex-wrap gap-x-1 px-2 pb-2">
-          {runs.map(({ id, label, color, values }) => (
-            <li key={id}>
-              <button
-                type="button"
-                className="flex h-6 items-center gap-1.5 rounded-sm px-1.5 text-sm text-muted hover:bg-raised hover:text-text"
-                aria-pressed={front === id}
-                onPointerEnter={() => setFront(id)}
-                onPointerLeave={() => setFront(null)}
-                onFocus={() => setFront(id)}
-                onBlur={() => setFront(null)}
-              >
-                <span className="size-2 rounded-full" style={{ background: color }} />
-                <span className="max-w-48 truncate">{label}</span>
-                <span className="sr-only">
-                  {axes.map(({ key, label: name }) => `${name} ${String(values[key] ?? 'none')}`).join(', ')}
-                </span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+    <div className="min-w-0">
+      {/* Axes keep apart, so a narrow window scrolls sideways. */}
+      <div ref={setElement} className="overflow-x-auto overflow-y-hidden" role="group" aria-label={title}>
+        {size && (
+          <Plane {...props} height={height} width={Math.max(size.width, axes.length * leastSpacing)} />
+        )}
+      </div>
+      {hasLegend && <Legend axes={axes} runs={runs} front={front} onFront={onFront} />}
     </div>
   )
 }
 
-interface LinesProps extends Pick<ParallelProps, 'axes' | 'runs'> {
-  readonly width: number
-  readonly height: number
-  readonly front: string | null
+function Legend({ axes, runs, front, onFront }: Pick<ParallelProps, 'axes' | 'runs' | 'front' | 'onFront'>) {
+  return (
+    <ul className="flex flex-wrap gap-x-1 px-2 pb-2">
+      {runs.map(({ id, label, color, values }) => (
+        <li key={id}>
+          <button
+            type="button"
+            className="flex h-6 items-center gap-1.5 rounded-sm px-1.5 text-sm text-muted hover:bg-raised hover:text-text"
+            aria-pressed={front === id}
+            onPointerEnter={() => onFront(id)}
+            onPointerLeave={() => onFront(null)}
+            onFocus={() => onFront(id)}
+            onBlur={() => onFront(null)}
+          >
+            <span className="size-2 rounded-full" style={{ background: color }} />
+            <span className="max-w-48 truncate">{label}</span>
+            <span className="sr-only">
+              {axes.map(({ key, label: name }) => `${name} ${String(values[key] ?? 'none')}`).join(', ')}
+            </span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
 }
 
-const margin = { left: 70, right: 70, top: 30, bottom: 14 }
+const leastSpacing = 96
+/** How near the pointer must come to a line. */
+const reachPx = 8
 
-/** Every axis runs from 0 to 1; a missing value interrupts the line. */
-function Lines({ axes, runs, front, ...size }: LinesProps) {
-  const scales = useMemo(
+interface PlaneProps extends ParallelProps {
+  readonly width: number
+  readonly height: number
+}
+
+/** A run as heights on the axes, from 0 to 1. */
+interface Trace extends ParallelRun {
+  readonly shares: readonly (number | null)[]
+}
+
+function Plane({ axes: specs, runs, brushes, onBrush, front, onFront, onOpen, width, height }: PlaneProps) {
+  const axes = useMemo(
     () =>
-      axes.map(({ key, label }) => ({
-        label,
-        ...parallelAxis(
-          key,
-          runs.map(({ values }) => values[key] ?? null),
+      specs.map((spec) =>
+        parallelAxis(
+          spec,
+          runs.map(({ values }) => values[spec.key] ?? null),
         ),
+      ),
+    [specs, runs],
+  )
+  const traces = useMemo(
+    () =>
+      runs.map((run): Trace => ({
+        ...run,
+        shares: axes.map(({ key, share }) => share(run.values[key] ?? null)),
       })),
     [axes, runs],
   )
-  const data = scales.map(({ key, share }) => {
-    const shares = runs.map(({ id, values }) => [id, share(values[key] ?? null)] as const)
-    return { ...Object.fromEntries(shares), axis: key }
-  })
-  const last = (id: string, isBaseline = false) => (id === front ? 2 : isBaseline ? 1 : 0)
+  const within = useMemo(
+    () => traces.map((trace) => isWithin(axes, trace.shares, brushes)),
+    [axes, traces, brushes],
+  )
+  const places = useMemo((): Places => {
+    const inner = height - edge.top - edge.bottom
+    const step = (width - edge.left - edge.right) / (axes.length - 1)
+    return { xs: axes.map((_, i) => edge.left + i * step), y: (share) => edge.top + (1 - share) * inner }
+  }, [axes, width, height])
+  const lines = useMemo(() => strokesOf(traces, within, places), [traces, within, places])
+  const standing = traces.find(({ id }) => id === front)
+  const pointAt = ({ clientX, clientY, currentTarget }: PointerEvent) => {
+    const box = currentTarget.getBoundingClientRect()
+    const at = { x: clientX - box.left, y: clientY - box.top }
+    onFront(
+      nearest(
+        traces.filter((_, i) => within[i]),
+        places,
+        at,
+      ),
+    )
+  }
   return (
-    <div aria-hidden>
-      <LineChart {...size} data={data} margin={margin} accessibilityLayer={false}>
-        <XAxis dataKey="axis" hide />
-        <YAxis domain={[0, 1]} hide />
-        {scales.map(({ key, label, kind }) => (
-          <ReferenceLine
-            key={key}
-            x={key}
-            stroke="var(--line-strong)"
-            label={{
-              value: kind === 'log' ? `${label} (log)` : label,
-              position: 'top',
-              offset: 16,
-              fontSize: 12,
-              fill: 'var(--muted)',
-            }}
+    <div
+      className="relative"
+      style={{ width, height, cursor: front !== null && onOpen ? 'pointer' : undefined }}
+      onPointerMove={pointAt}
+      onPointerLeave={() => onFront(null)}
+      onClick={() => front !== null && onOpen?.(front)}
+    >
+      <svg width={width} height={height} aria-hidden className="absolute inset-0">
+        <Lines lines={lines} isDimmed={standing !== undefined} />
+        {standing && (
+          <path
+            d={pathOf(standing, places)}
+            fill="none"
+            stroke={standing.color}
+            strokeWidth={3.5}
+            strokeLinejoin="round"
+          />
+        )}
+        {axes.map((axis, i) => (
+          <AxisMarks
+            key={axis.key}
+            axis={axis}
+            x={places.xs[i] ?? 0}
+            y={places.y}
+            room={(places.xs[1] ?? 0) - (places.xs[0] ?? 0)}
           />
         ))}
-        {runs
-          .toSorted((a, b) => last(a.id, a.isBaseline) - last(b.id, b.isBaseline))
-          .map(({ id, color, dash, isBaseline }) => (
-            <Line
-              key={id}
-              dataKey={id}
-              dot={false}
-              activeDot={false}
-              isAnimationActive={false}
-              stroke={color}
-              strokeWidth={front === id || isBaseline === true ? 3 : 1.75}
-              strokeOpacity={front !== null && front !== id ? 0.2 : 0.9}
-              strokeLinejoin="round"
-              {...(dash === undefined ? {} : { strokeDasharray: dash })}
-            />
-          ))}
-        {scales.flatMap(({ key, ticks }) =>
-          ticks.map(({ share, text }) => (
-            <ReferenceDot
-              key={`${key} ${text}`}
-              x={key}
-              y={share}
-              r={0}
-              label={{
-                value: text.length > 12 ? `${text.slice(0, 11)}…` : text,
-                position: 'left',
-                offset: 6,
-                fontSize: 12,
-                fill: 'var(--muted)',
-                stroke: 'var(--bg)',
-                strokeWidth: 4,
-                paintOrder: 'stroke',
-              }}
-            />
-          )),
-        )}
-      </LineChart>
+      </svg>
+      {axes.map((axis, i) => (
+        <AxisBrush
+          key={axis.key}
+          axis={axis}
+          x={places.xs[i] ?? 0}
+          height={height}
+          brush={brushes[axis.key]}
+          onBrush={(brush) => {
+            const { [axis.key]: _, ...others } = brushes
+            onBrush(brush === null ? others : { ...others, [axis.key]: brush })
+          }}
+        />
+      ))}
     </div>
   )
 }
 
-export interface ParallelAxis {
+/** Where things are drawn, in px. */
+interface Places {
+  readonly xs: readonly number[]
+  readonly y: (share: number) => number
+}
+
+/** A missing value interrupts the line. */
+function pathOf({ shares }: Trace, { xs, y }: Places): string {
+  let path = ''
+  for (const [i, share] of shares.entries()) {
+    if (share === null) continue
+    const command = i > 0 && shares[i - 1] !== null ? 'L' : 'M'
+    path += `${command}${(xs[i] ?? 0).toFixed(1)} ${y(share).toFixed(1)}`
+  }
+  return path
+}
+
+interface Stroke {
   readonly key: string
-  readonly kind: 'number' | 'log' | 'category'
-  readonly ticks: readonly { readonly share: number; readonly text: string }[]
-  /** 0 at the bottom, 1 at the top; null where the run has no such value. */
-  readonly share: (value: AxisValue) => number | null
+  readonly d: string
+  readonly color: string | undefined
+  readonly dash: string | undefined
+  readonly isThick: boolean | undefined
 }
 
-/** Numbers that span more than this factor, all above 0, get a logarithmic axis. */
-const logFactor = 50
+interface Strokes {
+  /** Outside of a brush. */
+  readonly faint: string
+  readonly strokes: readonly Stroke[]
+}
 
-export function parallelAxis(key: string, values: readonly AxisValue[]): ParallelAxis {
-  const known = values.filter((value) => value !== null)
-  const numbers = known.filter((value) => typeof value === 'number' && Number.isFinite(value))
-  const [low, high] = extent(numbers.map(Number))
-  if (low === undefined || numbers.length < known.length) return categories(key, known)
-  const isLog = low > 0 && high / low > logFactor
-  const scale = (isLog ? scaleLog : scaleLinear)([low, high], low === high ? [0.5, 0.5] : [0, 1])
-  const ticks = isLog ? logTicks(low, high) : low === high ? [low] : ticksOf(low, high, 4)
+/** Lines that look alike are one element: a browser draws a thousand of those well, but does not change them thirty times a second. */
+function strokesOf(traces: readonly Trace[], within: readonly boolean[], places: Places): Strokes {
+  const look = ({ color, dash = '', isBaseline = false }: Trace) => `${color} ${dash} ${String(isBaseline)}`
+  const shown = traces
+    .filter((_, i) => within[i])
+    .toSorted((a, b) => Number(a.isBaseline) - Number(b.isBaseline))
   return {
-    key,
-    kind: isLog ? 'log' : 'number',
-    ticks: ticks.map((at) => ({ share: scale(at), text: axisNumber(at) })),
-    share: (value) => (typeof value === 'number' && Number.isFinite(value) ? scale(value) : null),
+    faint: traces.flatMap((trace, i) => (within[i] ? [] : [pathOf(trace, places)])).join(''),
+    strokes: [...Map.groupBy(shown, look)].map(([key, alike]) => ({
+      key,
+      d: alike.map((trace) => pathOf(trace, places)).join(''),
+      ...{ color: alike[0]?.color, dash: alike[0]?.dash, isThick: alike[0]?.isBaseline },
+    })),
   }
 }
 
-function categories(key: string, known: readonly AxisValue[]): ParallelAxis {
-  const names = [...new Set(known.map(String))].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-  const scale = scalePoint(names, [0, 1])
-  return {
-    key,
-    kind: 'category',
-    ticks: names.map((name) => ({ share: scale(name) ?? 0, text: name })),
-    share: (value) => (value === null ? null : (scale(String(value)) ?? null)),
+const Lines = memo(function Lines({
+  lines: { faint, strokes },
+  isDimmed,
+}: {
+  lines: Strokes
+  isDimmed: boolean
+}) {
+  return (
+    <g fill="none" strokeLinejoin="round">
+      <path d={faint} stroke="var(--line)" strokeWidth={1} />
+      <g opacity={isDimmed ? 0.3 : 0.9}>
+        {strokes.map(({ key, d, color, dash, isThick }) => (
+          <path key={key} d={d} stroke={color} strokeDasharray={dash} strokeWidth={isThick ? 3 : 1.5} />
+        ))}
+      </g>
+    </g>
+  )
+})
+
+/** The run whose line passes nearest to a place. */
+function nearest(traces: readonly Trace[], { xs, y }: Places, at: { x: number; y: number }): string | null {
+  const after = Math.max(
+    1,
+    Math.min(
+      xs.length - 1,
+      xs.findIndex((x) => x > at.x),
+    ),
+  )
+  const [from, to] = [xs[after - 1] ?? 0, xs[after] ?? 1]
+  const share = (at.x - from) / (to - from)
+  let best: { readonly id: string; readonly distance: number } | null = null
+  for (const { id, shares } of traces) {
+    const [a, b] = [shares[after - 1] ?? null, shares[after] ?? null]
+    if (a === null || b === null) continue
+    const distance = Math.abs(y(a + (b - a) * share) - at.y)
+    if (distance <= (best?.distance ?? reachPx)) best = { id, distance }
   }
+  return best?.id ?? null
 }
+
+const cut = (text: string, letters: number): string =>
+  text.length > letters ? `${text.slice(0, Math.max(1, letters - 1))}…` : text
+
+interface MarksProps {
+  readonly axis: ParallelAxis
+  readonly x: number
+  readonly y: (share: number) => number
+  /** To the next axis, in px. */
+  readonly room: number
+}
+
+const AxisMarks = memo(function AxisMarks({
+  axis: { label, kind, ticks, gradient },
+  x,
+  y,
+  room,
+}: MarksProps) {
+  const title = kind === 'log' ? `${label} (log)` : label
+  const letters = Math.floor((room - 8) / 6.4)
+  return (
+    <g
+      fontSize={12}
+      fill="var(--muted)"
+      stroke="var(--bg)"
+      strokeWidth={4}
+      paintOrder="stroke"
+      strokeLinejoin="round"
+    >
+      <line x1={x} x2={x} y1={y(0)} y2={y(1)} stroke="var(--line-strong)" strokeWidth={1} />
+      {gradient && <Ramp colors={gradient} x={x} y={y} />}
+      <text x={x} y={16} textAnchor="middle" fill="var(--text)">
+        <title>{title}</title>
+        {title.length > letters ? cut(label, letters) : title}
+      </text>
+      {ticks.map(({ share, text }) => (
+        <text key={text} x={x - 8} y={y(share)} dy="0.35em" textAnchor="end">
+          <title>{text}</title>
+          {cut(text, Math.max(6, Math.floor((room - 16) / 9)))}
+        </text>
+      ))}
+    </g>
+  )
+})
+
+/** What the colours of lines mean, along the axis. */
+const Ramp = ({ colors, x, y }: { colors: readonly string[] } & Pick<MarksProps, 'x' | 'y'>) => (
+  <g stroke="none">
+    {colors.map((color, i) => {
+      const [bottom, top] = [y(i / colors.length), y((i + 1) / colors.length)]
+      return <rect key={color} x={x + 5} width={5} y={top} height={bottom - top + 0.5} fill={color} />
+    })}
+  </g>
+)

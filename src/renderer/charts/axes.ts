@@ -92,6 +92,12 @@ function padded(low: number, high: number): Range {
 export const isClamped = (value: number, { scale, domain }: ValueAxis): boolean =>
   scale === 'log' && value < domain[0]
 
+/** Where a value stands on the axis, from 0 at its beginning to 1 at its end. */
+export function placeOnAxis(value: number, { scale, domain: [low, high] }: ValueAxis): number {
+  const at = (each: number) => (scale === 'log' ? Math.log(each) : each)
+  return (at(value) - at(low)) / (at(high) - at(low))
+}
+
 /** What a value is drawn as. */
 export const clamped = (value: number, axis: ValueAxis): number =>
   isClamped(value, axis) ? axis.domain[0] : value

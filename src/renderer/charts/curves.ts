@@ -1,5 +1,6 @@
 /** From the points of a line to what is drawn of it: smoothing, reduction, gaps, and bands of several lines. */
 import { bisectLeft, deviation, extent, greatest, mean } from 'd3-array'
+import { meanEstimate, type Interval } from '#shared/statistics.ts'
 import type { ScaleKind } from './axes.ts'
 import { pointAt, type BandPoint, type ChartPoint, type Dot, type SeriesPoint } from './lines.ts'
 
@@ -133,13 +134,14 @@ function between(before: Dot, after: Dot, x: number, scale: ScaleKind): number {
   return scale === 'log' ? before.y * (after.y / before.y) ** share : before.y + (after.y - before.y) * share
 }
 
-export type BandKind = 'range' | 'deviation'
+export type BandKind = 'range' | 'deviation' | 'interval'
 
 const maxPlaces = 300
 
 /**
  * Several lines as one: their mean on a common x, of those that reach so far, with a band of how far they lie apart.
- * `range`: from the lowest to the highest line; `deviation`: one standard deviation (n−1) to either side of the mean.
+ * `range`: from the lowest to the highest line; `deviation`: one standard deviation (n−1) to either side of the mean;
+ * `interval`: the 95 % interval of the mean.
  * Lines are read between their own points by straight interpolation and never beyond their ends.
  */
 export function bandOf(lines: readonly (readonly Dot[])[], kind: BandKind) {
@@ -154,13 +156,17 @@ export function bandOf(lines: readonly (readonly Dot[])[], kind: BandKind) {
     const values = read.flatMap((line) => line[i] ?? [])
     const middle = mean(values)
     if (middle === undefined) continue
-    const spread = deviation(values) ?? 0
-    const [low = middle, high = middle] =
-      kind === 'range' ? extent(values) : [middle - spread, middle + spread]
     points.push(pointAt(x, Math.round(x), middle))
-    band.push({ x, low, high })
+    band.push({ x, ...spreadOf(values, middle, kind) })
   }
   return { points, band }
+}
+
+function spreadOf(values: readonly number[], middle: number, kind: BandKind): Interval {
+  if (kind === 'interval') return meanEstimate(values)?.interval ?? { low: middle, high: middle }
+  const spread = deviation(values) ?? 0
+  const [low = middle, high = middle] = kind === 'range' ? extent(values) : [middle - spread, middle + spread]
+  return { low, high }
 }
 
 /** Every place once, in order, or an even grid from the first to the last where those are more than `most`. */

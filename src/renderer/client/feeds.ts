@@ -64,5 +64,7 @@ export function useNews(): void {
   useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
   useFeed('models.watch', undefined, () => invalidate(queries, ['models']))
   useFeed('settings.watch', undefined, () => invalidate(queries, ['settings']))
+  useFeed('studies.watch', undefined, () => invalidate(queries, ['studies']))
   useFeed('queue.watch', undefined, () => invalidate(queries, ['queue']))
+  useFeed('serving.watch', undefined, () => invalidate(queries, ['serving']))
 }

@@ -1,5 +1,6 @@
 /** Numbers, sizes and times as people read them; the same everywhere. */
 import { noun } from '#shared/plural.ts'
+import type { Estimate } from '#shared/statistics.ts'
 
 /** What stands where there is no number. */
 export const noNumber = '–'
@@ -25,6 +26,10 @@ export const formatFixed = (value: number | null | undefined, decimals = 3): str
 /** Rewards that stand under each other: always as many decimals, as far as they are no large numbers. */
 export const formatReward = (value: number | null | undefined): string =>
   typeof value === 'number' && Math.abs(value) >= 1000 ? formatNumber(value) : formatFixed(value)
+
+/** How far the 95 % interval of a mean reaches, ` ± 0.062`; nothing where it has none. */
+export const formatReach = (mean: Estimate | null | undefined): string =>
+  mean?.interval == null ? '' : ` ± ${formatNumber(mean.interval.high - mean.value, 2)}`
 
 /** With its sign: for differences. */
 export const formatDelta = (value: number | null | undefined): string =>

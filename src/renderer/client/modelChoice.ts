@@ -1,11 +1,14 @@
 /** A model as runs and completions take it: a base model, alone or with something trained on it. */
+import { keepers } from '#shared/api/models.ts'
 import type { Answer } from './api.tsx'
 import type { RunEntry } from './runs.ts'
 import { formatBytes, formatReward, formatShort, lastPart } from './format.ts'
 import { runTitle } from './words.ts'
 
 export type ListedModel = Answer<'models.list'>[number]
+type ModelFit = Answer<'models.info'>['fits']
 export type ListedAdapter = Answer<'models.adapters'>[number]
+export type AdapterOrigin = NonNullable<Extract<ListedAdapter, { readonly rank: number }>['origin']>
 export type Checkpoint = Answer<'checkpoints.list'>[number]
 
 /** As the API's `candidate`. `model`: name in the list, or the path of a folder. */
@@ -26,12 +29,26 @@ export const modelName = (models: readonly ListedModel[], model: string): string
 export const modelFacts = (model: ListedModel): string =>
   'problem' in model
     ? model.problem
-    : [`${formatShort(model.parameters)} parameters`, model.architecture, formatBytes(model.sizeBytes)].join(
-        ' · ',
-      )
+    : [
+        `${formatShort(model.parameters)} parameters`,
+        model.architecture,
+        formatBytes(model.sizeBytes),
+        ...(model.fits === 'f32' ? [] : [fitWords(model.fits)]),
+      ].join(' · ')
 
-/** The model that an adapter names, where there is one of that name. */
+/** What this machine's memory holds its weights in, for training. */
+export function fitWords(fits: ModelFit): string {
+  if (fits === null) return 'too large for this machine'
+  return fits === 'f32' ? 'fits in f32' : `fits in ${fits === 'int8' ? '8' : '4'} bits`
+}
+
+/** Models of one keeper under one title: Turnwise's own first. */
+export const keeperOf = ({ origin }: ListedModel): string => (origin === null ? 'Models' : keepers[origin])
+
+/** The model that an adapter was promoted on, or that it names, where there is one of that name. */
 export function baseOf(adapter: ListedAdapter, models: readonly ListedModel[]): string | undefined {
+  const origin = 'problem' in adapter ? null : adapter.origin
+  if (origin !== null) return findModel(models, origin.model)?.name ?? origin.model
   const named = 'problem' in adapter || adapter.baseModel === null ? null : lastPart(adapter.baseModel)
   return models.find(({ name }) => name === named)?.name
 }

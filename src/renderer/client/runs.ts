@@ -60,7 +60,9 @@ export function useRunsNews(): void {
   const queries = useQueryClient()
   const [grown] = useState(() => new Set<string>())
   useFeed('runs.watch', undefined, (items) => {
+    const { ids } = useRunsStore.getState()
     useRunsStore.setState((state) => applied(state, items))
+    if (useRunsStore.getState().ids !== ids) invalidate(queries, ['runs.seedFamilies'])
     for (const run of items.flatMap(({ runs }) => runs)) grown.add(run.id)
   })
   useEffect(() => {

@@ -19,6 +19,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'datasets.import': 'Importing data',
   'datasets.difficulty': 'Measuring difficulty',
   'runs.calibrate': 'Checking the new run',
+  'studies.calibrate': 'Checking the new study',
   'rewards.dryRun': 'Dry-run of a reward',
   'samples.rescore': 'Dry-run on recorded samples',
   'workflows.try': 'Playing an episode of a workflow',

@@ -45,10 +45,23 @@ export function StatusStrip() {
           {tasks !== '' && <span className="min-w-0 truncate">{tasks}</span>}
           {queued > 0 && <a href={link('/')}>{plural(queued, 'run')} waiting</a>}
           <span className="grow" />
+          <Server />
           {load !== null && <Meters load={load} />}
         </>
       )}
     </footer>
+  )
+}
+
+/** Something listens: always to be seen, and one click from where it is stopped. */
+function Server() {
+  const { data: status } = useAnswer('serving.status', undefined)
+  if (status?.state !== 'on') return null
+  return (
+    <a href={link('/settings/server')} className="min-w-0 truncate hover:underline">
+      Serving {status.model}
+      {status.active > 0 && `, ${plural(status.active, 'request')}`}
+    </a>
   )
 }
 

@@ -3,6 +3,7 @@ import {
   Award,
   Box,
   ChartNoAxesCombined,
+  FlaskConical,
   Gauge,
   GitCompareArrows,
   House,
@@ -56,6 +57,10 @@ const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> =
     icon: ChartNoAxesCombined,
     load: async () => (await import('#renderer/features/runs/RunsScreen.tsx')).RunsScreen,
   },
+  studies: {
+    icon: FlaskConical,
+    load: async () => (await import('#renderer/features/studies/StudiesScreen.tsx')).StudiesScreen,
+  },
   compare: {
     icon: GitCompareArrows,
     load: async () => (await import('#renderer/features/compare/CompareScreen.tsx')).CompareScreen,
@@ -89,6 +94,12 @@ export const screens: readonly Screen[] = [
     title: 'Run',
     isItem: true,
     load: async () => (await import('#renderer/features/run/RunScreen.tsx')).RunScreen,
+  },
+  {
+    id: 'studies',
+    title: 'Study',
+    isItem: true,
+    load: async () => (await import('#renderer/features/studies/StudyScreen.tsx')).StudyScreen,
   },
   {
     id: 'new-run',

@@ -43,7 +43,11 @@ interface StatusLook {
   readonly words: string
 }
 
-const statuses: Readonly<Record<RunStatus, StatusLook>> = {
+/** Of runs, and of studies that wait for a host. */
+type Status = RunStatus | 'waiting'
+
+const statuses: Readonly<Record<Status, StatusLook>> = {
+  waiting: { tone: 'plain', Icon: Clock, words: 'Waiting' },
   new: { tone: 'plain', Icon: Circle, words: 'New' },
   queued: { tone: 'plain', Icon: Clock, words: 'Queued' },
   running: { tone: 'accent', Icon: CircleDot, words: 'Running' },
@@ -54,10 +58,10 @@ const statuses: Readonly<Record<RunStatus, StatusLook>> = {
   interrupted: { tone: 'caution', Icon: Unplug, words: 'Interrupted' },
 }
 
-export const statusWords = (status: RunStatus): string => statuses[status].words
+export const statusWords = (status: Status): string => statuses[status].words
 
 /** `finding`: the gravest of the run's diagnosis; a run that ended with one is not simply well. */
-export function StatusBadge({ status, finding = null }: { status: RunStatus; finding?: Remark | null }) {
+export function StatusBadge({ status, finding = null }: { status: Status; finding?: Remark | null }) {
   const { tone, Icon, words } = statuses[status]
   if (finding === null) {
     return (

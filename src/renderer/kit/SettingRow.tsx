@@ -24,6 +24,8 @@ export interface SettingRowProps {
   readonly disabled?: boolean
   /** Name other than the setting's own. */
   readonly label?: string
+  /** Beside the button that resets it. */
+  readonly action?: ReactNode
 }
 
 /** A setting with its explanation; a changed one is marked and can be taken back by itself. */
@@ -62,6 +64,7 @@ export function SettingRow(props: SettingRowProps) {
       aside={
         <>
           {isChanged && <span className="sr-only">Changed</span>}
+          {props.action}
           {reset}
         </>
       }

@@ -35,6 +35,8 @@ export interface TableProps<Row> {
   readonly onSort?: (sorting: Sorting | null) => void
   /** Click or Enter on a row. */
   readonly onOpen?: (row: Row, index: number) => void
+  /** The row under the pointer or with the focus; null when it has left. */
+  readonly onPoint?: (row: Row | null) => void
   readonly isSelected?: (row: Row) => boolean
   readonly rowClassName?: (row: Row) => string | undefined
   /** Called when the last rows come into view, to load more. */
@@ -119,6 +121,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 className={props.rowClassName?.(row)}
                 tabIndex={index === Math.min(active, rows.length - 1) ? 0 : -1}
                 onFocus={() => setActive(index)}
+                onPoint={props.onPoint}
                 onKeyDown={(event) => move(event, index, row)}
                 onClick={() => onOpen?.(row, index)}
                 style={{
@@ -137,6 +140,7 @@ export function Table<Row>(props: TableProps<Row>) {
 }
 
 interface BodyRowProps<Row> extends Omit<ComponentProps<'div'>, 'className'> {
+  readonly onPoint: ((row: Row | null) => void) | undefined
   readonly columns: readonly Column<Row>[]
   readonly row: Row
   readonly index: number
@@ -144,7 +148,8 @@ interface BodyRowProps<Row> extends Omit<ComponentProps<'div'>, 'className'> {
   readonly className: string | undefined
 }
 
-function BodyRow<Row>({ columns, row, index, isSelected, className, ...rest }: BodyRowProps<Row>) {
+function BodyRow<Row>(props: BodyRowProps<Row>) {
+  const { columns, row, index, isSelected, className, onFocus, onPoint, ...rest } = props
   return (
     <div
       role="row"
@@ -155,6 +160,13 @@ function BodyRow<Row>({ columns, row, index, isSelected, className, ...rest }: B
         'absolute inset-x-0 grid items-center border-b border-line -outline-offset-2 hover:bg-panel aria-selected:bg-accent-soft',
         className,
       )}
+      onFocus={(event) => {
+        onFocus?.(event)
+        onPoint?.(row)
+      }}
+      onBlur={() => onPoint?.(null)}
+      onPointerEnter={() => onPoint?.(row)}
+      onPointerLeave={() => onPoint?.(null)}
       {...rest}
     >
       {columns.map((column) => (

@@ -10,6 +10,7 @@ import { pythonApi } from './python.ts'
 import { rewardsApi } from './rewards.ts'
 import { runsApi } from './runs.ts'
 import { samplesApi } from './samples.ts'
+import { servingApi } from './serving.ts'
 import { settingsApi } from './settings.ts'
 import { studiesApi } from './studies.ts'
 import { systemApi } from './system.ts'
@@ -27,6 +28,7 @@ export const api = {
   evaluations: evaluationsApi,
   studies: studiesApi,
   models: modelsApi,
+  serving: servingApi,
   settings: settingsApi,
   python: pythonApi,
   queue: queueApi,

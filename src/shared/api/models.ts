@@ -1,23 +1,42 @@
 /** Models on this machine, and trying them out with and without what was trained. */
 import { z } from 'zod'
 import { blockPrecisions, roundedPrecisions } from '../precision.ts'
-import { chat, count, cursor, device, path, progressOr, runId } from './common.ts'
+import { chat, count, cursor, device, instant, path, progressOr, runId } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
 /** Its name in the list, or the path of its folder. */
 const model = path
 
+/** The program that keeps a model which is used in place. */
+export const modelOrigins = ['huggingface', 'lmstudio', 'ollama'] as const
+export type ModelOrigin = (typeof modelOrigins)[number]
+
+export const keepers: Readonly<Record<ModelOrigin, string>> = {
+  huggingface: 'Hugging Face cache',
+  lmstudio: 'LM Studio',
+  ollama: 'Ollama',
+}
+
 const summary = z.object({
   name: z.string(),
+  /** A folder, or a GGUF file. */
   directory: z.string(),
   architecture: z.string(),
   parameters: count,
   sizeBytes: count,
   contextLength: count,
+  /** The most exact form of its matrices that this machine's memory holds for training; null: not even in 4 bits. */
+  fits: z.enum(['f32', ...blockPrecisions]).nullable(),
 })
 
+/** null: it is in Turnwise's own folder. */
+const origin = z.enum(modelOrigins).nullable()
+
 /** A model in the list, or the sentence that says why it cannot be used. */
-const listed = z.union([summary, z.object({ name: z.string(), directory: z.string(), problem: z.string() })])
+const listed = z.union([
+  summary.extend({ origin }),
+  z.object({ name: z.string(), directory: z.string(), problem: z.string(), origin }),
+])
 
 const details = summary.extend({
   layers: count,
@@ -43,7 +62,24 @@ export const candidate = z.object({ model, adapter: adapter.optional() })
 const folderSource = z.union([z.object({ path }), z.object({ uploadId: z.string() })])
 const importName = z.object({ name: z.string().max(100).optional() })
 
-const adapterSummary = z.object({
+/** The trial of a study that an adapter was promoted from. */
+export const adapterOrigin = z.object({
+  studyId: z.string(),
+  /** Name of the study. */
+  study: z.string().nullable(),
+  /** From 0. */
+  trial: count,
+  runId: z.string(),
+  step: count,
+  metric: z.string(),
+  fitness: z.number(),
+  /** Folder of the base model. */
+  model: z.string(),
+  contextLength: count.nullable(),
+  promotedAt: instant,
+})
+
+export const adapterSummary = z.object({
   name: z.string(),
   directory: z.string(),
   /** Hub id of the model it was trained on, where it says so. */
@@ -51,6 +87,8 @@ const adapterSummary = z.object({
   rank: count,
   alpha: z.number(),
   sizeBytes: count,
+  /** null: it was imported. */
+  origin: adapterOrigin.nullable(),
 })
 const listedAdapter = z.union([
   adapterSummary,
@@ -104,7 +142,7 @@ export const modelsApi = {
   ),
   /** Refused while a run that is not finished needs it. */
   delete: command(z.object({ name: z.string() }), z.void()),
-  /** Imported adapters; those of runs are in their checkpoints. A name's folder is what a config calls `adapter.initial`. */
+  /** Imported and promoted adapters; those of runs are in their checkpoints. A name's folder is what a config calls `adapter.initial`. */
   adapters: query(z.void(), z.array(listedAdapter)),
   /** Checks every tensor and copies the folder into the data directory; an upload is gone then. */
   importAdapter: command(z.intersection(folderSource, importName), adapterSummary),

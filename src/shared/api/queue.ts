@@ -61,19 +61,25 @@ const exportReport = z.object({
 
 const one = z.object({ runId, step: count })
 
+/** A checkpoint of a run, or a promoted adapter by its name. */
+const exported = z.union([one, z.object({ adapter: z.string().max(100) })])
+
 export const checkpointsApi = {
   list: query(z.object({ runId }), z.array(checkpoint)),
   /** Reads every file of it and compares the digests. */
   verify: query(one, checkpoint),
   delete: command(one, z.void()),
   /** Which formats can be written here; the reason where one cannot. */
-  formats: query(one, z.array(z.object({ format: z.enum(exportFormats), problem: z.string().nullable() }))),
+  formats: query(
+    exported,
+    z.array(z.object({ format: z.enum(exportFormats), problem: z.string().nullable() })),
+  ),
   /**
    * Writes into an empty or new folder, reads it back and compares; ends with the report. An export that differs from
    * what was trained is in a folder called `OUT-failed`, which the report names.
    */
   export: stream(
-    z.object({ ...one.shape, format: z.enum(exportFormats), out: path, ...exportOptions }),
+    z.intersection(exported, z.object({ format: z.enum(exportFormats), out: path, ...exportOptions })),
     progressOr(exportReport),
   ),
 }

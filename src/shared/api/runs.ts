@@ -1,5 +1,6 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
+import type { JsonObject } from '../config/paths.ts'
 import { deviceKinds } from '../device.ts'
 import { toolIds } from '../tools.ts'
 import type { Diagnosis } from '../diagnosis.ts'
@@ -125,6 +126,8 @@ export const runsApi = {
   tags: query(z.void(), z.array(z.object({ tag: z.string(), runs: count }))),
   /** Ancestors and forks, the oldest first. */
   family: query(one, z.array(runEntry)),
+  /** The runs that differ in nothing but their seed, together: the ids of each such family. */
+  seedFamilies: query(z.void(), list(list(runId))),
   /** All but steps and samples, in order. */
   events: query(
     z.object({ runId, after: count.optional(), limit: pageSize(500, 5000) }),
@@ -223,7 +226,8 @@ export const runsApi = {
 
   /**
    * The settings of TRL, AgileRL, verl or AReaL as a run config, with a note on each that was not taken over or was filled
-   * in; `tool` null: their names tell.
+   * in; `tool` null: their names tell. A population of AgileRL, a sweep of W&B and ranges of Optuna come with the section of a
+   * study.
    */
   importConfig: query(
     z.object({
@@ -231,8 +235,11 @@ export const runsApi = {
       tool: z.enum(toolIds).nullable(),
     }),
     z.object({
-      tool: z.enum(toolIds),
+      /** null: settings of ours, in a sweep. */
+      tool: z.enum(toolIds).nullable(),
       config: z.custom<RunConfig>(isObject),
+      /** `{ population }` or `{ sweep }`: with `config` the file of a study; null: a single run. */
+      study: z.custom<JsonObject>(isObject).nullable(),
       /** Settings of ours and the names in the file that each was made of. */
       taken: z.array(z.object({ ours: z.string(), value: z.unknown(), theirs: z.array(z.string()) })),
       notes: z.array(

@@ -3,15 +3,10 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import { type GgufValue, writeGguf } from '#host/adapters/gguf.ts'
-import {
-  ggufLoraName,
-  ggufProblem,
-  permuteRows,
-  readGgufLora,
-  writeGgufLora,
-} from '#host/adapters/ggufLora.ts'
-import { openGguf } from '#host/adapters/ggufReader.ts'
+import { type GgufValue, writeGguf } from '#host/gguf/gguf.ts'
+import { ggufLoraName, readGgufLora, writeGgufLora } from '#host/adapters/ggufLora.ts'
+import { ggufProblem, permuteRows } from '#host/gguf/ggufNames.ts'
+import { openGguf } from '#host/gguf/ggufReader.ts'
 import { f32ToWrite, readTensor } from '#host/files/safetensors.ts'
 import { exampleConfig } from '../../engine/models/exampleConfig.ts'
 import { randomAdapter } from '../../engine/runtime/tinyModel.ts'

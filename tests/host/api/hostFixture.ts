@@ -7,7 +7,7 @@ import { api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { serve } from '#shared/api/serve.ts'
-import { createHost } from '#host/createHost.ts'
+import { createHost, type HostOptions } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { createServices } from '#host/api/services.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
@@ -40,11 +40,15 @@ export const smallConfig: Config = {
   checkpoints: { every: 2 },
 } as Config
 
-/** `script`: of a training process other than the ordinary one. */
-export function createHostFixture({ script }: { readonly script?: string } = {}): HostFixture {
+interface FixtureOptions extends Pick<HostOptions, 'startServing'> {
+  /** Of a training process other than the ordinary one. */
+  readonly script?: string
+}
+
+export function createHostFixture({ script, ...starters }: FixtureOptions = {}): HostFixture {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-services-'))
   const startWorker = script === undefined ? {} : { startWorker: childProcessStarter(script) }
-  const host = createHost({ dataDirectory: directory, servesQueue: true, ...startWorker })
+  const host = createHost({ dataDirectory: directory, servesQueue: true, ...startWorker, ...starters })
   const faults: unknown[] = []
   const [near, far] = memoryPorts()
   const serving = serve(far, api, createServices(host), {

@@ -1,7 +1,7 @@
 /** A base model as GGUF, for llama.cpp: what its own converter would write of our tiny Llama and Qwen2 models. */
 import { type LinearName, type ModelConfig, linearPath } from '#engine/models/config.ts'
-import { type GgufValue, writeGguf } from '#host/adapters/gguf.ts'
-import { permuteRows } from '#host/adapters/ggufLora.ts'
+import { type GgufValue, writeGguf } from '#host/gguf/gguf.ts'
+import { permuteRows } from '#host/gguf/ggufNames.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { f32ToWrite, readTensor, type TensorToWrite } from '#host/files/safetensors.ts'
 

@@ -5,26 +5,17 @@
 import path from 'node:path'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { getLlama, LlamaLogLevel, type Llama, type Token } from 'node-llama-cpp'
 import { afterAll, expect, test } from 'vitest'
 import { createOrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { policyReader } from '#host/export/parityReaders.ts'
 import { oneThread } from '../../engine/runtime/tinyModel.ts'
 import { randomFixture, type ExportFixture } from './exportFixture.ts'
+import { continuationsOf, loadLlama } from '../gguf/llama.ts'
 import { writeGgufBase } from './ggufBase.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-llama-'))
 
-const loading = await load()
-
-async function load(): Promise<Llama | string> {
-  try {
-    const options = { gpu: false, build: 'never', skipDownload: true, progressLogs: false } as const
-    return await getLlama({ ...options, logLevel: LlamaLogLevel.error, maxThreads: 1 })
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error)
-  }
-}
+const loading = await loadLlama()
 
 afterAll(async () => {
   if (typeof loading !== 'string') await loading.dispose()
@@ -38,31 +29,6 @@ const prompts = [
   [200, 7, 150],
 ].map((ids) => Int32Array.from(ids))
 const count = 16
-
-/** Greedy continuations by llama.cpp, with f32 keys and values. */
-async function askLlama(llama: Llama, base: string, adapter: string | null): Promise<number[][]> {
-  const model = await llama.loadModel({ modelPath: base, gpuLayers: 0 })
-  const context = await model.createContext({
-    contextSize: 128,
-    experimentalKvCacheKeyType: 'F32',
-    experimentalKvCacheValueType: 'F32',
-    ...(adapter === null ? {} : { lora: { adapters: [{ filePath: adapter, scale: 1 }] } }),
-  })
-  const continued: number[][] = []
-  for (const prompt of prompts) {
-    const sequence = context.getSequence()
-    const ids: number[] = []
-    const options = { temperature: 0, yieldEogToken: true }
-    for await (const id of sequence.evaluate([...prompt] as Token[], options)) {
-      if (ids.push(id) === count) break
-    }
-    continued.push(ids)
-    void sequence.dispose()
-  }
-  await context.dispose()
-  await model.dispose()
-  return continued
-}
 
 async function askPolicy({ model, adapter }: ExportFixture, role: 'actor' | 'base'): Promise<number[][]> {
   using policy = await createOrtPolicy({
@@ -96,8 +62,8 @@ if (typeof loading === 'string') {
       const { directory } = await fixture.export({ format: 'gguf' })
       const adapter = path.join(directory, 'adapter.gguf')
 
-      const alone = await askLlama(loading, base, null)
-      const adapted = await askLlama(loading, base, adapter)
+      const alone = await continuationsOf(loading, { base, adapter: null, prompts, count })
+      const adapted = await continuationsOf(loading, { base, adapter, prompts, count })
       expect(alone).toEqual(await askPolicy(fixture, 'base'))
       expect(adapted).toEqual(await askPolicy(fixture, 'actor'))
       for (const [index, ids] of adapted.entries()) expect(ids).not.toEqual(alone[index])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from '#host/files/safetensors.ts'
+import { bf16ToF32, f16ToF32, f32ToBf16, f32ToF16 } from '#host/files/halfPrecision.ts'
 
 const bits = Uint16Array.from({ length: 0x10000 }, (_, index) => index)
 

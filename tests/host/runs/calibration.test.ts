@@ -149,14 +149,16 @@ test('what does not fit into memory or onto the disk is said before it happens',
     ...{ steps: 100, row: 3, promptTokens: 40, tooLong: 0, evaluations: 2, secondsPerEvaluation: 10 },
     seconds: { loading: 1, generating: 2, scoring: 3, learning: 4 },
     secondsPerStep: { expected: 10, low: 8, high: 15 },
+    ...{ tokensPerStep: 500, warmUpSeconds: 1 },
     ...{ checkpointBytes: 1e9, secondsPerCheckpoint: 4, logBytesPerStep: 1e6, samples: [] },
   }
   const memory = { anonymousBytes: 5e9, totalBytes: 9e9, expectedBytes: 8e9 }
-  const summary = summarizeCalibration(
-    config,
-    { device: { kind: 'cpu', reason: 'As the config says.' }, memory, stages: [stage] },
-    { availableBytes: 6e9, freeBytes: 2e9, runs: 1 },
-  )
+  const processor = { threads: 2, cores: 2 }
+  const device = { kind: 'cpu', reason: 'As the config says.' } as const
+  const summary = summarizeCalibration({
+    ...{ config, report: { device, processor, memory, stages: [stage] } },
+    room: { availableBytes: 6e9, freeBytes: 2e9, runs: 1 },
+  })
   // The two newest, the best, and one that is being written.
   expect(summary.disk.neededBytes).toBe(4.1e9)
   expect(summary.etaSeconds).toEqual({ low: 1220, expected: 1420, high: 1920 })

@@ -147,6 +147,18 @@ describe('runs', () => {
     expect(store.runs.get('child')).toMatchObject({ parentRunId: 'root', parentCheckpointStep: 2 })
   })
 
+  test('knows which runs differ in nothing but seed and name', () => {
+    using store = openStore(file)
+    const keyOf = (id: string, config: string) => {
+      store.runs.add({ id, directory: folder, createdAt: 1, config })
+      return store.runs.settingsButSeed(id)
+    }
+    const first = keyOf('seed_1', '{"name":"a","seed":1,"optimization":{"learningRate":0.1}}')
+    expect(keyOf('seed_2', '{"optimization":{"learningRate":0.1},"seed":2}')).toBe(first)
+    expect(keyOf('faster', '{"name":"a","seed":1,"optimization":{"learningRate":0.2}}')).not.toBe(first)
+    expect(keyOf('torn_1', '{"seed":')).not.toBe(keyOf('torn_2', '{"seed":'))
+  })
+
   test('removing one leaves nothing of it and all of the others', () => {
     using store = openStore(file)
     for (const id of ['run_a', 'run_b']) {

@@ -10,7 +10,6 @@ import {
   wholeTicks,
 } from '#renderer/charts/axes.ts'
 import { placementOf, seriesLine } from '#renderer/charts/lines.ts'
-import { parallelAxis } from '#renderer/charts/ParallelCoordinates.tsx'
 
 const values = (list: readonly (readonly [number, number])[]) =>
   list.map(([step, y]) => ({ step, lastStep: step, min: y, max: y, mean: y, last: y, count: 1 }))
@@ -119,23 +118,5 @@ describe('x axes', () => {
     const style = { id: 'a', label: 'a', color: 'red' }
     expect(seriesLine(style, series, placementOf('tokens', [])).points).toEqual([])
     expect(seriesLine(style, series).points[0]).toMatchObject({ x: 1, endX: 1, last: 5 })
-  })
-})
-
-describe('parallel axes', () => {
-  test('numbers, widely spread numbers, names', () => {
-    expect(parallelAxis('a', [0, 5, 10])).toMatchObject({ kind: 'number' })
-    const log = parallelAxis('lr', [1e-5, 1e-3])
-    expect(log.kind).toBe('log')
-    expect(log.share(1e-4)).toBeCloseTo(0.5, 10)
-    const names = parallelAxis('m', ['b', 'a', true])
-    expect(names.kind).toBe('category')
-    expect(names.ticks.map(({ text }) => text)).toEqual(['a', 'b', 'true'])
-    expect(names.share('b')).toBe(0.5)
-  })
-
-  test('missing values have no place', () => {
-    expect(parallelAxis('a', [1, null, 2]).share(null)).toBeNull()
-    expect(parallelAxis('a', [3, 3]).share(3)).toBe(0.5)
   })
 })

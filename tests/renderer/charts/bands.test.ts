@@ -31,6 +31,14 @@ describe('bands', () => {
     ])
   })
 
+  test('the 95 % interval of the mean, by Student’s t over the lines', () => {
+    const { band } = bandOf([line([[0, 1]]), line([[0, 2]]), line([[0, 3]])], 'interval')
+    const reach = 4.302653 / Math.sqrt(3)
+    expect(band[0]?.low).toBeCloseTo(2 - reach, 5)
+    expect(band[0]?.high).toBeCloseTo(2 + reach, 5)
+    expect(bandOf([line([[0, 1]])], 'interval').band[0]).toEqual({ x: 0, low: 1, high: 1 })
+  })
+
   test('one standard deviation', () => {
     const { band } = bandOf([line([[0, 1]]), line([[0, 2]]), line([[0, 3]])], 'deviation')
     expect(band).toEqual([{ x: 0, low: 1, high: 3 }])

@@ -16,11 +16,14 @@ const starter: ListedModel = {
   parameters: 1_656_192,
   sizeBytes: 6_620_000,
   contextLength: 128,
+  fits: 'f32',
+  origin: null,
 }
 const broken: ListedModel = {
   name: 'broken',
   directory: '/data/models/broken',
   problem: 'It has no config.json.',
+  origin: null,
 }
 const run = { id: 'run_1', name: 'arith', algorithm: 'grpo', seed: 1 } as Parameters<
   typeof choiceTitle

@@ -35,7 +35,7 @@ import { Panels } from './Panels.tsx'
 import { Relations } from './Relations.tsx'
 import { RunList } from './RunList.tsx'
 import { SamePrompt } from './SamePrompt.tsx'
-import { type CompareState, maxRuns } from './state.ts'
+import { type CompareState, maxRuns, shownBand } from './state.ts'
 import { useCompareState, useComparison, type Comparison } from './useComparison.ts'
 import { gapsOf, yardstickOf, type GapQuestion, type GapInWords } from './gaps.ts'
 
@@ -74,6 +74,7 @@ export function CompareScreen() {
       <SplitPane id="compare" sizes={[22, 78]} minimums={[200, 500]}>
         <RunList
           runs={listed}
+          means={comparison.means}
           metric={comparison.metric}
           metrics={comparison.names}
           statistic={state.statistic}
@@ -273,10 +274,11 @@ function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps
       {state.group !== null && (
         <Segmented
           label="Band"
-          value={state.band}
+          value={shownBand(state)}
           options={[
             { value: 'range', label: 'Range' },
             { value: 'deviation', label: '±1 sd' },
+            { value: 'interval', label: '95 % interval' },
           ]}
           onChange={(band) => onChange({ band })}
         />

@@ -5,6 +5,7 @@ import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { ParallelCoordinates, type ParallelRun } from '#renderer/charts/ParallelCoordinates.tsx'
 import type { ScaleKind } from '#renderer/charts/axes.ts'
+import type { Brushes } from '#renderer/charts/parallelAxes.ts'
 import { ScatterChart, type ScatterDot } from '#renderer/charts/ScatterChart.tsx'
 import { labelOf } from '#shared/config/fields.ts'
 import type { ComparedRun } from './data.ts'
@@ -32,6 +33,8 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
   const nameOf = (key: string) => (keys.includes(key) ? labelOf(key) : metricLabel(key))
   const [chosen, setChosen] = useState<string | null>(null)
   const [scale, setScale] = useState<ScaleKind>('linear')
+  const [brushes, setBrushes] = useState<Brushes>({})
+  const [front, setFront] = useState<string | null>(null)
   const xKeys = useMemo(
     () => [...orderedKeys(keys, runs, settings), ...metrics.filter((name) => name !== metric)],
     [keys, runs, settings, metrics, metric],
@@ -93,6 +96,11 @@ export function Relations({ runs, settings, keys, metrics, valueOf, metric }: Re
           title="Settings of each run and its result"
           axes={axes}
           runs={lines}
+          brushes={brushes}
+          onBrush={setBrushes}
+          front={front}
+          onFront={setFront}
+          onOpen={(runId) => navigate(`/runs/${runId}`)}
           emptyText={nothingDiffers}
         />
       )}

@@ -1,17 +1,18 @@
 import { Eye, EyeOff, Flag, X } from 'lucide-react'
 import { metricLabel } from '#shared/metrics.ts'
-import { formatDelta, formatReward } from '#renderer/client/format.ts'
+import { formatDelta, formatReach, formatReward, plural } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import type { ListedRun } from './useComparison.ts'
-import { betterOf, isProgress, statisticWords } from './measures.ts'
+import { betterOf, isProgress, statisticWords, type SeedMean } from './measures.ts'
 import { statistics, type Statistic } from './state.ts'
 
 interface RunListProps {
   readonly runs: readonly ListedRun[]
+  readonly means: readonly SeedMean[]
   readonly metric: string | null
   readonly metrics: readonly string[]
   readonly statistic: Statistic
@@ -24,7 +25,7 @@ interface RunListProps {
 
 /** The chosen runs with colour, value of one metric, and what that is more or less than the baseline's. */
 export function RunList(props: RunListProps) {
-  const { runs, metric, metrics, statistic, onMetric, onStatistic } = props
+  const { runs, means, metric, metrics, statistic, onMetric, onStatistic } = props
   const baseline = runs.find(({ isBaseline }) => isBaseline)
   return (
     <aside aria-label="Compared runs" className="flex min-h-0 grow flex-col">
@@ -49,6 +50,23 @@ export function RunList(props: RunListProps) {
           <RunLine key={run.id} run={run} baseline={baseline} {...props} />
         ))}
       </ul>
+      {means.length > 0 && (
+        <ul aria-label="Means with 95 % interval" className="border-t border-line px-3 py-2">
+          {means.map(({ id, label, count, step, mean }) => (
+            <li
+              key={id}
+              className="flex items-center gap-2"
+              title={`Mean with 95 % interval over ${plural(count, 'seed')} at step ${String(step)}`}
+            >
+              <span className="min-w-0 grow truncate">{label}</span>
+              <span className="shrink-0 font-mono text-sm tabular-nums">
+                {formatReward(mean?.value)}
+                <span className="text-muted">{formatReach(mean)}</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
       {baseline === undefined && runs.length > 1 && (
         <p className="border-t border-line px-3 py-2 text-sm text-faint">
           Mark a run as baseline to see differences from it.

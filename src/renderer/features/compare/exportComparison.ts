@@ -1,6 +1,6 @@
 /** A whole comparison as files. */
 import { metricLabel } from '#shared/metrics.ts'
-import { formatDate, formatNumber, formatTime, plural } from '#renderer/client/format.ts'
+import { formatDate, formatNumber, formatReach, formatTime, plural } from '#renderer/client/format.ts'
 import type { ApiClient } from '#renderer/client/api.tsx'
 import { fullCsvOf } from '#renderer/charts/useSeries.ts'
 import { saveText } from '#renderer/client/download.ts'
@@ -20,7 +20,7 @@ import { xAxisSpecs } from '#renderer/charts/axes.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import type { Comparison } from './useComparison.ts'
 import { gapsOf, type GapInWords } from './gaps.ts'
-import { betterOf } from './measures.ts'
+import { betterOf, seedMeans, type SeedMean } from './measures.ts'
 import { settingRows, settingText, type SettingRow } from './settingDiff.ts'
 import type { CompareState } from './state.ts'
 
@@ -56,7 +56,7 @@ export async function saveCsv(client: ApiClient, { visible, panels }: Comparison
 }
 
 export async function saveReport(comparison: Comparison, state: CompareState): Promise<void> {
-  const { visible, panels, metric, seedGroups, tails, settings, valueOf, keys } = comparison
+  const { visible, panels, metric, seedGroups, tails, settings, valueOf, stepsOf, keys } = comparison
   const now = Date.now()
   const better = betterOf(metric ?? '')
   const known = visible.filter(({ id }) => settings.has(id))
@@ -76,6 +76,7 @@ export async function saveReport(comparison: Comparison, state: CompareState): P
       color: resolveColor(style.color),
       values: panels.map((name) => formatNumber(valueOf(id, name))),
     })),
+    means: panels.map((name) => seedMeans(seedGroups, (runId) => valueOf(runId, name), stepsOf)),
     pictures: (await picturesOf(comparison, state)).map(svgText),
     gaps: metric === null ? [] : gapsOf({ metric, better, runs: visible, groups: seedGroups, tails }),
     settings: settingRows(known.map(({ id }) => settings.get(id) ?? new Map())).filter(({ key }) =>
@@ -118,6 +119,8 @@ export interface Report {
   readonly madeAt: string
   readonly metrics: readonly string[]
   readonly runs: readonly ReportRun[]
+  /** Over runs that differ in their seed only: of the metrics in their order, the same groups each. */
+  readonly means: readonly (readonly SeedMean[])[]
   readonly pictures: readonly string[]
   readonly gaps: readonly GapInWords[]
   readonly settings: readonly SettingRow[]
@@ -149,7 +152,7 @@ const section = (title: string, content: string): string =>
 const cells = (tag: 'th' | 'td', texts: readonly string[]): string =>
   texts.map((text) => `<${tag}>${escaped(text)}</${tag}>`).join('')
 
-function runTable({ metrics, runs }: Report): string {
+function runTable({ metrics, runs, means }: Report): string {
   const head = cells('th', ['Run', 'Method', 'Seed', 'Status', 'Steps', ...metrics])
   const rows = runs.map((run) => {
     const name = `<td><span class="c" style="background:${escaped(run.color)}"></span>${escaped(run.label)}${run.isBaseline ? ' <span class="m">baseline</span>' : ''}</td>`
@@ -157,7 +160,14 @@ function runTable({ metrics, runs }: Report): string {
     const values = run.values.map((value) => `<td class="n">${escaped(value)}</td>`).join('')
     return `<tr>${name}${facts}${values}</tr>`
   })
-  return `<div class="s"><table><thead><tr>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+  const meanRows = (means[0] ?? []).map(({ label, count, step }, i) => {
+    const values = means.map((groups) => groups[i]?.mean ?? null)
+    const numbers = values.map(
+      (mean) => `<td class="n">${escaped(formatNumber(mean?.value) + formatReach(mean))}</td>`,
+    )
+    return `<tr><td colspan="5">${escaped(label)} <span class="m">mean with 95 % interval over ${plural(count, 'seed')} at step ${String(step)}</span></td>${numbers.join('')}</tr>`
+  })
+  return `<div class="s"><table><thead><tr>${head}</tr></thead><tbody>${[...rows, ...meanRows].join('')}</tbody></table></div>`
 }
 
 const gapList = (gaps: readonly GapInWords[]): string =>

@@ -1,5 +1,6 @@
 /** Runs put together: those that differ in their seed only, or share the value of a setting. */
 import { labelOf } from '#shared/config/fields.ts'
+import { settingsButSeed, sharedBeginning } from '#shared/seeds.ts'
 import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
 
 export interface GroupedRun {
@@ -19,7 +20,7 @@ const bySeed = 'seed'
 /** `group` 'seed': all settings but the seed are the same. Groups stand where their first run does. */
 export function groupRuns(runs: readonly GroupedRun[], group: string): readonly RunGroup[] {
   const keyOf = (run: GroupedRun) =>
-    group === bySeed ? withoutSeed(run.settings) : shortSetting(run.settings.get(group))
+    group === bySeed ? settingsButSeed(run.settings) : shortSetting(run.settings.get(group))
   const found = Map.groupBy(runs, keyOf)
   const differing = differingKeys(runs.map(({ settings }) => settings)).filter((key) => !isSeed(key))
   return [...found].map(([key, members]) => ({
@@ -30,9 +31,6 @@ export function groupRuns(runs: readonly GroupedRun[], group: string): readonly 
 }
 
 const isSeed = (key: string): boolean => key === 'seed'
-
-const withoutSeed = (settings: Settings): string =>
-  JSON.stringify([...settings].filter(([key]) => !isSeed(key) && key !== 'name').sort())
 
 /** What the names of the runs begin with alike, or what sets the group apart; a run alone keeps its name. */
 function seedLabel(members: readonly GroupedRun[], differing: readonly string[]): string {
@@ -45,12 +43,4 @@ function seedLabel(members: readonly GroupedRun[], differing: readonly string[])
     .map((key) => `${labelOf(key)} ${shortSetting(first.settings.get(key))}`)
   const name = shared.length >= 3 ? shared : traits.length > 0 ? traits.join(', ') : first.label
   return `${name} · ${String(members.length)} seeds`
-}
-
-/** Without the numbers and signs that set the names apart. */
-function sharedBeginning(labels: readonly string[]): string {
-  const [first = '', ...others] = labels
-  let length = 0
-  while (length < first.length && others.every((label) => label[length] === first[length])) length++
-  return first.slice(0, length).replace(/[\s\d·_.-]+(?:seed|s)?[\s\d·_.-]*$/i, '')
 }

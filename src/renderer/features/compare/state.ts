@@ -8,6 +8,8 @@ export const statistics = ['last', 'best', 'tail'] as const
 /** The last value, the best one, the mean of the last tenth. */
 export type Statistic = (typeof statistics)[number]
 
+const bands: readonly BandKind[] = ['range', 'deviation', 'interval']
+
 export interface CompareState extends CurveLook {
   readonly runIds: readonly string[]
   readonly baseline: string | null
@@ -16,7 +18,8 @@ export interface CompareState extends CurveLook {
   readonly panels: readonly string[] | null
   /** A setting by dotted name, 'seed' for runs that differ in nothing else; null: every run its own line. */
   readonly group: string | null
-  readonly band: BandKind
+  /** null: the 95 % interval of runs that differ in their seed only, the range of others. */
+  readonly band: BandKind | null
   /** Of which the list tells values and differences; null: that of the first panel. */
   readonly metric: string | null
   readonly statistic: Statistic
@@ -42,7 +45,7 @@ export function parseState(query: URLSearchParams): CompareState {
     panels: panels === null ? null : listOf(panels),
     ...parseLook(query),
     group: query.get('group'),
-    band: query.get('band') === 'deviation' ? 'deviation' : 'range',
+    band: oneOf(bands, query.get('band')) ?? null,
     metric: query.get('metric'),
     statistic: oneOf(statistics, query.get('by')) ?? 'last',
     hasMarks: query.get('marks') === '1',
@@ -50,6 +53,9 @@ export function parseState(query: URLSearchParams): CompareState {
     zoom: zoomOf(query.get('zoom')),
   }
 }
+
+export const shownBand = ({ band, group }: Pick<CompareState, 'band' | 'group'>): BandKind =>
+  band ?? (group === 'seed' ? 'interval' : 'range')
 
 /** As many as `metrics.series` answers at once. */
 export const maxRuns = 64
@@ -74,7 +80,7 @@ export function stateQuery(state: CompareState): Query {
     panels: panels === null ? null : panels.join(','),
     ...lookQuery(state),
     group: state.group,
-    band: state.band === 'range' ? null : state.band,
+    band: shownBand(state) === shownBand({ ...state, band: null }) ? null : state.band,
     metric: state.metric,
     by: state.statistic === 'last' ? null : state.statistic,
     marks: state.hasMarks ? '1' : null,

@@ -2,9 +2,9 @@
 import { useCallback, useMemo } from 'react'
 import { marksOf, metricLines, placements, stepsOfZoom, type ComparedRun, type LineSource } from './data.ts'
 import { groupRuns } from './groups.ts'
-import { betterOf, measure } from './measures.ts'
+import { betterOf, measure, seedMeans } from './measures.ts'
 import { differingKeys } from './settingDiff.ts'
-import { panelsOf, parseState, stateQuery, type CompareState } from './state.ts'
+import { panelsOf, parseState, shownBand, stateQuery, type CompareState } from './state.ts'
 import { automaticSmoothing } from '#renderer/charts/curves.ts'
 import { metricsOfAxis } from '#renderer/charts/axes.ts'
 import type { Placement } from '#renderer/charts/lines.ts'
@@ -68,10 +68,11 @@ export function useComparison(state: CompareState) {
   // News of living runs comes more often than their lines are drawn.
   const runs = useKept(visible.map(({ id, label, style, isBaseline }) => ({ id, label, style, isBaseline })))
   const keptGroups = useKept(groups)
+  const band = shownBand(state)
   const lines = useMemo(() => {
-    const source: LineSource = { runs, placements: placed, groups: keptGroups, band: state.band, smoothing }
+    const source: LineSource = { runs, placements: placed, groups: keptGroups, band, smoothing }
     return new Map(shownMetrics.map((name) => [name, metricLines(series.byMetric.get(name), source)]))
-  }, [runs, placed, keptGroups, state.band, smoothing, shownMetrics, series.byMetric])
+  }, [runs, placed, keptGroups, band, smoothing, shownMetrics, series.byMetric])
   const stepsOf = (id: string) => lastStepOf(series.byMetric, id)
   const hasBaseline = visible.some(({ isBaseline }) => isBaseline)
   const tails = useTails(hasBaseline ? visible.map(({ id }) => ({ id, steps: stepsOf(id) })) : [], metric)
@@ -80,7 +81,8 @@ export function useComparison(state: CompareState) {
       measure(series.byMetric.get(name)?.get(runId)?.points ?? [], state.statistic, betterOf(name)),
     [series.byMetric, state.statistic],
   )
-  return { ...curves, ...facts, isLoaded, listed, visible, marks, lines, tails, valueOf }
+  const means = metric === null ? [] : seedMeans(facts.seedGroups, (runId) => valueOf(runId, metric), stepsOf)
+  return { ...curves, ...facts, isLoaded, listed, visible, marks, lines, tails, valueOf, stepsOf, means }
 }
 
 /** Those of the address that there are, in its order. */

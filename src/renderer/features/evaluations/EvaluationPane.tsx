@@ -32,7 +32,7 @@ import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
 import { AnswersList } from './AnswersList.tsx'
 import { GroupsPanel } from './GroupsPanel.tsx'
-import { IntervalBar, intervalWords, scaleOf } from './IntervalBar.tsx'
+import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 import type { Evaluation } from './useEvaluateForm.ts'
 
 interface PaneProps {

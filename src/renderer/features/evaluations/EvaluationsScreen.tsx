@@ -11,7 +11,7 @@ import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.t
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { EvaluateDialog } from './EvaluateDialog.tsx'
 import { EvaluationPane } from './EvaluationPane.tsx'
-import { IntervalBar, intervalWords, scaleOf } from './IntervalBar.tsx'
+import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 import type { Evaluation } from './useEvaluateForm.ts'
 
 /** `/evaluations/:id?against=`: what was measured, one of it in full; `?new=` what the form begins with. */

@@ -6,7 +6,7 @@ import { Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import type { EvaluationGroup } from '#shared/api/evaluations.ts'
-import { IntervalBar, intervalWords, scaleOf } from './IntervalBar.tsx'
+import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 
 /** Means by the values of a column: where it is good, and where not. */
 export function GroupsPanel({ id }: { id: string }) {

@@ -43,7 +43,7 @@ export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
                     style={{ background: styleOf(run.id).color }}
                   />
                   <span className="truncate font-medium">{runTitle(run)}</span>
-                  <span className="truncate text-muted @max-[620px]:hidden">{run.algorithm}</span>
+                  <span className="shrink-0 text-muted @max-[660px]:hidden">{run.algorithm}</span>
                 </span>
                 <span className="@max-[400px]:justify-self-end">
                   <StatusBadge status={run.status} finding={run.finding} />

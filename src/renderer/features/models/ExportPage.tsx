@@ -1,26 +1,24 @@
 import { useEffect, useState, useRef } from 'react'
-import { CircleCheck, FolderOpen, TriangleAlert } from 'lucide-react'
 import { useTask, type Answer } from '#renderer/client/api.tsx'
 import { link, setQuery } from '#renderer/client/route.ts'
 import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
-import { formatReward, formatBytes, formatNumber, plural } from '#renderer/client/format.ts'
+import { formatReward } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { Page, Panel } from '#renderer/kit/Page.tsx'
+import { Page } from '#renderer/kit/Page.tsx'
 import { Picker, type PickerItem } from '#renderer/kit/Picker.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
-import { EmptyState, ErrorNote, Loading, TaskProgress, CopyButton } from '#renderer/kit/states.tsx'
+import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { bestOf, checkpointWords, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
-import { shell } from '#renderer/client/connection.ts'
-import { PassBadge } from '#renderer/kit/Badge.tsx'
-import { Button } from '#renderer/kit/Button.tsx'
 import { useCheckpointsOf } from './useModels.ts'
 import { ExportTarget } from './ExportTarget.tsx'
-import { formatWords, placeIn } from './exportPlan.ts'
 import { etaWords } from '#renderer/client/live.ts'
+import { ExportReport } from './ExportReport.tsx'
 
 interface ExportPageProps {
+  /** Name of a promoted adapter, which is exported instead of a checkpoint. */
+  readonly adapter: string | null
   readonly runId: string | null
   readonly step: number | null
 }
@@ -29,14 +27,7 @@ interface ExportPageProps {
  * A trained adapter on its way out: which one, in what form, to where; and the proof that it is the same. The address
  * always says which one: what is newest or best is looked up once, when it says nothing.
  */
-export function ExportPage({ runId, step }: ExportPageProps) {
-  const { runs, isLoaded } = useRuns()
-  const trained = trainedRuns(runs)
-  const run = runs.find(({ id }) => id === runId)
-  const newest = trained[0]?.id
-  useEffect(() => {
-    if (runId === null && newest !== undefined) setQuery({ run: newest, step: null })
-  }, [runId, newest])
+export function ExportPage({ adapter, runId, step }: ExportPageProps) {
   return (
     <Page
       isFull
@@ -50,6 +41,25 @@ export function ExportPage({ runId, step }: ExportPageProps) {
         </>
       }
     >
+      {adapter === null ? (
+        <ExportingCheckpoint runId={runId} step={step} />
+      ) : (
+        <ExportingAdapter key={adapter} name={adapter} />
+      )}
+    </Page>
+  )
+}
+
+function ExportingCheckpoint({ runId, step }: Omit<ExportPageProps, 'adapter'>) {
+  const { runs, isLoaded } = useRuns()
+  const trained = trainedRuns(runs)
+  const run = runs.find(({ id }) => id === runId)
+  const newest = trained[0]?.id
+  useEffect(() => {
+    if (runId === null && newest !== undefined) setQuery({ run: newest, step: null })
+  }, [runId, newest])
+  return (
+    <>
       {!isLoaded && <Loading />}
       {isLoaded && trained.length === 0 && (
         <EmptyState title="Nothing to export yet">
@@ -59,7 +69,38 @@ export function ExportPage({ runId, step }: ExportPageProps) {
       {isLoaded && trained.length > 0 && runId !== null && (
         <Exporting run={run} trained={trained} step={step} />
       )}
-    </Page>
+    </>
+  )
+}
+
+function ExportingAdapter({ name }: { name: string }) {
+  const task = useTask('checkpoints.export')
+  return (
+    <SplitPane id="models.export" sizes={[42, 58]} minimums={[380, 360]}>
+      <div className="flex min-h-0 grow flex-col">
+        <p className="shrink-0 py-4 pr-6 pl-page">
+          The promoted adapter{' '}
+          <a
+            href={link('/models', { adapter: name })}
+            className="font-medium text-accent-ink hover:underline"
+          >
+            {name}
+          </a>
+        </p>
+        <ExportTarget
+          source={{ adapter: name }}
+          title={name}
+          isRunning={task.state === 'running'}
+          isDone={task.state === 'done'}
+          onCancel={task.cancel}
+          onExport={(asked) => task.start({ adapter: name, ...asked })}
+          onAgain={task.clear}
+        />
+      </div>
+      <section aria-label="Report" className="flex min-h-0 grow flex-col overflow-auto px-6 py-4">
+        <Outcome task={task} title={name} />
+      </section>
+    </SplitPane>
   )
 }
 
@@ -92,9 +133,8 @@ function Exporting({ run, trained, step }: ExportingProps) {
         {run !== undefined && checkpoint !== undefined && (
           <ExportTarget
             key={`${run.id} ${String(checkpoint.step)}`}
-            runId={run.id}
+            source={{ runId: run.id, step: checkpoint.step }}
             title={runTitle(run)}
-            step={checkpoint.step}
             isRunning={task.state === 'running'}
             isDone={task.state === 'done' && exported?.runId === run.id && exported.step === checkpoint.step}
             onCancel={task.cancel}
@@ -236,86 +276,6 @@ const runItem = (run: RunEntry): PickerItem => ({
     .filter(Boolean)
     .join(' · '),
 })
-
-type Report = Extract<Answer<'checkpoints.export'>, { result: unknown }>['result']
-
-/** What was written, and what came of reading it back. */
-function ExportReport({ report, title }: { report: Report; title: string }) {
-  const { format, directory, sizeBytes, files, parity } = report
-  const isSame = parity.every(({ passed }) => passed)
-  return (
-    <div className="flex max-w-200 flex-col gap-4" role="status">
-      <header className="flex items-start gap-3">
-        {isSame ? (
-          <CircleCheck size={20} aria-hidden className="mt-0.5 shrink-0 text-good" />
-        ) : (
-          <TriangleAlert size={20} aria-hidden className="mt-0.5 shrink-0 text-bad" />
-        )}
-        <div className="min-w-0 grow">
-          <h2 className="text-lg font-semibold">
-            {isSame ? 'Exported and checked' : 'Exported, but it differs from what was trained'}
-          </h2>
-          <p className="text-muted">
-            {title} · {formatWords[format].title} · {plural(files.length, 'file')}, {formatBytes(sizeBytes)}
-          </p>
-          <p className="flex items-start gap-1">
-            <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{directory}</span>
-            <CopyButton text={directory} label="Copy path" />
-          </p>
-        </div>
-        {shell !== null && (
-          <Button icon={<FolderOpen size={14} aria-hidden />} onClick={() => void shell?.reveal(directory)}>
-            Show in folder
-          </Button>
-        )}
-      </header>
-      <Panel title="Read back" isFlush>
-        <table className="w-full text-left">
-          <thead className="text-sm text-muted">
-            <tr className="border-b border-line">
-              <th className="px-3 py-1.5 font-medium">What was compared</th>
-              <th className="px-3 py-1.5 text-right font-medium">Difference</th>
-              <th className="px-3 py-1.5 text-right font-medium">Allowed</th>
-              <th className="px-3 py-1.5 font-medium">Result</th>
-            </tr>
-          </thead>
-          <tbody>
-            {parity.map(({ sentence, measured, limit, passed }) => (
-              <tr key={sentence} className="border-b border-line last:border-b-0">
-                <td className="px-3 py-2 text-pretty">{sentence}</td>
-                <td className="px-3 py-2 text-right font-mono text-sm">{formatNumber(measured)}</td>
-                <td className="px-3 py-2 text-right font-mono text-sm">{formatNumber(limit)}</td>
-                <td className="px-3 py-2">
-                  <PassBadge passed={passed} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Panel>
-      <Panel title="Files" isFlush>
-        <table className="w-full text-left">
-          <thead className="sr-only">
-            <tr>
-              <th>File</th>
-              <th>Size</th>
-            </tr>
-          </thead>
-          <tbody>
-            {files.map(({ path, sizeBytes: size }) => (
-              <tr key={path} className="border-b border-line last:border-b-0">
-                <td className="px-3 py-1.5 font-mono text-sm break-all">{placeIn(directory, path)}</td>
-                <td className="px-3 py-1.5 text-right font-mono text-sm whitespace-nowrap">
-                  {formatBytes(size)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Panel>
-    </div>
-  )
-}
 
 interface PhaseProgress {
   readonly phase: string

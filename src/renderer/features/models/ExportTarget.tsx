@@ -21,10 +21,13 @@ import {
   type ExportNumbers,
 } from './exportPlan.ts'
 
+/** A checkpoint of a run, or a promoted adapter by its name. */
+export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
+
 interface ExportTargetProps {
-  readonly runId: string
+  readonly source: ExportSource
+  /** Of the run or the adapter. */
   readonly title: string
-  readonly step: number
   readonly isRunning: boolean
   readonly isDone: boolean
   readonly onExport: (asked: ReturnType<typeof choiceFor> & { readonly out: string }) => void
@@ -35,8 +38,8 @@ interface ExportTargetProps {
 
 /** In what form, and where to. */
 export function ExportTarget(props: ExportTargetProps) {
-  const { runId, title, step, isRunning, isDone, onExport, onCancel, onAgain } = props
-  const { data: formats, error } = useAnswer('checkpoints.formats', { runId, step })
+  const { source, title, isRunning, isDone, onExport, onCancel, onAgain } = props
+  const { data: formats, error } = useAnswer('checkpoints.formats', source)
   const { data: system } = useAnswer('system.info', undefined)
   const [format, setFormat] = useState<ExportFormat>('peft')
   const [choice, setChoice] = useState(defaultChoice)
@@ -50,7 +53,10 @@ export function ExportTarget(props: ExportTargetProps) {
     refetch: lookAgain,
   } = useAnswer('system.browse', { path: exports }, { enabled: exports !== '', staleMs: 0 })
   const taken = there?.path === exports ? there.entries.map((entry) => entry.name) : []
-  const name = freeName(folderName({ run: title, step, format }), taken)
+  const name = freeName(
+    folderName({ run: title, step: 'step' in source ? source.step : null, format }),
+    taken,
+  )
   const defaultOut = exports === '' ? '' : joinPath(exports, name)
   const out = folder ?? defaultOut
   // What is typed now would be mixed with it.

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
+import { fitWords } from '#renderer/client/modelChoice.ts'
 import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
@@ -28,6 +29,12 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
         ['Vocabulary', `${formatCount(info.vocabulary)} tokens`],
         ['Context', `${formatCount(info.contextLength)} tokens`],
         ['Weights', `${info.dtypes.join(', ')} · ${formatBytes(info.sizeBytes)}`],
+        [
+          'This machine’s memory',
+          <span key="fits" className="inline-block first-letter:uppercase">
+            {fitWords(info.fits)}
+          </span>,
+        ],
         ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
         ['Licence', info.license ?? <span className="text-faint">Not stated</span>],
         ...(info.hubId === null ? [] : [['Hub id', info.hubId] as const]),

@@ -1,35 +1,27 @@
-import { Ellipsis, FolderOpen, Play, Trash2 } from 'lucide-react'
-import { useState, useMemo } from 'react'
+import { Copy, Ellipsis, FolderOpen, Play, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { keepers } from '#shared/api/models.ts'
+import { useArrivals } from '#renderer/client/adding.ts'
 import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand, useTask } from '#renderer/client/api.tsx'
-import { navigate, link } from '#renderer/client/route.ts'
+import { navigate } from '#renderer/client/route.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { Panel, KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { type ListedModel, bestOf, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
-import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { type ListedModel } from '#renderer/client/modelChoice.ts'
+import { useRuns } from '#renderer/client/runs.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import {
-  formatBytes,
-  formatNumber,
-  plural,
-  formatAgo,
-  formatCount,
-  formatFixed,
-  formatPercent,
-} from '#renderer/client/format.ts'
+import { formatBytes, formatNumber, plural, formatPercent, lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { TokenText } from '#renderer/kit/TokenText.tsx'
-import { useNow } from '#renderer/client/live.ts'
-import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
-import { useCheckpointsOf } from './useModels.ts'
+import { TrainedHere } from './TrainedHere.tsx'
 import type { PrecisionEffect } from '#shared/precision.ts'
 
 /** One model: what it is, how it reads a text, what was trained on it. */
@@ -38,12 +30,13 @@ export function ModelPage({ model }: { model: ListedModel }) {
   const { data: info, error } = useAnswer('models.info', { model: model.name }, { enabled: isUsable })
   const [isDeleting, setDeleting] = useState(false)
   // The one that comes with the program is no file of a person's.
-  const canDelete = !isUsable || info?.isBuiltIn === false
+  const canDelete = model.origin === null && (!isUsable || info?.isBuiltIn === false)
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">
       <header className="mb-4 flex min-h-7 items-center gap-2">
         <h2 className="truncate text-xl font-semibold">{model.name}</h2>
         {info?.isBuiltIn === true && <Badge tone="accent">Built in</Badge>}
+        {model.origin !== null && <Badge>{keepers[model.origin]}</Badge>}
         <span className="ml-auto flex items-center gap-2">
           <Menu
             groups={[
@@ -56,15 +49,24 @@ export function ModelPage({ model }: { model: ListedModel }) {
                       onSelect: () => void shell?.reveal(model.directory),
                     },
                   ],
-              [
-                {
-                  label: 'Delete',
-                  icon: <Trash2 size={13} aria-hidden />,
-                  isDangerous: true,
-                  disabled: !canDelete,
-                  onSelect: () => setDeleting(true),
-                },
-              ],
+              model.origin === null
+                ? [
+                    {
+                      label: 'Delete',
+                      icon: <Trash2 size={13} aria-hidden />,
+                      isDangerous: true,
+                      disabled: !canDelete,
+                      onSelect: () => setDeleting(true),
+                    },
+                  ]
+                : [
+                    {
+                      label: 'Copy into Turnwise’s folder',
+                      icon: <Copy size={13} aria-hidden />,
+                      disabled: !isUsable,
+                      onSelect: () => lookAt(model),
+                    },
+                  ],
             ]}
           >
             <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
@@ -81,7 +83,10 @@ export function ModelPage({ model }: { model: ListedModel }) {
       </header>
       {'problem' in model && (
         <ErrorNote
-          error={{ message: model.problem, hint: 'Delete it, or put the missing files into its folder.' }}
+          error={{
+            message: model.problem,
+            hint: model.origin === null ? 'Delete it, or put the missing files into its folder.' : null,
+          }}
         />
       )}
       {error !== null && <ErrorNote error={error} />}
@@ -103,6 +108,12 @@ export function ModelPage({ model }: { model: ListedModel }) {
       {isDeleting && <DeleteModel model={model} onClose={() => setDeleting(false)} />}
     </div>
   )
+}
+
+/** A model of another program, shown as one that is about to be imported. */
+function lookAt({ name, directory }: ListedModel): void {
+  useArrivals.setState({ model: { name: lastPart(name), kind: 'model', source: { path: directory } } })
+  navigate('/models')
 }
 
 const maxShown = 8
@@ -217,120 +228,6 @@ function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
     </Panel>
   )
 }
-
-interface Trained {
-  readonly run: RunEntry
-  readonly best: Checkpoint
-  readonly last: Checkpoint
-}
-
-const rowHeight = 32
-const maxRows = 12
-
-/** Adapters that runs made of a base model, the newest first. */
-function TrainedHere({ directory }: { directory: string }) {
-  const { runs } = useRuns()
-  const own = trainedRuns(runs).filter(({ model }) => model === directory)
-  const checkpoints = useCheckpointsOf(own.map(({ id }) => id))
-  const now = useNow(60_000)
-  const columns = useMemo(() => columnsAt(now), [now])
-  const rows = own.flatMap((run): Trained[] => {
-    const found = checkpoints.get(run.id) ?? []
-    const [best, last] = [bestOf(found), found.findLast(({ problem }) => problem === null)]
-    return best === undefined || last === undefined ? [] : [{ run, best, last }]
-  })
-  return (
-    <Panel title="Trained here" isFlush>
-      {rows.length === 0 ? (
-        <p className="p-3 text-muted">No run on this model has a checkpoint yet.</p>
-      ) : (
-        <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, maxRows) * rowHeight }}>
-          <Table
-            label="Adapters trained on this model"
-            rows={rows}
-            columns={columns}
-            rowKey={({ run }) => run.id}
-            rowHeight={rowHeight}
-          />
-        </div>
-      )}
-    </Panel>
-  )
-}
-
-const columnsAt = (now: number): readonly Column<Trained>[] => [
-  {
-    id: 'run',
-    title: 'Run',
-    width: 'minmax(160px, 1fr)',
-    cell: ({ run }) => (
-      <a href={link(`/runs/${run.id}/checkpoints`)} className="font-medium hover:underline">
-        {runTitle(run)}
-      </a>
-    ),
-    sortBy: ({ run }) => runTitle(run).toLowerCase(),
-  },
-  {
-    id: 'status',
-    title: 'Status',
-    width: '116px',
-    cell: ({ run }) => <StatusBadge status={run.status} />,
-    sortBy: ({ run }) => run.status,
-  },
-  {
-    id: 'method',
-    title: 'Method',
-    width: '104px',
-    cell: ({ run }) => <span className="text-muted">{run.algorithm}</span>,
-    sortBy: ({ run }) => run.algorithm,
-  },
-  {
-    id: 'best',
-    title: 'Best step',
-    width: '88px',
-    isNumber: true,
-    cell: ({ best }) => formatCount(best.step),
-    sortBy: ({ best }) => best.step,
-  },
-  {
-    id: 'reward',
-    title: 'Eval reward',
-    width: '88px',
-    isNumber: true,
-    cell: ({ best }) => formatFixed(best.reward),
-    sortBy: ({ best }) => best.reward,
-  },
-  {
-    id: 'last',
-    title: 'Last step',
-    width: '88px',
-    isNumber: true,
-    cell: ({ last }) => formatCount(last.step),
-    sortBy: ({ last }) => last.step,
-  },
-  {
-    id: 'saved',
-    title: 'Saved',
-    width: '112px',
-    cell: ({ last }) => <span className="text-muted">{formatAgo(last.savedAt, now)}</span>,
-    sortBy: ({ last }) => last.savedAt,
-  },
-  {
-    id: 'actions',
-    title: '',
-    label: 'Actions',
-    width: '88px',
-    cell: ({ run, best }) => (
-      <Button
-        small
-        aria-label={`Export ${runTitle(run)}, step ${String(best.step)}`}
-        onClick={() => navigate('/models/export', { run: run.id, step: String(best.step) })}
-      >
-        Export
-      </Button>
-    ),
-  },
-]
 
 /** What the settings base.precision int8 and int4 would do to this model: measured when asked for, then kept by the host. */
 function RoundingPanel({ model }: { model: string }) {

@@ -11,6 +11,7 @@ import {
   baseOf,
   checkpointWords,
   findModel,
+  keeperOf,
   modelFacts,
   modelName,
   trainedRuns,
@@ -106,7 +107,7 @@ function keyOf(value: ModelChoice | null, models: readonly ListedModel[]): strin
 const modelItem = (model: ListedModel): PickerItem => ({
   key: model.name,
   title: model.name,
-  group: 'Models',
+  group: keeperOf(model),
   ...('problem' in model ? { problem: model.problem } : { detail: modelFacts(model) }),
 })
 

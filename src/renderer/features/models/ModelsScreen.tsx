@@ -1,45 +1,38 @@
-import {
-  Box,
-  CloudDownload,
-  FolderOpen,
-  Gauge,
-  PackageOpen,
-  Plus,
-  Ellipsis,
-  Play,
-  Swords,
-  Trash2,
-} from 'lucide-react'
+import { Box, CloudDownload, FolderOpen, PackageOpen, Plus } from 'lucide-react'
 import { useState } from 'react'
+import { keepers, modelOrigins } from '#shared/api/models.ts'
 import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
 import { useRoute, link, navigate } from '#renderer/client/route.ts'
-import { useAnswer, useCommand } from '#renderer/client/api.tsx'
-import { formatBytes, formatShort, formatCount, formatNumber } from '#renderer/client/format.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { formatBytes, formatShort } from '#renderer/client/format.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
-import { Page, KeyValue, Panel } from '#renderer/kit/Page.tsx'
+import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
-import { EmptyState, ErrorNote, Loading, CopyButton } from '#renderer/kit/states.tsx'
-import { findModel, type ListedAdapter, type ListedModel, baseOf } from '#renderer/client/modelChoice.ts'
+import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { findModel, type ListedAdapter, type ListedModel } from '#renderer/client/modelChoice.ts'
 import { HubDialog } from '#renderer/kit/HubDialog.tsx'
-import { shell } from '#renderer/client/connection.ts'
-import { toast } from '#renderer/client/toasts.ts'
-import { writeChoice } from '#renderer/features/arena/candidates.ts'
-import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+import { AdapterPage } from './AdapterPage.tsx'
 import { ExportPage } from './ExportPage.tsx'
 import { useAddModel, useFetchModel } from './useModels.ts'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 
-/** `/models`, `/models/:name`: the models; `/models/export?run=&step=`: taking one out of the program. */
+/** `/models`, `/models/:name`: the models; `/models/export?run=&step=`, `?adapter=`: taking one out of the program. */
 export function ModelsScreen() {
   const { path, query } = useRoute()
   const incoming = useArrivals(({ model }) => model)
   const [, name] = path
   if (name === 'export') {
     const step = /^\d+$/.exec(query.get('step') ?? '')?.[0]
-    return <ExportPage runId={query.get('run')} step={step === undefined ? null : Number(step)} />
+    return (
+      <ExportPage
+        adapter={query.get('adapter')}
+        runId={query.get('run')}
+        step={step === undefined ? null : Number(step)}
+      />
+    )
   }
   // Where somebody goes to a model, what arrived waits.
   const adapterName = query.get('adapter')
@@ -161,20 +154,17 @@ interface ModelListProps {
 function ModelList({ models, adapters, chosen }: ModelListProps) {
   return (
     <nav aria-label="Models and adapters" className="min-h-0 grow overflow-auto py-2">
-      <ul>
-        {models.map((model) => (
-          <ListItem
-            key={model.name}
-            href={link(`/models/${encodeURIComponent(model.name)}`)}
-            title={model.name}
-            facts={'problem' in model ? null : `${formatShort(model.parameters)} · ${model.architecture}`}
-            isChosen={model.directory === chosen}
-          />
-        ))}
-      </ul>
+      {[null, ...modelOrigins].map((origin) => (
+        <ModelGroup
+          key={origin}
+          title={origin === null ? null : keepers[origin]}
+          models={models.filter((model) => model.origin === origin)}
+          chosen={chosen}
+        />
+      ))}
       {adapters.length > 0 && (
         <>
-          <h2 className="pt-4 pb-1 pl-page text-xs text-faint">Adapters</h2>
+          <h2 className={groupTitle}>Adapters</h2>
           <ul>
             {adapters.map((adapter) => (
               <ListItem
@@ -193,6 +183,33 @@ function ModelList({ models, adapters, chosen }: ModelListProps) {
         </>
       )}
     </nav>
+  )
+}
+
+const groupTitle = 'pt-4 pb-1 pl-page text-xs text-faint'
+
+interface ModelGroupProps extends Pick<ModelListProps, 'models' | 'chosen'> {
+  /** The program that keeps them; null: this one. */
+  readonly title: string | null
+}
+
+function ModelGroup({ title, models, chosen }: ModelGroupProps) {
+  if (models.length === 0) return null
+  return (
+    <>
+      {title !== null && <h2 className={groupTitle}>{title}</h2>}
+      <ul>
+        {models.map((model) => (
+          <ListItem
+            key={model.name}
+            href={link(`/models/${encodeURIComponent(model.name)}`)}
+            title={model.name}
+            facts={'problem' in model ? null : `${formatShort(model.parameters)} · ${model.architecture}`}
+            isChosen={model.directory === chosen}
+          />
+        ))}
+      </ul>
+    </>
   )
 }
 
@@ -239,127 +256,5 @@ function HubModelDialog({ onClose }: { onClose: () => void }) {
       error={task.error}
       onClose={onClose}
     />
-  )
-}
-
-/** One imported adapter. */
-function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
-  const { name, directory } = adapter
-  const [isDeleting, setDeleting] = useState(false)
-  const remove = useCommand('models.deleteAdapter', {
-    onDone() {
-      toast({ title: `“${name}” was deleted.` })
-      navigate('/models')
-    },
-  })
-  return (
-    <div className="min-h-0 grow overflow-auto px-6 py-4">
-      <header className="mb-4 flex min-h-7 items-center gap-2">
-        <h2 className="truncate text-xl font-semibold">{name}</h2>
-        <Badge>Adapter</Badge>
-        <span className="ml-auto flex items-center gap-2">
-          {!('problem' in adapter) && <Uses adapter={adapter} />}
-          <Menu
-            groups={[
-              shell === null
-                ? []
-                : [
-                    {
-                      label: 'Show in folder',
-                      icon: <FolderOpen size={13} aria-hidden />,
-                      onSelect: () => void shell?.reveal(directory),
-                    },
-                  ],
-              [
-                {
-                  label: 'Delete',
-                  icon: <Trash2 size={13} aria-hidden />,
-                  isDangerous: true,
-                  onSelect: () => setDeleting(true),
-                },
-              ],
-            ]}
-          >
-            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
-          </Menu>
-        </span>
-      </header>
-      <div className="max-w-180">
-        {'problem' in adapter ? (
-          <ErrorNote error={{ message: adapter.problem, hint: 'Delete it and import it again.' }} />
-        ) : (
-          <Panel title="Card">
-            <KeyValue
-              entries={[
-                ['Trained on', adapter.baseModel ?? <span className="text-faint">Not stated</span>],
-                ['Rank', formatCount(adapter.rank)],
-                ['Alpha', formatNumber(adapter.alpha)],
-                ['Size', formatBytes(adapter.sizeBytes)],
-                [
-                  'Folder',
-                  <span key="folder" className="flex items-start gap-1">
-                    <span className="min-w-0 font-mono text-sm break-all">{directory}</span>
-                    <CopyButton text={directory} label="Copy path" />
-                  </span>,
-                ],
-              ]}
-            />
-            <p className="mt-3 text-muted text-pretty">
-              A run that continues it keeps its rank, scale and projections and starts with a new optimizer.
-              It can also be the reference policy of a run (reference.adapter), and be compared with its base
-              model in the Arena.
-            </p>
-          </Panel>
-        )}
-      </div>
-      <ConfirmDialog
-        isOpen={isDeleting}
-        onClose={() => setDeleting(false)}
-        title={`Delete “${name}”?`}
-        action="Delete adapter"
-        onConfirm={() => void remove.run({ name })}
-      >
-        Its copy in Turnwise’s folder is removed. Finished runs that started from it stay; it cannot be
-        deleted while an unfinished run needs it.
-      </ConfirmDialog>
-    </div>
-  )
-}
-
-/** Training on from it, and comparing it with its model, where that is here. */
-function Uses({ adapter }: { adapter: ListedAdapter }) {
-  const { data: models = [] } = useAnswer('models.list', undefined)
-  const model = baseOf(adapter, models)
-  const choice = model === undefined ? {} : { model }
-  return (
-    <>
-      {model !== undefined && (
-        <Button
-          icon={<Swords size={14} aria-hidden />}
-          onClick={() =>
-            navigate('/arena', { a: writeChoice({ model, adapter: { path: adapter.directory } }), b: model })
-          }
-        >
-          Compare in the Arena
-        </Button>
-      )}
-      {model !== undefined && (
-        <Button
-          icon={<Gauge size={14} aria-hidden />}
-          onClick={() =>
-            navigate('/evaluations', { new: writeChoice({ model, adapter: { path: adapter.directory } }) })
-          }
-        >
-          Evaluate…
-        </Button>
-      )}
-      <Button
-        variant="primary"
-        icon={<Play size={14} aria-hidden />}
-        onClick={() => navigate('/new-run', { ...choice, adapter: adapter.directory })}
-      >
-        Continue this adapter
-      </Button>
-    </>
   )
 }

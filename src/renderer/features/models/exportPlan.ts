@@ -1,5 +1,6 @@
 /** What an export will be called and where it goes. */
 import type { Answer } from '#renderer/client/api.tsx'
+import { slugOf } from '#shared/plural.ts'
 
 export type ExportFormat = Answer<'checkpoints.formats'>[number]['format']
 
@@ -63,14 +64,12 @@ export function folderName({
   format,
 }: {
   run: string
-  step: number
+  /** null: the name says it. */
+  step: number | null
   format: ExportFormat
 }): string {
-  const slug = run
-    .normalize('NFKD')
-    .replaceAll(/[^\w.-]+/g, '-')
-    .replaceAll(/^[-.]+|[-.]+$/g, '')
-  return `${slug === '' ? 'run' : slug}-step-${String(step)}-${format}`
+  const slug = slugOf(run)
+  return `${slug === '' ? 'run' : slug}${step === null ? '' : `-step-${String(step)}`}-${format}`
 }
 
 /** The name, or with -2, -3 … where it is taken. */

@@ -1,6 +1,7 @@
 import { useDeferredValue, useState } from 'react'
 import { plural } from '#renderer/client/format.ts'
-import { Button } from '#renderer/kit/Button.tsx'
+import { Telescope } from 'lucide-react'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
@@ -20,6 +21,8 @@ import { isReachable, matchesSearch, useRunSettings } from '#renderer/client/run
 import { Sentence } from './Sentence.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { isMissing, problemsAt, problemWords } from './problems.ts'
+import { searchedWords } from './SearchedSettings.tsx'
+import { canSearch, firstRange, isOfStudy, kindOf, searchedIn, withSearched } from './studyDraft.ts'
 
 interface AllSettingsProps {
   readonly draft: Draft
@@ -109,18 +112,31 @@ function Section({ draft, section, problems, onChange }: SectionProps) {
           </span>
         )}
       </h4>
-      <div className={settingsGrid}>
-        {fields
-          .filter(({ within }) => within === undefined || within === id)
-          .map((field) =>
-            field.control.kind === 'section' ? (
-              <InnerSection key={field.key} head={field} fields={fields} {...row} />
-            ) : (
-              <DraftSetting key={field.key} field={field} {...row} />
-            ),
-          )}
-      </div>
+      <SettingFields id={id} fields={fields} {...row} />
     </section>
+  )
+}
+
+interface SettingFieldsProps extends Omit<DraftSettingProps, 'field'> {
+  readonly fields: readonly SettingField[]
+  /** Of the section, where it may be left out as a whole. */
+  readonly id?: string
+}
+
+/** Settings side by side; those of a section that may be left out stand in a box of their own. */
+export function SettingFields({ fields, id, ...row }: SettingFieldsProps) {
+  return (
+    <div className={settingsGrid}>
+      {fields
+        .filter(({ within }) => within === undefined || within === id)
+        .map((field) =>
+          field.control.kind === 'section' ? (
+            <InnerSection key={field.key} head={field} fields={fields} {...row} />
+          ) : (
+            <DraftSetting key={field.key} field={field} {...row} />
+          ),
+        )}
+    </div>
   )
 }
 
@@ -172,8 +188,27 @@ export function DraftSetting({ draft, field, problems, onChange, note, ...rest }
       onChange={set}
       onReset={() => onChange(withReset(draft, field))}
       problem={isNeeded || problem === undefined ? undefined : <Sentence text={problemWords(problem)} />}
-      note={isNeeded ? 'Needed.' : note}
+      note={isNeeded ? 'Needed.' : (searchedWords(draft.config, field.key) ?? note)}
+      action={<SearchOver draft={draft} field={field} onChange={onChange} />}
       {...rest}
+    />
+  )
+}
+
+/** Puts a setting into the search of a population or a sweep, and takes it out again. */
+function SearchOver({ draft, field, onChange }: Pick<DraftSettingProps, 'draft' | 'field' | 'onChange'>) {
+  const { config } = draft
+  const kind = kindOf(config)
+  if (isOfStudy(field.key) || !canSearch(kind, field)) return null
+  const isSearched = searchedIn(config)[field.key] !== undefined
+  const range = isSearched ? undefined : firstRange(kind, field, effectiveValue(config, field))
+  return (
+    <IconButton
+      small
+      label={isSearched ? `Do not search over ${field.label}` : `Search over ${field.label}`}
+      aria-pressed={isSearched}
+      icon={<Telescope size={12} aria-hidden />}
+      onClick={() => onChange({ ...draft, config: withSearched(config, field.key, range) })}
     />
   )
 }

@@ -8,7 +8,7 @@ import { deviceWords } from '#renderer/features/run/runFacts.ts'
 import { problemWords } from './problems.ts'
 import { Sentence } from './Sentence.tsx'
 import type { ReactNode } from 'react'
-import type { Calibration } from './useDraft.ts'
+import type { Calibration, StudyEstimate } from './useDraft.ts'
 import { etaWords } from '#renderer/client/live.ts'
 import {
   formatBytes,
@@ -30,7 +30,7 @@ interface CheckStepProps {
 
 /** One real group on the longest row: what the run will need, and what the first completions earn. */
 export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepProps) {
-  const { state, progress, error, result, isCurrent, start, cancel } = trial
+  const { state, progress, error, result, study, isCurrent, start, cancel } = trial
   const canStart = isComplete && verdict.problems.length === 0
   return (
     <div className="grid gap-4">
@@ -65,8 +65,14 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
           <p className="text-sm text-muted text-pretty">
             Tried on {deviceWords(result.device.kind)}. {result.device.reason}
           </p>
+          {study !== null && (
+            <>
+              <StudyNumbers study={study} />
+              <h3 className="text-sm font-medium text-muted">One trial alone</h3>
+            </>
+          )}
           <CalibrationNumbers result={result} />
-          <Warnings sentences={result.warnings} />
+          <Warnings sentences={[...(study?.warnings ?? []), ...result.warnings]} />
           <CalibrationSamples result={result} />
         </div>
       )}
@@ -132,6 +138,41 @@ function CalibrationNumbers({ result }: { result: Calibration }) {
         {formatBytes(disk.freeBytes)} free · a checkpoint is {formatBytes(result.checkpointBytes)}
       </Tile>
     </dl>
+  )
+}
+
+/** What the whole study will need, with the calculation of how many trials train together. */
+function StudyNumbers({ study }: { study: StudyEstimate }) {
+  const { trials, steps, totalSteps, seconds, memory, disk, parallel, sharing } = study
+  const memoryShare = memory.neededBytes / Math.max(1, memory.availableBytes)
+  const diskShare = disk.neededBytes / Math.max(1, disk.freeBytes)
+  return (
+    <div>
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded border border-line bg-line xl:grid-cols-4">
+        <Tile name="Whole study" value={etaWords({ lowMs: 1000 * seconds.low, highMs: 1000 * seconds.high })}>
+          about {formatDuration(1000 * seconds.expected)}
+        </Tile>
+        <Tile name="Steps" value={formatCount(totalSteps)}>
+          {plural(trials, 'trial')} of {plural(steps, 'step')}
+          {totalSteps < trials * steps && (
+            <span>
+              {formatShare(totalSteps / (trials * steps))} of what they would take without early stopping
+            </span>
+          )}
+        </Tile>
+        <Tile name="Memory" value={formatBytes(memory.neededBytes)}>
+          <Progress label="Share of the free memory" value={memoryShare} />
+          {formatShare(memoryShare)} of {formatBytes(memory.availableBytes)} free · {parallel} at a time
+        </Tile>
+        <Tile name="Disk" value={formatBytes(disk.neededBytes)}>
+          <Progress label="Share of the free disk" value={diskShare} />
+          {formatBytes(disk.freeBytes)} free
+        </Tile>
+      </dl>
+      <p className="mt-2 text-sm text-muted text-pretty">
+        <Sentence text={sharing} />
+      </p>
+    </div>
   )
 }
 

@@ -1,14 +1,14 @@
 import { ArrowRightLeft, Braces, Eraser, FileDown, FileUp, Ellipsis } from 'lucide-react'
 import { useRef, useState, lazy, Suspense } from 'react'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
-import { toolTitles } from '#shared/tools.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { IconButton, Button } from '#renderer/kit/Button.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { configText, parseConfigText } from './draft.ts'
 import type { SettingField } from '#shared/config/fields.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
-import { takenOver } from './toolConfig.ts'
+import { kindOf } from './studyDraft.ts'
+import { sourceTitle, takenOver } from './toolConfig.ts'
 import { ToolConfigDialog } from './ToolConfigDialog.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
@@ -38,7 +38,9 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
   }
   const save = () => {
     saveText(configText(config), `${fileNameOf(name)}.json`, 'application/json')
-    toast({ title: 'The config was saved.', detail: 'Start it anywhere with `turnwise train`.' })
+    const kind = kindOf(config)
+    const command = `turnwise ${kind === 'run' ? 'train' : kind}`
+    toast({ title: 'The config was saved.', detail: `Start it anywhere with \`${command}\`.` })
   }
   return (
     <>
@@ -85,7 +87,7 @@ export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: Co
           onClose={() => setTaking(false)}
           onTakeOver={(imported) => {
             setTaking(false)
-            onOpen(takenOver(config, imported, fields), `${toolTitles[imported.tool]}: settings taken over.`)
+            onOpen(takenOver(config, imported, fields), `${sourceTitle(imported)}: settings taken over.`)
           }}
         />
       )}

@@ -18,7 +18,10 @@ import { classes } from '#renderer/kit/classes.ts'
 import { keyTable } from '#shared/keyTable.ts'
 import { keyWords } from '#renderer/client/keys.ts'
 import { Menu } from '#renderer/kit/Menu.tsx'
+import { Segmented } from '#renderer/kit/choices.tsx'
 import type { Draft } from './draft.ts'
+import { StudyStep } from './StudyStep.tsx'
+import { draftKinds, kindTitles, kindWords, type DraftKind } from './studyDraft.ts'
 import { dataWords, modelWords, type Known } from './summaries.ts'
 
 const titles: Readonly<Record<StepId, string>> = {
@@ -26,10 +29,15 @@ const titles: Readonly<Record<StepId, string>> = {
   data: 'Data',
   reward: 'Reward',
   method: 'Method',
+  study: 'Study',
   check: 'Check',
 }
 
-/** Sets up a run in five steps that stay visible. */
+const studyTitles: Readonly<Record<DraftKind, string>> = {
+  ...{ run: '', population: 'Population', sweep: 'Sweep', seeds: 'Seeds' },
+}
+
+/** Sets up a run, or a study of several, in steps that stay visible. */
 export function NewRunScreen() {
   const wizard = useWizard()
   const aside = usePutAside()
@@ -58,6 +66,7 @@ export function NewRunScreen() {
             onClear={wizard.clear}
           />
           <StartButtons
+            kind={wizard.kind}
             isChecked={trial.isCurrent}
             isValid={wizard.isValid}
             isChecking={trial.state === 'running'}
@@ -74,6 +83,7 @@ export function NewRunScreen() {
         </p>
       )}
       <PutAsideDrafts aside={aside} known={known} />
+      {draft.fork === null && <KindChooser kind={wizard.kind} onChange={wizard.setKind} />}
       <div className="grid grid-cols-[minmax(0,1fr)_minmax(280px,22%)] gap-6 narrow:grid-cols-[minmax(0,1fr)]">
         <div className="grid grid-cols-[minmax(0,1fr)] content-start gap-2">
           {wizard.steps.map(({ id, summary, next }, i) => (
@@ -81,7 +91,7 @@ export function NewRunScreen() {
               key={id}
               headId={headOf(id)}
               number={i + 1}
-              title={titles[id]}
+              title={id === 'study' ? studyTitles[wizard.kind] : titles[id]}
               summary={summary}
               isDone={id === 'check' ? trial.isCurrent : summary !== null}
               {...(id === 'check' ? { emptyWords: 'Not run yet' } : {})}
@@ -99,6 +109,7 @@ export function NewRunScreen() {
             draft={draft}
             known={known}
             verdict={verdict}
+            estimate={trial.isCurrent ? trial.study : null}
             missing={wizard.missing}
             nameHint={wizard.name}
             parentName={wizard.parentName}
@@ -111,6 +122,19 @@ export function NewRunScreen() {
     </Page>
   )
 }
+
+/** One run, or several that answer a question together. */
+const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: DraftKind) => void }) => (
+  <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
+    <Segmented
+      label="What to start"
+      value={kind}
+      options={draftKinds.map((each) => ({ value: each, label: kindTitles[each] }))}
+      onChange={onChange}
+    />
+    <p className="min-w-0 text-muted text-pretty">{kindWords[kind]}</p>
+  </div>
+)
 
 /** What is in a step. */
 function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
@@ -150,6 +174,8 @@ function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
           onChange={setDraft}
         />
       )
+    case 'study':
+      return <StudyStep draft={draft} known={known} problems={problems} onChange={setDraft} />
     case 'check':
       return (
         <CheckStep
@@ -200,7 +226,7 @@ function StepPanel(props: StepPanelProps) {
           className="flex min-h-11 w-full items-center gap-3 rounded px-3 py-2 text-left -outline-offset-2 hover:bg-panel"
         >
           <StepMark number={number} isDone={isDone && problems === 0} />
-          <span className="w-16 shrink-0 font-medium">{title}</span>
+          <span className="w-20 shrink-0 font-medium">{title}</span>
           <span className={classes('min-w-0 grow truncate', summary === null ? 'text-faint' : 'text-muted')}>
             {summary ?? emptyWords}
           </span>
@@ -234,6 +260,7 @@ const StepMark = ({ number, isDone }: { number: number; isDone: boolean }) => (
 )
 
 interface StartButtonsProps {
+  readonly kind: DraftKind
   /** Checked with the settings as they are now. */
   readonly isChecked: boolean
   /** The host finds nothing wrong. */
@@ -246,9 +273,11 @@ interface StartButtonsProps {
 }
 
 /** One main action: the check, then the start; the other ways behind an arrow. */
-function StartButtons({ isChecked, isValid, isChecking, isStarting, onMain, onStart }: StartButtonsProps) {
+function StartButtons(props: StartButtonsProps) {
+  const { kind, isChecked, isValid, isChecking, isStarting, onMain, onStart } = props
   const isBusy = isChecking || isStarting
-  const words = isChecking ? 'Checking' : isStarting ? 'Starting' : isChecked ? 'Start run' : 'Check'
+  const startWords = `Start ${kind === 'seeds' ? 'runs' : kind}`
+  const words = isChecking ? 'Checking' : isStarting ? 'Starting' : isChecked ? startWords : 'Check'
   return (
     <div className="flex">
       <Button
@@ -270,12 +299,17 @@ function StartButtons({ isChecked, isValid, isChecking, isStarting, onMain, onSt
               disabled: !isValid || isBusy,
               onSelect: () => onStart({ queue: false }),
             },
-            {
-              label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
-              icon: <ListPlus size={14} aria-hidden />,
-              disabled: !isValid || isBusy,
-              onSelect: () => onStart({ queue: true }),
-            },
+            // Trials of a study take turns by themselves.
+            ...(kind === 'run'
+              ? [
+                  {
+                    label: isChecked ? 'Put in the queue' : 'Put in the queue without checking',
+                    icon: <ListPlus size={14} aria-hidden />,
+                    disabled: !isValid || isBusy,
+                    onSelect: () => onStart({ queue: true }),
+                  },
+                ]
+              : []),
           ],
         ]}
       >

@@ -2,7 +2,7 @@ import type { Problem } from '#shared/errors.ts'
 import { CircleAlert, CircleCheck, LoaderCircle, TriangleAlert } from 'lucide-react'
 import { deviceTitles } from '#shared/device.ts'
 import type { Knowledge, Verdict } from './useNewRun.ts'
-import { formatCount, plural } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, plural } from '#renderer/client/format.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -17,13 +17,18 @@ import { valueWords } from '#renderer/client/runSettings.ts'
 import { valueAt, withValue } from '#shared/config/paths.ts'
 import { openProblems, problemWords, stepOf, type StepId } from './problems.ts'
 import { Sentence } from './Sentence.tsx'
+import { etaWords } from '#renderer/client/live.ts'
 import { stagesOf } from './stages.ts'
+import type { StudyEstimate } from './useDraft.ts'
+import { studyLabel } from './studyDraft.ts'
 import { batchWords, lengthOfSteps, lengthWords } from './summaries.ts'
 
 interface RunAsideProps {
   readonly draft: Draft
   readonly known: Knowledge
   readonly verdict: Verdict
+  /** What the check said of the study as it is now; null: not checked, or one run. */
+  readonly estimate: StudyEstimate | null
   readonly missing: readonly StepId[]
   readonly nameHint: string
   /** Of the run that is forked. */
@@ -39,17 +44,18 @@ const stepTitles: Readonly<Record<StepId, string>> = {
   data: 'Choose data',
   reward: 'Choose a reward',
   method: 'Choose a method',
+  study: 'Say how trials differ',
   check: 'Run the check',
 }
 
 /** The run at a glance: its name, what one step is, what still stands in the way. */
 export function RunAside(props: RunAsideProps) {
-  const { draft, known, verdict, missing, nameHint, parentName, onChange, onShow, onSample } = props
+  const { draft, known, verdict, estimate, missing, nameHint, parentName, onChange, onShow, onSample } = props
   const { config, fork } = draft
   const stages = stagesOf(config).length
   return (
     <aside aria-label="The run" className="grid gap-4 self-start">
-      <Panel title="The run">
+      <Panel title={verdict.study === null ? 'The run' : 'The study'}>
         <div className="grid gap-3">
           <Field label="Name">
             {(ids) => (
@@ -67,6 +73,8 @@ export function RunAside(props: RunAsideProps) {
             entries={[
               stages > 0 ? ['Stages', String(stages)] : ['Each step', batchWords(config, known)],
               ['Length', lengthOf(verdict, config)],
+              ...(verdict.study === null ? [] : extentEntries(verdict.study)),
+              ...(estimate === null ? [] : estimateEntries(estimate)),
               ['Rows', verdict.rows === null ? '–' : formatCount(verdict.rows)],
               ['Seed', valueWords(valueAt(config, 'seed') ?? 42)],
               ...(verdict.device === null
@@ -131,6 +139,35 @@ const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => 
   </>
 )
 
+/** What the trials of a study come to, and how many train together. */
+function extentEntries({ trials, steps, totalSteps, sharing }: NonNullable<Verdict['study']>) {
+  const whole = trials * steps
+  return [
+    ['Trials', formatCount(trials)],
+    [
+      'All steps',
+      <>
+        {formatCount(totalSteps)}
+        {totalSteps < whole && (
+          <span className="block text-sm text-muted">of {formatCount(whole)} without early stopping</span>
+        )}
+      </>,
+    ],
+    [
+      'Together',
+      <span className="text-sm text-muted text-pretty">
+        <Sentence text={sharing} />
+      </span>,
+    ],
+  ] as const
+}
+
+const estimateEntries = ({ seconds, memory }: StudyEstimate) =>
+  [
+    ['Time', etaWords({ lowMs: 1000 * seconds.low, highMs: 1000 * seconds.high })],
+    ['Memory', `${formatBytes(memory.neededBytes)} of ${formatBytes(memory.availableBytes)} free`],
+  ] as const
+
 const lengthOf = ({ steps }: Verdict, config: Draft['config']): string =>
   steps === null || lengthOfSteps(config) === steps
     ? lengthWords(config)
@@ -177,9 +214,9 @@ const ProblemLine = ({ problem, onShow }: { problem: Problem; onShow: (step: Ste
     >
       {problem.path !== '' && (
         <span className="font-medium" title={problem.path}>
-          {labelOf(
-            problem.stage === null ? problem.path : `stages[${String(problem.stage)}].${problem.path}`,
-          )}
+          {problem.stage === null
+            ? studyLabel(problem.path)
+            : labelOf(`stages[${String(problem.stage)}].${problem.path}`)}
           :{' '}
         </span>
       )}

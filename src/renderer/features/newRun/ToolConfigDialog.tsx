@@ -13,7 +13,7 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { valueWords } from '#renderer/client/runSettings.ts'
-import { noteGroups, readSettingsFile, type ImportedConfig } from './toolConfig.ts'
+import { noteGroups, readSettingsFile, sourceTitle, studyWord, type ImportedConfig } from './toolConfig.ts'
 
 interface ToolConfigDialogProps {
   readonly onTakeOver: (imported: ImportedConfig) => void
@@ -36,13 +36,13 @@ export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps)
   )
   const isGiven = text.trim() !== ''
   const imported = isGiven && asked === text ? data : undefined
-  const byNames = imported !== undefined && tool === 'by-names' ? `, here ${toolTitles[imported.tool]}` : ''
+  const byNames = imported !== undefined && tool === 'by-names' ? `, here ${sourceTitle(imported)}` : ''
   return (
     <Dialog
       isOpen
       width={820}
       title="Settings from another tool"
-      description="The settings that TRL, AgileRL, verl or AReaL was started with. Nothing changes until you apply them."
+      description="The settings that TRL, AgileRL, verl or AReaL was started with, or a search of AgileRL, W&B or Optuna. Nothing changes until you apply them."
       onClose={onClose}
       actions={
         <>
@@ -111,7 +111,10 @@ function SourceText({ text, onText }: SourceProps) {
     <div className="grid gap-2" onDragOver={(event) => event.preventDefault()} onDrop={drop}>
       <Field
         label="Its settings"
-        note={name ?? 'Drop a file here, or paste YAML, JSON or the command that starts the training.'}
+        note={
+          name ??
+          'Drop a file here, or paste YAML, JSON, Python (which is not run) or the command that starts the training.'
+        }
         aside={
           <Button small icon={<FileUp size={13} aria-hidden />} onClick={() => input.current?.click()}>
             Choose a file
@@ -136,7 +139,7 @@ function SourceText({ text, onText }: SourceProps) {
       <input
         ref={input}
         type="file"
-        accept=".yaml,.yml,.json,.sh,.txt"
+        accept=".yaml,.yml,.json,.py,.sh,.txt"
         aria-label="Settings file to read"
         className="hidden"
         onChange={(event) => {
@@ -149,9 +152,16 @@ function SourceText({ text, onText }: SourceProps) {
 }
 
 /** What becomes of it, setting by setting. */
-function Outcome({ imported: { taken, notes } }: { imported: ImportedConfig }) {
+function Outcome({ imported }: { imported: ImportedConfig }) {
+  const { taken, notes } = imported
+  const study = studyWord(imported)
   return (
     <div className="grid gap-4">
+      {study !== null && (
+        <p className="text-pretty">
+          The file describes a {study}: settings with a range or several values differ among its trials.
+        </p>
+      )}
       <section aria-label="Taken over">
         <h3 className="mb-1 font-medium">Taken over: {plural(taken.length, 'setting')}</h3>
         <table className="w-full table-fixed border-collapse text-sm">

@@ -1,13 +1,15 @@
 /** What the host finds wrong with a config, put beside what it is about. */
 import type { Problem } from '#shared/errors.ts'
+import { isOfStudy } from './studyDraft.ts'
 
-export const stepIds = ['model', 'data', 'reward', 'method', 'check'] as const
+export const stepIds = ['model', 'data', 'reward', 'method', 'study', 'check'] as const
 export type StepId = (typeof stepIds)[number]
 
 /** Where the setting is chosen. */
 export function stepOf({ path }: Pick<Problem, 'path'>): StepId {
   const [top = ''] = path.split(/[.[]/)
   if (top === 'model' || top === 'data') return top
+  if (isOfStudy(path)) return 'study'
   if (path.startsWith('rollout.workflow')) return 'reward'
   return ['rewards', 'environment', 'rewardFailures', 'rewardLimits', 'python'].includes(top)
     ? 'reward'

@@ -2,12 +2,20 @@
 import { AppError } from '#shared/errors.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
+import { toolTitles } from '#shared/tools.ts'
 import { pruned } from './draft.ts'
 import type { SettingField } from '#shared/config/fields.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 export type ImportedConfig = Answer<'runs.importConfig'>
 export type ImportNote = ImportedConfig['notes'][number]
+
+/** Whose settings they are. */
+export const sourceTitle = ({ tool }: ImportedConfig): string =>
+  tool === null ? 'The sweep' : toolTitles[tool]
+
+/** What a file that describes more than a run is: `sweep`, `population`. */
+export const studyWord = ({ study }: ImportedConfig): string | null => Object.keys(study ?? {})[0] ?? null
 
 const largest = 1_000_000
 
@@ -35,10 +43,10 @@ const open: readonly {
 /** Not of the training but of this machine and this run: no other tool has a say in it. */
 const ownKeys = ['name', 'device']
 
-/** The draft with the settings of the file; rows, model and rewards stay where the file names none. */
+/** The draft with the settings of the file, and the search that it describes; rows, model and rewards stay where the file names none. */
 export function takenOver(
   now: JsonObject,
-  { config, notes }: Pick<ImportedConfig, 'config' | 'notes'>,
+  { config, notes, study }: Pick<ImportedConfig, 'config' | 'notes' | 'study'>,
   fields: readonly SettingField[],
 ): JsonObject {
   // What an algorithm's settings are by default depends on the algorithm, which may be another one than the draft's.
@@ -49,7 +57,7 @@ export function takenOver(
     .flatMap(({ unmeant }) => unmeant)
     .reduce((next, key) => withValue(next, key, undefined), pruned(config as unknown as JsonObject, common))
   const kept = [...ownKeys, ...answered.flatMap(({ kept: keys }) => keys)]
-  return kept.reduce((next, key) => withOwn(next, key, valueAt(now, key)), said)
+  return { ...kept.reduce((next, key) => withOwn(next, key, valueAt(now, key)), said), ...study }
 }
 
 /** What the file says of a section stands over what the draft has. */

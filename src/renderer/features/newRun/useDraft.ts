@@ -2,13 +2,14 @@
 import { useCallback, useEffect } from 'react'
 import { create } from 'zustand'
 import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from './draft.ts'
-import { isObject } from '#shared/config/paths.ts'
+import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import type { StepId } from './problems.ts'
 import { useAnswer, useApi, type Answer, type ApiClient } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useFeed } from '#renderer/client/feeds.ts'
 
 export type Calibration = Extract<Answer<'runs.calibrate'>, { result: unknown }>['result']
+export type StudyEstimate = Extract<Answer<'studies.calibrate'>, { result: unknown }>['result']
 
 interface NewRunState {
   readonly draft: Draft
@@ -22,7 +23,14 @@ interface NewRunState {
   readonly isLoaded: boolean
   readonly openSteps: readonly StepId[]
   /** The last try and what it was of. */
-  readonly checked: { readonly part: string; readonly result: Calibration } | null
+  readonly checked: {
+    readonly part: string
+    readonly result: Calibration
+    /** Of the whole study; null for one run. */
+    readonly study: StudyEstimate | null
+  } | null
+  /** Sections of other kinds of study, for when the person goes back to one. */
+  readonly kept: JsonObject
 }
 
 export const useNewRunStore = create<NewRunState>(() => ({
@@ -33,6 +41,7 @@ export const useNewRunStore = create<NewRunState>(() => ({
   isLoaded: false,
   openSteps: ['model'],
   checked: null,
+  kept: {},
 }))
 
 const keptAt = 'newRun.draft' as const

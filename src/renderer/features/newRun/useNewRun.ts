@@ -8,10 +8,18 @@ import type { FieldSection, SettingField } from '#shared/config/fields.ts'
 import { valueAt, type JsonObject } from '#shared/config/paths.ts'
 import type { Problem } from '#shared/errors.ts'
 import { algorithmOf } from './stages.ts'
+import { kindOf } from './studyDraft.ts'
 import { suggestedName, type Known } from './summaries.ts'
 import { useAnswer, useApi, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
-import { change, exchange, useKeptDraft, useNewRunStore, type Calibration } from './useDraft.ts'
+import {
+  change,
+  exchange,
+  useKeptDraft,
+  useNewRunStore,
+  type Calibration,
+  type StudyEstimate,
+} from './useDraft.ts'
 import { useSettled } from '#renderer/client/settled.ts'
 import { navigate } from '#renderer/client/route.ts'
 import { useRuns } from '#renderer/client/runs.ts'
@@ -90,6 +98,7 @@ export function useKnowledge(config: JsonObject): Knowledge {
 /** The host is the one judge of a config; what is sent need not be one yet. */
 const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
 
+type StudyExtent = Extract<Answer<'studies.check'>, { readonly totalSteps: unknown }>
 type VerdictDevice = Extract<Answer<'runs.check'>, { readonly device: unknown }>['device']
 
 export interface Verdict {
@@ -99,22 +108,34 @@ export interface Verdict {
   readonly rows: number | null
   /** Where it would compute; null as above. */
   readonly device: VerdictDevice | null
+  /** What a study comes to; null for one run. */
+  readonly study: StudyExtent | null
   readonly problems: readonly Problem[]
   /** What can be done but is hardly meant. */
   readonly warnings: readonly Problem[]
 }
 
-const unknownVerdict = { steps: null, rows: null, device: null, problems: [], warnings: [] } as const
+const unknownVerdict = {
+  ...{ steps: null, rows: null, device: null, study: null },
+  ...{ problems: [], warnings: [] },
+} as const
 
 /** What the host says of the config, a moment after it last changed. */
 export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
   const text = useSettled(JSON.stringify(config), 250)
   const asked = useMemo(() => JSON.parse(text) as JsonObject, [text])
-  const { data: answer } = useAnswer(
+  const isStudy = kindOf(asked) !== 'run'
+  const ofRun = useAnswer(
     'runs.check',
     { config: asConfig(asked) },
-    { enabled: isReady, staleMs: 5000 },
-  )
+    { enabled: isReady && !isStudy, staleMs: 5000 },
+  ).data
+  const ofStudy = useAnswer(
+    'studies.check',
+    { file: asked },
+    { enabled: isReady && isStudy, staleMs: 5000 },
+  ).data
+  const answer = isStudy ? ofStudy : ofRun
   // The answer before stays to be seen, but does not count, until the next one is here.
   const [kept, setKept] = useState(answer)
   if (answer !== undefined && answer !== kept) setKept(answer)
@@ -124,7 +145,8 @@ export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
     if (data === undefined) return { ...unknownVerdict, isPending: true }
     if ('problems' in data) return { ...unknownVerdict, isPending: isBehind, problems: data.problems }
     const { steps, rows, device, warnings } = data
-    return { isPending: isBehind, steps, rows, device, problems: [], warnings }
+    const study = 'totalSteps' in data ? data : null
+    return { isPending: isBehind, steps, rows, device, study, problems: [], warnings }
   }, [data, isBehind])
 }
 
@@ -139,6 +161,8 @@ export interface Trial {
   readonly error: Error | null
   /** The last one there was, also of other settings. */
   readonly result: Calibration | null
+  /** What the whole study will need; null for one run. */
+  readonly study: StudyEstimate | null
   /** It is of the settings as they are now. */
   readonly isCurrent: boolean
   readonly start: () => void
@@ -147,22 +171,30 @@ export interface Trial {
 
 /** One real group on the longest row. */
 export function useTrial(draft: Draft): Trial {
-  const { start, cancel, state, last, error } = useTask('runs.calibrate')
+  const run = useTask('runs.calibrate')
+  const study = useTask('studies.calibrate')
+  const { config } = draft
+  const isStudy = kindOf(config) !== 'run'
+  const { cancel, state, last, error } = isStudy ? study : run
   const checked = useNewRunStore((store) => store.checked)
   const part = checkedPart(draft)
   const begin = useCallback(() => {
     tried.part = part
-    start({ config: asConfig(draft.config) })
-  }, [draft, part, start])
+    if (isStudy) study.start({ file: config })
+    else run.start({ config: asConfig(config) })
+  }, [config, part, isStudy, study, run])
   useEffect(() => {
-    if (state === 'done' && last !== undefined && 'result' in last)
-      useNewRunStore.setState({ checked: { part: tried.part, result: last.result } })
+    if (state !== 'done' || last === undefined || !('result' in last)) return
+    const { result } = last
+    const checked = 'run' in result ? { result: result.run, study: result } : { result, study: null }
+    useNewRunStore.setState({ checked: { part: tried.part, ...checked } })
   }, [state, last])
   return {
     state,
     progress: last !== undefined && 'progress' in last ? last.progress : null,
     error: tried.part === part ? error : null,
     result: checked?.result ?? null,
+    study: checked?.study ?? null,
     isCurrent: checked?.part === part,
     start: begin,
     cancel,
@@ -183,6 +215,7 @@ export function useStarter(draft: Draft, known: Known): Starter {
   const begin = useCommand('runs.start')
   const fork = useCommand('runs.fork')
   const push = useCommand('queue.push')
+  const study = useCommand('studies.start')
   const { config } = draft
   const parent = runs.find(({ id }) => id === draft.fork?.runId)
   const name =
@@ -190,6 +223,12 @@ export function useStarter(draft: Draft, known: Known): Starter {
       ? config['name'].trim()
       : defaultName(draft, known, parent?.name ?? null)
 
+  /** The next one begins with the same settings; a name is for one only, and a fork is done. */
+  const done = () => {
+    const { name: _, ...rest } = config
+    useNewRunStore.setState({ started: checkedPart({ config: rest, fork: null }) })
+    change(client, draft.fork === null ? { config: rest, fork: null } : emptyDraft)
+  }
   const startRun = async (queue: boolean): Promise<string | undefined> => {
     if (draft.fork === null) return (await begin.run({ config: asConfig({ ...config, name }), queue }))?.runId
     const { runId, step } = draft.fork
@@ -197,13 +236,21 @@ export function useStarter(draft: Draft, known: Known): Starter {
     if (made !== undefined && queue) await push.run({ runId: made.runId })
     return made?.runId
   }
+  const startStudy = () => {
+    void study.run({ file: { ...config, name } }).then((made) => {
+      if (made === undefined) return
+      done()
+      navigate(`/studies/${made.id}`)
+    })
+  }
   const start = ({ queue }: { readonly queue: boolean }) => {
+    if (kindOf(config) !== 'run') {
+      startStudy()
+      return
+    }
     void startRun(queue).then((runId) => {
       if (runId === undefined) return
-      // The next run begins with the same settings; a name is for one run only, and a fork is done.
-      const { name: _, ...rest } = config
-      useNewRunStore.setState({ started: checkedPart({ config: rest, fork: null }) })
-      change(client, draft.fork === null ? { config: rest, fork: null } : emptyDraft)
+      done()
       if (!queue) navigate(`/runs/${runId}/overview`)
       else
         toast({
@@ -213,7 +260,7 @@ export function useStarter(draft: Draft, known: Known): Starter {
         })
     })
   }
-  return { start, isStarting: begin.isRunning || fork.isRunning || push.isRunning }
+  return { start, isStarting: [begin, fork, push, study].some(({ isRunning }) => isRunning) }
 }
 
 export const defaultName = (draft: Draft, known: Known, parentName: string | null): string =>

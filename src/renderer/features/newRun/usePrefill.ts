@@ -45,7 +45,9 @@ export function useChooseData(update: DraftView['update']): (versionId: string) 
 }
 
 type Wanted = Readonly<
-  Partial<Record<'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'changes', string>>
+  Partial<
+    Record<'model' | 'adapter' | 'data' | 'reward' | 'fork' | 'step' | 'copy' | 'study' | 'changes', string>
+  >
 >
 
 /** What the address asks for is put into the draft and taken out of the address. */
@@ -88,11 +90,12 @@ export function usePrefill(
 
 /** What is said of it where something that was chosen before makes room; null: something is only added. */
 function replacedWords(
-  { fork, copy, data, model, adapter, reward }: Wanted,
+  { fork, copy, study, data, model, adapter, reward }: Wanted,
   { config }: Draft,
 ): string | null {
   if (fork !== undefined) return 'A fork is being set up.'
   if (copy !== undefined) return 'The settings of the run were copied.'
+  if (study !== undefined) return 'The settings of the study were copied.'
   if (data !== undefined && hasData(config)) return 'A run on these rows is being set up.'
   const isModelNew = (model ?? adapter) !== undefined && config['model'] !== undefined
   if (isModelNew) return 'A run on this model is being set up.'
@@ -108,10 +111,12 @@ async function prefilling(
   wanted: Wanted,
   known: Knowledge,
 ): Promise<(draft: Draft) => Draft> {
-  const { model, adapter, data, reward, fork, copy, changes } = wanted
+  const { model, adapter, data, reward, fork, copy, study, changes } = wanted
   let other: Draft | null = null
   if (copy !== undefined)
     other = { config: pruned(await configOfRun(client, copy), known.fields), fork: null }
+  if (study !== undefined)
+    other = { config: pruned(await fileOfStudy(client, study), known.fields), fork: null }
   if (fork !== undefined) other = await forkOf(client, fork, wanted.step)
   const rows = data === undefined ? null : await rowsAt(client, data)
   const dataSets = await client.call('datasets.list')
@@ -142,6 +147,12 @@ async function configOfRun(client: ApiClient, runId: string): Promise<JsonObject
   const { config } = await client.call('runs.get', { runId })
   const json: unknown = JSON.parse(config)
   return isObject(json) ? withValue(json, 'name', undefined) : {}
+}
+
+/** As it was given; its name is its own. */
+async function fileOfStudy(client: ApiClient, id: string): Promise<JsonObject> {
+  const { file } = await client.call('studies.get', { id })
+  return withValue(file, 'name', undefined)
 }
 
 async function forkOf(client: ApiClient, runId: string, step: string | undefined): Promise<Draft> {

@@ -7,6 +7,7 @@ import { ConfigError, type Problem } from '#shared/errors.ts'
 import { changeWords, isActive, presetsFor } from './presets.ts'
 import { stepIds, stepOf, type StepId } from './problems.ts'
 import { algorithmOf } from './stages.ts'
+import { kindOf, studyWords, withKind, type DraftKind } from './studyDraft.ts'
 import { dataWords, methodWords, modelWords, rewardWords, startWords } from './summaries.ts'
 import { etaWords } from '#renderer/client/live.ts'
 import { formatBytes } from '#renderer/client/format.ts'
@@ -52,7 +53,9 @@ export function useWizard() {
   // What only the check could find stands beside its setting as well.
   const problems = [...verdict.problems, ...(trial.error instanceof ConfigError ? trial.error.problems : [])]
   const summaries = summariesOf(draft, known, trial)
-  const missing = stepIds.filter((id) => id !== 'check' && summaries[id] === null)
+  const kind = kindOf(config)
+  const shownIds = stepIds.filter((id) => id !== 'study' || kind !== 'run')
+  const missing = shownIds.filter((id) => id !== 'check' && summaries[id] === null)
   const isValid = isReady && missing.length === 0 && !verdict.isPending && verdict.problems.length === 0
   const act = () => {
     if (!isValid || trial.state === 'running' || starter.isStarting) return
@@ -64,7 +67,14 @@ export function useWizard() {
   }
   useKeys({ act })
   return {
-    ...{ draft, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
+    ...{ draft, kind, setDraft, update, known, verdict, trial, isReady, missing, isValid, act },
+    setKind: (next: DraftKind) => {
+      const { kept } = useNewRunStore.getState()
+      const keeping = kind === 'run' ? kept : { ...kept, [kind]: config[kind] }
+      useNewRunStore.setState({ kept: keeping })
+      update((now) => withKind(now, next, keeping))
+      if (next !== 'run') steps.showOnly(['study'])
+    },
     ...{ start: starter.start, isStarting: starter.isStarting },
     ...{ isOpen: steps.isOpen, toggle: steps.toggle, show: steps.show, goOn: steps.goOn },
     modelFacts: modelFactsOf(config, known.models),
@@ -85,7 +95,7 @@ export function useWizard() {
       replace(emptyDraft, 'All settings are back to their defaults.')
       steps.showOnly(['model'])
     },
-    steps: stepIds.map((id, i): Step => ({ id, summary: summaries[id], next: stepIds[i + 1] ?? null })),
+    steps: shownIds.map((id, i): Step => ({ id, summary: summaries[id], next: shownIds[i + 1] ?? null })),
   }
 }
 
@@ -143,6 +153,7 @@ function summariesOf(draft: Draft, known: Knowledge, trial: Trial): Readonly<Rec
     data: dataWords(config, known),
     reward: rewardWords(config, known),
     method: methodWords(config, known, changesOf(draft, known)),
+    study: studyWords(config),
     check: checkWords(trial),
   }
 }
@@ -156,10 +167,12 @@ function changesOf({ config, fork }: Draft, known: Knowledge): string {
   )
 }
 
-function checkWords({ state, result, isCurrent }: Trial): string | null {
+function checkWords({ state, result, study, isCurrent }: Trial): string | null {
   if (state === 'running') return 'Trying one group'
   if (result === null) return null
   if (!isCurrent) return 'The settings changed since'
   const { etaSeconds, memory } = result
-  return `${etaWords({ lowMs: 1000 * etaSeconds.low, highMs: 1000 * etaSeconds.high })} · ${formatBytes(memory.expectedBytes)} of private memory`
+  const { low, high } = study?.seconds ?? etaSeconds
+  const bytes = study?.memory.neededBytes ?? memory.expectedBytes
+  return `${etaWords({ lowMs: 1000 * low, highMs: 1000 * high })} · ${formatBytes(bytes)} of ${study === null ? 'private ' : ''}memory`
 }

@@ -30,6 +30,7 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { Menu, type MenuItem } from '#renderer/kit/Menu.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
+import { StudyLink } from '#renderer/features/studies/StudyLink.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
 import { dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
@@ -104,6 +105,7 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
       <StatusBadge status={run.status} finding={run.finding} />
       {worker?.activity === 'pausing' && <Badge tone="caution">Pausing after this step</Badge>}
       {worker?.activity === 'stopping' && <Badge tone="caution">Stopping after this step</Badge>}
+      <StudyLink run={run} />
       <span className="min-w-0 truncate" title={facts.join(' · ')}>
         {facts.join(' · ')}
       </span>

@@ -12,6 +12,7 @@ import { type MenuItem, Popover, Menu } from '#renderer/kit/Menu.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { TextInput, SearchInput } from '#renderer/kit/inputs.tsx'
+import { useStudyTitles } from '#renderer/features/studies/StudyLink.tsx'
 import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
 import { DeleteRuns } from './DeleteRuns.tsx'
@@ -34,7 +35,7 @@ const unsorted = { isDescending: true }
 /** Every run of the history. */
 export function RunsScreen() {
   const { runs, isLoaded } = useRuns()
-  const { filter, setFilter, isTree, setTree, shown, order, marks } = useShownRuns(runs)
+  const { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks } = useShownRuns(runs)
   const { pinned, baseline, togglePin, toggleBaseline } = marks
   const { columns, setColumns, sorting, setSorting } = useColumns()
   const [editing, setEditing] = useState<RowState['editing']>(null)
@@ -70,6 +71,7 @@ export function RunsScreen() {
     now: useNow(30_000),
     onEdit: setEditing,
     onSelect: select,
+    onToggleSeeds: toggleSeeds,
     menuOf,
   }
 
@@ -82,7 +84,7 @@ export function RunsScreen() {
         runs.length > 0 && (
           <RunsToolbar
             runs={runs}
-            shown={shown.length}
+            shown={order.length}
             filter={filter}
             onFilter={setFilter}
             isTree={isTree}
@@ -104,11 +106,11 @@ export function RunsScreen() {
           label="Runs"
           rows={shown}
           columns={columnsOf(columns, state, isTree ? null : (sorting ?? unsorted))}
-          rowKey={({ run }) => run.id}
+          rowKey={({ run, seeds }) => (seeds ? `seeds ${run.id}` : run.id)}
           sorting={isTree ? null : sorting}
           onSort={setSorting}
-          onOpen={({ run }) => navigate(`/runs/${run.id}`)}
-          isSelected={({ run }) => selected.has(run.id)}
+          onOpen={(row) => openRow(row, baseline)}
+          isSelected={({ run, seeds }) => (seeds?.runIds ?? [run.id]).every((id) => selected.has(id))}
           rowHeight={36}
           className="px-4"
           empty={<NoneFits onClear={() => setFilter(noFilter)} />}
@@ -119,6 +121,12 @@ export function RunsScreen() {
       )}
     </Page>
   )
+}
+
+/** The page of a run; several seeds are compared. */
+function openRow({ run, seeds }: Row, baseline: string | null): void {
+  if (seeds) navigate('/compare', { ...compareQuery(seeds.runs, baseline), group: 'seed' })
+  else navigate(`/runs/${run.id}`)
 }
 
 function MainActions({ chosen, onCompare }: { chosen: number; onCompare: () => void }) {
@@ -306,6 +314,7 @@ function RunsToolbar(props: ToolbarProps) {
   const { runs, shown, filter, onFilter, isTree, onTree, columns, onColumns, searchRef } = props
   const { algorithms, tags } = choicesOf(runs)
   const statuses = runStatuses.filter((status) => runs.some((run) => run.status === status))
+  const studies = [...useStudyTitles()].filter(([id]) => runs.some(({ studyId }) => studyId === id))
   const any = (label: string) => ({ value: '', label })
   const toggle = (id: ColumnId) =>
     onColumns(columns.includes(id) ? columns.filter((other) => other !== id) : [...columns, id])
@@ -340,6 +349,15 @@ function RunsToolbar(props: ToolbarProps) {
           value={filter.tag}
           options={[any('Any tag'), ...tags.map((value) => ({ value, label: value }))]}
           onChange={(tag) => onFilter({ ...filter, tag })}
+        />
+      )}
+      {studies.length > 0 && (
+        <Select
+          aria-label="Study"
+          value={filter.study}
+          options={[any('Any study'), ...studies.map(([value, label]) => ({ value, label }))]}
+          onChange={(study) => onFilter({ ...filter, study })}
+          className="max-w-48"
         />
       )}
       {isFiltering(filter) && (

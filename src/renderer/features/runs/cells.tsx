@@ -9,6 +9,7 @@ import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { link } from '#renderer/client/route.ts'
+import { StudyLink } from '#renderer/features/studies/StudyLink.tsx'
 import type { FamilyRow } from './families.ts'
 
 interface NameProps {
@@ -22,7 +23,7 @@ interface NameProps {
 
 /** Name with colour, place in its family, and marks. */
 export function NameCell({
-  row: { run, depth, forks },
+  row: { run, depth, forks, under },
   style,
   isPinned,
   isBaseline,
@@ -43,7 +44,11 @@ export function NameCell({
     )
   }
   return (
-    <span data-run={run.id} className="flex min-w-0 items-center gap-1.5" style={{ paddingLeft: depth * 16 }}>
+    <span
+      data-run={run.id}
+      className="flex min-w-0 items-center gap-1.5"
+      style={{ paddingLeft: (under ? 1 : depth) * 16 }}
+    >
       {depth > 0 && <CornerDownRight size={12} aria-label="Fork" className="shrink-0 text-faint" />}
       <LineMark color={style.color} dash={style.dash} isThick={isBaseline} />
       <a
@@ -55,6 +60,7 @@ export function NameCell({
       >
         {runTitle(run)}
       </a>
+      <StudyLink run={run} isSmall />
       {isBaseline && <Flag size={12} aria-label="Baseline" className="shrink-0 text-accent-ink" />}
       {isPinned && <Pin size={12} aria-label="Pinned" className="shrink-0 text-accent-ink" />}
       {depth === 0 && run.parentRunId !== null && (

@@ -26,20 +26,18 @@ import {
   TagsCell,
 } from './cells.tsx'
 import type { FamilyRow } from './families.ts'
+import { seedCell, seedSorting, type SeedRowState } from './seedCells.tsx'
 
 export type Row = FamilyRow<RunEntry>
 
 export type EditedField = 'name' | 'tags' | 'notes'
 
-export interface RowState {
+export interface RowState extends SeedRowState {
   readonly styleOf: (runId: string) => RunStyle
   readonly pinned: ReadonlySet<string>
   readonly baseline: string | null
-  readonly selected: ReadonlySet<string>
   readonly editing: { readonly runId: string; readonly field: EditedField } | null
-  readonly now: number
   readonly onEdit: (editing: RowState['editing']) => void
-  readonly onSelect: (runId: string, isRange: boolean) => void
   readonly menuOf: (run: RunEntry) => readonly (readonly MenuItem[])[]
 }
 
@@ -85,22 +83,31 @@ export function columnsOf(
   const wanted = new Set<string>(['select', 'name', ...chosen, 'menu'])
   return allColumns(state)
     .filter(({ id }) => wanted.has(id))
-    .map(({ sortBy, ...column }) =>
-      sortBy === undefined || sorting === null
-        ? column
-        : { ...column, sortBy: pinnedFirst(sortBy, state.pinned, sorting.isDescending) },
-    )
+    .map(({ sortBy, cell, ...column }) => ({
+      ...column,
+      cell: (row: Row, index: number) => seedCell(column.id, row, state) ?? cell(row, index),
+      ...(sortBy !== undefined &&
+        sorting !== null && {
+          sortBy: pinnedFirst(sortBySeeds(column.id, sortBy), state.pinned, sorting.isDescending),
+        }),
+    }))
 }
 
+type SortBy = NonNullable<Column<Row>['sortBy']>
+
+/** Seeds stay under their row, which sorts by what it shows: rows that sort alike keep their order. */
+const sortBySeeds =
+  (columnId: string, sortBy: SortBy): SortBy =>
+  (row) => {
+    const head = row.under ?? row
+    return seedSorting(columnId, head) ?? sortBy(head)
+  }
+
 /** Pinned runs stand first whichever way the others are sorted. */
-function pinnedFirst(
-  sortBy: NonNullable<Column<Row>['sortBy']>,
-  pinned: ReadonlySet<string>,
-  isDescending: boolean,
-): NonNullable<Column<Row>['sortBy']> {
+function pinnedFirst(sortBy: SortBy, pinned: ReadonlySet<string>, isDescending: boolean): SortBy {
   return (row) => {
     const value = sortBy(row)
-    if (!pinned.has(row.run.id)) return value
+    if (!pinned.has((row.under ?? row).run.id)) return value
     if (typeof value === 'string') return isDescending ? '\uffff' : ''
     return isDescending ? Infinity : -Infinity
   }

@@ -1,4 +1,5 @@
-/** Runs and their forks as a tree, written as a list. */
+/** Runs and their forks as a tree, or runs over seeds under one row for them all, written as a list. */
+import { seedFamily, type SeedFamily, type SeedMember } from '#shared/seeds.ts'
 
 export interface Descendant {
   readonly id: string
@@ -12,6 +13,16 @@ export interface FamilyRow<Run> {
   readonly depth: number
   /** Forks among those shown. */
   readonly forks: number
+  /** The row is of several runs, which differ in nothing but their seed; `run` is the first of them. */
+  readonly seeds?: SeedRow<Run>
+  /** The row for all seeds under which this one stands. */
+  readonly under?: FamilyRow<Run>
+}
+
+interface SeedRow<Run> extends SeedFamily {
+  readonly runs: readonly Run[]
+  /** A row for each of its runs follows. */
+  readonly isOpen: boolean
 }
 
 /** Parents before their forks; families stand where their first run does in the given order, forks by age. */
@@ -34,4 +45,23 @@ export function familyRows<Run extends Descendant>(runs: readonly Run[]): readon
 export function flatRows<Run extends Descendant>(runs: readonly Run[]): readonly FamilyRow<Run>[] {
   const forks = Map.groupBy(runs, ({ parentRunId }) => parentRunId)
   return runs.map((run) => ({ run, depth: 0, forks: forks.get(run.id)?.length ?? 0 }))
+}
+
+/** Runs over seeds as one row, which stands where the first of them did. `families`: their ids; `open`: any of them. */
+export function seedRows<Run extends Descendant & SeedMember>(
+  rows: readonly FamilyRow<Run>[],
+  families: readonly (readonly string[])[],
+  open: readonly string[],
+): readonly FamilyRow<Run>[] {
+  const familyOf = new Map(families.flatMap((ids) => ids.map((id) => [id, ids] as const)))
+  const groups = Map.groupBy(rows, ({ run }) => familyOf.get(run.id) ?? run.id)
+  return [...groups.values()].flatMap((members) => {
+    const [first] = members
+    const runs = members.map(({ run }) => run)
+    const family = seedFamily(runs)
+    if (first === undefined || family === null) return members
+    const isOpen = family.runIds.some((id) => open.includes(id))
+    const head = { ...first, forks: 0, seeds: { ...family, runs, isOpen } }
+    return isOpen ? [head, ...members.map((row) => ({ ...row, under: head }))] : [head]
+  })
 }

@@ -10,6 +10,7 @@ export interface RunLike {
   readonly model: string
   readonly seed: number
   readonly status: RunStatus
+  readonly studyId: string | null
   readonly tags: readonly string[]
   readonly notes: string
 }
@@ -21,12 +22,14 @@ export interface RunFilter {
   readonly status: RunStatus | ''
   readonly algorithm: string
   readonly tag: string
+  /** Id of a study. */
+  readonly study: string
 }
 
-export const noFilter: RunFilter = { text: '', status: '', algorithm: '', tag: '' }
+export const noFilter: RunFilter = { text: '', status: '', algorithm: '', tag: '', study: '' }
 
-export const isFiltering = ({ text, status, algorithm, tag }: RunFilter): boolean =>
-  text.trim() !== '' || status !== '' || algorithm !== '' || tag !== ''
+export const isFiltering = ({ text, ...chosen }: RunFilter): boolean =>
+  text.trim() !== '' || Object.values(chosen).some((value) => value !== '')
 
 /** What the search field takes, in few words. */
 export const searchHint = 'Name, tag, note, seed:1, id:…'
@@ -36,6 +39,7 @@ export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: Ru
   return runs.filter((run) => {
     if (filter.status !== '' && run.status !== filter.status) return false
     if (filter.algorithm !== '' && run.algorithm !== filter.algorithm) return false
+    if (filter.study !== '' && run.studyId !== filter.study) return false
     if (filter.tag !== '' && !run.tags.includes(filter.tag)) return false
     return runTitle(run).toLowerCase().includes(phrase) || hasAllWords(run, phrase.split(/\s+/))
   })

@@ -3,17 +3,19 @@ import { useCallback, useMemo, useState } from 'react'
 import type { Sorting } from '#renderer/kit/Table.tsx'
 import { shell } from '#renderer/client/connection.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { useApi } from '#renderer/client/api.tsx'
+import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { asError, codeOf, hintOf, toast, toastError } from '#renderer/client/toasts.ts'
 import { useFileDialog } from '#renderer/client/fileDialog.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
+import { useRoute } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { defaultColumns, type ColumnId } from './columns.tsx'
-import { familyRows, flatRows } from './families.ts'
+import { familyRows, flatRows, seedRows } from './families.ts'
 import { between, filterRuns, noFilter } from './filter.ts'
 
 const nobody: readonly string[] = []
+const noFamilies: readonly (readonly string[])[] = []
 const compareLimit = 64
 
 /** Pinned runs stand first; the baseline is what others are compared with. Both are remembered. */
@@ -27,19 +29,33 @@ function useMarks() {
   return { pinned, baseline, togglePin, toggleBaseline }
 }
 
-/** The rows of the table: what fits the filter, pinned ones first, forks under their parents where wanted. */
+/** The rows of the table: what fits the filter, pinned ones first, seeds as one row, or forks under their parents. */
 export function useShownRuns(runs: readonly RunEntry[]) {
-  const [filter, setFilter] = useState(noFilter)
+  const { query } = useRoute()
+  const [filter, setFilter] = useState({ ...noFilter, study: query.get('study') ?? '' })
   const [isTree, setTree] = useSetting('runs.tree', false)
+  const [open, setOpen] = useSetting<readonly string[]>('runs.openSeeds', nobody)
+  const { data: families = noFamilies } = useAnswer('runs.seedFamilies', undefined)
   const marks = useMarks()
   const { pinned } = marks
   const shown = useMemo(() => {
     const isPinned = ({ id }: RunEntry) => Number(pinned.has(id))
     const found = filterRuns(runs, filter).toSorted((a, b) => isPinned(b) - isPinned(a))
-    return isTree ? familyRows(found) : flatRows(found)
-  }, [runs, filter, isTree, pinned])
-  const order = useMemo(() => shown.map(({ run }) => run.id), [shown])
-  return { filter, setFilter, isTree, setTree, shown, order, marks }
+    return isTree ? familyRows(found) : seedRows(flatRows(found), families, open)
+  }, [runs, filter, isTree, pinned, families, open])
+  const order = useMemo(
+    () =>
+      shown.flatMap(({ run, seeds }) => {
+        if (seeds === undefined) return [run.id]
+        return seeds.isOpen ? [] : seeds.runIds
+      }),
+    [shown],
+  )
+  const toggleSeeds = (runIds: readonly string[]) => {
+    const others = open.filter((id) => !runIds.includes(id))
+    setOpen(others.length < open.length ? others : [...open, ...runIds])
+  }
+  return { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks }
 }
 
 /** Which columns there are and what they are sorted by; remembered. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { panelsOf, parseState, stateQuery } from '#renderer/features/compare/state.ts'
+import { panelsOf, parseState, shownBand, stateQuery } from '#renderer/features/compare/state.ts'
 
 const parse = (text: string) => parseState(new URLSearchParams(text))
 const written = (text: string) =>
@@ -16,6 +16,14 @@ describe('the address of a comparison', () => {
 
   test('leaves out what is usual', () => {
     expect([...written('runs=a&x=step&scale=linear&band=range&by=last').keys()]).toEqual(['runs'])
+  })
+
+  test('runs that differ in their seed only have the band of their 95 % interval', () => {
+    expect(shownBand(parse('runs=a'))).toBe('range')
+    expect(shownBand(parse('runs=a&group=model'))).toBe('range')
+    expect(shownBand(parse('runs=a&group=seed'))).toBe('interval')
+    expect(written('runs=a&group=seed&band=interval').get('band')).toBeNull()
+    expect(shownBand(parse(written('runs=a&group=seed&band=range').toString()))).toBe('range')
   })
 
   test('what does not belong is passed over', () => {

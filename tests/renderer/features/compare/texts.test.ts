@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { gapInWords, yardstick, gapsOf } from '#renderer/features/compare/gaps.ts'
 import { reportHtml, type Report } from '#renderer/features/compare/exportComparison.ts'
 import { promptLabels, sampleAt, sharedPrompts, wordDiff } from '#renderer/features/compare/SamePrompt.tsx'
+import { seedMeans } from '#renderer/features/compare/measures.ts'
+import { meanEstimate } from '#shared/statistics.ts'
 import { seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
 
 describe('word diff', () => {
@@ -164,6 +166,17 @@ describe('the report', () => {
         values: ['–'],
       },
     ],
+    means: [
+      [
+        {
+          id: 'g',
+          label: 'a · 2 seeds',
+          count: 2,
+          step: 3,
+          mean: { value: 0.5, interval: { low: 0.4, high: 0.6 } },
+        },
+      ],
+    ],
     pictures: ['<svg></svg>'],
     gaps: [{ verdict: 'open', finding: 'f', ground: 'g' }],
     settings: [{ key: 'seed', values: [1, 2], isDifferent: true }],
@@ -177,5 +190,29 @@ describe('the report', () => {
     expect(html).toContain('a &amp; b')
     expect(html).toContain('&quot;c&quot;')
     expect(html).toContain('<td class="d">2</td>')
+  })
+
+  test('has the mean over seeds below the runs', () => {
+    expect(reportHtml(report)).toMatch(
+      /<tr><td colspan="5">a · 2 seeds <span class="m">mean with 95 % interval over 2 seeds at step 3<\/span><\/td><td class="n">0\.5 ± 0\.1<\/td><\/tr><\/tbody>/,
+    )
+  })
+
+  test('means are over the runs of a group that got furthest; a run alone has none', () => {
+    const groups = [
+      { id: 'g', label: 'g · 4 seeds', runIds: ['a', 'b', 'behind', 'unmeasured'] },
+      { id: 'd', label: 'd', runIds: ['d'] },
+    ]
+    const values = new Map([
+      ['a', 0.2],
+      ['b', 0.4],
+      ['behind', 9],
+      ['d', 1],
+    ])
+    const stepOf = (id: string) => (id === 'behind' ? 5 : 10)
+    const means = seedMeans(groups, (id) => values.get(id) ?? null, stepOf)
+    expect(means).toEqual([
+      { id: 'g', label: 'g · 4 seeds', count: 3, step: 10, mean: meanEstimate([0.2, 0.4]) },
+    ])
   })
 })

@@ -1,7 +1,8 @@
 import { lastPart } from '#renderer/client/format.ts'
 import { describe, expect, test } from 'vitest'
+import { columnsOf, type Row, type RowState } from '#renderer/features/runs/columns.tsx'
 import { between, choicesOf, filterRuns, isFiltering, noFilter } from '#renderer/features/runs/filter.ts'
-import { familyRows, flatRows } from '#renderer/features/runs/families.ts'
+import { familyRows, flatRows, seedRows } from '#renderer/features/runs/families.ts'
 
 const run = (id: string, more: object = {}) => ({
   id,
@@ -10,6 +11,7 @@ const run = (id: string, more: object = {}) => ({
   model: '/models/starter',
   seed: 1,
   status: 'finished' as const,
+  studyId: null as string | null,
   tags: [] as readonly string[],
   notes: '',
   createdAt: 0,
@@ -20,7 +22,7 @@ const run = (id: string, more: object = {}) => ({
 describe('filter', () => {
   const runs = [
     run('alpha', { tags: ['paper'], notes: 'too slow' }),
-    run('beta', { algorithm: 'ppo', status: 'failed', seed: 7 }),
+    run('beta', { algorithm: 'ppo', status: 'failed', seed: 7, studyId: 'st_1' }),
     run('gamma', { name: null }),
   ]
   const ids = (changes: Partial<typeof noFilter>) =>
@@ -50,10 +52,12 @@ describe('filter', () => {
     expect(ids({ text: 'seed 1 · amma' })).toEqual(['gamma'])
   })
 
-  test('status, method and tag', () => {
+  test('status, method, tag and study', () => {
     expect(ids({ status: 'failed' })).toEqual(['beta'])
     expect(ids({ algorithm: 'grpo', tag: 'paper' })).toEqual(['alpha'])
-    expect([isFiltering(noFilter), isFiltering({ ...noFilter, tag: 'x' })]).toEqual([false, true])
+    expect(ids({ study: 'st_1' })).toEqual(['beta'])
+    const filters = [noFilter, { ...noFilter, tag: 'x' }, { ...noFilter, study: 'st_1' }]
+    expect(filters.map(isFiltering)).toEqual([false, true, true])
   })
 
   test('what there is to choose from', () => {
@@ -97,5 +101,57 @@ describe('families', () => {
   test('as they come, with the number of their forks', () => {
     expect(flatRows(runs).map(({ run: { id }, forks }) => [id, forks])).toContainEqual(['root', 2])
     expect(flatRows(runs).every(({ depth }) => depth === 0)).toBe(true)
+  })
+})
+
+describe('runs that differ in their seed only', () => {
+  const seeded = (seed: number, more: object = {}) => ({
+    ...run(`s${String(seed)}`, { name: `rates-${String(seed)}` }),
+    ...{ seed, step: 10, reward: seed / 10, rewardAfter: null, parentCheckpointStep: null },
+    ...more,
+  })
+  const runs = [seeded(1), seeded(8, { id: 'other' }), seeded(2), seeded(3, { step: 4 })]
+  const families = [['s1', 's2', 's3']]
+  const rows = (open: readonly string[], shown = runs) => seedRows(flatRows(shown), families, open)
+
+  test('are one row, with the mean of those that got furthest', () => {
+    const [family, other, ...rest] = rows([])
+    expect(family?.seeds).toMatchObject({
+      name: 'rates',
+      runIds: ['s1', 's2', 's3'],
+      count: 2,
+      isOpen: false,
+    })
+    expect(family?.seeds?.reward?.value).toBeCloseTo(0.15)
+    expect(family?.seeds?.reward?.interval).not.toBeNull()
+    expect(other).toEqual({ run: runs[1], depth: 0, forks: 0 })
+    expect(rest).toEqual([])
+  })
+
+  test('stand under it where it is open', () => {
+    const [head, ...others] = rows(['s2'])
+    expect(head?.seeds?.isOpen).toBe(true)
+    expect(others.map(({ run, under }) => [run.id, under === head])).toEqual([
+      ['s1', true],
+      ['s2', true],
+      ['s3', true],
+      ['other', false],
+    ])
+  })
+
+  test('a filter that leaves one of them leaves a run', () => {
+    expect(rows([], runs.slice(1, 3)).map(({ run, seeds }) => [run.id, seeds])).toEqual([
+      ['other', undefined],
+      ['s2', undefined],
+    ])
+  })
+
+  test('sort by their mean, and stay under it', () => {
+    const state = { pinned: new Set<string>() } as unknown as RowState
+    const column = (id: string) =>
+      columnsOf(['reward'], state, { isDescending: true }).find((each) => each.id === id)!
+    const values = (rows(['s1']) as unknown as readonly Row[]).map((row) => column('reward').sortBy?.(row))
+    expect(values.slice(0, 4)).toEqual(Array(4).fill(expect.closeTo(0.15)))
+    expect(values[4]).toBe(0.8)
   })
 })

@@ -1,0 +1,171 @@
+import { FolderOpen, Gauge, PackageOpen, Ellipsis, Play, Swords, Trash2 } from 'lucide-react'
+import { useState, type ReactNode } from 'react'
+import { metricLabel } from '#shared/metrics.ts'
+import { link, navigate } from '#renderer/client/route.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { formatBytes, formatCount, formatNumber, formatReward } from '#renderer/client/format.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { Menu } from '#renderer/kit/Menu.tsx'
+import { KeyValue, Panel } from '#renderer/kit/Page.tsx'
+import { ErrorNote, CopyButton } from '#renderer/kit/states.tsx'
+import { type AdapterOrigin, type ListedAdapter, baseOf } from '#renderer/client/modelChoice.ts'
+import { shell } from '#renderer/client/connection.ts'
+import { toast } from '#renderer/client/toasts.ts'
+import { writeChoice } from '#renderer/features/arena/candidates.ts'
+import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
+
+/** One imported or promoted adapter. */
+export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
+  const { name, directory } = adapter
+  const [isDeleting, setDeleting] = useState(false)
+  const remove = useCommand('models.deleteAdapter', {
+    onDone() {
+      toast({ title: `“${name}” was deleted.` })
+      navigate('/models')
+    },
+  })
+  return (
+    <div className="min-h-0 grow overflow-auto px-6 py-4">
+      <header className="mb-4 flex min-h-7 items-center gap-2">
+        <h2 className="truncate text-xl font-semibold">{name}</h2>
+        <Badge>{'origin' in adapter && adapter.origin !== null ? 'Promoted' : 'Adapter'}</Badge>
+        <span className="ml-auto flex items-center gap-2">
+          {!('problem' in adapter) && <Uses adapter={adapter} />}
+          <Menu
+            groups={[
+              shell === null
+                ? []
+                : [
+                    {
+                      label: 'Show in folder',
+                      icon: <FolderOpen size={13} aria-hidden />,
+                      onSelect: () => void shell?.reveal(directory),
+                    },
+                  ],
+              [
+                {
+                  label: 'Delete',
+                  icon: <Trash2 size={13} aria-hidden />,
+                  isDangerous: true,
+                  onSelect: () => setDeleting(true),
+                },
+              ],
+            ]}
+          >
+            <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
+          </Menu>
+        </span>
+      </header>
+      <div className="max-w-180">
+        {'problem' in adapter ? (
+          <ErrorNote error={{ message: adapter.problem, hint: 'Delete it and import it again.' }} />
+        ) : (
+          <Panel title="Card">
+            <KeyValue
+              entries={[
+                [
+                  'Trained on',
+                  adapter.baseModel ?? adapter.origin?.model ?? (
+                    <span className="text-faint">Not stated</span>
+                  ),
+                ],
+                ...originEntries(adapter.origin),
+                ['Rank', formatCount(adapter.rank)],
+                ['Alpha', formatNumber(adapter.alpha)],
+                ['Size', formatBytes(adapter.sizeBytes)],
+                [
+                  'Folder',
+                  <span key="folder" className="flex items-start gap-1">
+                    <span className="min-w-0 font-mono text-sm break-all">{directory}</span>
+                    <CopyButton text={directory} label="Copy path" />
+                  </span>,
+                ],
+              ]}
+            />
+            <p className="mt-3 text-muted text-pretty">
+              A run that continues it keeps its rank, scale and projections and starts with a new optimizer.
+              It can also be the reference policy of a run (reference.adapter), and be compared with its base
+              model in the Arena.
+            </p>
+          </Panel>
+        )}
+      </div>
+      <ConfirmDialog
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        title={`Delete “${name}”?`}
+        action="Delete adapter"
+        onConfirm={() => void remove.run({ name })}
+      >
+        Its copy in Turnwise’s folder is removed. Finished runs that started from it stay; it cannot be
+        deleted while an unfinished run needs it.
+      </ConfirmDialog>
+    </div>
+  )
+}
+
+/** The trial that was promoted; it stays when the study and its runs are deleted. */
+function originEntries(origin: AdapterOrigin | null): readonly (readonly [string, ReactNode])[] {
+  if (origin === null) return []
+  const { studyId, study, trial, step, metric, fitness, promotedAt } = origin
+  return [
+    [
+      'Promoted from',
+      <span key="study">
+        <a href={link(`/studies/${studyId}`)} className="text-accent-ink hover:underline">
+          {study ?? 'a study'}
+        </a>
+        {`, trial ${String(trial + 1)} at step ${formatCount(step)}`}
+      </span>,
+    ],
+    [metricLabel(metric), formatReward(fitness)],
+    ['Promoted', new Date(promotedAt).toLocaleString()],
+  ]
+}
+
+/** Training on from it, and comparing it with its model, where that is here. */
+function Uses({ adapter }: { adapter: ListedAdapter }) {
+  const { data: models = [] } = useAnswer('models.list', undefined)
+  const model = baseOf(adapter, models)
+  const choice = model === undefined ? {} : { model }
+  return (
+    <>
+      {model !== undefined && (
+        <Button
+          icon={<Swords size={14} aria-hidden />}
+          onClick={() =>
+            navigate('/arena', { a: writeChoice({ model, adapter: { path: adapter.directory } }), b: model })
+          }
+        >
+          Compare in the Arena
+        </Button>
+      )}
+      {model !== undefined && (
+        <Button
+          icon={<Gauge size={14} aria-hidden />}
+          onClick={() =>
+            navigate('/evaluations', { new: writeChoice({ model, adapter: { path: adapter.directory } }) })
+          }
+        >
+          Evaluate…
+        </Button>
+      )}
+      <Button
+        variant="primary"
+        icon={<Play size={14} aria-hidden />}
+        onClick={() => navigate('/new-run', { ...choice, adapter: adapter.directory })}
+      >
+        Continue this adapter
+      </Button>
+      {'origin' in adapter && adapter.origin !== null && (
+        <Button
+          icon={<PackageOpen size={14} aria-hidden />}
+          onClick={() => navigate('/models/export', { adapter: adapter.name })}
+        >
+          Export…
+        </Button>
+      )}
+    </>
+  )
+}

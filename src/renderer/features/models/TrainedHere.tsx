@@ -1,0 +1,126 @@
+import { useMemo } from 'react'
+import { link, navigate } from '#renderer/client/route.ts'
+import { formatAgo, formatCount, formatFixed } from '#renderer/client/format.ts'
+import { useNow } from '#renderer/client/live.ts'
+import { bestOf, trainedRuns, type Checkpoint } from '#renderer/client/modelChoice.ts'
+import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
+import { runTitle } from '#renderer/client/words.ts'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Panel } from '#renderer/kit/Page.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { useCheckpointsOf } from './useModels.ts'
+
+interface Trained {
+  readonly run: RunEntry
+  readonly best: Checkpoint
+  readonly last: Checkpoint
+}
+
+const rowHeight = 32
+const maxRows = 12
+
+/** Adapters that runs made of a base model, the newest first. */
+export function TrainedHere({ directory }: { directory: string }) {
+  const { runs } = useRuns()
+  const own = trainedRuns(runs).filter(({ model }) => model === directory)
+  const checkpoints = useCheckpointsOf(own.map(({ id }) => id))
+  const now = useNow(60_000)
+  const columns = useMemo(() => columnsAt(now), [now])
+  const rows = own.flatMap((run): Trained[] => {
+    const found = checkpoints.get(run.id) ?? []
+    const [best, last] = [bestOf(found), found.findLast(({ problem }) => problem === null)]
+    return best === undefined || last === undefined ? [] : [{ run, best, last }]
+  })
+  return (
+    <Panel title="Trained here" isFlush>
+      {rows.length === 0 ? (
+        <p className="p-3 text-muted">No run on this model has a checkpoint yet.</p>
+      ) : (
+        <div className="flex flex-col" style={{ height: 33 + Math.min(rows.length, maxRows) * rowHeight }}>
+          <Table
+            label="Adapters trained on this model"
+            rows={rows}
+            columns={columns}
+            rowKey={({ run }) => run.id}
+            rowHeight={rowHeight}
+          />
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+const columnsAt = (now: number): readonly Column<Trained>[] => [
+  {
+    id: 'run',
+    title: 'Run',
+    width: 'minmax(160px, 1fr)',
+    cell: ({ run }) => (
+      <a href={link(`/runs/${run.id}/checkpoints`)} className="font-medium hover:underline">
+        {runTitle(run)}
+      </a>
+    ),
+    sortBy: ({ run }) => runTitle(run).toLowerCase(),
+  },
+  {
+    id: 'status',
+    title: 'Status',
+    width: '116px',
+    cell: ({ run }) => <StatusBadge status={run.status} />,
+    sortBy: ({ run }) => run.status,
+  },
+  {
+    id: 'method',
+    title: 'Method',
+    width: '104px',
+    cell: ({ run }) => <span className="text-muted">{run.algorithm}</span>,
+    sortBy: ({ run }) => run.algorithm,
+  },
+  {
+    id: 'best',
+    title: 'Best step',
+    width: '88px',
+    isNumber: true,
+    cell: ({ best }) => formatCount(best.step),
+    sortBy: ({ best }) => best.step,
+  },
+  {
+    id: 'reward',
+    title: 'Eval reward',
+    width: '88px',
+    isNumber: true,
+    cell: ({ best }) => formatFixed(best.reward),
+    sortBy: ({ best }) => best.reward,
+  },
+  {
+    id: 'last',
+    title: 'Last step',
+    width: '88px',
+    isNumber: true,
+    cell: ({ last }) => formatCount(last.step),
+    sortBy: ({ last }) => last.step,
+  },
+  {
+    id: 'saved',
+    title: 'Saved',
+    width: '112px',
+    cell: ({ last }) => <span className="text-muted">{formatAgo(last.savedAt, now)}</span>,
+    sortBy: ({ last }) => last.savedAt,
+  },
+  {
+    id: 'actions',
+    title: '',
+    label: 'Actions',
+    width: '88px',
+    cell: ({ run, best }) => (
+      <Button
+        small
+        aria-label={`Export ${runTitle(run)}, step ${String(best.step)}`}
+        onClick={() => navigate('/models/export', { run: run.id, step: String(best.step) })}
+      >
+        Export
+      </Button>
+    ),
+  },
+]

@@ -1,0 +1,152 @@
+/** The study being set up: a section of the draft's config, and what its trials differ in. */
+import { labelOf, type SettingField } from '#shared/config/fields.ts'
+import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
+import { valueWords } from '#renderer/client/runSettings.ts'
+import { fixedInClones, studyFields, studyKinds, type StudyKind } from '#shared/studies.ts'
+
+/** What is set up: one run, or several that answer a question together. */
+export type DraftKind = 'run' | StudyKind
+
+export const draftKinds: readonly DraftKind[] = ['run', ...studyKinds]
+
+export const kindOf = (config: JsonObject): DraftKind =>
+  studyKinds.find((kind) => isObject(config[kind])) ?? 'run'
+
+/** What every trial of it begins from: the config of a run. */
+export const runPart = (config: JsonObject): JsonObject =>
+  [...studyKinds, 'parallel'].reduce((rest, key) => withValue(rest, key, undefined), config)
+
+export const kindTitles: Readonly<Record<DraftKind, string>> = {
+  run: 'One run',
+  population: 'Population',
+  sweep: 'Sweep',
+  seeds: 'Several seeds',
+}
+
+export const kindWords: Readonly<Record<DraftKind, string>> = {
+  run: '',
+  population:
+    'Members train side by side. After every generation the best are cloned and some of their settings mutated.',
+  sweep: 'Trials with settings from a grid, at random, or where earlier trials promise most.',
+  seeds: 'The same settings under several seeds, for a mean with its interval.',
+}
+
+/** What a study searches over, by key of the setting. */
+export type Searched = Readonly<Record<string, JsonObject>>
+
+const searchedAt = (kind: DraftKind): string | null => {
+  if (kind === 'sweep') return 'sweep.parameters'
+  return kind === 'population' ? 'population.mutation.parameters' : null
+}
+
+export function searchedIn(config: JsonObject): Searched {
+  const at = searchedAt(kindOf(config))
+  const found = at === null ? null : valueAt(config, at)
+  return isObject(found) ? (found as Searched) : {}
+}
+
+/** Keys hold dots, so the list is written as a whole; undefined takes the setting out of it. */
+export function withSearched(config: JsonObject, key: string, range: JsonObject | undefined): JsonObject {
+  const at = searchedAt(kindOf(config))
+  if (at === null) return config
+  const { [key]: _, ...others } = searchedIn(config)
+  const before = searchedIn(config)
+  const next = range === undefined ? others : { ...before, [key]: range }
+  return withValue(config, at, next)
+}
+
+const learningRate = 'optimization.learningRate'
+
+/** `kept`: sections that other kinds had, which come back as they were. */
+export function withKind(config: JsonObject, kind: DraftKind, kept: JsonObject): JsonObject {
+  const { parallel } = config
+  const run = runPart(config)
+  if (kind === 'run') return run
+  const section = kept[kind] ?? firstSection(config, kind)
+  return { [kind]: section, ...(parallel === undefined ? {} : { parallel }), ...run }
+}
+
+/** Ranges that another kind searches are searched in this one too, where it can. */
+function firstSection(config: JsonObject, kind: StudyKind): JsonObject {
+  if (kind === 'seeds') return { values: 3 }
+  const ranges = Object.entries(searchedIn(config)).flatMap(([key, given]) => {
+    const { grow: _, shrink: _shrink, ...range } = given
+    return kind === 'population' && ('values' in range || isFixed(key)) ? [] : [[key, range] as const]
+  })
+  const parameters =
+    ranges.length > 0 ? Object.fromEntries(ranges) : { [learningRate]: { min: 1e-5, max: 1e-2 } }
+  if (kind === 'sweep') return { parameters }
+  const steps = typeof config['steps'] === 'number' ? config['steps'] : 60
+  return { every: Math.max(1, Math.round(steps / 6)), mutation: { parameters } }
+}
+
+const isFixed = (key: string): boolean => fixedInClones.includes(key.split('.')[0] ?? '')
+
+/** Clones go on with what their parent learned, and only numbers mutate; a sweep may vary anything. */
+export function canSearch(kind: DraftKind, { key, control }: SettingField): boolean {
+  if (kind === 'sweep') return control.kind !== 'section' && key !== 'seed'
+  return kind === 'population' && control.kind === 'number' && !isFixed(key)
+}
+
+/** A range around the value, within what the setting allows; the choices there are. */
+export function firstRange(kind: DraftKind, { control }: SettingField, value: unknown): JsonObject {
+  if (control.kind === 'number') return rangeAround(value, control, kind === 'population' ? 2 : 10)
+  if (control.kind === 'choice') return { values: control.options.map((option) => option.value) }
+  if (control.kind === 'flag') return { values: [false, true] }
+  return { values: value === undefined || value === null ? [] : [value] }
+}
+
+type NumberControl = Extract<SettingField['control'], { readonly kind: 'number' }>
+
+/** As far below the value as above it; from the least that there may be up to 1 where the value is none. */
+function rangeAround(value: unknown, control: NumberControl, decade: number): JsonObject {
+  const { isInteger } = control
+  const [low, high] = [limitOf(control.from, 1) ?? -Infinity, limitOf(control.to, -1) ?? Infinity]
+  const factor = isInteger ? 2 : decade
+  const exact = (limit: number) => (isInteger ? Math.round(limit) : Number(limit.toPrecision(2)))
+  const isPositive = typeof value === 'number' && value > 0
+  const [least, most] = isPositive ? [value / factor, value * factor] : [Math.max(low, 0), 1]
+  const min = Math.max(exact(least), low)
+  return { min, max: Math.min(Math.max(exact(most), min + (isInteger ? 1 : 0)), high) }
+}
+
+/** The first number inside: a limit may itself be forbidden. */
+const limitOf = (bound: NumberControl['from'], side: 1 | -1): number | null =>
+  bound === null ? null : bound.value + (bound.isExclusive ? side * 1e-6 : 0)
+
+/** Of the study itself, rather than of the runs in it. */
+export const isOfStudy = (path: string): boolean =>
+  ['parallel', ...studyKinds].some((own) => path === own || path.startsWith(`${own}.`))
+
+/** The key of an algorithm ends in `id`, which says nothing. */
+const settingLabel = (key: string): string => labelOf(key.replace(/^algorithm[.]id$/, 'algorithm'))
+
+/** What the setting at a path of the study's file is called. */
+export function studyLabel(path: string): string {
+  const known = studyKinds.flatMap((kind) => studyFields[kind]).find(({ key }) => key === path)
+  return known?.label ?? settingLabel(searchedKeyOf(path) ?? path)
+}
+
+/** Key of the searched setting that a problem is about; null where it is about something else. */
+export const searchedKeyOf = (path: string): string | null =>
+  /^(?:sweep|population[.]mutation)[.]parameters[.](.+)$/.exec(path)?.[1] ?? null
+
+/** “6 members”, in one line for when the step is folded. */
+export function studyWords(config: JsonObject): string | null {
+  const kind = kindOf(config)
+  if (kind === 'run') return null
+  const keys = Object.keys(searchedIn(config)).map(settingLabel)
+  const over = keys.length === 0 ? 'nothing searched yet' : keys.join(', ')
+  const section = config[kind]
+  const of = (name: string): string => valueWords(valueAt(section, name))
+  const sizeOf = (name: string, initial: number): string => valueWords(valueAt(section, name) ?? initial)
+  if (kind === 'population')
+    return `${sizeOf('size', 6)} members · generations of ${of('every')} steps · ${over}`
+  if (kind === 'seeds')
+    return Array.isArray(valueAt(section, 'values')) ? `seeds ${of('values')}` : `${of('values')} seeds`
+  const isEarly = valueAt(section, 'early.method') !== undefined
+  const method = methodTitles[of('method')] ?? 'Bayesian'
+  return [method, over, ...(isEarly ? ['early stopping'] : [])].join(' · ')
+}
+
+const methodTitles: Readonly<Record<string, string>> = { grid: 'Grid', random: 'Random' }

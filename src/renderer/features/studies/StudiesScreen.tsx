@@ -1,0 +1,187 @@
+import { FlaskConical } from 'lucide-react'
+import type { StudySummary, UnreadableStudy } from '#shared/api/studies.ts'
+import { useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { formatAgo, formatCount, formatReward, plural } from '#renderer/client/format.ts'
+import { useNow } from '#renderer/client/live.ts'
+import { link, navigate } from '#renderer/client/route.ts'
+import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Page } from '#renderer/kit/Page.tsx'
+import { EmptyState, ErrorNote, Loading, Progress } from '#renderer/kit/states.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { metricLabel } from '#shared/metrics.ts'
+import { kindTitles, studyTitle } from './words.ts'
+
+/** Populations, sweeps and runs over seeds. */
+export function StudiesScreen() {
+  const { data, error, refetch } = useAnswer('studies.list', undefined)
+  const open = data?.studies.filter(({ status }) => status === 'running').length ?? 0
+  return (
+    <Page title="Studies" isFull about={open === 0 ? undefined : `${String(open)} running`}>
+      {error !== null && (
+        <ErrorNote error={error} className="m-8" action={<Button onClick={refetch}>Try again</Button>} />
+      )}
+      {data === undefined && error === null && <Loading />}
+      {data !== undefined && (
+        <>
+          <Damaged studies={data.unreadable} />
+          {data.studies.length === 0 ? <NoStudies /> : <StudiesTable studies={data.studies} />}
+        </>
+      )}
+    </Page>
+  )
+}
+
+/** Those that are missing from the list, and why. */
+function Damaged({ studies }: { studies: readonly UnreadableStudy[] }) {
+  const remove = useCommand('studies.delete')
+  if (studies.length === 0) return null
+  return (
+    <div className="flex max-h-1/2 shrink-0 flex-col gap-2 overflow-auto px-page py-3">
+      {studies.map(({ id, error }) => (
+        <ErrorNote
+          key={id}
+          error={error}
+          action={
+            <Button small disabled={remove.isRunning} onClick={() => void remove.run({ id })}>
+              Delete the study
+            </Button>
+          }
+        />
+      ))}
+    </div>
+  )
+}
+
+const NoStudies = () => (
+  <EmptyState
+    icon={<FlaskConical size={28} strokeWidth={1.5} aria-hidden />}
+    title="Several runs that answer one question"
+  >
+    <dl className="flex flex-col gap-2 text-left">
+      {kinds.map(([name, words, command]) => (
+        <div key={name}>
+          <dt className="font-medium text-text">{name}</dt>
+          <dd>
+            {words} <code className="font-mono text-sm whitespace-nowrap">{command}</code>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  </EmptyState>
+)
+
+const kinds = [
+  [
+    'Population',
+    'Members train side by side; every few steps the best are cloned and their settings mutated.',
+    'turnwise population FILE',
+  ],
+  [
+    'Sweep',
+    'Tries settings from a grid, at random or where they promise most, and ends weak trials early.',
+    'turnwise sweep FILE',
+  ],
+  [
+    'Seeds',
+    'Trains the same settings under several seeds: how much of a result is chance?',
+    'turnwise seeds FILE',
+  ],
+] as const
+
+function StudiesTable({ studies }: { studies: readonly StudySummary[] }) {
+  const now = useNow(30_000)
+  return (
+    <Table
+      label="Studies"
+      rows={studies}
+      columns={columnsAt(now)}
+      rowKey={({ id }) => id}
+      rowHeight={36}
+      onOpen={({ id }) => navigate(`/studies/${id}`)}
+      className="px-4"
+    />
+  )
+}
+
+const columnsAt = (now: number): readonly Column<StudySummary>[] => [
+  {
+    id: 'name',
+    title: 'Name',
+    width: 'minmax(180px, 2fr)',
+    sortBy: studyTitle,
+    cell: (study) => (
+      <a
+        href={link(`/studies/${study.id}`)}
+        tabIndex={-1}
+        title={studyTitle(study)}
+        className="font-medium hover:underline"
+      >
+        {studyTitle(study)}
+      </a>
+    ),
+  },
+  {
+    id: 'kind',
+    title: 'Kind',
+    width: '112px',
+    sortBy: ({ kind }) => kind,
+    cell: ({ kind }) => kindTitles[kind],
+  },
+  {
+    id: 'status',
+    title: 'Status',
+    width: '128px',
+    sortBy: ({ status }) => status,
+    cell: ({ status }) => <StatusBadge status={status} />,
+  },
+  {
+    id: 'progress',
+    title: 'Trained',
+    width: 'minmax(120px, 1fr)',
+    sortBy: trainedShare,
+    cell: (study) => <TrainedCell study={study} />,
+  },
+  {
+    id: 'trials',
+    title: 'Trials',
+    width: '80px',
+    isNumber: true,
+    sortBy: ({ trials }) => trials,
+    cell: ({ trials }) => formatCount(trials),
+  },
+  {
+    id: 'best',
+    title: 'Best',
+    width: '88px',
+    isNumber: true,
+    sortBy: ({ best }) => best?.fitness ?? null,
+    cell: ({ best }) => formatReward(best?.fitness),
+  },
+  {
+    id: 'metric',
+    title: 'Compared by',
+    width: 'minmax(128px, 1fr)',
+    sortBy: ({ metric }) => metricLabel(metric),
+    cell: ({ metric }) => <span className="text-muted">{metricLabel(metric)}</span>,
+  },
+  {
+    id: 'made',
+    title: 'Made',
+    width: '96px',
+    sortBy: ({ createdAt }) => createdAt,
+    cell: ({ createdAt }) => <span className="text-muted">{formatAgo(createdAt, now)}</span>,
+  },
+]
+
+const trainedShare = ({ trained, plannedSteps }: StudySummary): number =>
+  plannedSteps === 0 ? 0 : trained.steps / plannedSteps
+
+const TrainedCell = ({ study }: { study: StudySummary }) => (
+  <span
+    className="flex items-center gap-2"
+    title={`${formatCount(study.trained.steps)} of ${plural(study.plannedSteps, 'step')}`}
+  >
+    <Progress label={`Steps of ${studyTitle(study)}`} value={trainedShare(study)} className="grow" />
+  </span>
+)

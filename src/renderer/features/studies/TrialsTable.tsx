@@ -1,0 +1,259 @@
+import { useMemo, useState, type ReactNode } from 'react'
+import type { StudyEntry, StudyTrial } from '#shared/api/studies.ts'
+import { labelOf } from '#shared/config/fields.ts'
+import { metricLabel } from '#shared/metrics.ts'
+import { searchedKeys } from '#shared/studies.ts'
+import { useFront, usePointing } from '#renderer/charts/front.tsx'
+import { LineMark } from '#renderer/charts/marks.tsx'
+import { formatCount, formatDuration, formatReward, formatShort, plural } from '#renderer/client/format.ts'
+import { link, navigate } from '#renderer/client/route.ts'
+import { useRunStyles } from '#renderer/client/runs.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Checkbox } from '#renderer/kit/choices.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { lastResult, lineId, spentBy, stateOf } from './lineage.ts'
+import { changeWords, stateLooks, trialTitle, valueWords } from './words.ts'
+
+interface TrialsProps {
+  readonly study: StudyEntry
+  /** Those that are listed. */
+  readonly trials: readonly StudyTrial[]
+  /** Before those of the table. */
+  readonly actions?: ReactNode
+  readonly onChoose: (trial: StudyTrial) => void
+}
+
+/** As many as Compare takes. */
+export const maxCompared = 64
+
+/** Trials with their settings and results; those that are ticked are compared. */
+export function TrialsTable({ study, trials, actions, onChoose }: TrialsProps) {
+  const styleOf = useRunStyles()
+  const front = useFront()
+  const pointing = usePointing()
+  const [ticked, setTicked] = useState<ReadonlySet<number>>(() => new Set())
+  const begun = trials.filter(({ runId }) => runId !== null)
+  const chosen = begun.filter(({ index }) => ticked.has(index))
+  const columns = useMemo(() => {
+    const toggle = (index: number) =>
+      setTicked((before) => {
+        const next = new Set(before)
+        if (!next.delete(index)) next.add(index)
+        return next
+      })
+    return columnsOf({ study, styleOf, ticked, toggle })
+  }, [study, styleOf, ticked])
+  const compare = () => {
+    const runs = chosen.map(({ runId }) => runId).slice(0, maxCompared)
+    navigate('/compare', { runs: runs.join(',') })
+  }
+  return (
+    <>
+      <div
+        role="toolbar"
+        aria-label="Trials"
+        className="flex min-h-10 shrink-0 flex-wrap items-center gap-2 border-b border-line px-4 py-1"
+      >
+        {actions}
+        {(actions === undefined || chosen.length >= 2) && (
+          <Button
+            small
+            variant={chosen.length < 2 ? 'plain' : 'primary'}
+            disabled={chosen.length < 2}
+            onClick={compare}
+          >
+            {chosen.length < 2 ? 'Compare' : `Compare ${plural(Math.min(maxCompared, chosen.length), 'run')}`}
+          </Button>
+        )}
+        <Button
+          small
+          variant="quiet"
+          disabled={begun.length === 0}
+          onClick={() => setTicked(new Set(begun.slice(-maxCompared).map(({ index }) => index)))}
+        >
+          {begun.length > maxCompared ? `Select the newest ${String(maxCompared)}` : 'Select all'}
+        </Button>
+        {chosen.length > 0 && (
+          <Button small variant="quiet" onClick={() => setTicked(new Set())}>
+            Clear selection
+          </Button>
+        )}
+        <a
+          className="ml-auto text-sm text-accent-ink hover:underline"
+          href={link('/runs', { study: study.id })}
+        >
+          Show in Runs
+        </a>
+      </div>
+      <Table
+        label="Trials"
+        rows={trials}
+        columns={columns}
+        rowKey={({ index }) => String(index)}
+        initialSorting={{ columnId: 'fitness', isDescending: study.search.fitness.goal === 'max' }}
+        onOpen={onChoose}
+        onPoint={(trial) => pointing?.point(trial === null ? null : lineId(trial))}
+        isSelected={(trial) => lineId(trial) === front}
+      />
+    </>
+  )
+}
+
+interface Columns {
+  readonly study: StudyEntry
+  readonly styleOf: ReturnType<typeof useRunStyles>
+  readonly ticked: ReadonlySet<number>
+  readonly toggle: (index: number) => void
+}
+
+function columnsOf(parts: Columns): readonly Column<StudyTrial>[] {
+  const { study } = parts
+  const keys = searchedKeys(study.search)
+  return [
+    ...nameColumns(parts),
+    ...keys.map((key) => settingColumn(key, study.start[key])),
+    ...(study.search.kind === 'population' ? lineageColumns(study) : []),
+    ...resultColumns(study),
+  ]
+}
+
+const nameColumns = ({ study, styleOf, ticked, toggle }: Columns): readonly Column<StudyTrial>[] => [
+  {
+    id: 'tick',
+    title: '',
+    label: 'Selected',
+    width: '48px',
+    cell: (trial) => (
+      <span onClick={(event) => event.stopPropagation()}>
+        <Checkbox
+          aria-label={`Select ${trialTitle(study, trial)}`}
+          disabled={trial.runId === null}
+          checked={ticked.has(trial.index)}
+          onChange={() => toggle(trial.index)}
+        />
+      </span>
+    ),
+  },
+  {
+    id: 'trial',
+    title: study.search.kind === 'population' ? 'Member' : 'Trial',
+    width: 'minmax(116px, 1fr)',
+    sortBy: ({ index }) => index,
+    cell: (trial) => (
+      <span className="flex items-center gap-2">
+        <LineMark {...styleOf(trial.runId ?? '')} />
+        {trial.runId === null ? (
+          trialTitle(study, trial)
+        ) : (
+          <a
+            href={link(`/runs/${trial.runId}/overview`)}
+            className="font-medium hover:underline"
+            onClick={(event) => event.stopPropagation()}
+          >
+            {trialTitle(study, trial)}
+          </a>
+        )}
+      </span>
+    ),
+  },
+  {
+    id: 'status',
+    title: 'Status',
+    width: '100px',
+    sortBy: (trial) => stateOf(trial, study),
+    cell: (trial) => {
+      const { tone, words } = stateLooks[stateOf(trial, study)]
+      return <Badge tone={tone}>{words}</Badge>
+    },
+  },
+  {
+    id: 'fitness',
+    title: metricLabel(study.search.fitness.metric),
+    width: '104px',
+    isNumber: true,
+    sortBy: (trial) => lastResult(trial)?.fitness ?? null,
+    cell: (trial) => formatReward(lastResult(trial)?.fitness),
+  },
+]
+
+/** `start`: what it is in the config. */
+function settingColumn(key: string, start: unknown): Column<StudyTrial> {
+  const valueOf = ({ settings }: StudyTrial) => settings[key] ?? start
+  return {
+    id: key,
+    title: <span title={key}>{labelOf(key)}</span>,
+    width: 'minmax(104px, 1fr)',
+    isNumber: true,
+    sortBy(trial) {
+      const value = valueOf(trial)
+      return typeof value === 'number' ? value : value === undefined ? null : valueWords(value)
+    },
+    cell: (trial) => <span title={JSON.stringify(valueOf(trial))}>{valueWords(valueOf(trial))}</span>,
+  }
+}
+
+const lineageColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
+  {
+    id: 'generation',
+    title: 'Generation',
+    width: '96px',
+    isNumber: true,
+    sortBy: ({ generation }) => generation,
+    cell: ({ generation }) => generation + 1,
+  },
+  {
+    id: 'parent',
+    title: 'Cloned from',
+    width: '116px',
+    sortBy: ({ parent }) => parent?.index ?? null,
+    cell({ parent }) {
+      const from = study.trials[parent?.index ?? -1]
+      return from === undefined ? <span className="text-faint">–</span> : trialTitle(study, from)
+    },
+  },
+  {
+    id: 'mutation',
+    title: 'Mutated',
+    width: 'minmax(180px, 1.5fr)',
+    sortBy: ({ mutation }) => mutation?.key ?? null,
+    cell: ({ mutation }) =>
+      mutation === null ? (
+        <span className="text-faint">–</span>
+      ) : (
+        <span title={changeWords(mutation)}>{changeWords(mutation)}</span>
+      ),
+  },
+]
+
+const resultColumns = (study: StudyEntry): readonly Column<StudyTrial>[] => [
+  {
+    id: 'step',
+    title: 'Step',
+    width: '88px',
+    isNumber: true,
+    sortBy: (trial) => lastResult(trial)?.step ?? null,
+    cell: (trial) => (
+      <>
+        {formatCount(lastResult(trial)?.step ?? 0)}
+        <span className="text-faint"> / {formatCount(study.steps)}</span>
+      </>
+    ),
+  },
+  {
+    id: 'tokens',
+    title: 'Tokens',
+    width: '88px',
+    isNumber: true,
+    sortBy: (trial) => spentBy(trial).tokens,
+    cell: (trial) => formatShort(spentBy(trial).tokens),
+  },
+  {
+    id: 'time',
+    title: 'Time',
+    width: '112px',
+    isNumber: true,
+    sortBy: (trial) => spentBy(trial).seconds,
+    cell: (trial) => formatDuration(1000 * spentBy(trial).seconds),
+  },
+]

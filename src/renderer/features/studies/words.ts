@@ -1,0 +1,42 @@
+/** Studies and their trials as the window says them. */
+import type { StudyEntry, StudySummary, StudyTrial } from '#shared/api/studies.ts'
+import { labelOf } from '#shared/config/fields.ts'
+import type { StudyKind } from '#shared/studies.ts'
+import { formatNumber, noNumber } from '#renderer/client/format.ts'
+import type { Tone } from '#renderer/kit/Badge.tsx'
+import type { TrialState } from './lineage.ts'
+
+export const kindTitles: Readonly<Record<StudyKind, string>> = {
+  population: 'Population',
+  sweep: 'Sweep',
+  seeds: 'Seeds',
+}
+
+/** What a study is called where it has no name. */
+export const studyTitle = ({ name, kind, id }: Pick<StudySummary, 'name' | 'kind' | 'id'>): string =>
+  name ?? `${kindTitles[kind]} ${id.slice(-4)}`
+
+/** «Member 3», «Trial 12», «Seed 42». */
+export function trialTitle({ search }: Pick<StudyEntry, 'search'>, trial: StudyTrial): string {
+  if (search.kind === 'population') return `Member ${String(trial.member + 1)}`
+  if (search.kind === 'seeds') return `Seed ${valueWords(trial.settings['seed'])}`
+  return `Trial ${String(trial.index + 1)}`
+}
+
+/** Of a setting, in few characters. */
+export function valueWords(value: unknown): string {
+  if (value === undefined) return noNumber
+  if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export const changeWords = ({ key, from, to }: NonNullable<StudyTrial['mutation']>): string =>
+  `${labelOf(key)} ${valueWords(from)} → ${valueWords(to)}`
+
+export const stateLooks: Readonly<Record<TrialState, { readonly tone: Tone; readonly words: string }>> = {
+  waiting: { tone: 'plain', words: 'Waiting' },
+  training: { tone: 'accent', words: 'Training' },
+  failed: { tone: 'bad', words: 'Failed' },
+  finished: { tone: 'good', words: 'Finished' },
+  ended: { tone: 'plain', words: 'Ended' },
+}

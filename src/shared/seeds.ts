@@ -1,0 +1,64 @@
+/** Runs that differ in nothing but their seed: one thing, of which every number is a mean with its 95 % interval over the seeds. */
+import { leaves } from './config/paths.ts'
+import type { RunEntry } from './runs.ts'
+import { meanEstimate, type Estimate } from './statistics.ts'
+
+/** The same for runs that differ in nothing else. */
+export const settingsButSeed = (settings: Iterable<readonly [key: string, value: unknown]>): string =>
+  JSON.stringify([...settings].filter(([key]) => key !== 'seed' && key !== 'name').sort())
+
+/** The same, of the text of a config. */
+export const configButSeed = (config: string): string => settingsButSeed(leaves(JSON.parse(config)))
+
+export type SeedMember = Pick<
+  RunEntry,
+  'id' | 'name' | 'seed' | 'step' | 'reward' | 'rewardAfter' | 'parentRunId' | 'parentCheckpointStep'
+>
+
+export interface SeedFamily {
+  /** What the names of its runs begin with. */
+  readonly name: string
+  readonly runIds: readonly string[]
+  readonly seeds: readonly number[]
+  /** Means over those that are at the last step that any of them reached: how many they are, and the step. */
+  readonly count: number
+  readonly step: number
+  readonly reward: Estimate | null
+  readonly rewardAfter: Estimate | null
+}
+
+/** Families of at least two seeds; forks belong together where they begin at the same checkpoint. keyOf: its settings but the seed. */
+export function seedFamilies<Run extends SeedMember>(
+  runs: readonly Run[],
+  keyOf: (run: Run) => string,
+): SeedFamily[] {
+  const groups = Map.groupBy(
+    runs,
+    (run) => `${keyOf(run)} ${String(run.parentRunId)} ${String(run.parentCheckpointStep)}`,
+  )
+  return [...groups.values()].flatMap((members) => seedFamily(members) ?? [])
+}
+
+/** Of runs that differ in nothing else; null where they share one seed. */
+export function seedFamily(members: readonly SeedMember[]): SeedFamily | null {
+  const seeds = [...new Set(members.map(({ seed }) => seed))]
+  if (seeds.length < 2) return null
+  const step = Math.max(...members.map((run) => run.step))
+  const furthest = members.filter((run) => run.step === step)
+  const meanOf = (key: 'reward' | 'rewardAfter') => meanEstimate(furthest.flatMap((run) => run[key] ?? []))
+  const names = members.map(({ name, id }) => name ?? id)
+  return {
+    name: sharedBeginning(names) || (names[0] ?? ''),
+    runIds: members.map(({ id }) => id),
+    ...{ seeds, step, count: furthest.length },
+    ...{ reward: meanOf('reward'), rewardAfter: meanOf('rewardAfter') },
+  }
+}
+
+/** Of names, without the numbers and signs that set them apart. */
+export function sharedBeginning(names: readonly string[]): string {
+  const [first = '', ...others] = names
+  let length = 0
+  while (length < first.length && others.every((name) => name[length] === first[length])) length++
+  return first.slice(0, length).replace(/[\s\d·_.-]+(?:seed|trial|s)?[\s\d·_.-]*$/i, '')
+}
