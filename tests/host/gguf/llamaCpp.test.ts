@@ -64,6 +64,21 @@ async function compare(
   return { shared, gap: best!.at(-1)! - other!.at(-1)! }
 }
 
+/** The same tokens, but where two are about as likely as each other. */
+async function expectNearly(
+  policy: OrtPolicy,
+  ours: readonly (readonly number[])[],
+  theirs: readonly (readonly number[])[],
+): Promise<void> {
+  let total = 0
+  for (const [row, prompt] of prompts.entries()) {
+    const { shared, gap } = await compare(policy, prompt, ours[row]!, theirs[row]!)
+    expect(gap).toBeLessThan(0.02)
+    total += shared
+  }
+  expect(total).toBeGreaterThan(count)
+}
+
 /** llama.cpp's Phi 3 ignores the file's window, and takes the long factors if the context it was opened with is long. */
 const departs = ['phi3', 'phi3-longrope']
 const families = readdirSync(fixtures)
@@ -80,7 +95,10 @@ if (typeof loading === 'string') {
     const file = path.join(fixtures, name)
     const theirs = await continuationsOf(loading, { base: file, adapter: null, prompts, count })
     using policy = await open(file)
-    expect(theirs).toEqual(await proceed(policy))
+    const ours = await proceed(policy)
+    // With weights in 16 bits it rounds activations to 16 bits too, by other instructions on other processors.
+    if (/-b?f16\./.test(name)) await expectNearly(policy, ours, theirs)
+    else expect(theirs).toEqual(ours)
   })
 
   describe.each(['llama', 'qwen2'] as const)('%s', (architecture) => {
@@ -92,13 +110,7 @@ if (typeof loading === 'string') {
       using policy = await open(file)
       const ours = await proceed(policy)
       expect(new Set(ours.flat()).size).toBeGreaterThan(6)
-      let total = 0
-      for (const [row, prompt] of prompts.entries()) {
-        const { shared, gap } = await compare(policy, prompt, ours[row]!, theirs[row]!)
-        expect(gap).toBeLessThan(0.02)
-        total += shared
-      }
-      expect(total).toBeGreaterThan(count)
+      await expectNearly(policy, ours, theirs)
     })
   })
 
