@@ -113,7 +113,7 @@ export class FullTrainer {
     sequences: readonly TokenSequence[],
     { learningRate, maxGradNorm, optimizer }: FullStep,
   ): Promise<number> {
-    const batch = packBatch(sequences, this.#config, this.#rotary)
+    const batch = packBatch(sequences, this.#config, { rotary: this.#rotary, shares: false })
     this.#gradients.fill(0)
     const loss = await this.#differentiate(batch)
     const groups = [this.#group(learningRate, true), this.#group(learningRate, false)]

@@ -155,6 +155,8 @@ export interface Policy {
   readonly learningTokens: number
   /** Micro-batches that can be learned from at the same time. */
   readonly replicas: number
+  /** Learning computes what sequences of a micro-batch have in common from their start only once; not with dropout. */
+  readonly sharesPrefixes: boolean
 
   /** Yields completions as they finish, in any order. Continuous batching: finished rows leave, waiting ones enter. */
   generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>

@@ -91,6 +91,7 @@ export function fakePolicy({
     contextLength: 32,
     learningTokens: 512,
     replicas: 1,
+    sharesPrefixes: true,
     async *generate(given, { sampling: shared, role, later }) {
       count(shared.greedy ? 'greedy' : 'generate')
       if (!shared.greedy) temperatures.push(shared.temperature)

@@ -61,6 +61,8 @@ export const partNames = (part: number) => ({
   querySlots: `query slots ${part}` as const,
   keySlots: `key slots ${part}` as const,
 })
+/** Graph inputs: the further slots of keys that more queries see than there are parts, and which keys these are. */
+export const sharedKeyNames = { slots: 'shared key slots', places: 'shared keys' } as const
 type PartNames = ReturnType<typeof partNames>
 /** Graph input: what the queries of a part see through a window of `ModelConfig.windows`. */
 export const maskName = (window: number, part: number): `mask ${number} of window ${number}` =>
@@ -69,11 +71,14 @@ export const maskName = (window: number, part: number): `mask ${number} of windo
 export const rotaryNames = (rope: number) => ({ cos: `cos ${rope}`, sin: `sin ${rope}` }) as const
 type RotaryNames = ReturnType<typeof rotaryNames>
 export type PackedName =
-  PartNames[keyof PartNames] | ReturnType<typeof maskName> | RotaryNames[keyof RotaryNames]
+  | PartNames[keyof PartNames]
+  | (typeof sharedKeyNames)[keyof typeof sharedKeyNames]
+  | ReturnType<typeof maskName>
+  | RotaryNames[keyof RotaryNames]
 
 /**
  * Graph inputs of a layer beside its parameters: N packed tokens, which stand in as many parts of Q slots as causal
- * attention has; Bᵢ sequences reach into part i.
+ * attention has; Bᵢ sequences have tokens of their own in part i. R of the keys are of a prefix that up to M sequences share.
  */
 function packedInputs(config: ModelConfig, { window, rope }: LayerAttention) {
   const { heads, kvHeads } = config
@@ -88,6 +93,10 @@ function packedInputs(config: ModelConfig, { window, rope }: LayerAttention) {
   const keyMap: RowMap = {
     slots: parts.map(({ keySlots }, part) => slotsOf(keySlots, part, product([part + 1, 'Q']))),
     rows: input('key rows', 'int64', [CAUSAL_PARTS, product([kvHeads, 'N'])]),
+    shared: {
+      slots: input(sharedKeyNames.slots, 'int64', ['M', product([kvHeads, 'R'])]),
+      places: input(sharedKeyNames.places, 'int64', [product([kvHeads, 'N'])]),
+    },
   }
   return {
     hidden: input('hidden', 'float32', ['N', config.hiddenSize]),

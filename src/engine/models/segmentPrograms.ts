@@ -34,6 +34,9 @@ export const segmentNames = {
   /** [A] packed rows where the head is computed, and [1, N] where each packed row stands among them, A where it does not. */
   headRows: 'head rows',
   headPlaces: 'head places',
+  /** The rows that the head reads for several sequences, behind a prefix these have in common: as `SharedRows`. */
+  sharedHeadSlots: 'shared head slots',
+  sharedHeads: 'shared heads',
   /** [A, 1] ∂loss/∂log-probability, ∂loss/∂entropy, ∂loss/∂value */
   logprobs: 'logprob coefficients',
   entropies: 'entropy coefficients',
@@ -154,6 +157,10 @@ function chosenRows(hidden: Value): Value {
   const map = {
     slots: [input(segmentNames.headRows, 'int64', ['A'])],
     rows: input(segmentNames.headPlaces, 'int64', [1, hidden.shape[0] as Dim]),
+    shared: {
+      slots: input(segmentNames.sharedHeadSlots, 'int64', ['U', 'W']),
+      places: input(segmentNames.sharedHeads, 'int64', [hidden.shape[0] as Dim]),
+    },
   }
   return unpackRows(hidden, map)[0] as Value
 }

@@ -2,6 +2,7 @@ import type { Dim } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { apply, compose, constant } from '../graph/value.ts'
+import { add } from './arithmetic.ts'
 import { defineOp, int, onlyCotangent } from './define.ts'
 import { concat, reshape } from './layout.ts'
 import { reduceSum } from './reduce.ts'
@@ -19,7 +20,7 @@ const zeroRow = (x: Value): Value => {
   return constant(new Array<number>(width).fill(0), [1, width], dtype)
 }
 
-/** Where packed rows stand in padded blocks: each in at least one, in none of them twice. */
+/** Where packed rows stand in padded blocks: each in at least one. */
 export interface RowMap {
   /** For each block its [S…] i64: the packed row of each slot, N where the slot is padding. */
   readonly slots: readonly Value[]
@@ -28,6 +29,16 @@ export interface RowMap {
    * where it has up to U; what there is less of them points behind the last slot.
    */
   readonly rows: Value
+  /** Of those that have more slots; none if absent. Needs `rows` of [U, N]. */
+  readonly shared?: SharedRows
+}
+
+/** The many slots of a few packed rows. */
+export interface SharedRows {
+  /** [M, R] i64: further slots of R rows, counted as in `RowMap.rows`. */
+  readonly slots: Value
+  /** [N] i64: which of the R each packed row is; R where it is none of them. */
+  readonly places: Value
 }
 
 /** Packed rows into blocks whose padding is zero. x [N, C] → [S…, C] each. Its gradient is `packRows`. */
@@ -47,16 +58,23 @@ export function packRows(blocks: readonly Value[], map: RowMap): Value {
   const all = blocks.map((block) =>
     reshape(block, [product(block.shape.slice(0, -1)), block.shape.at(-1) as Dim]),
   )
-  const packed = map.rows.shape.length === 1 ? gather(concat(all, 0), map.rows) : sumOfSlots(all, map.rows)
+  const packed = map.rows.shape.length === 1 ? gather(concat(all, 0), map.rows) : sumOfSlots(all, map)
   const vjp: CompositeOp['vjp'] = ({ cotangents }) => unpackRows(onlyCotangent(cotangents), map)
   return compose({ name: 'PackRows', vjp }, blocks, [packed])[0] as Value
 }
 
-/** blocks [S, C] each, rows [U, N] → [N, C]. */
-function sumOfSlots(blocks: readonly Value[], rows: Value): Value {
+/** blocks [S, C] each → [N, C]. */
+function sumOfSlots(blocks: readonly Value[], { rows, shared }: RowMap): Value {
   const [first] = blocks as readonly [Value, ...Value[]]
-  const found = gather(concat([...blocks, zeroRow(first)], 0), rows) // [U, N, C]
-  return reshape(reduceSum(found, [0]), found.shape.slice(1))
+  const padded = concat([...blocks, zeroRow(first)], 0)
+  const sumOf = (slots: Value): Value => {
+    const found = gather(padded, slots) // [U, N, C]
+    return reshape(reduceSum(found, [0]), found.shape.slice(1))
+  }
+  const packed = sumOf(rows)
+  if (!shared) return packed
+  const further = sumOf(shared.slots)
+  return add(packed, gather(concat([further, zeroRow(further)], 0), shared.places))
 }
 
 export const gatherElementsOp = defineOp(

@@ -17,7 +17,7 @@ import { slicedHead, vocabularyHead } from './vocabularyHead.ts'
 /* What a central-difference test of an op is made of. */
 
 /** Lengths that the cases' symbolic dimensions have when they run: all different, so that a mix-up shows. */
-export const caseLengths: Readonly<Record<string, number>> = { B: 2, T: 5, N: 7, P: 3 }
+export const caseLengths: Readonly<Record<string, number>> = { B: 2, T: 5, N: 7, P: 3, M: 3, R: 2 }
 
 /** Uniform numbers; what is differentiated. */
 interface RealInput {
@@ -263,6 +263,12 @@ const rows = integer(['N'], [0, 1, 2, 6, 7, 3, 4])
 /** Blocks [2, 3] and [2, 2] that both have rows 0 and 2; the second place of the others is behind the ten slots. */
 const repeatedSlots = [integer(['B', 3], [0, 1, 2, 3, 4, 5]), integer(['B', 2], [6, 2, 7, 0])] as const
 const repeatedRows = integer([2, 'N'], [0, 1, 2, 3, 4, 5, 6, 9, 10, 7, 10, 10, 10, 10])
+/** Row 1 stands in four slots, of which one is among `rows`; rows 0 and 2 in two and one. */
+const sharedSlots = [integer(['B', 3], [0, 1, 1, 1, 2, 7]), integer(['B', 2], [1, 0, 7, 7])] as const
+const sharedRows = integer([1, 'N'], [0, 1, 4, 10, 10, 10, 10])
+const furtherSlots = integer(['M', 'R'], [2, 7, 3, 10, 6, 10])
+const sharedPlaces = integer(['N'], [1, 0, 2, 2, 2, 2, 2])
+const sharedCases = [...sharedSlots, sharedRows, furtherSlots, sharedPlaces] as const
 /** Two causal masks over 5 positions, one below the other. */
 const causalMask = constant(
   ['2*T', 'T'],
@@ -287,6 +293,18 @@ const composites = [
   gradientCase('PackRows', 'rows in several blocks', {
     inputs: [real('B', 3, 4), real('B', 2, 4), ...repeatedSlots, repeatedRows],
     build: ([a, b, first, second, back]) => exp(packRows([a, b], { slots: [first, second], rows: back })),
+  }),
+  gradientCase('UnpackRows', 'rows that many share', {
+    inputs: [real('N', 3), ...sharedCases],
+    build: ([x, first, second, back, slots, places]) =>
+      unpackRows(x, { slots: [first, second], rows: back, shared: { slots, places } }).map((block) =>
+        exp(block),
+      ),
+  }),
+  gradientCase('PackRows', 'rows that many share', {
+    inputs: [real('B', 3, 4), real('B', 2, 4), ...sharedCases],
+    build: ([a, b, first, second, back, slots, places]) =>
+      exp(packRows([a, b], { slots: [first, second], rows: back, shared: { slots, places } })),
   }),
   gradientCase('Attention', 'two query heads per key head', {
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],

@@ -4,7 +4,7 @@ import { linearShape, linearsByInput } from '../models/config.ts'
 import type { DropoutName } from '../models/learningGraphs.ts'
 import { dropoutName } from '../models/learningGraphs.ts'
 import type { TokenSequence } from '../policy.ts'
-import { usedLength } from './packedBatch.ts'
+import { usedLength } from '../prefixes.ts'
 import type { Feed } from './session.ts'
 import { floats } from './session.ts'
 

@@ -145,7 +145,7 @@ export class Learner {
     { adapter, head }: ScoringTarget,
     options: Omit<ScoreOptions, 'role'>,
   ): Promise<Heads[]> {
-    const batch = this.#pack(sequences)
+    const batch = this.#pack(sequences, true)
     if (batch.headRows.length === 0) {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
@@ -163,7 +163,7 @@ export class Learner {
   /** One micro-batch forward and backward; adds up the gradients of the actor and, where there is one, of the critic. */
   async accumulate({ sequences, targets, place, options, coefficients }: LearningTask): Promise<Heads[]> {
     const { actor, critic } = targets
-    const batch = this.#pack(sequences)
+    const batch = this.#pack(sequences, this.#dropout === null)
     if (batch.headRows.length === 0) {
       const heads = sequences.map((sequence) => emptyHeads(sequence, critic !== null))
       await coefficients(heads)
@@ -253,8 +253,8 @@ export class Learner {
     }
   }
 
-  #pack(sequences: readonly TokenSequence[]): PackedBatch {
-    return packBatch(sequences, this.config, this.#rotary)
+  #pack(sequences: readonly TokenSequence[], shares: boolean): PackedBatch {
+    return packBatch(sequences, this.config, { rotary: this.#rotary, shares })
   }
 
   #feeds(

@@ -26,6 +26,7 @@ import type {
   UpdateOptions,
   UpdateResult,
 } from '../policy.ts'
+import { prefixFamilies, prefixTree, usedLength } from '../prefixes.ts'
 import { AdapterParameters, type AnsweringRole, type NamedAdapter } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
 import { FittingSizes, generateFitting, learnFitting, scoreFitting, type FittingWork } from './fitting.ts'
@@ -33,7 +34,7 @@ import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
-import { learningTokens, replicasOf, usedLength } from './packedBatch.ts'
+import { learningTokens, replicasOf } from './packedBatch.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 
@@ -157,6 +158,11 @@ export class OrtPolicy implements Policy {
     else if (reference !== 'base') this.#reference.load(reference)
   }
 
+  /** With dropout the tokens of each sequence have masks of their own. */
+  get sharesPrefixes(): boolean {
+    return (this.#options.lora.dropout ?? 0) === 0
+  }
+
   #adapter(role: AnsweringRole): AdapterParameters {
     switch (role) {
       case 'actor':
@@ -223,10 +229,10 @@ export class OrtPolicy implements Policy {
     const those = (indices: readonly number[]) => indices.map((index) => sequences[index]!)
     const score = (indices: readonly number[]) =>
       this.#queue.add({
-        cost: costOf(those(indices)),
+        cost: costOf(those(indices), true),
         work: (worker) => worker.score(those(indices), target, options),
       })
-    const cost = (indices: readonly number[]) => costOf(those(indices))
+    const cost = (indices: readonly number[]) => costOf(those(indices), true)
     const scoreBatch = async (indices: readonly number[]) => {
       const scored = await scoreFitting(indices, { sizes: this.#sizes, cost, score })
       indices.forEach((index, place) => {
@@ -248,12 +254,12 @@ export class OrtPolicy implements Policy {
     const those = (places: readonly number[]) => places.map((place) => sequences[place]!)
     const work: FittingWork = {
       sizes: this.#sizes,
-      cost: (places) => costOf(those(places)),
+      cost: (places) => costOf(those(places), this.sharesPrefixes),
       run: (places, ask) => {
         const place = { update: updates, occurrences: places.map((at) => occurrences[at]!) }
         const part = those(places)
         return this.#queue.add({
-          cost: costOf(part),
+          cost: costOf(part, this.sharesPrefixes),
           work: (worker) =>
             worker.accumulate({ sequences: part, targets, place, options, coefficients: ask }),
         })
@@ -341,26 +347,28 @@ export class OrtPolicy implements Policy {
 }
 
 /** Tokens that are computed. */
-const costOf = (sequences: readonly TokenSequence[]): number =>
-  sequences.reduce((tokens, sequence) => tokens + usedLength(sequence), 0)
+const costOf = (sequences: readonly TokenSequence[], shares: boolean): number =>
+  prefixTree(sequences, shares).tokens
 
 /**
- * Indices of sequences scored together, of so many tokens: similar lengths, so that little of the attention block is
- * padding.
+ * Indices of sequences scored together, of so many tokens: those that begin alike, and similar lengths, so that little of
+ * the attention block is padding.
  */
 function scoringBatches(sequences: readonly TokenSequence[], limit: number): number[][] {
-  const order = sequences
-    .map((sequence, index) => ({ index, length: usedLength(sequence) }))
-    .sort((a, b) => a.length - b.length)
+  const lengths = sequences.map(usedLength)
+  const longest = (family: readonly { readonly row: number }[]) =>
+    Math.max(...family.map(({ row }) => lengths[row]!))
+  const families = prefixFamilies(sequences).sort((a, b) => longest(a) - longest(b))
   const batches: number[][] = []
   let tokens = Infinity
-  for (const { index, length } of order) {
-    if (tokens + length > limit) {
-      batches.push([])
-      tokens = 0
+  for (const family of families) {
+    for (const [index, { row, common }] of family.entries()) {
+      const added = lengths[row]! - (index === 0 ? 0 : common)
+      const isNew = tokens + added > limit
+      if (isNew) batches.push([])
+      batches.at(-1)?.push(row)
+      tokens = isNew ? lengths[row]! : tokens + added
     }
-    batches.at(-1)?.push(index)
-    tokens += length
   }
   return batches
 }

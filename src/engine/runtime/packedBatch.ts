@@ -1,65 +1,66 @@
 import type { Device } from '#shared/device.ts'
 import { HIDDEN, CAUSAL_PARTS } from '../ops/attention.ts'
 import type { ModelConfig } from '../models/config.ts'
-import { type PackedName, maskName, partNames, rotaryNames } from '../models/learningGraphs.ts'
+import {
+  type PackedName,
+  maskName,
+  partNames,
+  rotaryNames,
+  sharedKeyNames,
+} from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
+import { prefixTree } from '../prefixes.ts'
 import { type Feed, floats, int64s } from './session.ts'
 import type { RotaryTables } from './passFeeds.ts'
+import { type Slot, slotTables } from './slotTables.ts'
 
 /**
- * A micro-batch of ragged sequences laid end to end. Only tokens that lead to a prediction are kept: what stands after a
- * sequence's last action token influences nothing. N tokens of B sequences.
+ * A micro-batch of ragged sequences. Only tokens that lead to a prediction are kept: what stands after a sequence's last
+ * action token influences nothing. A prefix that several sequences have in common stands there once. N tokens of B sequences.
  */
 export interface PackedBatch {
   readonly tokens: number
   /** [N] */
   readonly ids: Int32Array
-  /** [N] place of each token in its sequence. */
+  /** [N] place of each token in its sequences. */
   readonly positions: Int32Array
-  /** Packed index of each sequence's first token. */
-  readonly starts: Int32Array
-  /** [A] packed rows where the head is computed, and the id it should predict. */
+  /** [A] packed rows where the head is computed, and the id it should predict: sequence by sequence; rows may repeat. */
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
   /** What every layer's program reads beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
 
-/** Tokens of a sequence that lead to a prediction: up to its last action. */
-export const usedLength = ({ actionMask }: TokenSequence): number => actionMask.lastIndexOf(1) + 1
+type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows'>
 
+/** `shares`: common prefixes are computed once; not where each sequence's tokens have dropout masks of their own. */
 export function packBatch(
   sequences: readonly TokenSequence[],
-  { heads, kvHeads, windows }: Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows'>,
-  rotary: readonly RotaryTables[],
+  { heads, kvHeads, windows }: AttentionShape,
+  { rotary, shares }: { readonly rotary: readonly RotaryTables[]; readonly shares: boolean },
 ): PackedBatch {
-  const lengths = sequences.map(usedLength)
-  const partLength = Math.ceil(Math.max(1, ...lengths) / CAUSAL_PARTS)
-  const tokens = lengths.reduce((total, length) => total + length, 0)
+  const { tokens, paths, own } = prefixTree(sequences, shares)
+  const partLength = Math.ceil(Math.max(1, ...paths.map(({ length }) => length)) / CAUSAL_PARTS)
   const ids = new Int32Array(tokens)
   const positions = new Int32Array(tokens)
-  const starts = new Int32Array(sequences.length)
   const headRows: number[] = []
   const headTargets: number[] = []
-
-  let packed = 0
-  sequences.forEach((sequence, row) => {
-    starts[row] = packed
-    for (let at = 0; at < lengths[row]!; at++, packed++) {
-      ids[packed] = sequence.ids[at]!
-      positions[packed] = at
+  sequences.forEach((sequence, index) => {
+    paths[index]!.forEach((row, at) => {
+      ids[row] = sequence.ids[at]!
+      positions[row] = at
       if (sequence.actionMask[at] === 1) {
-        headRows.push(packed)
+        headRows.push(row)
         headTargets.push(sequence.ids[at + 1]!)
       }
-    }
+    })
   })
-  const block = { rows: longestFirst(starts, lengths), tokens, partLength }
+  const rows = paths.map((path, index) => ({ path, own: own[index]! }))
+  const block = { rows: rows.toSorted((a, b) => b.path.length - a.path.length), tokens, partLength }
   return {
     tokens,
     ids,
     positions,
-    starts,
     headRows: Int32Array.from(headRows),
     headTargets: Int32Array.from(headTargets),
     feeds: {
@@ -88,21 +89,21 @@ const rotaryFeeds = (tables: readonly RotaryTables[], positions: Int32Array): Re
   )
 
 interface BlockRows {
-  /** The sequences, longest first, so that those that reach into a part come first: packed index of the first token, tokens. */
-  readonly rows: readonly { readonly start: number; readonly length: number }[]
+  /** The sequences, longest first: the packed row of each token, and the first position that is not another's before it. */
+  readonly rows: readonly { readonly path: Int32Array; readonly own: number }[]
   readonly tokens: number
   /** Q */
   readonly partLength: number
 }
 
-const longestFirst = (starts: Int32Array, lengths: readonly number[]): BlockRows['rows'] =>
-  lengths.map((length, row) => ({ start: starts[row]!, length })).toSorted((a, b) => b.length - a.length)
-
 type MapFeeds = PackedBatch['feeds']
 
-/** Sequences that have tokens in a part; at least one, if only of padding, since a part must not be empty. */
-const rowsIn = ({ rows, partLength }: BlockRows, part: number) =>
-  rows.filter(({ length }, index) => index === 0 || length > part * partLength)
+/** Sequences whose own tokens reach into a part; at least one, if only of padding, since a part must not be empty. */
+function rowsIn({ rows, partLength }: BlockRows, part: number): BlockRows['rows'] {
+  const [from, to] = [part * partLength, (part + 1) * partLength]
+  const inside = rows.filter(({ path, own }) => path.length > from && own < Math.min(to, path.length))
+  return inside.length > 0 ? inside : rows.slice(0, 1)
+}
 
 /** Row n·H + h of the packed heads, H = K·g, stands in its part at [b, h / g, (h mod g)·Q + t]. */
 function queryMap(block: BlockRows, kvHeads: number, group: number): MapFeeds {
@@ -114,12 +115,13 @@ function queryMap(block: BlockRows, kvHeads: number, group: number): MapFeeds {
   for (let part = 0; part < CAUSAL_PARTS; part++) {
     const rows = rowsIn(block, part)
     const slots = new Int32Array(rows.length * heads * partLength).fill(tokens * heads)
-    rows.forEach(({ start, length }, row) => {
-      for (let at = part * partLength; at < Math.min(length, (part + 1) * partLength); at++) {
+    const from = part * partLength
+    rows.forEach(({ path, own }, row) => {
+      for (let at = Math.max(own, from); at < Math.min(path.length, from + partLength); at++) {
         for (let head = 0; head < heads; head++) {
-          const slot = (row * heads + head) * partLength + (at % partLength)
-          slots[slot] = (start + at) * heads + head
-          places[(start + at) * heads + head] = partStart + slot
+          const slot = (row * heads + head) * partLength + (at - from)
+          slots[slot] = path[at]! * heads + head
+          places[path[at]! * heads + head] = partStart + slot
         }
       }
     })
@@ -129,31 +131,33 @@ function queryMap(block: BlockRows, kvHeads: number, group: number): MapFeeds {
   return { ...feeds, 'query rows': int64s(places, [places.length]) }
 }
 
-/** Row n·K + h of the packed heads stands at [b, h, t] of its own part and of all behind it that its sequence reaches. */
+/** Row n·K + h of the packed heads stands at [b, h, t] of each part where a sequence through it has queries behind it. */
 function keyMap(block: BlockRows, kvHeads: number): MapFeeds {
   const { tokens, partLength } = block
-  const count = tokens * kvHeads
-  const places = new Int32Array(CAUSAL_PARTS * count).fill(-1)
+  const found = Array.from({ length: tokens }, (): Slot[] => [])
   const feeds: Record<string, Feed> = {}
   let partStart = 0
   for (let part = 0; part < CAUSAL_PARTS; part++) {
     const rows = rowsIn(block, part)
     const width = (part + 1) * partLength
-    const slots = new Int32Array(rows.length * kvHeads * width).fill(count)
-    rows.forEach(({ start, length }, row) => {
-      for (let at = 0; at < Math.min(length, width); at++) {
-        for (let head = 0; head < kvHeads; head++) {
-          const slot = (row * kvHeads + head) * width + at
-          slots[slot] = (start + at) * kvHeads + head
-          places[part * count + (start + at) * kvHeads + head] = partStart + slot
-        }
+    const slots = new Int32Array(rows.length * kvHeads * width).fill(tokens * kvHeads)
+    rows.forEach(({ path }, row) => {
+      for (let at = 0; at < Math.min(path.length, width); at++) {
+        const first = row * kvHeads * width + at
+        found[path[at]!]!.push({ first: partStart + first, stride: width })
+        for (let head = 0; head < kvHeads; head++) slots[first + head * width] = path[at]! * kvHeads + head
       }
     })
     feeds[partNames(part).keySlots] = int64s(slots, [rows.length, kvHeads, width])
     partStart += slots.length
   }
-  const rows = places.map((place) => (place === -1 ? partStart : place))
-  return { ...feeds, 'key rows': int64s(rows, [CAUSAL_PARTS, count]) }
+  const tables = slotTables(found, { few: CAUSAL_PARTS, heads: kvHeads, end: partStart })
+  return {
+    ...feeds,
+    'key rows': tables.rows,
+    [sharedKeyNames.slots]: tables.slots,
+    [sharedKeyNames.places]: tables.places,
+  }
 }
 
 /** Of each window and part i of the queries, [g·Q, (i+1)·Q]: 0 where the key is not after the query, nor before its window. */
@@ -199,7 +203,7 @@ export function unpackHeads(
   { policy, values }: PackedHeads,
 ): Heads[] {
   const heads = sequences.map((sequence) => emptyHeads(sequence, values !== null))
-  forEachAction(sequences, batch, (row, at, index) => {
+  forEachAction(sequences, (row, at, index) => {
     const head = heads[row]!
     if (policy) {
       head.logprobs[at] = policy.logprobs[index]!
@@ -227,7 +231,7 @@ export function packCoefficients(
   const [entropies, values] = (['entropies', 'values'] as const).map((head) =>
     coefficients.some((item) => item[head]) ? new Float64Array(batch.headRows.length) : null,
   ) as [Float64Array | null, Float64Array | null]
-  forEachAction(sequences, batch, (row, at, index) => {
+  forEachAction(sequences, (row, at, index) => {
     logprobs[index] = coefficients[row]!.logprobs[at]!
     if (entropies) entropies[index] = coefficients[row]!.entropies?.[at] ?? 0
     if (values) values[index] = coefficients[row]!.values?.[at] ?? 0
@@ -238,13 +242,13 @@ export function packCoefficients(
 /** Visits every action token: sequence, position in it, index among the head rows. */
 function forEachAction(
   sequences: readonly TokenSequence[],
-  batch: PackedBatch,
   visit: (row: number, at: number, index: number) => void,
 ): void {
-  let row = 0
-  batch.headRows.forEach((packed, index) => {
-    while (row + 1 < sequences.length && batch.starts[row + 1]! <= packed) row++
-    visit(row, packed - batch.starts[row]!, index)
+  let index = 0
+  sequences.forEach(({ actionMask }, row) => {
+    actionMask.forEach((isAction, at) => {
+      if (isAction === 1) visit(row, at, index++)
+    })
   })
 }
 

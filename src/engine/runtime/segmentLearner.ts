@@ -25,6 +25,7 @@ import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './p
 import type { LearningWorker } from './replica.ts'
 import { RotaryTables } from './passFeeds.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
+import { type Slot, slotTables } from './slotTables.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 
 export interface SegmentLearnerOptions {
@@ -96,7 +97,7 @@ export class SegmentLearner implements LearningWorker {
     { adapter, head }: ScoringTarget,
     { temperature, signal }: Omit<ScoreOptions, 'role'>,
   ): Promise<Heads[]> {
-    const batch = packBatch(sequences, this.#options.source.config, this.#rotary)
+    const batch = this.#pack(sequences, true)
     if (batch.headRows.length === 0) {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
@@ -113,7 +114,7 @@ export class SegmentLearner implements LearningWorker {
   /** One micro-batch forward and backward; adds up the gradients of the actor and, where there is one, of the critic. */
   async accumulate({ sequences, targets, place, options, coefficients }: LearningTask): Promise<Heads[]> {
     const { actor, critic } = targets
-    const batch = packBatch(sequences, this.#options.source.config, this.#rotary)
+    const batch = this.#pack(sequences, this.#dropout === null)
     if (batch.headRows.length === 0) {
       const heads = sequences.map((sequence) => emptyHeads(sequence, critic !== null))
       await coefficients(heads)
@@ -238,6 +239,10 @@ export class SegmentLearner implements LearningWorker {
     return this.#options.programs.run(programName(name, drops), { ...shared, ...feeds })
   }
 
+  #pack(sequences: readonly TokenSequence[], shares: boolean): PackedBatch {
+    return packBatch(sequences, this.#options.source.config, { rotary: this.#rotary, shares })
+  }
+
   /** Copies: the buffers of one layer are used again for the next. */
   #masks(sequences: readonly TokenSequence[], place: DropoutPlace): Feeds {
     const masks = this.#dropout?.of(sequences, place)
@@ -264,19 +269,27 @@ const hiddenFeed = (hidden: Feed | undefined): Feeds => (hidden ? { hidden } : {
 
 /** What every program reads of a micro-batch. */
 function batchFeeds(batch: PackedBatch, temperature: number): Feeds {
-  const { tokens, ids, positions, headRows, headTargets } = batch
-  const places = new Int32Array(tokens).fill(headRows.length)
-  headRows.forEach((row, index) => {
-    places[row] = index
-  })
+  const { tokens, ids, positions, headTargets } = batch
   return {
     ...(batch.feeds as Feeds),
     ids: int64s(ids, [tokens]),
     positions: int64s(positions, [tokens]),
-    [segmentNames.headRows]: int64s(headRows, [headRows.length]),
-    [segmentNames.headPlaces]: int64s(places, [1, tokens]),
+    ...headMap(batch),
     targets: int64s(headTargets, [headTargets.length]),
     inverseTemperature: floats(Float32Array.of(1 / temperature), [1]),
+  }
+}
+
+/** Which rows the head reads, and where each row stands among them: in one place, or in several behind a common prefix. */
+function headMap({ tokens, headRows }: PackedBatch): Feeds {
+  const found = Array.from({ length: tokens }, (): Slot[] => [])
+  headRows.forEach((row, index) => found[row]!.push({ first: index, stride: 1 }))
+  const { rows, slots, places } = slotTables(found, { few: 1, heads: 1, end: headRows.length })
+  return {
+    [segmentNames.headRows]: int64s(headRows, [headRows.length]),
+    [segmentNames.headPlaces]: rows,
+    [segmentNames.sharedHeadSlots]: slots,
+    [segmentNames.sharedHeads]: places,
   }
 }
 

@@ -108,7 +108,8 @@ export class ValueHeadRunner {
     headGradients[this.#width]! += bias[0]!
     const cotangent = new Float32Array(tokens * this.#width)
     headRows.forEach((row, index) => {
-      cotangent.set(byHidden.subarray(index * this.#width, (index + 1) * this.#width), row * this.#width)
+      const [to, from] = [row * this.#width, index * this.#width]
+      for (let at = 0; at < this.#width; at++) cotangent[to + at]! += byHidden[from + at]!
     })
     return cotangent
   }

@@ -110,8 +110,9 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
     actionMask: new Uint8Array(length).fill(1),
   }))
   const tokens = lengths.reduce((total, length) => total + length, 0)
-  const load = { tokens: policy.learningTokens, isLimit: false, replicas: policy.replicas }
-  const cut = microBatches(lengths, load, 1)
+  const { learningTokens, replicas, sharesPrefixes } = policy
+  const load = { tokens: learningTokens, isLimit: false, replicas, sharesPrefixes }
+  const cut = microBatches({ lengths }, load, 1)
   const sequencesOf = (rows: readonly number[]) => rows.flatMap((row) => sequences[row] ?? [])
   const step = async () => {
     await forMicroBatches(cut, (rows) => learnOnce(policy, sequencesOf(rows), tokens))

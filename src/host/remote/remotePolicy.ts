@@ -120,6 +120,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   readonly vocabSize: number
   readonly contextLength: number
   readonly learningTokens: number
+  readonly sharesPrefixes: boolean
   readonly replicas: number
   readonly #parts: Parts
   #gap: Gap = noGap
@@ -130,6 +131,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     this.vocabSize = parts.local.vocabSize
     this.contextLength = parts.local.contextLength
     this.learningTokens = parts.local.learningTokens
+    this.sharesPrefixes = parts.local.sharesPrefixes
     this.replicas = parts.local.replicas
     this.#parts = parts
   }

@@ -225,9 +225,13 @@ function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDepend
   return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
 }
 
-/** The same group repeated, each copy a group of its own. */
+/** The same group repeated, each copy a group of its own with another first token, so that they have no prefix in common. */
 function repeated(trajectories: readonly Trajectory[], copies: number): Trajectory[] {
-  const copy = (group: number) => trajectories.map((trajectory) => ({ ...trajectory, group }))
+  const first = trajectories[0]?.ids[0] ?? 0
+  const begunWith = (ids: Int32Array, group: number) =>
+    group === 0 ? ids : Int32Array.of(group <= first ? group - 1 : group, ...ids.subarray(1))
+  const copy = (group: number) =>
+    trajectories.map((trajectory) => ({ ...trajectory, ids: begunWith(trajectory.ids, group), group }))
   return Array.from({ length: copies }, (_, group) => copy(group)).flat()
 }
 

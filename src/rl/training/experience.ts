@@ -1,5 +1,6 @@
 /** From trajectories to what algorithms learn from: forward passes if log-probabilities or values are needed. */
 import type { Heads, Policy, PolicyRole, TokenSequence } from '#engine/policy.ts'
+import { prefixFamilies } from '#engine/prefixes.ts'
 import type { Advantages, ConfiguredAlgorithm, Experience, LearningRow, Needs } from '../algorithms/types.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
@@ -109,12 +110,13 @@ export async function score(
 ): Promise<Heads[]> {
   const heads = new Array<Heads>(sequences.length)
   const lengths = sequences.map(({ ids }) => ids.length)
-  await forMicroBatches(microBatches(lengths, load, 1), async (rows) => {
+  const rows = { lengths, families: prefixFamilies(sequences) }
+  await forMicroBatches(microBatches(rows, load, 1), async (batch) => {
     const answers = await policy.score(
-      rows.map((i) => sequences[i]!),
+      batch.map((i) => sequences[i]!),
       { role, temperature },
     )
-    rows.forEach((i, position) => (heads[i] = answers[position]!))
+    batch.forEach((i, position) => (heads[i] = answers[position]!))
   })
   return heads
 }

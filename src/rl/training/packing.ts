@@ -5,6 +5,7 @@
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Policy } from '#engine/policy.ts'
+import type { FamilyMember } from '#engine/prefixes.ts'
 
 /** Keeps the shuffle's random numbers apart from those of trajectories and of the prompt order. */
 const SHUFFLE_PURPOSE = 0x5eed
@@ -40,6 +41,8 @@ export interface LearningLoad {
   readonly isLimit: boolean
   /** Micro-batches that can be computed in parallel. */
   readonly replicas: number
+  /** Whether learning computes common prefixes once. */
+  readonly sharesPrefixes: boolean
 }
 
 /** The run's budget, or else the one that is fastest for its policy. */
@@ -48,11 +51,11 @@ export function learningLoad({
   policy,
 }: {
   readonly config: Pick<RunConfig, 'optimization'>
-  readonly policy: Pick<Policy, 'learningTokens' | 'replicas'>
+  readonly policy: Pick<Policy, 'learningTokens' | 'replicas' | 'sharesPrefixes'>
 }): LearningLoad {
   const { tokenBudget } = config.optimization
-  const { learningTokens, replicas } = policy
-  return { tokens: tokenBudget ?? learningTokens, isLimit: tokenBudget !== null, replicas }
+  const { learningTokens, replicas, sharesPrefixes } = policy
+  return { tokens: tokenBudget ?? learningTokens, isLimit: tokenBudget !== null, replicas, sharesPrefixes }
 }
 
 export interface MicroBatches {
@@ -62,25 +65,128 @@ export interface MicroBatches {
   readonly together: boolean
 }
 
+/** Rows that stay together. */
 interface Unit {
-  readonly rows: number[]
-  tokens: number
+  readonly rows: readonly number[]
+  readonly tokens: number
+  /** Tokens shared with the unit before it in its family. */
+  readonly common: number
+}
+
+/** Units of one family that are computed together. */
+interface Piece {
+  readonly rows: readonly number[]
+  /** Distinct ones. */
+  readonly tokens: number
+  readonly units: number
+}
+
+export interface Rows {
+  /** [rows] tokens of each row. */
+  readonly lengths: readonly number[]
+  /** Rows that begin alike, if that saves anything. */
+  readonly families?: readonly (readonly FamilyMember[])[]
 }
 
 /**
  * Splits rows into micro-batches: equal ones, the same number for each replica; or, if not every replica may have its
- * longest row at once, as few as possible. A unit longer than a micro-batch gets one of its own. lengths: [rows].
+ * longest row at once, as few as possible. A unit longer than a micro-batch gets one of its own.
  */
-export function microBatches(lengths: readonly number[], load: LearningLoad, unit: number): MicroBatches {
-  const longest = (rows: readonly number[]) => Math.max(...rows.map((row) => lengths[row]!))
-  const units = unitsOfRows(lengths.length, unit)
-    .toSorted((a, b) => longest(b) - longest(a) || a[0]! - b[0]!)
-    .map((rows): Unit => ({ rows, tokens: rows.reduce((sum, row) => sum + lengths[row]!, 0) }))
+export function microBatches(rows: Rows, load: LearningLoad, unit: number): MicroBatches {
+  const families = familiesOf(rows, unit)
   const share = Math.floor(load.tokens / load.replicas)
-  const fits = units.every(({ tokens }) => tokens <= share)
+  const fits = families.flat().every(({ tokens }) => tokens <= share)
   const together = load.replicas > 1 && (fits || !load.isLimit)
-  const batches = together ? levelled(units, share, load.replicas) : firstFit(units, load.tokens)
+  const whole = (limit: number) =>
+    longestFirst(
+      families.flatMap((family) => pieces(family, limit)),
+      rows,
+    )
+  const batches = together
+    ? sharedOut(families, levelled(whole(share), share, load.replicas), { share, replicas: load.replicas })
+    : firstFit(whole(load.tokens), load.tokens)
   return { batches: batches.map(({ rows }) => rows), together }
+}
+
+/** By how much a micro-batch may be larger than the fastest size if fewer prefixes are computed twice then. */
+const LARGER = 1.5
+
+/** Families as a whole for each replica, or cut so that replicas have equally much to do, whichever takes less time. */
+function sharedOut(
+  families: readonly (readonly Unit[])[],
+  whole: Piece[],
+  { share, replicas }: { readonly share: number; readonly replicas: number },
+): Piece[] {
+  if (families.every(({ length }) => length === 1)) return whole
+  const time = (batches: readonly Piece[]) =>
+    Math.ceil(batches.length / replicas) * Math.max(0, ...batches.map(({ tokens }) => tokens))
+  const cut = [share, LARGER * share].map((limit) => cutEvenly(families, limit, replicas))
+  return cut.reduce((best, each) => (time(each) < time(best) ? each : best), whole)
+}
+
+/** The families one after the other in as few equal parts as keep the limit, a multiple of the replicas. */
+function cutEvenly(families: readonly (readonly Unit[])[], limit: number, replicas: number): Piece[] {
+  const units = families
+    .toSorted((a, b) => joined(b).tokens - joined(a).tokens)
+    .flatMap((family) => family.map((unit, index) => (index === 0 ? { ...unit, common: 0 } : unit)))
+  const widest = filled(units, limit)
+  const count = Math.ceil(widest.length / replicas) * replicas
+  let [low, high] = [0, Math.ceil(limit)]
+  while (low + 1 < high) {
+    const middle = (low + high) >> 1
+    if (filled(units, middle).length <= count) high = middle
+    else low = middle
+  }
+  return filled(units, high)
+}
+
+/** Units in their order, as many in each piece as the limit allows. */
+function filled(units: readonly Unit[], limit: number): Piece[] {
+  const cut: Unit[][] = []
+  let tokens = Infinity
+  for (const unit of units) {
+    tokens += unit.tokens - unit.common
+    if (tokens > limit) {
+      cut.push([])
+      tokens = unit.tokens
+    }
+    cut.at(-1)!.push(unit)
+  }
+  return cut.map(joined)
+}
+
+function familiesOf({ lengths, families }: Rows, unit: number): Unit[][] {
+  const units = unitsOfRows(lengths.length, unit).map((rows): Unit => ({
+    rows,
+    tokens: rows.reduce((sum, row) => sum + lengths[row]!, 0),
+    common: 0,
+  }))
+  // Rows of a unit need not begin alike, so units of several rows share nothing that could be counted on.
+  if (families === undefined || unit > 1) return units.map((each) => [each])
+  return families.map((family) => family.map(({ row, common }) => ({ ...units[row]!, common })))
+}
+
+/** A family in pieces of nearly as many units each, none with more tokens than `limit` if it has several units. */
+function pieces(family: readonly Unit[], limit: number): Piece[] {
+  for (let count = 1; count < family.length; count++) {
+    const bound = (index: number) => Math.round((index * family.length) / count)
+    const cut = Array.from({ length: count }, (_, index) =>
+      joined(family.slice(bound(index), bound(index + 1))),
+    )
+    if (cut.every(({ tokens }) => tokens <= limit)) return cut
+  }
+  return family.map((unit) => joined([unit]))
+}
+
+const joined = (units: readonly Unit[]): Piece => ({
+  rows: units.flatMap(({ rows }) => rows),
+  tokens: units.reduce((sum, { tokens, common }, index) => sum + tokens - (index === 0 ? 0 : common), 0),
+  units: units.length,
+})
+
+function longestFirst(all: readonly Piece[], { lengths }: Rows): Piece[] {
+  const longest = ({ rows }: Piece) => Math.max(...rows.map((row) => lengths[row]!))
+  return all.toSorted((a, b) => longest(b) - longest(a) || a.rows[0]! - b.rows[0]!)
 }
 
 /** Runs all micro-batches; throws the first error once all have ended. */
@@ -96,34 +202,40 @@ export async function forMicroBatches(
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
 }
 
-/** Puts each unit into the first micro-batch with room for it (first-fit decreasing). */
-function firstFit(units: readonly Unit[], limit: number): Unit[] {
-  const batches: Unit[] = []
-  for (const { rows, tokens } of units) {
-    const roomy = batches.find((batch) => batch.tokens + tokens <= limit)
-    const batch = roomy ?? { rows: [], tokens: 0 }
-    if (!roomy) batches.push(batch)
-    batch.rows.push(...rows)
-    batch.tokens += tokens
+const together = (a: Piece, b: Piece): Piece => ({
+  rows: [...a.rows, ...b.rows],
+  tokens: a.tokens + b.tokens,
+  units: a.units + b.units,
+})
+
+/** Puts each piece into the first micro-batch with room for it (first-fit decreasing). */
+function firstFit(pieces: readonly Piece[], limit: number): Piece[] {
+  const batches: Piece[] = []
+  for (const piece of pieces) {
+    const roomy = batches.findIndex(({ tokens }) => tokens + piece.tokens <= limit)
+    if (roomy === -1) batches.push(piece)
+    else batches[roomy] = together(batches[roomy]!, piece)
   }
   return batches
 }
 
-/** Puts each unit into the emptiest micro-batch, with as few as keep all within the limit. */
-function levelled(units: readonly Unit[], limit: number, replicas: number): Unit[] {
-  const total = units.reduce((sum, { tokens }) => sum + tokens, 0)
+/** Puts each piece into the emptiest micro-batch, with as few as keep all within the limit. */
+function levelled(pieces: readonly Piece[], limit: number, replicas: number): Piece[] {
+  const total = pieces.reduce((sum, { tokens }) => sum + tokens, 0)
   const rounds = Math.max(1, Math.ceil(total / limit / replicas))
-  for (let count = rounds * replicas; count < units.length; count += replicas) {
-    const batches = Array.from({ length: count }, (): Unit => ({ rows: [], tokens: 0 }))
-    for (const { rows, tokens } of units) {
-      const emptiest = batches.reduce((a, b) => (b.tokens < a.tokens ? b : a))
-      emptiest.rows.push(...rows)
-      emptiest.tokens += tokens
+  for (let count = rounds * replicas; count < pieces.length; count += replicas) {
+    const batches = pieces.slice(0, count) // the longest; each is the first of its micro-batch
+    for (const piece of pieces.slice(count)) {
+      const emptiest = batches.reduce(
+        (best, { tokens }, at) => (tokens < batches[best]!.tokens ? at : best),
+        0,
+      )
+      batches[emptiest] = together(batches[emptiest]!, piece)
     }
-    const fits = batches.every(({ rows, tokens }) => tokens <= limit || rows.length === units[0]?.rows.length)
+    const fits = batches.every(({ tokens, units }) => tokens <= limit || units === 1)
     if (fits) return batches
   }
-  return units.slice()
+  return pieces.slice()
 }
 
 function unitsOfRows(rows: number, unit: number): number[][] {

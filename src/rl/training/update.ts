@@ -1,5 +1,6 @@
 /** The updates of a step: minibatch by minibatch, each split into micro-batches whose gradients add up. */
 import type { Heads, LossCoefficients, Policy, UpdateOptions } from '#engine/policy.ts'
+import { prefixFamilies } from '#engine/prefixes.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import {
@@ -143,8 +144,10 @@ async function accumulateMinibatch(
 ): Promise<Learned> {
   const { policy, algorithm, settings, shown } = learning
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
-  const lengths = members.map(({ trajectory }) => trajectory.ids.length)
-  const cut = microBatches(lengths, settings.load, algorithm.needs.unit)
+  const trajectories = members.map(({ trajectory }) => trajectory)
+  const families = settings.load.sharesPrefixes ? prefixFamilies(trajectories) : undefined
+  const lengths = trajectories.map(({ ids }) => ids.length)
+  const cut = microBatches({ lengths, ...(families && { families }) }, settings.load, algorithm.needs.unit)
   // Micro-batches may finish in any order, but sums must not depend on it: each has a slot of its own.
   const parts = new Array<Learned>(cut.batches.length)
   const mismatch = algorithm.needs.ratio ? records.mismatch : null

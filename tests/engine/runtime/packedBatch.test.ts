@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { CAUSAL_PARTS } from '#engine/ops/attention.ts'
 import { maskName, partNames } from '#engine/models/learningGraphs.ts'
-import { packBatch, packCoefficients, unpackHeads, usedLength } from '#engine/runtime/packedBatch.ts'
+import { usedLength } from '#engine/prefixes.ts'
+import { packBatch, packCoefficients, unpackHeads } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/passFeeds.ts'
 
 const rotary = new RotaryTables({ inverseFrequencies: [1, 0.1], attentionFactor: 1 })
@@ -16,7 +17,7 @@ const silent = sequence([20, 21, 22], [0, 0])
 const short = sequence([30, 31, 32, 33], [1, 0, 0])
 /** Two query heads for each of two key heads. */
 const heads = { heads: 4, kvHeads: 2, windows: [null] }
-const batch = packBatch([long, silent, short], heads, [rotary])
+const batch = packBatch([long, silent, short], heads, { rotary: [rotary], shares: true })
 
 const numbers = (data: unknown) => Array.from(data as ArrayLike<bigint | number>, Number)
 
@@ -25,7 +26,6 @@ describe('a packed batch', () => {
     expect([long, silent, short].map(usedLength)).toEqual([4, 0, 1])
     expect([...batch.ids]).toEqual([10, 11, 12, 13, 30])
     expect(batch.tokens).toBe(5)
-    expect([...batch.starts]).toEqual([0, 4, 4])
   })
 
   test('computes the head only where an action is predicted', () => {
@@ -48,15 +48,13 @@ describe('a packed batch', () => {
     const { data, dims } = batch.feeds['key rows']!
     const slots = slotsOf('keySlots').flatMap(({ data }) => numbers(data))
     expect(dims).toEqual([CAUSAL_PARTS, 10])
-    const found = numbers(data).map((slot) => slots[slot] ?? null)
-    const head = (part: number, row: number) => found[part * 10 + row]
+    const found = numbers(data)
+      .filter((slot) => slot < slots.length)
+      .map((slot) => slots[slot])
     // The long sequence has a token in each part, the short one is its token in the first part alone.
     for (let row = 0; row < 10; row++) {
       const token = Math.floor(row / 2)
-      for (let part = 0; part < CAUSAL_PARTS; part++) {
-        const isThere = token === 4 ? part === 0 : part >= token
-        expect(head(part, row)).toBe(isThere ? row : null)
-      }
+      expect(found.filter((each) => each === row)).toHaveLength(token === 4 ? 1 : CAUSAL_PARTS - token)
     }
     expect(numbers(data).filter((slot) => slot === slots.length)).toHaveLength(40 - 2 * (4 + 3 + 2 + 1 + 1))
   })
@@ -68,7 +66,7 @@ describe('a packed batch', () => {
       [1, 2, 2],
       [1, 2, 2],
     ])
-    const turned = packBatch([short, silent, long], heads, [rotary])
+    const turned = packBatch([short, silent, long], heads, { rotary: [rotary], shares: true })
     expect(numbers(turned.feeds[partNames(0).keySlots]!.data)).toEqual([2, 3, 0, 1])
   })
 
@@ -82,7 +80,10 @@ describe('a packed batch', () => {
 
   test('hides later keys from each quarter of the queries, once for each query head of a group', () => {
     const ids = Int32Array.from({ length: 8 }, (_, index) => index)
-    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], heads, [rotary])
+    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], heads, {
+      rotary: [rotary],
+      shares: true,
+    })
     expect(feeds[partNames(0).querySlots]!.dims).toEqual([1, 2, 4]) // seven tokens in four parts of two
     const parts = [0, 1, 2, 3].map((part) => feeds[maskName(0, part)]!)
     expect(parts.map(({ dims }) => dims)).toEqual([
@@ -98,7 +99,10 @@ describe('a packed batch', () => {
   test('hides what lies before a window', () => {
     const ids = Int32Array.from({ length: 8 }, (_, index) => index)
     const windowed = { heads: 2, kvHeads: 2, windows: [null, 3] }
-    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], windowed, [rotary])
+    const { feeds } = packBatch([{ ids, actionMask: new Uint8Array(7).fill(1) }], windowed, {
+      rotary: [rotary],
+      shares: true,
+    })
     // The third part: queries 4 and 5 see three keys each, themselves included.
     expect([...(feeds[maskName(1, 2)]!.data as Float32Array)]).toEqual([
       ...[-1e9, -1e9, 0, 0, 0, -1e9],
@@ -116,8 +120,70 @@ describe('a packed batch', () => {
   })
 
   test('without any action is empty', () => {
-    const empty = packBatch([silent], heads, [rotary])
+    const empty = packBatch([silent], heads, { rotary: [rotary], shares: true })
     expect([empty.tokens, empty.headRows.length]).toEqual([0, 0])
+  })
+})
+
+describe('a prefix that sequences have in common', () => {
+  const prompt = [1, 2, 3, 4, 5, 6]
+  const group = [
+    [7, 8, 9],
+    [10, 11],
+    [12, 13, 14],
+  ].map((completion) => {
+    const ids = [...prompt, ...completion]
+    return sequence(
+      ids,
+      ids.slice(1).map((_, at) => Number(at >= 5)),
+    )
+  })
+  const shared = packBatch(group, heads, { rotary: [rotary], shares: true })
+  const feed = (name: keyof typeof shared.feeds) => numbers(shared.feeds[name]!.data)
+
+  test('stands there once', () => {
+    expect([...shared.ids]).toEqual([...prompt, 7, 8, 10, 12, 13])
+    expect([...shared.positions]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 6, 6, 7])
+    // Its last token leads to three completions.
+    expect([...shared.headRows]).toEqual([5, 6, 7, 5, 8, 5, 9, 10])
+    expect([...shared.headTargets]).toEqual([7, 8, 9, 10, 11, 12, 13, 14])
+  })
+
+  test('asks once: only sequences with tokens of their own stand in a part', () => {
+    const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
+    expect(parts.map(({ querySlots }) => shared.feeds[querySlots]!.dims[0])).toEqual([1, 1, 1, 3])
+    const slots = parts.flatMap(({ querySlots }) => feed(querySlots))
+    expect(feed('query rows').map((slot) => slots[slot])).toEqual(Array.from({ length: 44 }, (_, row) => row))
+    expect(slots.filter((row) => row !== 44)).toHaveLength(44)
+  })
+
+  test('is seen by all: every slot of a key is counted once, among the few or the many', () => {
+    const slots = Array.from({ length: CAUSAL_PARTS }, (_, part) => feed(partNames(part).keySlots)).flat()
+    const found = new Map<number, number[]>()
+    const add = (row: number, slot: number) =>
+      slot < slots.length && found.set(row, [...(found.get(row) ?? []), slot])
+    feed('key rows').forEach((slot, index) => add(index % 22, slot))
+    const [places, further] = [feed('shared keys'), feed('shared key slots')]
+    const count = shared.feeds['shared key slots']!.dims[1]!
+    places.forEach((place, row) => {
+      for (let at = place; place < count && at < further.length; at += count) add(row, further[at]!)
+    })
+    for (let row = 0; row < 22; row++) {
+      const expected = [...slots.keys()].filter((slot) => slots[slot] === row)
+      expect(found.get(row)!.toSorted((a, b) => a - b)).toEqual(expected)
+    }
+    expect(slots.filter((row) => row === 0)).toHaveLength(3 + 3)
+  })
+
+  test('has its results and coefficients where each sequence has its own', () => {
+    const given = Float64Array.from(shared.headRows, (_, index) => -index)
+    const values = { policy: null, values: given }
+    const apart = unpackHeads(group, shared, values).map(({ values }) => [...values!.subarray(5)])
+    expect(apart).toEqual([
+      [-0, -1, -2],
+      [-3, -4],
+      [-5, -6, -7],
+    ])
   })
 })
 

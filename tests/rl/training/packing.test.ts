@@ -25,7 +25,11 @@ function expectUnits(batches: MicroBatches['batches'], lengths: readonly number[
 
 describe('micro-batches one after the other', () => {
   test.each(cases)('$lengths.length rows in units of $unit within $budget', ({ unit, lengths, budget }) => {
-    const { batches, together } = microBatches(lengths, { tokens: budget, isLimit: true, replicas: 1 }, unit)
+    const { batches, together } = microBatches(
+      { lengths },
+      { tokens: budget, isLimit: true, replicas: 1, sharesPrefixes: true },
+      unit,
+    )
     const tokens = batches.map((batch) => sumOf(batch, lengths))
 
     expect(together).toBe(false)
@@ -49,7 +53,11 @@ describe('micro-batches for replicas', () => {
   test.each(cases)('$lengths.length rows in units of $unit within $budget', ({ unit, lengths, budget }) => {
     for (const replicas of [2, 3]) {
       const share = Math.floor(budget / replicas)
-      const { batches } = microBatches(lengths, { tokens: budget, isLimit: false, replicas }, unit)
+      const { batches } = microBatches(
+        { lengths },
+        { tokens: budget, isLimit: false, replicas, sharesPrefixes: true },
+        unit,
+      )
       const tokens = batches.map((batch) => sumOf(batch, lengths))
 
       expectUnits(batches, lengths, unit)
@@ -65,7 +73,11 @@ describe('micro-batches for replicas', () => {
 
   test('a limit that a row per replica would pass is kept: one after the other, all tokens for each', () => {
     const lengths = [700, 300, 300, 300]
-    const limited = microBatches(lengths, { tokens: 1000, isLimit: true, replicas: 2 }, 1)
+    const limited = microBatches(
+      { lengths },
+      { tokens: 1000, isLimit: true, replicas: 2, sharesPrefixes: true },
+      1,
+    )
     expect(limited).toEqual({
       batches: [
         [0, 1],
@@ -73,15 +85,95 @@ describe('micro-batches for replicas', () => {
       ],
       together: false,
     })
-    expect(microBatches(lengths, { tokens: 1000, isLimit: false, replicas: 2 }, 1).together).toBe(true)
-    expect(microBatches([400, 300, 300], { tokens: 1000, isLimit: true, replicas: 2 }, 1).together).toBe(true)
+    expect(
+      microBatches({ lengths }, { tokens: 1000, isLimit: false, replicas: 2, sharesPrefixes: true }, 1)
+        .together,
+    ).toBe(true)
+    expect(
+      microBatches(
+        { lengths: [400, 300, 300] },
+        { tokens: 1000, isLimit: true, replicas: 2, sharesPrefixes: true },
+        1,
+      ).together,
+    ).toBe(true)
   })
 
   test('16 ragged rows are shared out almost evenly', () => {
     const lengths = Array.from({ length: 16 }, () => 32 + random.integer(481))
-    const { batches } = microBatches(lengths, { tokens: 1024, isLimit: false, replicas: 2 }, 1)
+    const { batches } = microBatches(
+      { lengths },
+      { tokens: 1024, isLimit: false, replicas: 2, sharesPrefixes: true },
+      1,
+    )
     const tokens = batches.map((batch) => sumOf(batch, lengths))
     expect(Math.min(...tokens) / Math.max(...tokens)).toBeGreaterThan(0.75)
+  })
+})
+
+describe('rows that begin alike', () => {
+  /** Groups of `size` rows behind a prompt: its length, then those of the completions. */
+  const groupsOf = (
+    groups: readonly { readonly prompt: number; readonly completions: readonly number[] }[],
+  ) => {
+    const lengths = groups.flatMap(({ prompt, completions }) => completions.map((length) => prompt + length))
+    let row = 0
+    const families = groups.map(({ prompt, completions }) =>
+      completions.map((_, at) => ({ row: row++, common: at === 0 ? 0 : prompt })),
+    )
+    return { lengths, families }
+  }
+  const eight = (prompt: number, completion: number) => ({
+    prompt,
+    completions: Array.from({ length: 8 }, () => completion),
+  })
+  const load = { tokens: 2048, isLimit: false, replicas: 2, sharesPrefixes: true }
+
+  test('a group stays together where there is a micro-batch for each', () => {
+    const { batches } = microBatches(groupsOf([eight(96, 96), eight(96, 96)]), load, 1)
+    expect(batches).toEqual([
+      [0, 1, 2, 3, 4, 5, 6, 7],
+      [8, 9, 10, 11, 12, 13, 14, 15],
+    ])
+  })
+
+  test('a group is shared out to replicas that would have nothing to do', () => {
+    const { batches } = microBatches(groupsOf([eight(96, 96)]), load, 1)
+    expect(batches).toEqual([
+      [0, 1, 2, 3],
+      [4, 5, 6, 7],
+    ])
+    const three = microBatches(groupsOf([eight(96, 96), eight(96, 96), eight(96, 96)]), load, 1)
+    expect(three.batches.map(({ length }) => length)).toEqual([12, 12])
+    expect(three.batches.flat().toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 24 }, (_, row) => row),
+    )
+  })
+
+  test('a larger micro-batch is better than a long prompt twice', () => {
+    const { batches } = microBatches(groupsOf([eight(512, 128), eight(512, 128)]), load, 1)
+    expect(batches.map(({ length }) => length)).toEqual([8, 8])
+    const longer = microBatches(groupsOf([eight(1024, 128), eight(1024, 128)]), load, 1)
+    expect(longer.batches.length).toBeGreaterThan(2)
+  })
+
+  test('no micro-batch has more distinct tokens than the limit allows', () => {
+    const limited = { ...load, isLimit: true, tokens: 1000, replicas: 1 }
+    const rows = groupsOf([eight(100, 200), eight(300, 50)])
+    const { batches } = microBatches(rows, limited, 1)
+    const commonOf = rows.families.flat().toSorted((a, b) => a.row - b.row)
+    const family = (row: number) =>
+      rows.families.findIndex((members) => members.some((each) => each.row === row))
+    for (const batch of batches) {
+      const known = new Set<number>()
+      const tokens = batch.reduce((sum, row) => {
+        const shared = known.has(family(row)) ? commonOf[row]!.common : 0
+        known.add(family(row))
+        return sum + rows.lengths[row]! - shared
+      }, 0)
+      expect(tokens).toBeLessThanOrEqual(1000)
+    }
+    // 8 × 300 and 8 × 350 tokens, of which 1700 and 700 are distinct.
+    expect(batches.length).toBe(3)
   })
 })
 
