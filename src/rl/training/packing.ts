@@ -108,8 +108,11 @@ export function microBatches(rows: Rows, load: LearningLoad, unit: number): Micr
   return { batches: batches.map(({ rows }) => rows), together }
 }
 
-/** By how much a micro-batch may be larger than the fastest size if fewer prefixes are computed twice then. */
-const LARGER = 1.5
+/**
+ * So much larger than the fastest size may a micro-batch be if fewer prefixes are computed twice then, and so much time it
+ * must save by that to be worth its memory (docs/performance.md).
+ */
+const [LARGER, WORTH] = [3, 0.95]
 
 /** Families as a whole for each replica, or cut so that replicas have equally much to do, whichever takes less time. */
 function sharedOut(
@@ -120,8 +123,10 @@ function sharedOut(
   if (families.every(({ length }) => length === 1)) return whole
   const time = (batches: readonly Piece[]) =>
     Math.ceil(batches.length / replicas) * Math.max(0, ...batches.map(({ tokens }) => tokens))
-  const cut = [share, LARGER * share].map((limit) => cutEvenly(families, limit, replicas))
-  return cut.reduce((best, each) => (time(each) < time(best) ? each : best), whole)
+  const cut = cutEvenly(families, share, replicas)
+  const best = time(cut) < time(whole) ? cut : whole
+  const larger = cutEvenly(families, LARGER * share, replicas)
+  return time(larger) < WORTH * time(best) ? larger : best
 }
 
 /** The families one after the other in as few equal parts as keep the limit, a multiple of the replicas. */

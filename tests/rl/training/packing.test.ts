@@ -152,7 +152,7 @@ describe('rows that begin alike', () => {
   test('a larger micro-batch is better than a long prompt twice', () => {
     const { batches } = microBatches(groupsOf([eight(512, 128), eight(512, 128)]), load, 1)
     expect(batches.map(({ length }) => length)).toEqual([8, 8])
-    const longer = microBatches(groupsOf([eight(1024, 128), eight(1024, 128)]), load, 1)
+    const longer = microBatches(groupsOf([eight(3072, 128), eight(3072, 128)]), load, 1)
     expect(longer.batches.length).toBeGreaterThan(2)
   })
 
