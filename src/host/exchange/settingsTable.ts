@@ -228,6 +228,7 @@ const updating: readonly SettingRow[] = [
   { ours: 'optimization.minibatchSize', for: ['sft'], trl: trlAccumulated, agilerl: agilerlMinibatch(1) },
   { ours: 'optimization.tokenBudget', isCarried: true },
   { ours: 'optimization.memory', isCarried: true },
+  { ours: 'optimization.zeroAdvantages', isCarried: true },
   { ours: 'optimization.unsoundUpdates', off: 'stop' },
 ]
 

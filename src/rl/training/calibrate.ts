@@ -262,6 +262,7 @@ async function learn(
   const settings = {
     ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
+    skipsZeroAdvantages: false,
     learningRatesAt: (update: number) => dependencies.learningRatesAt(update, 1),
   }
   const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)

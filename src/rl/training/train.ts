@@ -265,6 +265,7 @@ function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before
     load: learningLoad(dependencies),
     maxGradNorm: config.optimization.maxGradNorm ?? Infinity,
     mismatchLimit: plan.correctMismatch ? mismatchLimitOf(config) : null,
+    skipsZeroAdvantages: config.optimization.zeroAdvantages === 'skip',
     learningRatesAt: (update: number) => dependencies.learningRatesAt(before.updates + update, updates),
   }
 }

@@ -30,6 +30,8 @@ export interface UpdateSettings {
   readonly maxGradNorm: number
   /** How the weights of the mismatch correction are limited; null = no correction. */
   readonly mismatchLimit: WeightLimit | null
+  /** Whether trajectories that cannot change the gradient are left out; they stay in the loss's normaliser. */
+  readonly skipsZeroAdvantages: boolean
   /** Learning rates of the k-th update of the step. */
   readonly learningRatesAt: (update: number) => UpdateOptions['learningRates']
 }
@@ -144,18 +146,19 @@ async function accumulateMinibatch(
 ): Promise<Learned> {
   const { policy, algorithm, settings, shown } = learning
   const lossOf = algorithm.minibatchLoss(members.map(({ learning }) => learning))
-  const trajectories = members.map(({ trajectory }) => trajectory)
+  const computed = members.filter((row) => !isLeftOut(row, learning))
+  const trajectories = computed.map(({ trajectory }) => trajectory)
   const families = settings.load.sharesPrefixes ? prefixFamilies(trajectories) : undefined
   const lengths = trajectories.map(({ ids }) => ids.length)
   const cut = microBatches({ lengths, ...(families && { families }) }, settings.load, algorithm.needs.unit)
   // Micro-batches may finish in any order, but sums must not depend on it: each has a slot of its own.
   const parts = new Array<Learned>(cut.batches.length)
   const mismatch = algorithm.needs.ratio ? records.mismatch : null
-  if (mismatch) members.forEach((row) => mismatch.set(row, null))
+  if (mismatch) computed.forEach((row) => mismatch.set(row, null))
   const options = { temperature: settings.temperature, entropyGradient: algorithm.needs.entropyGradient }
   try {
     await forMicroBatches(cut, async (indices, batch) => {
-      const part = indices.map((i) => members[i]!)
+      const part = indices.map((i) => computed[i]!)
       const sequences = part.map(({ trajectory }) => trajectory)
       await policy.accumulate(sequences, options, (heads) => {
         part.forEach(({ trajectory }, i) => {
@@ -185,6 +188,16 @@ async function accumulateMinibatch(
     fault: parts.find(({ fault }) => fault !== null)?.fault ?? null,
   }
 }
+
+/** Whether all coefficients of a row are zero whatever its heads: without other terms the advantage is a factor of them. */
+function isSilent({ experience, written, needs }: ConfiguredAlgorithm, { learning }: TrainingRow): boolean {
+  const hasOtherTerms = needs.reference || needs.entropyGradient || needs.values
+  if (experience !== 'rollout' || written !== undefined || hasOtherTerms) return false
+  return learning.advantages.every((advantage) => advantage === 0)
+}
+
+const isLeftOut = (row: TrainingRow, { algorithm, settings, shown }: Learning): boolean =>
+  settings.skipsZeroAdvantages && !shown.has(row.trajectory) && isSilent(algorithm, row)
 
 /** Losses that have been checked on real rows. */
 const sound = new WeakSet<ConfiguredAlgorithm>()

@@ -195,6 +195,15 @@ export const optimizationSection = z.strictObject({
         'Tokens per micro-batch; small models take more. Affects memory and speed, not the result.',
       empty: '512 per thread',
     }),
+  zeroAdvantages: z
+    .enum(['skip', 'measure'])
+    .default('skip')
+    .meta({
+      label: 'Zero advantages',
+      description:
+        'Trajectories whose advantages are all zero, such as those of zero-variance groups, do not change the gradient if the loss has no KL, entropy or value term. skip computes nothing for them; measure runs the forward pass, so that entropy, clip fraction and mismatch are means over them too.',
+      options: { skip: 'skip: faster', measure: 'measure' },
+    }),
   memory: z
     .enum(['auto', 'recompute', 'save'])
     .default('auto')

@@ -124,6 +124,22 @@ describe('every algorithm', () => {
     }
   })
 
+  const needsOf = ({ algorithm, settings }: WrittenLoss) => algorithmById(algorithm).configure(settings).needs
+  const advantageOnly = writtenLosses.filter((written) => {
+    const { reference, entropyGradient, values } = needsOf(written)
+    const isRollout = algorithmById(written.algorithm).experience === 'rollout'
+    return isRollout && !reference && !entropyGradient && !values
+  })
+  test.each(advantageOnly)('$algorithm, $name: a zero advantage is a zero coefficient', (written) => {
+    const rows = rowsFor(written, 13).map((row, i) =>
+      i === 1 ? { ...row, advantages: row.advantages.map(() => 0) } : row,
+    )
+    const lossOf = algorithmById(written.algorithm).configure(written.settings).minibatchLoss(rows)
+    const { coefficients } = lossOf(rows)
+    expect([...coefficients[1]!.logprobs].every((slope) => slope === 0)).toBe(true)
+    expect(coefficients[0]!.logprobs.some((slope) => slope !== 0)).toBe(true)
+  })
+
   test.each(writtenLosses)('$algorithm, $name: nothing outside the action mask matters', (written) => {
     const rows = rowsFor(written, 12)
     const spoiled = rows.map((row) => {

@@ -4,7 +4,7 @@ import { rloo } from '#rl/algorithms/rloo.ts'
 import { eachSample } from '#rl/rewards.ts'
 import type { StepPhase, TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
-import { fakePolicy } from '../fakePolicy.ts'
+import { fakePolicy, fakeTokenizer } from '../fakePolicy.ts'
 import { collect, dependenciesOf, evaluations, likesC, steps, withoutTimings } from './run.ts'
 
 describe('learning', () => {
@@ -58,6 +58,49 @@ describe('forward passes', () => {
     await collect(dependenciesOf({ policy: cut, optimization: { tokenBudget: 20 } }))
     expect(cut.calls.accumulate).toBeGreaterThan(whole.calls.accumulate! * 3)
     expect(Math.max(...cut.table.map((value, i) => Math.abs(value - whole.table[i]!)))).toBeLessThan(1e-9)
+  })
+})
+
+describe('trajectories with zero advantage', () => {
+  /** Zero variance in every group whose prompt is "a". */
+  const rewards = [
+    {
+      ...likesC,
+      function: {
+        ...likesC.function,
+        score: eachSample((sample) => (sample.prompt === 'a' ? 1 : sample.completion.length / 6)),
+      },
+    },
+  ]
+  const trained = async (zeroAdvantages: string, settings: Record<string, unknown> = {}) => {
+    const policy = fakePolicy()
+    const learned: number[] = []
+    const accumulate = policy.accumulate.bind(policy)
+    policy.accumulate = (sequences, ...rest) => {
+      learned.push(sequences.filter(({ ids }) => fakeTokenizer.decode(ids.subarray(0, 1)) === 'a').length)
+      return accumulate(sequences, ...rest)
+    }
+    const config = { steps: 4, shownTrajectories: 0 }
+    const rollout = { promptsPerStep: 7 }
+    await collect(
+      dependenciesOf({ policy, rewards, config, rollout, settings, optimization: { zeroAdvantages } }),
+    )
+    return { table: policy.table, silent: learned.reduce((sum, count) => sum + count, 0) }
+  }
+
+  test('are not computed, and the policy becomes the same', async () => {
+    const [skipping, measuring] = [await trained('skip'), await trained('measure')]
+    expect(measuring.silent).toBe(4 * 8)
+    expect(skipping.silent).toBe(0)
+    expect(Math.max(...measuring.table.map((value, i) => Math.abs(value - skipping.table[i]!)))).toBeLessThan(
+      1e-9,
+    )
+  })
+
+  test('are computed where the loss has another term', async () => {
+    for (const settings of [{ klCoefficient: 0.1 }, { entropyCoefficient: 0.01 }]) {
+      expect((await trained('skip', settings)).silent).toBe(4 * 8)
+    }
   })
 })
 
