@@ -21,7 +21,7 @@ const device = await chooseDevice({ kind: 'cpu', threads })
 const cacheDirectory = dataFolders(resolveDataDirectory(undefined)).cache
 const request = {
   subject: existsSync(subject) ? { model: subject } : { shape: subject },
-  ...{ cacheDirectory, base: 'f32', activations: 'auto' },
+  ...{ cacheDirectory, base: 'f32', activations: 'recompute' },
 } as Parameters<typeof subjectFolder>[0]
 const say = (text: string) => console.log(text)
 const directory = await subjectFolder(request, say)
@@ -51,7 +51,7 @@ async function update(sequences: readonly TokenSequence[]): Promise<number> {
   const cut = microBatches(rows, { tokens: learningTokens, isLimit: false, replicas, sharesPrefixes }, 1)
   const start = performance.now()
   await forMicroBatches(cut, async (batch) => {
-    const part = batch.map((row) => sequences[row]!)
+    const part = batch.flatMap((row) => sequences[row] ?? [])
     await policy.accumulate(part, { temperature: 1, entropyGradient: false }, (heads) =>
       heads.map(({ logprobs }) => ({ logprobs: logprobs.map(() => 0.01), entropies: null, values: null })),
     )
