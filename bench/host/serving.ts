@@ -58,7 +58,7 @@ async function served(stream: boolean): Promise<number> {
 }
 
 function post(body: object): Promise<string> {
-  const length = { max_tokens: tokens, min_tokens: tokens, stream_options: { include_usage: true } }
+  const length = { max_tokens: tokens, stream_options: { include_usage: true } }
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
     const url = `${server.origin}/v1/completions`
