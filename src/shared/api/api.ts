@@ -2,6 +2,7 @@
 import { checkpointsApi, queueApi } from './queue.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
+import { hubApi } from './hub.ts'
 import { librariesApi } from './libraries.ts'
 import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
@@ -28,6 +29,7 @@ export const api = {
   evaluations: evaluationsApi,
   studies: studiesApi,
   models: modelsApi,
+  hub: hubApi,
   serving: servingApi,
   settings: settingsApi,
   python: pythonApi,
