@@ -9,7 +9,11 @@ import type { AnswerToken } from './conversationFiles.ts'
 
 /** JSON knows no infinity: stands for the logarithm of 0, as in OpenAI's answers. */
 const impossible = -9999
-const seeds = 2 ** 31
+/** Drawn ones are short enough to be typed again. */
+const seeds = 1_000_000
+
+/** One for all columns of a turn. */
+export const seedFor = ({ seed }: Conversation['sampling']): number => seed ?? randomInt(seeds)
 
 type ColumnNews =
   | { readonly type: 'begun'; readonly promptTokens: number }
@@ -40,6 +44,7 @@ interface AskedColumn {
   /** Folder of its adapter; null: the base answers. */
   readonly adapter: string | null
   readonly sampling: Conversation['sampling']
+  readonly seed: number
   readonly signal: AbortSignal
   readonly onNews: (news: ColumnNews) => void
 }
@@ -64,10 +69,10 @@ export async function writeAnswer(
   return { answer: { ...answer, tokensPerSecond, stopReason, error }, tokens }
 }
 
-function requestOf({ adapter, messages, sampling }: AskedColumn): ServedRequest {
-  const { seed, temperature, ...filters } = sampling
+function requestOf({ adapter, messages, sampling, seed }: AskedColumn): ServedRequest {
+  const { seed: _, temperature, ...filters } = sampling
   return {
-    ...{ adapter, prompts: [{ messages }], samples: 1, seed: seed ?? randomInt(seeds) },
+    ...{ adapter, prompts: [{ messages }], samples: 1, seed },
     sampling: {
       ...filters,
       ...greedyAtZero(temperature),

@@ -19,7 +19,7 @@ export const chatService = ({ chats, models, notifier }: Host): Handlers<typeof 
   editAnswer: (change) => chats.editAnswer(change),
   answer: (request, { signal }) => chats.answer(request, signal),
   tokens: ({ id, answerId }) => chats.files.readTokens(id, answerId),
-  room: ({ id }) => chats.room(id),
+  room: (base) => chats.room(base),
   close: () => models.endIdle(),
   watch: (_input, { from, signal }) => changesOf({ notifier, signal }, from, () => chats.stamp),
 })

@@ -11,7 +11,7 @@ import { Inbox } from '#host/processes/messages.ts'
 import type { ServedModel } from '#host/processes/serving.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
 import type { Lease, OpenModels } from '#host/serving/openModels.ts'
-import { messagesOf, writeAnswer } from './answering.ts'
+import { messagesOf, seedFor, writeAnswer } from './answering.ts'
 import { adapterOf, needsOf, requireRoom, setupOf } from './base.ts'
 import { ConversationFiles } from './conversationFiles.ts'
 
@@ -85,9 +85,10 @@ export class Chats implements AsyncDisposable {
     this.#changed(null)
   }
 
-  async room(id: string): Promise<z.output<(typeof chatApi)['room']['output']>> {
+  /** Errors: those of the model and its adapters. */
+  async room(base: Input<'room'>): Promise<z.output<(typeof chatApi)['room']['output']>> {
     const { models, askText } = this.#options
-    const setup = setupOf(this.#options, this.files.get(id))
+    const setup = setupOf(this.#options, base)
     const needs = needsOf(setup)
     const { hasChatTemplate } = await askText({ type: 'describe', directory: setup.directory })
     return {
@@ -153,14 +154,14 @@ export class Chats implements AsyncDisposable {
 
   async #writeColumn(
     model: ServedModel,
-    { conversation, turn, column }: Omit<AskedTurn, 'columns'> & { readonly column: number },
+    { conversation, turn, seed, column }: Omit<AskedTurn, 'columns'> & { readonly column: number },
     signal: AbortSignal,
     say: (item: Item) => void,
   ): Promise<void> {
     const { id, model: base, columns, sampling } = conversation
     const by = { model: base, ...(columns[column] ? { adapter: columns[column] } : {}) }
     const { answer, tokens } = await writeAnswer({
-      ...{ model, by, sampling, signal, messages: messagesOf(conversation, turn, column) },
+      ...{ model, by, sampling, seed, signal, messages: messagesOf(conversation, turn, column) },
       adapter: adapterOf(this.#options, base, columns[column] ?? null),
       onNews: (news) => say({ ...news, column }),
     })
@@ -186,7 +187,7 @@ export class Chats implements AsyncDisposable {
       title: conversation.title === untitled ? titleOf(asked.user) : conversation.title,
       turns: [...conversation.turns.slice(0, input.turn), asked],
     })
-    return { conversation: saved, turn: input.turn, columns }
+    return { conversation: saved, turn: input.turn, columns, seed: seedFor(saved.sampling) }
   }
 
   #requireIdle(id: string): void {
@@ -223,6 +224,7 @@ interface AskedTurn {
   readonly conversation: Conversation
   readonly turn: number
   readonly columns: readonly number[]
+  readonly seed: number
 }
 
 /** Errors: AppError 'data/invalid'. */

@@ -153,6 +153,7 @@ export function samplingFor(
     throw new AppError(
       'data/invalid',
       `The prompt has ${promptTokens} tokens; the model reads ${contextLength} in all.`,
+      'Shorten the message, or what was said before it.',
     )
   }
   return { ...sampling, stopIds, maxNewTokens: Math.min(sampling.maxNewTokens, room) }

@@ -151,7 +151,7 @@ export const chatApi = {
   ),
   /** Of an answer: its tokens with the most probable ones at each place; none where it was edited. */
   tokens: query(z.object({ id: conversationId, answerId: z.uuid() }), z.array(answerToken)),
-  room: query(z.object({ id: conversationId }), room),
+  room: query(conversation.pick({ model: true, base: true, columns: true }), room),
   /** Ends the process of a model that no answer is being written by. */
   close: command(z.void(), z.void()),
   watch: feed(z.void(), z.object({ cursor })),

@@ -250,7 +250,7 @@ describe('an earlier message', () => {
 describe('what is refused', () => {
   test('a conversation that fills the context, in a sentence', async () => {
     const { id } = await create({ sampling: greedy })
-    expect(await client.call('chat.room', { id })).toMatchObject({
+    expect(await client.call('chat.room', await get(id))).toMatchObject({
       ...{ contextLength: 128, base: 'f32', hasChatTemplate: true, problem: null },
     })
     await answer({ id, turn: 0, text: 'and '.repeat(200) })
@@ -274,7 +274,7 @@ describe('what is refused', () => {
 
   test('a model that is gone; a process that dies is started again for the next answer', async () => {
     const gone = await create({ model: '/nowhere/model' })
-    await expect(client.call('chat.room', { id: gone.id })).rejects.toMatchObject({ code: 'model/invalid' })
+    await expect(client.call('chat.room', gone)).rejects.toMatchObject({ code: 'model/invalid' })
     await expect(answer({ id: gone.id, turn: 0, text: question })).rejects.toThrow('There is no model')
     const { id } = await create({ sampling: endless })
     const before = started
@@ -317,9 +317,9 @@ describe('conversations', () => {
   test('give the model back when they are told to, and share it with the server', async () => {
     const { id } = await create({ sampling: greedy })
     await answer({ id, turn: 0, text: question })
-    expect(await client.call('chat.room', { id })).toMatchObject({ state: 'open' })
+    expect(await client.call('chat.room', await get(id))).toMatchObject({ state: 'open' })
     await client.call('chat.close')
-    expect(await client.call('chat.room', { id })).toMatchObject({ state: 'closed' })
+    expect(await client.call('chat.room', await get(id))).toMatchObject({ state: 'closed' })
     const before = started
     await client.call('serving.start', { model: 'starter' })
     await answer({ id, turn: 1, text: question })
@@ -329,7 +329,7 @@ describe('conversations', () => {
     expect(await client.call('serving.status')).toMatchObject({ state: 'on' })
     await client.call('serving.stop')
     await eventually(async () =>
-      expect(await client.call('chat.room', { id })).toMatchObject({ state: 'closed' }),
+      expect(await client.call('chat.room', await get(id))).toMatchObject({ state: 'closed' }),
     )
   })
 

@@ -1,4 +1,4 @@
-import { Copy, Ellipsis, FolderOpen, Play, Trash2 } from 'lucide-react'
+import { Copy, Ellipsis, FolderOpen, MessagesSquare, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
@@ -71,6 +71,14 @@ export function ModelPage({ model }: { model: ListedModel }) {
           >
             <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
           </Menu>
+          {info?.hasChatTemplate === true && (
+            <Button
+              icon={<MessagesSquare size={13} aria-hidden />}
+              onClick={() => navigate('/chat', { a: model.name })}
+            >
+              Chat
+            </Button>
+          )}
           {isUsable && (
             <Button
               icon={<Play size={13} aria-hidden />}
