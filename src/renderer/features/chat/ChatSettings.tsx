@@ -1,4 +1,4 @@
-import { basePrecisions, type BasePrecision } from '#shared/precision.ts'
+import { basePrecisions } from '#shared/precision.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
@@ -85,7 +85,7 @@ export function ChatSettings({ chat }: { chat: Chat }) {
                   .filter((each) => each === 'f32' || each.startsWith('int'))
                   .map((value) => ({ value, label: value })),
               ]}
-              onChange={(value) => change({ base: value === 'auto' ? null : (value as BasePrecision) })}
+              onChange={(value) => change({ base: value === 'auto' ? null : value })}
             />
           )}
         </Field>

@@ -24,6 +24,24 @@ import { ModelFacts } from './ModelFacts.tsx'
 import { TrainedHere } from './TrainedHere.tsx'
 import type { PrecisionEffect } from '#shared/precision.ts'
 
+function Uses({ name, takesMessages }: { name: string; takesMessages: boolean }) {
+  return (
+    <>
+      {takesMessages && (
+        <Button
+          icon={<MessagesSquare size={13} aria-hidden />}
+          onClick={() => navigate('/chat', { a: name })}
+        >
+          Chat
+        </Button>
+      )}
+      <Button icon={<Play size={13} aria-hidden />} onClick={() => navigate('/new-run', { model: name })}>
+        Train this
+      </Button>
+    </>
+  )
+}
+
 /** One model: what it is, how it reads a text, what was trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
   const isUsable = !('problem' in model)
@@ -71,22 +89,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
           >
             <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
           </Menu>
-          {info?.hasChatTemplate === true && (
-            <Button
-              icon={<MessagesSquare size={13} aria-hidden />}
-              onClick={() => navigate('/chat', { a: model.name })}
-            >
-              Chat
-            </Button>
-          )}
-          {isUsable && (
-            <Button
-              icon={<Play size={13} aria-hidden />}
-              onClick={() => navigate('/new-run', { model: model.name })}
-            >
-              Train this
-            </Button>
-          )}
+          {isUsable && <Uses name={model.name} takesMessages={info?.hasChatTemplate === true} />}
         </span>
       </header>
       {'problem' in model && (
