@@ -5,7 +5,12 @@ import { totalmem } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
-import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
+import {
+  blockPrecisions,
+  isHalfPrecision,
+  type BasePrecision,
+  type BlockPrecision,
+} from '#shared/precision.ts'
 import { blockForm, blocksPerRow, linearWeights } from '#engine/models/blocks.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
@@ -101,18 +106,23 @@ export function precisionThatFits(
   parameters: number,
   memoryBytes = totalmem(),
 ): ModelSummary['fits'] {
-  const linears = linearWeights(config)
-  const inLinears = linears.reduce((sum, { shape }) => sum + elementCount(shape), 0)
-  const bytesIn = (precision: 'f32' | BlockPrecision): number =>
-    linears.reduce((sum, { shape }) => sum + matrixBytes(shape, precision), 4 * (parameters - inLinears))
   return (
-    (['f32', ...blockPrecisions] as const).find((each) => besideWeights * bytesIn(each) <= memoryBytes) ??
-    null
+    (['f32', ...blockPrecisions] as const).find(
+      (each) => besideWeights * weightBytes(config, parameters, each) <= memoryBytes,
+    ) ?? null
   )
 }
 
-function matrixBytes(shape: readonly number[], precision: 'f32' | BlockPrecision): number {
+/** Of a model whose linears are held so; everything else is in f32. */
+export function weightBytes(config: ModelConfig, parameters: number, precision: BasePrecision): number {
+  const linears = linearWeights(config)
+  const inLinears = linears.reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  return linears.reduce((sum, { shape }) => sum + matrixBytes(shape, precision), 4 * (parameters - inLinears))
+}
+
+function matrixBytes(shape: readonly number[], precision: BasePrecision): number {
   if (precision === 'f32') return 4 * elementCount(shape)
+  if (isHalfPrecision(precision)) return 2 * elementCount(shape)
   const [rows = 0, columns = 0] = shape
   const form = blockForm(precision, columns)
   // Every block has a scale.

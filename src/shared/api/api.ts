@@ -1,5 +1,6 @@
 /** The whole contract. A client imports `Api` as a type only. */
 import { checkpointsApi, queueApi } from './queue.ts'
+import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
 import { librariesApi } from './libraries.ts'
@@ -28,6 +29,7 @@ export const api = {
   evaluations: evaluationsApi,
   studies: studiesApi,
   models: modelsApi,
+  chat: chatApi,
   serving: servingApi,
   settings: settingsApi,
   python: pythonApi,
