@@ -236,7 +236,7 @@ const allowJudges = (config: RunConfig, directory: string, dataDirectory: string
 async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {
   const consents = consentsFile(dataDirectory)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
-  await using _rewards = await resolveRewards(config, directory, consents)
+  await using _rewards = await resolveRewards(config, directory, { consents })
   const place = { cacheDirectory, consents, onRequest: () => {} }
   await using _world = await resolveEnvironment(config, directory, place)
   await using _workflows = await resolveWorkflows(config, directory)

@@ -30,6 +30,7 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
@@ -66,7 +67,8 @@ export async function* runTraining(
     const step = start?.checkpoint.trainer.step ?? 0
     yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
     const model = openModelFolder(checkpoint?.model ?? config.model, config)
-    await using rewards = await resolveRewards(config, runDirectory, consents)
+    await using judges = new RunJudges({ folder: runDirectory, cacheDirectory })
+    await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
     await using world = await resolveEnvironment(config, runDirectory, {
       ...{ cacheDirectory, consents },
       onRequest: () => countBeside(cacheDirectory),
@@ -87,7 +89,8 @@ export async function* runTraining(
       device,
       cacheDirectory,
       recorder,
-      control,
+      judges,
+      control: { ...control, signal: AbortSignal.any([control.signal, judges.spent]) },
       script,
       until: request.until,
     }
@@ -171,6 +174,7 @@ interface Stages {
   readonly device: Device
   readonly cacheDirectory: string
   readonly recorder: Recorder
+  readonly judges: RunJudges
   readonly control: RunControl
   readonly script: TrainingScript | null
   readonly until: number | undefined
@@ -178,7 +182,7 @@ interface Stages {
 
 /** One after the other: the policy a stage ends with is start and reference of the next. */
 async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
-  const { name, stages, model, device, cacheDirectory, recorder, control, script, until } = run
+  const { name, stages, model, device, cacheDirectory, recorder, judges, control, script, until } = run
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
@@ -189,9 +193,10 @@ async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenera
     const dependencies = {
       ...{ ...training.dependencies, ...control },
       ...(script === null ? {} : { script }),
+      rewardMetrics: () => judges.takeMetrics(),
       until,
     }
-    const events = remembering(train(dependencies), ended)
+    const events = withNotes(remembering(train(dependencies), ended), judges)
     yield* recorder.record(events, retentionOf(config, model), training.state)
     const { state } = ended
     const isOver = state === null || state.step < stage.lastStep || isHeld(dependencies, state)
@@ -205,6 +210,15 @@ async function* remembering(
   ended: { state: TrainerState | null },
 ): AsyncGenerator<RunEvent> {
   ended.state = yield* events
+}
+
+/** What judges have to say follows the event in which they said it. */
+async function* withNotes(events: AsyncIterable<RunEvent>, judges: RunJudges): AsyncGenerator<RunEvent> {
+  for await (const event of events) {
+    yield event
+    if (!('step' in event)) continue
+    for (const message of judges.takeNotes()) yield { type: 'warning', step: event.step, message }
+  }
 }
 
 /** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */

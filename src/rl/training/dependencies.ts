@@ -40,6 +40,8 @@ export interface TrainDependencies {
   readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
   /** Metrics that a policy which generates elsewhere reports since the last call. */
   readonly rolloutMetrics?: () => Metrics
+  /** Metrics that reward functions report since the last call, besides those of their values. */
+  readonly rewardMetrics?: () => Metrics
   /** Where the run resumes; the policy already has the adapters and optimizer of that moment. */
   readonly state?: TrainerState
   /** A new run, although it begins with the state of another; it reports what every new run reports. */

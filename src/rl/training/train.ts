@@ -165,6 +165,7 @@ async function* trainStep(
   const own = {
     ...collected.metrics,
     ...dependencies.rolloutMetrics?.(),
+    ...dependencies.rewardMetrics?.(),
     ...updateMetrics(summary, rows, mismatchLimitOf(config)),
     ...valueMetrics(rows),
     ...timeMetrics(times, trajectories, rows, config.optimization.epochs),
