@@ -6,6 +6,7 @@ import { checkpointsService } from '#host/runs/checkpointsService.ts'
 import { chatService } from '#host/chat/chatService.ts'
 import { datasetsService } from '#host/data/datasetsService.ts'
 import { evaluationsService } from '#host/evaluations/evaluationsService.ts'
+import { hubService } from '#host/hub/hubService.ts'
 import { librariesService } from '#host/devices/librariesService.ts'
 import { lossesService } from '#host/losses/lossesService.ts'
 import { metricsService } from '#host/runs/metricsService.ts'
@@ -34,6 +35,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     studies: studiesService(host),
     models: modelsService(host),
     chat: chatService(host),
+    hub: hubService(host),
     serving: servingService(host),
     settings: settingsService(host),
     python: pythonService(host),

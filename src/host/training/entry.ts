@@ -127,7 +127,8 @@ async function* trainUntilChange(
   }
   if (start === null) yield* recorder.say(...(await roundingNotice(run)))
   const state = yield* runStages(run, start)
-  const goesOn = state !== null && isChanging(run, state) && !isHeld({ ...run.control, until: run.until }, state)
+  const goesOn =
+    state !== null && isChanging(run, state) && !isHeld({ ...run.control, until: run.until }, state)
   return goesOn ? { resumeFrom: recorder.savedCheckpoint(), changes: control.takeChanges() } : null
 }
 
@@ -224,7 +225,8 @@ async function* runStages(
   run: Stages,
   start: TrainingStart | null,
 ): AsyncGenerator<RunEvent, TrainerState | null> {
-  const { name, stages, model, device, cacheDirectory, recorder, judges, control, change, script, until } = run
+  const { name, stages, model, device, cacheDirectory, recorder, judges, control, change, script, until } =
+    run
   let last: TrainerState | null = null
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next

@@ -3,6 +3,7 @@ import { checkpointsApi, queueApi } from './queue.ts'
 import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
+import { hubApi } from './hub.ts'
 import { librariesApi } from './libraries.ts'
 import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
@@ -30,6 +31,7 @@ export const api = {
   studies: studiesApi,
   models: modelsApi,
   chat: chatApi,
+  hub: hubApi,
   serving: servingApi,
   settings: settingsApi,
   python: pythonApi,
