@@ -16,6 +16,8 @@ import {
   requireWorkingEnvironment,
   withAbsoluteCorpus,
 } from '#host/environments/resolveEnvironment.ts'
+import { requireAllowedEngine } from '#host/engines/engineCode.ts'
+import { requireFittingEngine } from '#host/engines/fitting.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { requireWorkflowFile, requireWorkingWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -42,6 +44,7 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
   await requireKnownRewards(config, consents)
   await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)
+  requireAllowedEngine(config, consents)
   await using _ = await resolveAlgorithms(config, null)
   requireFittingAlgorithms(config, () => true)
 }
@@ -55,7 +58,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
   }
   const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
   const orNull = (given: string | null) => (given === null ? null : absolute(given))
-  const { adapter, reference, data, rewards, environment, python, rollout, stages } = config
+  const { adapter, reference, data, rewards, environment, python, engine, rollout, stages } = config
   return {
     ...config,
     model: existsSync(absolute(config.model))
@@ -69,6 +72,11 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
       environment &&
       withAbsoluteCorpus({ ...environment, function: absoluteReward(environment.function, base) }, base),
     python: { ...python, interpreter: python.interpreter && programAt(python.interpreter, base) },
+    engine: {
+      ...engine,
+      python: engine.python && programAt(engine.python, base),
+      accelerateConfig: orNull(engine.accelerateConfig),
+    },
     rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
@@ -119,6 +127,7 @@ export function requireKnownParts(config: RunConfig): void {
     blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
   }
   if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
+  requireFittingEngine(config)
 }
 
 /** The settings of a written loss are known when it was loaded. */

@@ -11,6 +11,7 @@
  * runs/runQueue.ts starts one after the other.
  */
 import path from 'node:path'
+import type { EngineKind } from '#shared/config/engine.ts'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
@@ -35,7 +36,8 @@ import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
-import { adapterOf, openTraining } from './openTraining.ts'
+import { EngineTraining, type EngineRun } from './engineTraining.ts'
+import { adapterOf, openTraining, type Training, type TrainingSetup } from './openTraining.ts'
 import { scriptOfRun } from './scriptFile.ts'
 import { Recorder } from './recording.ts'
 import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
@@ -91,8 +93,7 @@ export async function* runTraining(
       script,
       until: request.until,
     }
-    if (start === null) yield* recorder.say(...(await roundingNotice(run)))
-    yield* runStages(run, start)
+    yield* runBy({ ...run, kind: config.engine.kind, runDirectory, consents }, start)
   } catch (error) {
     recorder.fail(errorEvent(error))
     throw error
@@ -196,6 +197,58 @@ async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenera
     const { state } = ended
     const isOver = state === null || state.step < stage.lastStep || isHeld(dependencies, state)
     next = isOver ? null : nextStage(stages, state, adapterOf(training.state()))
+  }
+}
+
+/** Turnwise trains, or another trainer. */
+async function* runBy(
+  { kind, ...run }: Omit<EngineStages, 'kind'> & { readonly kind: EngineKind },
+  start: TrainingStart | null,
+): AsyncGenerator<RunEvent> {
+  if (kind !== 'local') {
+    yield* runOnEngine({ ...run, kind }, start)
+    return
+  }
+  if (start === null) yield* run.recorder.say(...(await roundingNotice(run)))
+  yield* runStages(run, start)
+}
+
+type EngineStages = Stages & Pick<EngineRun, 'kind' | 'runDirectory' | 'consents'>
+
+/** The same by another trainer, whose runs have one stage. Errors: AppError 'engine/unsuitable' for a script of one's own. */
+async function* runOnEngine(run: EngineStages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
+  const { name, stages, model, device, cacheDirectory, recorder, script } = run
+  const [stage] = stages
+  if (script !== null || stage === undefined)
+    throw new AppError(
+      'engine/unsuitable',
+      'A training script takes the steps of its run itself, so no other trainer can.',
+      'Set `engine.kind` to local.',
+    )
+  const { config } = stage.parts
+  // Evaluations are computed here whatever samples there.
+  const own = { ...config, rollout: { ...config.rollout, server: null } }
+  const setup = { name, model, device, cacheDirectory, begin: null }
+  await using training = await openIfItFits({
+    ...setup,
+    stage: { ...stage, parts: { ...stage.parts, config: own } },
+  })
+  if (training === null)
+    yield* recorder.say({ type: 'warning', step: start?.checkpoint.trainer.step ?? 0, message: tooLarge })
+  const engine = new EngineTraining({ ...run, stage, start, training })
+  yield* recorder.record(engine.train(), retentionOf(config, model), () => engine.state())
+}
+
+const tooLarge =
+  'The model does not fit into this machine’s memory here, so its checkpoints are neither evaluated nor compared.'
+
+/** null where memory is short. */
+async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
+  try {
+    return await openTraining(setup)
+  } catch (error) {
+    if (error instanceof AppError && error.code.endsWith('/out-of-memory')) return null
+    throw error
   }
 }
 
