@@ -141,6 +141,20 @@ export interface ScheduledStage {
   } | null
 }
 
+/** Who trains the run besides Turnwise, said by each process of that trainer that takes the run up. */
+export interface EngineEvent {
+  readonly type: 'engine'
+  readonly step: number
+  /** Versions of its packages, by name. */
+  readonly versions: Readonly<Record<string, string>>
+  /** That train together. */
+  readonly processes: number
+  /** What they compute on, in the trainer's words. */
+  readonly device: string
+  /** What it does otherwise than Turnwise, a sentence each; said when the run begins. */
+  readonly notes: readonly string[]
+}
+
 /** What lies ahead; said by every process that takes the run up, at `step`. */
 export interface ScheduleEvent {
   readonly type: 'schedule'
@@ -245,6 +259,7 @@ export type RunEvent =
   | StatusEvent
   | ManifestEvent
   | DeviceEvent
+  | EngineEvent
   | ScheduleEvent
   | SettingsChangedEvent
   | StepEvent

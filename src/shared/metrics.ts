@@ -476,6 +476,19 @@ const table = {
     'lower',
     'Largest difference between the log-probabilities of the rollout server and Turnwise’s, on those completions.',
   ],
+  'sampling/engine_logp_difference/mean': [
+    'Trainer logprob mismatch',
+    'nats',
+    'lower',
+    'Mean difference between the log-probabilities of the trainer and Turnwise’s for the same tokens and adapter, at an evaluation.',
+    { panel: 'learning', line: 'mean', also: [['sampling/engine_logp_difference/max', 'max']], include: [0] },
+  ],
+  'sampling/engine_logp_difference/max': [
+    'Trainer logprob mismatch, max',
+    'nats',
+    'lower',
+    'Largest difference between the log-probabilities of the trainer and Turnwise’s for the same tokens and adapter.',
+  ],
   'sampling/server_missing_logprobs': [
     'Server logprobs missing',
     'count',

@@ -16,6 +16,8 @@ import {
   requireWorkingEnvironment,
   withAbsoluteCorpus,
 } from '#host/environments/resolveEnvironment.ts'
+import { requireAllowedEngine } from '#host/engines/engineCode.ts'
+import { requireFittingEngine } from '#host/engines/fitting.ts'
 import { requireBuiltIn, requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { requireWorkflowFile, requireWorkingWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
@@ -42,6 +44,7 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
   await requireKnownRewards(config, consents)
   await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)
+  requireAllowedEngine(config, consents)
   await using _ = await resolveAlgorithms(config, null)
   requireFittingAlgorithms(config, () => true)
 }
@@ -57,7 +60,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
   const modelAt = (given: string) =>
     existsSync(absolute(given)) ? absolute(given) : findModel(given, dataDirectory)
   const orNull = (given: string | null) => (given === null ? null : absolute(given))
-  const { adapter, reference, data, rewards, environment, python, rollout, stages } = config
+  const { adapter, reference, data, rewards, environment, python, engine, rollout, stages } = config
   return {
     ...config,
     model: modelAt(config.model),
@@ -73,6 +76,11 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
       environment &&
       withAbsoluteCorpus({ ...environment, function: absoluteReward(environment.function, base) }, base),
     python: { ...python, interpreter: python.interpreter && programAt(python.interpreter, base) },
+    engine: {
+      ...engine,
+      python: engine.python && programAt(engine.python, base),
+      accelerateConfig: orNull(engine.accelerateConfig),
+    },
     rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
@@ -135,6 +143,7 @@ export function requireKnownParts(config: RunConfig): void {
     blaming(`rewards[${i}]`, null, () => requireBuiltIn(reward, `rewards[${i}]`))
   }
   if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
+  requireFittingEngine(config)
 }
 
 /** The settings of a written loss are known when it was loaded. */

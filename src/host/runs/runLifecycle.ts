@@ -237,6 +237,7 @@ export function forkRun({
   const former = parseRunConfig(before)
   requireSameAdapter(former, config, directory)
   requireFurther(config, step)
+  requireOwnEngine(config)
   return createRunFolder(dataDirectory, config, {
     origin: {
       parent: { runId: parent.id, step },
@@ -281,6 +282,15 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
   if (before.model === after.model) return
   const { config } = openModelFolder(after.model, after)
   adapterForModel(readAdapter(path.join(checkpoint, actorName)), config, checkpoint)
+}
+
+/** Another trainer begins with an adapter alone: not with the optimizer and the place in the data that a fork takes over. */
+function requireOwnEngine({ engine }: RunConfig): void {
+  if (engine.kind === 'local') return
+  throw new ConfigError(
+    [conflict('engine.kind', `${engine.kind}, but a fork is trained by Turnwise itself.`)],
+    'Set `engine.kind` to local, or start a new run with `adapter.initial` set to the checkpoint.',
+  )
 }
 
 function requireFurther({ steps: own, stages }: RunConfig, step: number): void {

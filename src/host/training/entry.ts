@@ -13,6 +13,7 @@
 import path from 'node:path'
 import { nextChange, settingsAfter, type SettingChange } from '#shared/config/changes.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
+import type { EngineKind } from '#shared/config/engine.ts'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
@@ -23,7 +24,6 @@ import { initialState } from '#rl/training/plan.ts'
 import type { ChangeRequest, TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { isChanging, isHeld, train } from '#rl/training/train.ts'
-import type { Retention } from '#host/runs/checkpointRetention.ts'
 import { type Checkpoint, loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { isCheckpoint } from '#host/runs/checkpointState.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
@@ -38,9 +38,10 @@ import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
+import { runOnEngine, type EngineRun } from './engineTraining.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
 import { scriptOfRun } from './scriptFile.ts'
-import { Recorder } from './recording.ts'
+import { Recorder, retentionOf } from './recording.ts'
 import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
@@ -125,8 +126,7 @@ async function* trainUntilChange(
     ...{ name: path.basename(runDirectory), stages, model, device, cacheDirectory, recorder, judges },
     ...{ control: { ...control, signal }, change, script, until: request.until },
   }
-  if (start === null) yield* recorder.say(...(await roundingNotice(run)))
-  const state = yield* runStages(run, start)
+  const state = yield* runBy({ ...run, kind: config.engine.kind, runDirectory, consents }, start)
   const goesOn =
     state !== null && isChanging(run, state) && !isHeld({ ...run.control, until: run.until }, state)
   return goesOn ? { resumeFrom: recorder.savedCheckpoint(), changes: control.takeChanges() } : null
@@ -255,6 +255,19 @@ async function* runStages(
   return last
 }
 
+/** Turnwise trains, or another trainer, which keeps its settings to the end. Returns where its own training ended. */
+async function* runBy(
+  { kind, ...run }: Stages & Pick<EngineRun, 'runDirectory' | 'consents'> & { readonly kind: EngineKind },
+  start: TrainingStart | null,
+): AsyncGenerator<RunEvent, TrainerState | null> {
+  if (kind !== 'local') {
+    yield* runOnEngine({ ...run, kind }, start)
+    return null
+  }
+  if (start === null) yield* run.recorder.say(...(await roundingNotice(run)))
+  return yield* runStages(run, start)
+}
+
 /** Passes events on and keeps what the generator returns. */
 async function* remembering(
   events: AsyncGenerator<RunEvent, TrainerState>,
@@ -271,12 +284,6 @@ async function* withNotes(events: AsyncIterable<RunEvent>, judges: RunJudges): A
     for (const message of judges.takeNotes()) yield { type: 'warning', step: event.step, message }
   }
 }
-
-/** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */
-const retentionOf = ({ checkpoints }: RunConfig, model: ModelFolder): Retention => ({
-  ...checkpoints,
-  inUse: path.dirname(model.directory),
-})
 
 /** The checkpoint of another run that this one began with; null for a run of its own. */
 function originOf(runDirectory: string): TrainingStart | null {

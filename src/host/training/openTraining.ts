@@ -25,6 +25,8 @@ export interface Training extends AsyncDisposable {
   /** What could not be taken over from a checkpoint, in sentences. */
   readonly warnings: readonly string[]
   readonly state: () => TrainedState
+  /** The policy's adapter becomes these, of the same LoRA config. Errors: AppError 'adapter/invalid'. */
+  readonly take: (adapter: readonly NamedTensor[]) => void
 }
 
 export interface TrainingSetup {
@@ -68,6 +70,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
       optimizer: config.checkpoints.saveOptimizer ? policy.optimizerState() : null,
       model: config.checkpoints.loraOnly ? null : model.directory,
     }),
+    take: (tensors) => policy.restoreAdapter('actor', tensors),
     [Symbol.asyncDispose]: acting.close,
   }
 }

@@ -11,6 +11,7 @@ import type { DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CheckpointDueEvent, CheckpointSavedEvent, RunEvent, RunManifest } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
 import type { RunWatch } from '#rl/diagnosis/watch.ts'
 import { clearLaterCheckpoints, pruneCheckpoints, type Retention } from '#host/runs/checkpointRetention.ts'
 import {
@@ -20,6 +21,7 @@ import {
   type CheckpointEntry,
 } from '#host/runs/checkpoints.ts'
 import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/runs/eventLog.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
@@ -222,3 +224,9 @@ const saved = ({ step, directory, reward, sizeBytes }: CheckpointEntry): Checkpo
 
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : []
+
+/** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */
+export const retentionOf = ({ checkpoints }: RunConfig, model: ModelFolder): Retention => ({
+  ...checkpoints,
+  inUse: path.dirname(model.directory),
+})

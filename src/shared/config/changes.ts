@@ -124,6 +124,7 @@ const fixed: readonly (readonly [beginning: string, reason: string])[] = [
   ['seed', 'earlier steps have drawn from the random streams of this seed.'],
   ['stages', 'where each stage begins depends on those before it.'],
   ['device', 'a run goes on where it computed before, since devices round differently.'],
+  ['engine', 'only the trainer that began a run can go on from its checkpoints.'],
 ]
 
 const begins = (key: string, beginning: string): boolean =>
@@ -142,12 +143,16 @@ export function whyFixed(key: string): string | null {
 /** Those of several stages follow each other: a longer one would move the next. */
 const lengths: ReadonlySet<string> = new Set(['steps', 'passes', 'rollout.maxNewTokens'])
 
+const isForeign = ({ engine }: JsonObject): boolean =>
+  isObject(engine) && (engine['kind'] ?? 'local') !== 'local'
+
 /** What of the changes cannot be made, whatever the values. */
 export const fixedProblems = (config: JsonObject, changes: JsonObject): Problem[] =>
   Object.keys(changes).flatMap((key) => {
     const isStaged = Array.isArray(config['stages']) && config['stages'].length > 0
-    const reason =
-      isStaged && lengths.has(key)
+    const reason = isForeign(config)
+      ? 'the other trainer that trains it goes on with the settings in its own checkpoint.'
+      : isStaged && lengths.has(key)
         ? 'the run has several stages, and where the next one begins depends on it.'
         : whyFixed(key)
     return reason === null ? [] : [conflict(key, `it cannot change within a run: ${reason}`)]
