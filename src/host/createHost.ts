@@ -114,9 +114,9 @@ export function createHost({
     ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
-      for (const part of [looking, connections, texts, models]) part[Symbol.dispose]()
+      for (const part of [looking, connections, texts]) part[Symbol.dispose]()
       await endWork([studies, evaluations, ...Object.values(answering)], supervisor)
-      store[Symbol.dispose]()
+      for (const part of [models, store]) part[Symbol.dispose]()
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { Answer } from '#renderer/client/api.tsx'
+import { useNow } from '#renderer/client/live.ts'
 import { formatAgo, lastPart, plural } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
@@ -11,7 +12,7 @@ interface Props {
 
 /** The one that was changed last first. */
 export function ConversationList({ conversations, chosen }: Props) {
-  const now = Date.now()
+  const now = useNow(60_000)
   return (
     <nav
       aria-label="Conversations"
