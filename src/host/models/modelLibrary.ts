@@ -44,7 +44,7 @@ export function writeHubId(folder: string, id: string): void {
 }
 
 /** Errors: AppError 'usage/invalid'. */
-function requireHubId(id: string): void {
+export function requireHubId(id: string): void {
   if (isHubId(id)) return
   throw new AppError(
     'usage/invalid',

@@ -1,6 +1,6 @@
 /** Models on this machine. What only a running model can say is asked of a process of its own. */
 import { plural } from '#shared/plural.ts'
-import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
@@ -8,6 +8,7 @@ import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
+import { licenseOf } from './license.ts'
 import { openModelFolder } from './modelFolder.ts'
 import {
   findModel,
@@ -157,20 +158,6 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
     license: licenseOf(model.directory),
     hubId: hubIdOf(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,
-  }
-}
-
-/** From the first lines of a model card. */
-function licenseOf(directory: string): string | null {
-  const file = path.join(directory, 'README.md')
-  if (!existsSync(file)) return null
-  const handle = openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(4096)
-    const text = bytes.toString('utf8', 0, readSync(handle, bytes))
-    return /^---\n(?:.*\n)*?license: *['"]?([^'"\n]+)['"]?\n(?:.*\n)*?---/.exec(text)?.[1]?.trim() ?? null
-  } finally {
-    closeSync(handle)
   }
 }
 
