@@ -106,6 +106,9 @@ test('what cannot change is a problem of that setting', () => {
     'optimization: it cannot change within a run: name the settings in it one by one.',
   ])
   expect(problems({ steps: 8 }, { stages: [{}] })).toHaveLength(1)
+  const rate = { 'optimization.learningRate': 2 }
+  expect(problems(rate, { engine: { kind: 'local' } })).toEqual([])
+  expect(problems(rate, { engine: { kind: 'trl' } })).toHaveLength(1)
 })
 
 test('changes are told in words', () => {
