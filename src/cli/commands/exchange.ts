@@ -28,8 +28,10 @@ import { consentsFile } from '#host/python/consent.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { exportBundle, importBundle } from '#host/runs/runBundle.ts'
 import { readRunConfig } from '#host/runs/runConfigFile.ts'
-import { openRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { readState } from '#host/runs/checkpointState.ts'
+import { openRunFolder } from '#host/runs/runFolder.ts'
 import { checkpointChoices, resolveCheckpoint } from '#host/runs/runTarget.ts'
+import { configOfRun } from '#host/runs/settingChanges.ts'
 import { unfinishedWarnings } from '#host/runs/runVerdict.ts'
 import type { Store } from '#host/store/store.ts'
 import { force, real, type Context } from '../command.ts'
@@ -199,12 +201,10 @@ function trained(
   dataDirectory: string,
 ): ProjectSource {
   const { directory } = openRunFolder(dataDirectory, run)
-  return {
-    config: readRunConfig(runPaths(directory).config, dataDirectory),
-    checkpoint:
-      checkpoint === 'none' ? null : resolveCheckpoint(dataDirectory, directory, checkpoint).directory,
-    runDirectory: directory,
-  }
+  const start =
+    checkpoint === 'none' ? null : resolveCheckpoint(dataDirectory, directory, checkpoint).directory
+  const step = start === null ? Infinity : readState(start).trainer.step
+  return { config: configOfRun(directory, step), checkpoint: start, runDirectory: directory }
 }
 
 export const configs = (context: Context) =>

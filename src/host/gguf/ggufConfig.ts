@@ -61,13 +61,20 @@ function architectureOf(fields: Fields): Architecture & { readonly modelType: Mo
       'Join the parts with llama.cpp’s `llama-gguf-split --merge`.',
     )
   }
-  const name = fields.text('general.architecture', '')
+  return ggufArchitecture(fields.text('general.architecture', ''), fields.where)
+}
+
+/** The family that llama.cpp calls so. Errors: AppError 'model/unsupported', naming `where`. */
+export function ggufArchitecture(
+  name: string,
+  where: string,
+): Architecture & { readonly modelType: ModelType } {
   const found = architectures.find(({ gguf }) => gguf?.name === name)
   if (found !== undefined) return found
   const names = new Set(architectures.flatMap(({ gguf }) => gguf?.name ?? []))
   throw new AppError(
     'model/unsupported',
-    `${fields.where} is for a model of the GGUF architecture “${shorten(name)}”, which is not supported.`,
+    `${where} is for a model of the GGUF architecture “${shorten(name)}”, which is not supported.`,
     `Supported are ${[...names].join(', ')}.`,
   )
 }

@@ -20,7 +20,8 @@ import type { ProjectReport, ProjectRequest } from '#host/exchange/project/proje
 import type { ExportProgress, ExportReport, ExportRequest } from '#host/export/exports.ts'
 import type { CalibrationNews } from '#host/runs/calibrationReport.ts'
 import type { DevicePlace, SelftestFinding } from '#host/devices/deviceRecords.ts'
-import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
+import type { SpeedNews, ThroughputNews } from '#host/checks/deviceSpeed.ts'
+import type { FittingPrecision } from '#host/models/memoryFit.ts'
 import type { RewardsConfig } from '#host/rewards/resolveRewards.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
@@ -47,6 +48,12 @@ export type Question =
   | { readonly type: 'selftest'; readonly full: boolean; readonly place: DevicePlace }
   /** How fast it is beside the CPU. */
   | { readonly type: 'measure-device'; readonly place: DevicePlace }
+  /** How much it computes in a second. */
+  | {
+      readonly type: 'measure-throughput'
+      readonly place: DevicePlace
+      readonly precisions: readonly FittingPrecision[]
+    }
   | {
       readonly type: 'complete'
       /** One after the other; those of one base share it. */
@@ -190,6 +197,7 @@ export interface Answers {
   }
   readonly selftest: SelftestFinding
   readonly 'measure-device': SpeedNews
+  readonly 'measure-throughput': ThroughputNews
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion
   readonly evaluate: EvaluationNews

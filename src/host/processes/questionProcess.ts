@@ -19,7 +19,7 @@ import { evaluate } from '#host/training/evaluating.ts'
 import { tryWorkflow } from '#host/training/tryingWorkflow.ts'
 import { complete, completeEach, openText } from '#host/models/completing.ts'
 import { exportCheckpoint } from '#host/export/exporting.ts'
-import { measureSpeed } from '#host/checks/deviceSpeed.ts'
+import { measureSpeed, measureThroughput } from '#host/checks/deviceSpeed.ts'
 import { chooseDevice, openModel, type DeviceRequest, type OpenedModel } from '#host/models/openModel.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import { runSelftest } from '#host/checks/selftest.ts'
@@ -74,6 +74,10 @@ const answers: {
   async 'measure-device'({ place }, say) {
     const device = await chooseDevice({ ...place, threads: null })
     for await (const news of measureSpeed(device)) await say(news)
+  },
+  async 'measure-throughput'({ place, precisions }, say) {
+    const device = await chooseDevice({ ...place, threads: null })
+    for await (const news of measureThroughput(device, precisions)) await say(news)
   },
   complete: completeSideBySide,
   'complete-rows': completeRows,
