@@ -119,7 +119,7 @@ export const judgeSettings = {
       label: 'How the score is read',
       description:
         'expected: the mean of all scores, each with the probability that the judge gives it, which is less noisy; parsed: the score that the judge wrote.',
-      options: { expected: 'expected: mean over probabilities', parsed: 'parsed: as written' },
+      options: { expected: 'expected: mean', parsed: 'parsed: as written' },
     }),
   scoreAfter: text(
     'Score stands after',
@@ -131,9 +131,9 @@ export const judgeSettings = {
     .min(0)
     .max(100)
     .default(0)
-    .meta({ label: 'Temperature of the judge', description: '0: always the most probable token.' }),
+    .meta({ label: 'Temperature', description: '0: always the most probable token.' }),
   maxNewTokens: wholeNumber(1, maxTokenCount).default(256).meta({
-    label: 'Max new tokens of the judge',
+    label: 'Max new tokens',
     description: 'Its answer is truncated at this length; a score must be reached before.',
   }),
   timeoutSeconds: z

@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { judgeDefaults, judgeSettings, rubrics, type RubricName } from '#shared/config/judge.ts'
 import { fieldsOf } from '#shared/config/fields.ts'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
@@ -26,25 +26,26 @@ const requestNames = ['timeoutSeconds', 'retries', 'maxConcurrent', 'promptPrice
 
 /** Who judges, by what, and how the score is read. */
 export function JudgeFields({ values, onChange }: JudgeFieldsProps) {
-  const [place, setPlace] = useState(values['address'] === undefined ? 'machine' : 'address')
+  // An address that is emptied is still one to be entered.
+  const isHere = values['address'] === undefined
   const set = (name: string, value: SettingValue | undefined) => {
     const { [name]: _, ...others } = values
-    onChange(value === undefined || value === judgeDefaults[name] ? others : { ...others, [name]: value })
+    const isUsual = value === judgeDefaults[name] && name !== 'address'
+    onChange(value === undefined || isUsual ? others : { ...others, [name]: value })
   }
-  const move = (next: string) => {
-    setPlace(next)
+  const move = (next: 'machine' | 'address') => {
     const left = next === 'machine' ? [...addressNames, ...requestNames] : ['model', ...machineNames]
-    onChange(Object.fromEntries(Object.entries(values).filter(([name]) => !left.includes(name))))
+    const kept = Object.entries(values).filter(([name]) => !left.includes(name))
+    onChange({ ...Object.fromEntries(kept), ...(next === 'machine' ? {} : { address: 'https://' }) })
   }
   const rows = { values, set }
-  const isHere = place === 'machine'
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-col items-start gap-1">
         <span className="text-sm font-medium text-muted">Where the judge is</span>
         <Segmented
           label="Where the judge is"
-          value={place}
+          value={isHere ? 'machine' : 'address'}
           options={[
             { value: 'machine', label: 'On this machine' },
             { value: 'address', label: 'Behind an address' },
@@ -107,7 +108,7 @@ const Rows = ({ names, values, set }: RowsProps & { readonly names: readonly str
           onChange={(next) =>
             set(name, (next ?? (typeof usual === 'string' ? '' : undefined)) as SettingValue)
           }
-          onReset={() => set(name, undefined)}
+          onReset={() => set(name, usual)}
         />
       )
     })}
