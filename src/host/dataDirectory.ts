@@ -36,6 +36,8 @@ export const dataFolders = (dataDirectory: string) => ({
   evaluations: path.join(dataDirectory, 'evaluations'),
   /** Populations, sweeps and runs over seeds, a folder each; their runs are among the others. */
   studies: path.join(dataDirectory, 'studies'),
+  /** Conversations with models, a folder each. */
+  conversations: path.join(dataDirectory, 'conversations'),
   /** Files handed over by a browser, until they are imported. */
   uploads: path.join(dataDirectory, 'uploads'),
   /** Converted and quantised weights and indexes of documents, keyed by content; safe to delete. */

@@ -3,6 +3,7 @@ import type { Api } from '#shared/api/api.ts'
 import type { ContractHandlers } from '#shared/api/contract.ts'
 import type { Host } from '#host/host.ts'
 import { checkpointsService } from '#host/runs/checkpointsService.ts'
+import { chatService } from '#host/chat/chatService.ts'
 import { datasetsService } from '#host/data/datasetsService.ts'
 import { evaluationsService } from '#host/evaluations/evaluationsService.ts'
 import { hubService } from '#host/hub/hubService.ts'
@@ -33,6 +34,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     evaluations: evaluationsService(host),
     studies: studiesService(host),
     models: modelsService(host),
+    chat: chatService(host),
     hub: hubService(host),
     serving: servingService(host),
     settings: settingsService(host),

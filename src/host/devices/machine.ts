@@ -114,6 +114,7 @@ const descriptions = {
   adapters: { isDisposable: false, description: 'Imported adapters.' },
   datasets: { isDisposable: false, description: 'Imported data sets.' },
   rewards: { isDisposable: false, description: 'Code of rewards and environments.' },
+  conversations: { isDisposable: false, description: 'Conversations of the Chat screen.' },
   uploads: { isDisposable: true, description: 'Uploaded files that were not imported.' },
   cache: {
     isDisposable: true,

@@ -56,7 +56,7 @@ export function writeHubNote(folder: string, content: HubNote): void {
 }
 
 /** Errors: AppError 'usage/invalid'. */
-function requireHubId(id: string): void {
+export function requireHubId(id: string): void {
   if (isHubId(id)) return
   throw new AppError(
     'usage/invalid',

@@ -3,7 +3,7 @@ import { plural } from '#shared/plural.ts'
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
-import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from '#host/files/fileErrors.ts'
@@ -21,9 +21,8 @@ import {
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { modelDigest } from '#host/runs/manifest.ts'
-import type { Candidate } from '#host/processes/question.ts'
+import { greedyAtZero, resolveCandidate } from './candidates.ts'
 import { adapters, discardSource, folderOf } from '#host/adapters/adapters.ts'
-import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import { fetchFromHub } from '#host/hub/hubFetching.ts'
 
@@ -123,23 +122,6 @@ async function* generate(
 }
 
 type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
-type CandidateInput = InputOf<Api, 'models.generate'>['candidates'][number]
-
-const greedyAtZero = (temperature: number) =>
-  temperature === 0 ? { greedy: true, temperature: 1 } : { greedy: false, temperature }
-
-/** Errors: AppError 'model/invalid', 'run/not-found'. */
-export function resolveCandidate(
-  { store, dataDirectory }: Host,
-  { model, adapter }: CandidateInput,
-): Candidate {
-  const directory = findModel(model, dataDirectory)
-  if (adapter === undefined) return { directory, adapter: null }
-  if ('path' in adapter) return { directory, adapter: adapter.path }
-  const run = store.runs.get(adapter.runId)
-  const { contextLength = null } = JSON.parse(run.config) as { readonly contextLength?: number | null }
-  return { directory, adapter: checkpointDirectory(run, adapter.step), contextLength }
-}
 
 async function describeModel({ askText }: Host, directory: string): Promise<OutputOf<Api, 'models.info'>> {
   const model = openModelFolder(directory)

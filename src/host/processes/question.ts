@@ -3,6 +3,7 @@
  * of its own (questionProcess.ts, answering.ts), which dies with whoever asked.
  */
 import type { Device, DeviceReport } from '#shared/device.ts'
+import type { GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision, PrecisionEffect } from '#shared/precision.ts'
 import type { EvaluatedPrompt } from '#shared/api/evaluations.ts'
@@ -11,7 +12,7 @@ import type { PhaseProgress } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
-import type { GeneratedToken, RewardInput } from '#rl/rewards.ts'
+import type { GeneratedToken, RewardAnswer, RewardInput } from '#rl/rewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import type { PromptForm, PromptRow } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
@@ -126,9 +127,18 @@ export type Question =
       readonly type: 'score-text'
       readonly config: RewardsConfig
       readonly runDirectory: string
+      readonly cacheDirectory: string
       /** Those of this machine to Python; absent: no Python runs. */
       readonly consents?: string
       readonly input: RewardInput
+    }
+  /** What a judge says of completions, some of them at a time. */
+  | {
+      readonly type: 'judge'
+      /** Paths absolute. */
+      readonly settings: GivenJudgeSettings
+      readonly inputs: readonly RewardInput[]
+      readonly cacheDirectory: string
     }
   /** What a run of this config would need; its paths are absolute. */
   | {
@@ -168,6 +178,13 @@ export type AnsweredRow = Omit<EvaluatedPrompt, 'columns'>
 export type EvaluationNews =
   AnsweredRow | { readonly row: number; readonly problem: string } | { readonly progress: PhaseProgress }
 
+/** Answers to the inputs from `from` on. */
+export interface JudgedInputs {
+  readonly from: number
+  readonly answers: readonly RewardAnswer[]
+  readonly seconds: number
+}
+
 /** How far it is, and at last the report. */
 export type ExportNews = { readonly progress: ExportProgress } | { readonly result: ExportReport }
 
@@ -188,6 +205,7 @@ export interface Answers {
   readonly export: ExportNews
   readonly 'write-project': ProjectReport
   readonly 'score-text': Reward
+  readonly judge: JudgedInputs
   readonly 'check-precision': PrecisionEffect
   readonly 'try-workflow': TrialNews
 }

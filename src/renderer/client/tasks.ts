@@ -15,6 +15,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'models.import': 'Importing a model',
   'models.precision': 'Measuring quantised weights',
   'models.generate': 'Generating for the arena',
+  'chat.answer': 'Answering a message',
   'datasets.histogram': 'Counting tokens',
   'datasets.fetch': 'Fetching data',
   'datasets.import': 'Importing data',

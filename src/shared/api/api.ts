@@ -1,5 +1,6 @@
 /** The whole contract. A client imports `Api` as a type only. */
 import { checkpointsApi, queueApi } from './queue.ts'
+import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
 import { hubApi } from './hub.ts'
@@ -29,6 +30,7 @@ export const api = {
   evaluations: evaluationsApi,
   studies: studiesApi,
   models: modelsApi,
+  chat: chatApi,
   hub: hubApi,
   serving: servingApi,
   settings: settingsApi,

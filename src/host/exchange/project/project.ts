@@ -214,6 +214,7 @@ const answersEnvironment = (experience: 'demonstrations' | 'preferences') => ({
 function trlFiles(parts: ProjectParts): ProjectFiles {
   return {
     'trl/train.py': projectResource('trl/train.py'),
+    'trl/recording.py': projectResource('trl/recording.py'),
     'trl/accelerate.yaml': projectResource('trl/accelerate.yaml'),
     'trl/requirements.txt': projectResource('trl/requirements.txt'),
     'trl/config.yaml': configText(parts),
