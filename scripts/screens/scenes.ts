@@ -143,6 +143,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
       talk,
     ),
     place('model', '#/models/starter'),
+    place('find-model', '#/models/browse'),
     place('export', `#/models/export?run=${run}&step=30`),
     ...['devices', 'server', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map(
       (section) => place(`settings-${section}`, `#/settings/${section}`),

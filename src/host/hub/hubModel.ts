@@ -151,17 +151,23 @@ async function ggufFileConfig(commit: HubCommit, name: string, sizeBytes: number
       const end = Math.min(length, sizeBytes)
       writeAt(file, await asked(commit.place, () => blob.slice(read, end).arrayBuffer()), read, sizeBytes)
       read = end
-      try {
-        return openModelFolder(file).config
-      } catch (error) {
-        if (error instanceof AppError && (end >= sizeBytes || end >= maxHeaderBytes))
-          throw named(error, file, `${name} of ${commit.place.repo}`)
-        if (!(error instanceof AppError)) throw error
-        if (error.code === 'model/unsupported') throw named(error, file, `${name} of ${commit.place.repo}`)
-      }
+      const isLast = end >= Math.min(sizeBytes, maxHeaderBytes)
+      const config = configOrNull(file, isLast, `${name} of ${commit.place.repo}`)
+      if (config !== null) return config
     }
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** null: more of it may help. Errors: as `openModelFolder`, without the place of a file that nobody knows. */
+function configOrNull(file: string, isLast: boolean, name: string): ModelConfig | null {
+  try {
+    return openModelFolder(file).config
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    if (!isLast && error.code !== 'model/unsupported') return null
+    throw new AppError(error.code, error.message.replaceAll(file, name), error.hint)
   }
 }
 
@@ -174,10 +180,6 @@ function writeAt(file: string, bytes: ArrayBuffer, position: number, sizeBytes: 
     closeSync(handle)
   }
 }
-
-/** The error without the place of a file that nobody knows. */
-const named = (error: AppError, file: string, name: string): AppError =>
-  new AppError(error.code, error.message.replaceAll(file, name), error.hint)
 
 /* The download. */
 

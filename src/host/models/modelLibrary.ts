@@ -55,6 +55,10 @@ export function writeHubNote(folder: string, content: HubNote): void {
   writeFileAtomic(path.join(folder, hubNoteName), `${JSON.stringify(content)}\n`)
 }
 
+/** What else is noted stays. Errors: as `writeHubNote`. */
+export const writeHubId = (folder: string, id: string): void =>
+  writeHubNote(folder, { ...hubNoteOf(folder), id })
+
 /** Errors: AppError 'usage/invalid'. */
 export function requireHubId(id: string): void {
   if (isHubId(id)) return
@@ -202,7 +206,7 @@ export async function importModel(
   if (hubId !== null) requireHubId(hubId)
   await replaceFolder(target, async (folder) => {
     await copyModelFiles(model.directory, folder)
-    if (hubId !== null) writeHubNote(folder, { ...hubNoteOf(folder), id: hubId })
+    if (hubId !== null) writeHubId(folder, hubId)
   })
   return summarizeModel(name, openModelFolder(target))
 }

@@ -63,7 +63,7 @@ export function useNews(): void {
   useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards', 'settings']))
   useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
   useFeed('chat.watch', undefined, () => invalidate(queries, ['chat']))
-  useFeed('models.watch', undefined, () => invalidate(queries, ['models']))
+  useFeed('models.watch', undefined, () => invalidate(queries, ['models', 'hub.known']))
   useFeed('settings.watch', undefined, () => invalidate(queries, ['settings']))
   useFeed('studies.watch', undefined, () => invalidate(queries, ['studies']))
   useFeed('queue.watch', undefined, () => invalidate(queries, ['queue']))

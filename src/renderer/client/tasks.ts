@@ -9,6 +9,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'system.selftest': 'Self-test',
   'libraries.installCuda': 'Installing the CUDA library',
   'system.checkDevice': 'Checking a device',
+  'system.measureSpeed': 'Measuring this machine',
   'checkpoints.export': 'Exporting',
   'models.fetch': 'Fetching a model',
   'models.import': 'Importing a model',

@@ -58,12 +58,9 @@ function answer({ sources, fault }: Content, request: IncomingMessage, response:
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://hub')
   fault.asked.push(`${request.method ?? ''} ${pathname} ${request.headers.range ?? ''}`.trim())
   fault.tokens.add(request.headers.authorization ?? '')
-  const json = (value: unknown) => {
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(value))
-  }
+  const json = (value: unknown) => sendJson(response, value)
   if (pathname === '/api/models') {
-    json(listedModels(sources, searchParams))
+    sendJson(response, listedModels(sources, searchParams))
     return
   }
   for (const { api, files, id, commit: sha, source } of repositories(sources)) {
@@ -77,6 +74,11 @@ function answer({ sources, fault }: Content, request: IncomingMessage, response:
     return
   }
   response.writeHead(404).end()
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(value))
 }
 
 /** As the hub lists them: all words in the name, every tag, most downloads first; only fields that are asked for. */
