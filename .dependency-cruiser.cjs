@@ -63,6 +63,7 @@ const featureEntrances = [
 const withRuntime = [
   '^src/host/(training|checks)/',
   '^src/host/processes/(trainingProcess|questionProcess|servingProcess)[.]ts$',
+  '^src/host/judges/(localJudge|runJudges)[.]ts$',
   '^src/host/models/(openModel|scoring)[.]ts$',
   '^src/host/serving/servedBase[.]ts$',
   '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',

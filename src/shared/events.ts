@@ -2,6 +2,7 @@
  * What a run says while it goes on: one discriminated union, plain JSON. Whoever stores or shows an event adds the
  * time; the training loop itself knows no clock, so that a resumed run says the same.
  */
+import type { SettingChange } from './config/changes.ts'
 import type { Device } from './device.ts'
 import type { Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
@@ -169,6 +170,17 @@ export interface StatusEvent {
   readonly steps: number
 }
 
+/**
+ * Settings were changed after `step`, or are taken up again there. Every such event has all changes of the run, and the last
+ * one in the log counts, even where a resume gave it up.
+ */
+export interface SettingsChangedEvent {
+  readonly type: 'settings-changed'
+  readonly step: number
+  /** In the order of their steps. */
+  readonly changes: readonly SettingChange[]
+}
+
 /** A completed step. */
 export interface StepEvent {
   readonly type: 'step'
@@ -249,6 +261,7 @@ export type RunEvent =
   | DeviceEvent
   | EngineEvent
   | ScheduleEvent
+  | SettingsChangedEvent
   | StepEvent
   | EvaluationEvent
   | SamplesEvent

@@ -11,7 +11,8 @@ import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
 import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
-import { rotary, addMask, attention } from './attention.ts'
+import { rotary, addMask, attention, type ScoreRule } from './attention.ts'
+import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseAttention.ts'
 import { slicedHead, vocabularyHead } from './vocabularyHead.ts'
 
 /* What a central-difference test of an op is made of. */
@@ -275,6 +276,26 @@ const causalMask = constant(
   Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
 )
 
+/** Sequences of four and five tokens with two in common, in blocks of up to two queries. */
+const blockInputs = [
+  integer(
+    [4, blockColumns.length],
+    [...[0, 2, 0, 2, 4, 6, 0], ...[2, 4, 0, 4, 2, 6, 0], ...[4, 6, 4, 8, 2, 6, 0], ...[6, 7, 4, 9, 0, 5, 1]],
+  ),
+  integer([9], [0, 1, 2, 3, 0, 1, 4, 5, 6]),
+  integer(['N'], [0, 1, 2, 3, 4, 5, 6]),
+  constant([2, 6], [0, 0, 0, 0, 0, -1e9, 0, 0, 0, 0, 0, 0]),
+] as const
+
+const twoHeads = (
+  [table, keyRows, places, mask]: readonly [Value, Value, Value, Value],
+  softcap: number | null,
+): { blocks: QueryBlocks; kvHeads: number; headDim: number; scores: ScoreRule } => ({
+  blocks: { table, keyRows, places, mask },
+  // Scale and scale over cap are exact in f32, in which the product's factor is kept.
+  ...{ kvHeads: 2, headDim: 2, scores: { scale: 0.75, softcap } },
+})
+
 const composites = [
   gradientCase('UnpackRows', 'ragged', {
     inputs: [real('N', 3), ...slots, rows],
@@ -315,6 +336,16 @@ const composites = [
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) =>
       attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: 1.5 } }),
+  }),
+  gradientCase('BlockwiseAttention', 'a shared prefix', {
+    inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs],
+    build: ([queries, keys, values, ...blocks]) =>
+      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, null) }),
+  }),
+  gradientCase('BlockwiseAttention', 'capped scores', {
+    inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs],
+    build: ([queries, keys, values, ...blocks]) =>
+      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, 1.5) }),
   }),
   gradientCase('Swiglu', '', {
     dtype: 'float32',

@@ -11,6 +11,7 @@ import { toolTitles } from '#shared/tools.ts'
 import type { Policy } from '#engine/policy.ts'
 import type { PauseRequest, TrainDependencies } from '#rl/training/dependencies.ts'
 import { groupSizeOf } from '#rl/training/conflicts.ts'
+import type { TrainingScript } from '#rl/training/script.ts'
 import { initialState, planTraining, updatesOf, type TrainPlan } from '#rl/training/plan.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { type AllowedEnvironment, readyEnvironment, versionNotice } from '#host/engines/environment.ts'
@@ -26,8 +27,8 @@ import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { startProgram, type Program, type ProgramEnd } from '#host/python/program.ts'
 import { trainerCheckpoint } from '#host/runs/checkpoints.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
-import type { Training } from './openTraining.ts'
-import type { TrainedState } from './recording.ts'
+import { openTraining, type Training, type TrainingSetup } from './openTraining.ts'
+import { type Recorder, retentionOf, type TrainedState } from './recording.ts'
 import type { Stage, TrainingStart } from './stages.ts'
 
 export interface EngineRun {
@@ -46,6 +47,51 @@ export interface EngineRun {
   readonly until: number | undefined
   /** What evaluates the adapters; null: nothing does, as the model does not fit into this machine's memory. */
   readonly training: Training | null
+}
+
+/** What the run has for a training here; of the stages there is one. */
+interface EngineStages
+  extends Omit<EngineRun, 'stage' | 'start' | 'training'>, Omit<TrainingSetup, 'stage' | 'begin'> {
+  readonly stages: readonly Stage[]
+  readonly recorder: Recorder
+  readonly script: TrainingScript | null
+}
+
+/** Trains by another trainer, whose runs have one stage. Errors: AppError 'engine/unsuitable' for a script of one's own. */
+export async function* runOnEngine(run: EngineStages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
+  const { name, stages, model, device, cacheDirectory, recorder, script } = run
+  const [stage] = stages
+  if (script !== null || stage === undefined)
+    throw new AppError(
+      'engine/unsuitable',
+      'A training script takes the steps of its run itself, so no other trainer can.',
+      'Set `engine.kind` to local.',
+    )
+  const { config } = stage.parts
+  // Evaluations are computed here whatever samples there.
+  const own = { ...config, rollout: { ...config.rollout, server: null } }
+  const setup = { name, model, device, cacheDirectory, begin: null }
+  await using training = await openIfItFits({
+    ...setup,
+    stage: { ...stage, parts: { ...stage.parts, config: own } },
+  })
+  if (training === null)
+    yield* recorder.say({ type: 'warning', step: start?.checkpoint.trainer.step ?? 0, message: tooLarge })
+  const engine = new EngineTraining({ ...run, stage, start, training })
+  yield* recorder.record(engine.train(), retentionOf(config, model), () => engine.state())
+}
+
+const tooLarge =
+  'The model does not fit into this machine’s memory here, so its checkpoints are neither evaluated nor compared.'
+
+/** null where memory is short. */
+async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
+  try {
+    return await openTraining(setup)
+  } catch (error) {
+    if (error instanceof AppError && error.code.endsWith('/out-of-memory')) return null
+    throw error
+  }
 }
 
 /** How often the trainer's words and the wish to stop are looked at. */
