@@ -33,7 +33,7 @@ import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
 import { StudyLink } from '#renderer/features/studies/StudyLink.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
-import { dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
+import { dataName, deviceWords, engineWords, rewardWords, serverWords } from './runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
 /** The name, which a click lets one change in place. */
@@ -96,8 +96,9 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
   const data = config === null ? null : dataName(config.data.train, names)
   const rewards = config === null ? null : rewardWords(config)
   const server = config === null ? null : serverWords(config)
+  const engine = config === null ? null : engineWords(config)
   const place = device === null ? null : `on ${deviceWords(device)}`
-  const facts = [run.algorithm.toUpperCase(), lastPart(run.model), data, rewards, server, place].filter(
+  const facts = [run.algorithm.toUpperCase(), lastPart(run.model), data, rewards, server, engine, place].filter(
     (fact) => fact !== null,
   )
   return (
