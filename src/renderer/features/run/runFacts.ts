@@ -67,7 +67,10 @@ export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>)
 /** Who trains it, if not Turnwise. */
 export function engineWords({ engine }: Pick<RunConfig, 'engine'>): string | null {
   // A run of an earlier version has no such setting.
-  const { kind, processes } = (engine as RunConfig['engine'] | undefined) ?? { kind: 'local', processes: null }
+  const { kind, processes } = (engine as RunConfig['engine'] | undefined) ?? {
+    kind: 'local',
+    processes: null,
+  }
   if (kind === 'local') return null
   const many = processes === null || processes === 1 ? '' : ` in ${processes} processes`
   return `trained by ${toolTitles[kind]}${many}`
