@@ -48,7 +48,7 @@ export interface JudgeCounts {
   readonly seconds: number
 }
 
-export const noCounts: JudgeCounts = { answers: 0, cached: 0, unscored: 0, tokens: 0, seconds: 0 }
+const noCounts: JudgeCounts = { answers: 0, cached: 0, unscored: 0, tokens: 0, seconds: 0 }
 
 export interface JudgeParts {
   /** Of the reward on charts. */

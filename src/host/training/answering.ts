@@ -138,7 +138,7 @@ const minimumKept = 32_768
 const keyOf = ({ messages, seed }: ModelQuestion): string => digestText(JSON.stringify([messages, seed]))
 
 /** Of everything that its answers depend on, besides prompts and seeds. */
-export function teacherDigest(settings: JudgeSettings): string {
+function teacherDigest(settings: JudgeSettings): string {
   const { model, adapter, precision, device, address, servedModel, temperature, maxNewTokens } = settings
   return digestText(
     JSON.stringify([model, adapter, precision, device, address, servedModel, temperature, maxNewTokens]),
