@@ -50,7 +50,7 @@ const featureEntrances = [
   'data/(DataPicker|preparation|promptForms|useData)',
   'home/FirstRunGuide',
   'models/(ModelPicker|exportPlan)',
-  'newRun/(useDraft|useNewRun)',
+  'newRun/(Sentence|problems|useDraft|useNewRun)',
   'queue/QueueList',
   'rewards/(CodePicker|RewardPicker|PythonConsent|library|rewardChoice)',
   'run/(runFacts|useRun)',
@@ -63,6 +63,7 @@ const featureEntrances = [
 const withRuntime = [
   '^src/host/(training|checks)/',
   '^src/host/processes/(trainingProcess|questionProcess|servingProcess)[.]ts$',
+  '^src/host/judges/(localJudge|runJudges)[.]ts$',
   '^src/host/models/(openModel|scoring)[.]ts$',
   '^src/host/serving/servedBase[.]ts$',
   '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',

@@ -1,11 +1,13 @@
 /** The readers of foreign files, each with files that it can read. */
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createChatTemplate } from '#engine/text/chatTemplate.ts'
 import { loadCheckpoint, saveCheckpoint } from '#host/runs/checkpoints.ts'
 import { openDataFile } from '#host/data/dataFile.ts'
 import { formatOf } from '#host/data/table.ts'
+import { foundModels } from '#host/models/foundModels.ts'
+import { licenseOf } from '#host/models/license.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readAdapter } from '#host/adapters/peft.ts'
 import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
@@ -270,7 +272,54 @@ const checkpoint: FuzzReader = {
   },
 }
 
-/** Every reader of files that a person did not make here; a new one is one entry. */
+/** What other programs say of the models they keep: manifests of Ollama, the settings of LM Studio. */
+const keepers: FuzzReader = {
+  name: 'keepers',
+  header: whole,
+  json: plainJson,
+  allocation: ofText,
+  targets(folder) {
+    const digest = 'a'.repeat(64)
+    const [store, studio] = [path.join(folder, 'ollama'), path.join(folder, '.lmstudio')]
+    const manifest = path.join(store, 'manifests/registry.ollama.ai/library/tiny/latest')
+    for (const place of [path.dirname(manifest), path.join(store, 'blobs'), studio])
+      mkdirSync(place, { recursive: true })
+    writeFileSync(path.join(store, 'blobs', `sha256-${digest}`), 'GGUF')
+    const read = () => void foundModels({ OLLAMA_MODELS: store, HF_HOME: folder }, folder)
+    const layer = (kind: string, of: string) => ({
+      ...{ mediaType: `application/vnd.ollama.image.${kind}`, digest: `sha256:${of}`, size: 4 },
+    })
+    const layers = [layer('license', 'b'.repeat(64)), layer('model', digest), layer('params', 'c'.repeat(64))]
+    const mediaType = 'application/vnd.docker.distribution.manifest.v2+json'
+    const documents = [
+      ['manifest', manifest, { schemaVersion: 2, mediaType, config: layer('config', digest), layers }],
+      ['settings', path.join(studio, 'settings.json'), { downloadsFolder: path.join(folder, 'models') }],
+    ] as const
+    return documents.map(([name, file, document]): FuzzTarget => ({
+      ...{ name, original: Buffer.from(JSON.stringify(document)), file, read },
+    }))
+  },
+}
+
+/** What a model says of its licence: its card, and the note of its download. */
+const card: FuzzReader = {
+  name: 'card',
+  header: whole,
+  allocation: { ...ofText, fixed: 1 << 17 },
+  targets(folder) {
+    const readme =
+      '---\nlicense: &l [other, mit]\nlicense_name: *l\nlicense_link: ./LICENSE\nconfigs:\n- data_files: "*.csv"\n---\n# Tiny\n'
+    const note = { id: 'someone/tiny', license: { name: 'mit', link: null, acceptedAt: 1_700_000_000_000 } }
+    const texts = { 'README.md': readme, '.hub.json': JSON.stringify(note) }
+    return Object.entries(texts).map(([name, text]): FuzzTarget => {
+      const own = path.join(folder, name === 'README.md' ? 'card' : 'note')
+      mkdirSync(own)
+      const read = () => void licenseOf(own)
+      return { name, original: Buffer.from(text), file: path.join(own, name), read }
+    })
+  },
+}
+
 /** Bodies of requests to the server for other programs. */
 const openai: FuzzReader = {
   name: 'openai',
@@ -316,6 +365,7 @@ const openaiBodies = {
   },
 } as const
 
+/** Every reader of files that a person did not make here; a new one is one entry. */
 export const fuzzReaders: readonly FuzzReader[] = [
   safetensors,
   modelConfig,
@@ -327,5 +377,7 @@ export const fuzzReaders: readonly FuzzReader[] = [
   parquet,
   rows,
   checkpoint,
+  keepers,
+  card,
   openai,
 ]

@@ -38,6 +38,21 @@ async function generate(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'They are alike' }).waitFor()
 }
 
+/** Asked twice, with the tokens of an answer. */
+async function talk(page: Page): Promise<void> {
+  for (const text of ['Reverse 7 2 5', 'What is 17 plus 26?']) {
+    await page.getByRole('textbox', { name: 'Message', exact: true }).fill(text)
+    await press('Send')(page)
+    await page.getByRole('button', { name: 'Send' }).waitFor()
+    await page.waitForTimeout(1000)
+  }
+  await page
+    .getByRole('button', { name: /^Token probabilities/ })
+    .last()
+    .click()
+  await page.locator('[data-token="0"]').hover()
+}
+
 /** On a row whose first answer is wrong; what is tried is kept for the second picture. */
 async function playEpisode(page: Page): Promise<void> {
   const trial = page.getByRole('region', { name: 'Trial' })
@@ -67,7 +82,7 @@ async function followLine(page: Page): Promise<void> {
 }
 
 /** Places that are pictured with something chosen. */
-const isBelow = new Set(['studies', 'compare', 'arena', 'evaluations', 'settings'])
+const isBelow = new Set(['studies', 'compare', 'chat', 'arena', 'evaluations', 'settings'])
 
 const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
   prepare === undefined ? { name, route } : { name, route, prepare }
@@ -122,7 +137,13 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
       `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
       generate,
     ),
+    place(
+      'chat',
+      `#/chat?a=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&b=${encodeURIComponent(base ?? '')}`,
+      talk,
+    ),
     place('model', '#/models/starter'),
+    place('find-model', '#/models/browse'),
     place('export', `#/models/export?run=${run}&step=30`),
     ...['devices', 'server', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about'].map(
       (section) => place(`settings-${section}`, `#/settings/${section}`),

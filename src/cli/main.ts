@@ -7,6 +7,7 @@ import { cudaEnvironment } from '#host/devices/installedCuda.ts'
 import { keepPrivate } from '#host/files/permissions.ts'
 import { repeated, type CommandContext } from './command.ts'
 import { bench } from './commands/bench.ts'
+import { chat } from './commands/chat.ts'
 import { probe, selftest, telemetry } from './commands/checks.ts'
 import { datasets } from './commands/datasets.ts'
 import { devices } from './commands/devices.ts'
@@ -45,7 +46,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[sweep, population, seeds, studies],
-  ...[exportRun, generate, score, grad],
+  ...[exportRun, chat, generate, score, grad],
   ...[configs, losses, workflows, python, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 

@@ -1,4 +1,5 @@
 /** Follows a training run on the command line: progress, Ctrl-C and the result. Shared by train, resume and demo. */
+import { changeWords, type SettingChange } from '#shared/config/changes.ts'
 import { deviceTitles } from '#shared/device.ts'
 import { plural } from '#shared/plural.ts'
 import type { RunEvent, RunPhase } from '#shared/events.ts'
@@ -30,13 +31,15 @@ interface FollowOptions {
   readonly host: Host
   readonly run: RunEntry
   readonly resumeFrom: string | null
+  /** All changes of its settings, if some are made now. */
+  readonly changes?: readonly SettingChange[] | undefined
   /** Every event as a line of JSON on stdout. */
   readonly streamEvents: boolean
 }
 
 /** Trains to the end or until Ctrl-C. Errors: that of the training; 'run/stopped' after a second Ctrl-C. */
 export async function followTraining(
-  { host, run, resumeFrom, streamEvents }: FollowOptions,
+  { host, run, resumeFrom, changes, streamEvents }: FollowOptions,
   { json, output }: CommandContext,
 ): Promise<TrainingOutcome> {
   const progress = createProgress(output, json)
@@ -55,7 +58,7 @@ export async function followTraining(
     onWorker: (worker: WorkerStatus) => teller.hearWorker(worker),
   }
   try {
-    for await (const event of trainAndFollow(host, run, resumeFrom, signals)) {
+    for await (const event of trainAndFollow(host, run, { resumeFrom, changes }, signals)) {
       if (streamEvents) output.json(event)
       if (event.type !== 'samples') events.push(event)
       teller.hear(event)
@@ -133,17 +136,27 @@ const phaseWords: Partial<Record<RunPhase, string>> = {
   evaluating: 'Evaluating on the validation split.',
 }
 
+const engineWords = ({ processes, device, versions }: Extract<RunEvent, { type: 'engine' }>): string =>
+  `Trainer: ${Object.entries(versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ')}; ${plural(processes, 'process', 'processes')} on ${device}.`
+
 /** What a person is told of an event; null where it is not worth a line. */
 function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
+  if (event.type === 'settings-changed') return settingsWords(event)
   if (event.type === 'device') return `Device: ${deviceTitles[event.device.kind]}. ${event.reason}`
+  if (event.type === 'engine') return engineWords(event)
   if (event.type !== 'evaluation') return null
   const [reward, loss] = [finite(event.metrics.eval_reward), finite(event.metrics.eval_loss)]
   if (reward !== null) return `Eval reward ${formatReward(reward)} after ${plural(event.step, 'step')}.`
   if (loss !== null) return `Eval loss ${loss.toFixed(3)} after ${plural(event.step, 'step')}.`
   return `No eval completion got a reward after ${plural(event.step, 'step')}.`
 }
+
+const settingsWords = ({ changes }: Extract<RunEvent, { type: 'settings-changed' }>): string =>
+  `Settings changed: ${changes.map(changeWords).join('; ')}.`
 
 /** The gravest finding; the others stand in `runs diagnose`, which says what to change too. */
 function remarkWords({ step, findings: [gravest] }: Extract<RunEvent, { type: 'diagnosis' }>): string {

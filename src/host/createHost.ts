@@ -7,7 +7,7 @@
  *   data/ models/ adapters/ rewards/ environments/ evaluations/ export/ exchange/ hub/ devices/   a folder for each noun, with its
  *                   procedures of the API (`…Service.ts`); api/ puts them together, transports/ carry them
  *   store/          run history and library in SQLite
- *   serving/        a model kept open for other programs
+ *   serving/        models kept open, for conversations (chat/) and other programs
  *   processes/      how processes are started and asked; training/ and checks/ are what happens in them
  *   sandbox/        user-written code under limits
  *   files/          writing and reading what the others keep on disk
@@ -36,6 +36,8 @@ import { ConnectionWatch } from './connections.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
+import { Chats } from './chat/chats.ts'
+import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
 import { Serving } from './serving/serving.ts'
 import { openStore, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
@@ -103,27 +105,33 @@ export function createHost({
   const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
   const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
   const studies = new Studies({ ...work, ask, trials, fork: forkRun })
-  const serving = new Serving({ ...work, ...servedFrom(work), startServing, environment })
+  const { models, ...answering } = answeringWith({ ...work, startServing, environment })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
   const looking = lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
-    ...{ evaluations, studies, serving, ask, askText: texts.ask },
+    ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
     async [Symbol.asyncDispose]() {
       queue.close()
       for (const part of [looking, connections, texts]) part[Symbol.dispose]()
-      await endWork([studies, evaluations, serving], supervisor)
-      store[Symbol.dispose]()
+      await endWork([studies, evaluations, ...Object.values(answering)], supervisor)
+      for (const part of [models, store]) part[Symbol.dispose]()
     },
   }
 }
 
-/** What the server for other programs reads. */
-const servedFrom = ({ dataDirectory, store }: Pick<Host, 'dataDirectory' | 'store'>) => ({
-  settings: store.settings,
-  adapters: () => listAdapters(dataDirectory),
-})
+/** Open models, and what lets them answer people and other programs. */
+function answeringWith(
+  work: Pick<Host, 'dataDirectory' | 'store' | 'notifier' | 'askText'> &
+    Pick<OpenModelsOptions, 'startServing' | 'environment'> & { readonly onFault: OnFault },
+): Pick<Host, 'models' | 'serving' | 'chats'> {
+  const { dataDirectory, store, notifier } = work
+  const adapters = () => listAdapters(dataDirectory)
+  const models = new OpenModels({ ...work, onChanged: () => notifier.notify() })
+  const serving = new Serving({ ...work, models, settings: store.settings, adapters })
+  return { models, serving, chats: new Chats({ ...work, models }) }
+}
 
 /** What starts processes ends first. */
 async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervisor): Promise<void> {

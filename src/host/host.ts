@@ -1,9 +1,11 @@
 /** What a host is made of; `createHost.ts` makes one. */
 import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
+import type { Chats } from '#host/chat/chats.ts'
 import type { ConnectionWatch } from './connections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
 import type { Cleared } from '#host/files/leftovers.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
+import type { OpenModels } from '#host/serving/openModels.ts'
 import type { Serving } from '#host/serving/serving.ts'
 import type { Studies } from '#host/studies/studies.ts'
 import type { Store } from './store/store.ts'
@@ -22,6 +24,10 @@ export interface Host extends AsyncDisposable {
   readonly evaluations: Evaluations
   /** Populations, sweeps and runs over seeds. */
   readonly studies: Studies
+  /** Kept open for conversations and for other programs. */
+  readonly models: OpenModels
+  /** Conversations with models. */
+  readonly chats: Chats
   /** The model that other programs use. */
   readonly serving: Serving
   /** Asks a process of its own what only ONNX Runtime can tell. */

@@ -41,6 +41,8 @@ export type ErrorCode =
   | 'server/unreachable'
   | 'server/unsuitable'
   | 'server/failed'
+  | 'engine/unsuitable'
+  | 'engine/failed'
   | 'api/unknown'
   | 'api/invalid'
   | 'api/refused'

@@ -2,6 +2,7 @@
  * What a run says while it goes on: one discriminated union, plain JSON. Whoever stores or shows an event adds the
  * time; the training loop itself knows no clock, so that a resumed run says the same.
  */
+import type { SettingChange } from './config/changes.ts'
 import type { Device } from './device.ts'
 import type { Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
@@ -140,6 +141,20 @@ export interface ScheduledStage {
   } | null
 }
 
+/** Who trains the run besides Turnwise, said by each process of that trainer that takes the run up. */
+export interface EngineEvent {
+  readonly type: 'engine'
+  readonly step: number
+  /** Versions of its packages, by name. */
+  readonly versions: Readonly<Record<string, string>>
+  /** That train together. */
+  readonly processes: number
+  /** What they compute on, in the trainer's words. */
+  readonly device: string
+  /** What it does otherwise than Turnwise, a sentence each; said when the run begins. */
+  readonly notes: readonly string[]
+}
+
 /** What lies ahead; said by every process that takes the run up, at `step`. */
 export interface ScheduleEvent {
   readonly type: 'schedule'
@@ -153,6 +168,17 @@ export interface StatusEvent {
   /** Steps completed, of `steps`. */
   readonly step: number
   readonly steps: number
+}
+
+/**
+ * Settings were changed after `step`, or are taken up again there. Every such event has all changes of the run, and the last
+ * one in the log counts, even where a resume gave it up.
+ */
+export interface SettingsChangedEvent {
+  readonly type: 'settings-changed'
+  readonly step: number
+  /** In the order of their steps. */
+  readonly changes: readonly SettingChange[]
 }
 
 /** A completed step. */
@@ -233,7 +259,9 @@ export type RunEvent =
   | StatusEvent
   | ManifestEvent
   | DeviceEvent
+  | EngineEvent
   | ScheduleEvent
+  | SettingsChangedEvent
   | StepEvent
   | EvaluationEvent
   | SamplesEvent

@@ -24,6 +24,7 @@ const table = {
   runs: { group: 'Places', label: 'Runs', keys: ['Digit5', 'Mod+Digit5'] },
   studies: { group: 'Places', label: 'Studies', keys: ['KeyS'] },
   compare: { group: 'Places', label: 'Compare', keys: ['Digit6', 'Mod+Digit6'] },
+  chat: { group: 'Places', label: 'Chat', keys: ['KeyT'] },
   arena: { group: 'Places', label: 'Arena', keys: ['Digit7', 'Mod+Digit7'] },
   models: { group: 'Places', label: 'Models', keys: ['Digit8', 'Mod+Digit8'] },
   evaluations: { group: 'Places', label: 'Evaluate', keys: ['Digit9', 'Mod+Digit9'] },

@@ -317,6 +317,12 @@ const table = {
   num_tokens: ['Tokens so far', 'tokens', 'none', 'Prompt and completion tokens of all rollouts so far.'],
   'time/rollout': ['Rollout time', 'seconds', 'lower', 'Time spent generating.'],
   'time/reward': ['Reward time', 'seconds', 'lower', 'Time spent in reward functions.'],
+  'time/judge': [
+    'Judge time',
+    'seconds',
+    'lower',
+    'Time spent waiting for judges since the step before, evaluations included.',
+  ],
   'time/score': ['Scoring time', 'seconds', 'lower', 'Time spent on forward passes before the first update.'],
   'time/update': ['Update time', 'seconds', 'lower', 'Time spent on gradients and optimizer.'],
   'rollout/tokens_per_second': [
@@ -355,6 +361,32 @@ const table = {
     'lower',
     'Calls of reward functions that failed.',
     { panel: 'learning', line: 'failures', include: [0] },
+  ],
+  'judge/cached_ratio': [
+    'Judgements from the cache',
+    'share',
+    'none',
+    'Share of completions that judges had scored before, so that nobody was asked.',
+  ],
+  'judge/unscored_ratio': [
+    'Answers without a score',
+    'share',
+    'lower',
+    'Share of completions to which a judge answered without a score.',
+    { panel: 'learning', line: 'share', include: [0] },
+  ],
+  'judge/tokens': [
+    'Judge tokens',
+    'tokens',
+    'none',
+    'Tokens of the questions to judges and their answers since the step before, evaluations included.',
+  ],
+  'judge/cost': [
+    'Judge cost so far',
+    'number',
+    'lower',
+    'What judges have cost by the prices of their settings.',
+    { panel: 'learning', line: 'cost', include: [0] },
   ],
   'reward/greedy_baseline': [
     'Greedy baseline reward',
@@ -443,6 +475,19 @@ const table = {
     'nats',
     'lower',
     'Largest difference between the log-probabilities of the rollout server and Turnwise’s, on those completions.',
+  ],
+  'sampling/engine_logp_difference/mean': [
+    'Trainer logprob mismatch',
+    'nats',
+    'lower',
+    'Mean difference between the log-probabilities of the trainer and Turnwise’s for the same tokens and adapter, at an evaluation.',
+    { panel: 'learning', line: 'mean', also: [['sampling/engine_logp_difference/max', 'max']], include: [0] },
+  ],
+  'sampling/engine_logp_difference/max': [
+    'Trainer logprob mismatch, max',
+    'nats',
+    'lower',
+    'Largest difference between the log-probabilities of the trainer and Turnwise’s for the same tokens and adapter.',
   ],
   'sampling/server_missing_logprobs': [
     'Server logprobs missing',

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { conflict, schemaProblems } from './config/problems.ts'
 import { path, wholeNumber, maxStepCount, maxTokenCount } from './config/settings.ts'
 import { environmentSection, pythonSection, rewardLimitsSection, rewardSection } from './config/rewards.ts'
+import { engineSection } from './config/engine.ts'
 import { rolloutSection } from './config/rollout.ts'
 import {
   adapterSection,
@@ -139,6 +140,7 @@ export const runConfigSchema = z.strictObject({
       'Consecutive trainings in one run, such as demonstrations, preferences, rewards: each states what differs from the rest of the file. It starts from the policy of the previous stage, which is also its reference.',
     ),
   device: deviceSection.prefault({}).meta({ label: 'Device', description: 'Hardware.' }),
+  engine: engineSection.prefault({}).meta({ label: 'Engine', description: 'Who trains the run.' }),
 })
 
 /** With every default filled in. */

@@ -1,6 +1,7 @@
 /** What a run looks like from outside: in a list, and in full. */
 import { z } from 'zod'
 import { count, failure, instant } from './api/common.ts'
+import { settingChange } from './config/changes.ts'
 import type { FindingId, Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
 import type { RunManifest, RunPhase } from './events.ts'
@@ -55,6 +56,8 @@ export const runEntry = z.object({
   /** Eval reward with greedy decoding, at the first and the last evaluation. */
   rewardBefore: z.number().nullable(),
   rewardAfter: z.number().nullable(),
+  /** Of its settings since it began, in the order of their steps. */
+  settingChanges: z.array(settingChange).readonly(),
   /** The run it was forked from and the step of the checkpoint it began with; null for one that is no fork. */
   parentRunId: z.string().nullable(),
   parentCheckpointStep: count.nullable(),

@@ -1,14 +1,21 @@
 /** Runs that differ in nothing but their seed: one thing, of which every number is a mean with its 95 % interval over the seeds. */
 import { leaves } from './config/paths.ts'
-import type { RunEntry } from './runs.ts'
+import type { RunEntry, RunRecord } from './runs.ts'
 import { meanEstimate, type Estimate } from './statistics.ts'
 
 /** The same for runs that differ in nothing else. */
 export const settingsButSeed = (settings: Iterable<readonly [key: string, value: unknown]>): string =>
   JSON.stringify([...settings].filter(([key]) => key !== 'seed' && key !== 'name').sort())
 
-/** The same, of the text of a config. */
-export const configButSeed = (config: string): string => settingsButSeed(leaves(JSON.parse(config)))
+/** The same, of the text of a config and what was changed in it since. */
+export const configButSeed = ({
+  config,
+  settingChanges,
+}: Pick<RunRecord, 'config' | 'settingChanges'>): string =>
+  settingsButSeed([
+    ...leaves(JSON.parse(config)),
+    ...settingChanges.map(({ step, key, to }) => [`${key} after step ${String(step)}`, to] as const),
+  ])
 
 export type SeedMember = Pick<
   RunEntry,

@@ -21,6 +21,7 @@ beforeAll(async () => {
         `${JSON.stringify({ question: `${name} ${at}`, answer: at })}\n`,
       )
   }
+  writeFileSync(path.join(model, 'README.md'), '---\nlicense: mit\n---\n')
   hub = await startHub(model, data)
 })
 
@@ -85,7 +86,12 @@ describe('from a hub', () => {
 
   test('a model goes on where its fetching was lost, and is imported', async () => {
     hub.fault.cutAfter = 2000
-    const arguments_ = ['model', 'import', 'someone/tiny@main', '--endpoint', hub.endpoint]
+    const asking = ['model', 'import', 'someone/tiny@main', '--endpoint', hub.endpoint]
+    const unasked = await place.run(...asking)
+    expect([unasked.status, uploads()]).toEqual([2, []])
+    expect(unasked.stderr).toContain('someone/tiny is under the licence mit:')
+    expect(unasked.stderr).toContain('accept them with --accept-license mit.')
+    const arguments_ = [...asking, '--accept-license', 'mit']
     const lost = await place.run(...arguments_)
     expect(lost.status).toBe(1)
     expect(lost.stderr).toContain('What was downloaded is kept.')
@@ -97,6 +103,18 @@ describe('from a hub', () => {
     expect(uploads()).toEqual([])
     expect((await place.run('model', 'list')).stdout).toContain('tiny')
     expect(hubIdOf(place.path('home/models/tiny'))).toBe('someone/tiny')
+  })
+
+  test('models are searched for, and known ones listed without a request', async () => {
+    const found = await place.run('model', 'search', 'tiny', '--endpoint', hub.endpoint)
+    expect(found.stdout).toMatch(/someone\/tiny +20[.]0 K parameters +12345 +mit +safetensors +llama/)
+    const none = await place.run('model', 'search', 'tiny', '--family', 'qwen3', '--endpoint', hub.endpoint)
+    expect(none.stdout).toContain('The hub has no such model.')
+    hub.fault.asked.length = 0
+    const known = await place.run('model', 'list', '--known')
+    expect(known.stdout).toMatch(/Qwen\/Qwen3-0[.]6B +596[.]0 M parameters +1[.]5 GB +40960/)
+    expect(known.stdout).toContain('turnwise device measure')
+    expect(hub.fault.asked).toEqual([])
   })
 
   test('paths of files are no addresses, and nobody is asked', async () => {

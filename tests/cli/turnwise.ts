@@ -40,6 +40,8 @@ export interface Workplace extends Disposable {
   write(name: string, content: unknown): string
   start(...args: readonly string[]): Running
   run(...args: readonly string[]): Promise<Finished>
+  /** With lines on standard input. */
+  runWith(input: string, ...args: readonly string[]): Promise<Finished>
 }
 
 export function createWorkplace(): Workplace {
@@ -56,18 +58,20 @@ export function createWorkplace(): Workplace {
     },
     start,
     run: (...args) => start(...args).finished,
+    runWith: (input, ...args) => startTurnwise(folder, args, input).finished,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 
-function startTurnwise(folder: string, args: readonly string[]): Running {
+function startTurnwise(folder: string, args: readonly string[], input?: string): Running {
   // A group of its own, so that a test can kill it with its training process.
   const child = spawn(process.execPath, [launcher, ...args], {
     cwd: folder,
     detached: true,
     env: { ...process.env, TURNWISE_HOME: path.join(folder, 'home'), TURNWISE_DEBUG: '' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.end(input)
   const streams = { stdout: '', stderr: '' }
   const waiting = new Set<() => void>()
   const add = (name: 'stdout' | 'stderr') => (chunk: Buffer) => {

@@ -54,6 +54,7 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
     `/compare?runs=${run},${other}`,
     '/evaluations?new=any',
     '/models/starter',
+    '/models/browse',
     `/models/export?run=${run}&step=3`,
     ...tabs('/settings/*', ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about']),
     '/nowhere',

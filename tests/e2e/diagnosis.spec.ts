@@ -2,11 +2,15 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { demoConfig, demoFile, expect, seriousProblems, test, untilEnded } from './support.ts'
 
-/** Fifty times the demo's learning rate, with a checkpoint after every step and time to be looked at. */
+/**
+ * Fifty times the demo's learning rate, with a checkpoint after every step and time to be looked at. Only right answers
+ * earn: for the format alone, a destroyed policy may earn as much as before, and then nothing has fallen.
+ */
 const destructive = demoConfig({
   name: 'too fast',
   steps: 400,
-  rollout: { promptsPerStep: 4, groupSize: 8, maxNewTokens: 6 },
+  rewards: [{ function: 'starter-correct', name: 'correct', weight: 1 }],
+  rollout: { promptsPerStep: 8, groupSize: 4, maxNewTokens: 6 },
   optimization: { learningRate: 0.1 },
   checkpoints: { every: 1, keepLast: 1000 },
   evaluation: { every: 0, rows: 10 },

@@ -14,6 +14,8 @@ import yaml
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "rewards"))
 
+import recording  # noqa: E402
+
 
 @dataclass
 class ProjectArguments:
@@ -30,7 +32,7 @@ class ProjectArguments:
     overlong_penalty: float = 0.0
 
 
-def command_line():
+def command_line(watched):
     """The given words behind those of config.yaml, batches divided among the processes."""
     given = sys.argv[1:]
     config = yaml.safe_load((HERE / "config.yaml").read_text(encoding="utf-8"))
@@ -44,7 +46,7 @@ def command_line():
                 "choose a smaller per_device_train_batch_size in config.yaml."
             )
         words += ["--gradient_accumulation_steps", str(pieces // world)]
-    return words + given
+    return words + watched + given
 
 
 def load_rows(name):
@@ -101,6 +103,7 @@ def rewards_of(project, training):
 
 
 def main():
+    watch = recording.open_watch(HERE)
     import trl
     from transformers import AutoTokenizer
     from trl import ModelConfig, TrlParser
@@ -108,7 +111,7 @@ def main():
     trainer_name = yaml.safe_load((HERE / "config.yaml").read_text(encoding="utf-8"))["trainer"].upper()
     arguments_class = getattr(trl, f"{trainer_name}Config")
     parser = TrlParser((ProjectArguments, arguments_class, ModelConfig))
-    project, training, model_arguments = parser.parse_args_and_config(args=command_line())
+    project, training, model_arguments = parser.parse_args_and_config(args=command_line(watch.arguments))
     training.output_dir = str(HERE / training.output_dir)
 
     tokenizer = AutoTokenizer.from_pretrained(model_arguments.model_name_or_path)
@@ -129,7 +132,7 @@ def main():
         train_rows = train_rows.select_columns(keep)
         eval_rows = eval_rows.select_columns(keep) if eval_rows is not None else None
 
-    trainer = getattr(trl, f"{trainer_name}Trainer")(
+    trainer = recording.recorded(getattr(trl, f"{trainer_name}Trainer"), watch, project.reward_names or [])(
         model=model,
         args=training,
         train_dataset=train_rows,
@@ -139,7 +142,8 @@ def main():
         **extra,
     )
     trainer.train(resume_from_checkpoint=training.resume_from_checkpoint)
-    trainer.save_model(str(Path(training.output_dir) / "adapter"))
+    if not watch.is_active:
+        trainer.save_model(str(Path(training.output_dir) / "adapter"))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import { readCudaManifest } from '#host/devices/cudaManifest.ts'
 import { checkDevice, type CheckNews } from '#host/devices/deviceCheck.ts'
 import { deviceFile } from '#host/devices/deviceFile.ts'
 import { readCheck, type SelftestFinding } from '#host/devices/deviceRecords.ts'
+import { measureMachine } from '#host/devices/throughput.ts'
 import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
 import { cudaEnvironment, removeCuda, requireCudaManifest } from '#host/devices/installedCuda.ts'
 import { installFrom, packageIndex } from '#host/devices/librariesService.ts'
@@ -43,6 +44,7 @@ export const devices = (context: Context) =>
     .description('Manage devices')
     .addCommand(list(context))
     .addCommand(check(context))
+    .addCommand(measure(context))
     .addCommand(report(context))
     .addCommand(install(context))
     .addCommand(remove(context))
@@ -151,6 +153,28 @@ const check = (context: Context) =>
           found.problem,
           'Update the graphics driver; until then auto skips this device.',
         )
+    })
+
+const measure = (context: Context) =>
+  new Command('measure')
+    .description(
+      'Measure how fast this machine generates and learns: the CPU, and every device that passed its check. The result is kept for the estimates of model list --known.\n\nA small random model is used, with its base in f32, int8 and int4.',
+    )
+    .action(async () => {
+      const { dataDirectory, output } = context()
+      const stopping = () => output.note('Stopping; what was measured is kept.')
+      using interrupt = watchInterrupts(stopping, stopping)
+      const cacheDirectory = dataFolders(dataDirectory).cache
+      const measuring = { ask: askQuietly(dataDirectory), cacheDirectory, signal: interrupt.gently }
+      for await (const news of measureMachine(measuring)) {
+        if ('on' in news) output.note(`Measuring ${deviceTitles[news.device]} with a base in ${news.on}.`)
+        else {
+          output.json({ device: news.device, ...news.measured })
+          output.line(
+            `${deviceTitles[news.device]}: measured. turnwise model list --known shows the estimates.`,
+          )
+        }
+      }
     })
 
 const newsOf = (kind: DeviceKind, dataDirectory: string, signal: AbortSignal) =>

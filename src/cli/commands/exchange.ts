@@ -23,13 +23,16 @@ import {
 } from '#host/export/exports.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
+import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { consentsFile } from '#host/python/consent.ts'
 import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { exportBundle, importBundle } from '#host/runs/runBundle.ts'
 import { readRunConfig } from '#host/runs/runConfigFile.ts'
-import { openRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { readState } from '#host/runs/checkpointState.ts'
+import { openRunFolder } from '#host/runs/runFolder.ts'
 import { checkpointChoices, resolveCheckpoint } from '#host/runs/runTarget.ts'
+import { configOfRun } from '#host/runs/settingChanges.ts'
 import { unfinishedWarnings } from '#host/runs/runVerdict.ts'
 import type { Store } from '#host/store/store.ts'
 import { force, real, type Context } from '../command.ts'
@@ -39,7 +42,7 @@ import { createProgress } from '../progress.ts'
 export const exportRun = (context: Context) =>
   new Command('export')
     .description(
-      'Export the result of a run, read it back and compare it.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a complete model folder. gguf: an adapter for llama.cpp. onnx: a graph with a key-value cache. Each comes with a report, parity.json.',
+      'Export the result of a run, read it back and compare it.\n\npeft: an adapter for transformers, vLLM and SGLang. merged: a complete model folder. gguf: an adapter for llama.cpp. gguf-model: the whole model in one file, with a Modelfile for Ollama. onnx: a graph with a key-value cache. Each comes with a report, parity.json.',
     )
     .argument('<RUN_OR_CHECKPOINT>', 'run id, folder of a run or a checkpoint, or name of a promoted adapter')
     .addOption(
@@ -53,8 +56,12 @@ export const exportRun = (context: Context) =>
     )
     .option('--model <MODEL>', 'base model, if it is not the one named in the run')
     .addOption(
-      new Option('--dtype <TYPE>', "data type (default f32; merged: the base's own)").choices(exportDtypes),
+      new Option(
+        '--dtype <TYPE>',
+        "data type (default f32; merged: the base's own; gguf-model: f16, or q8_0 or q4_k_m)",
+      ).choices(exportDtypes),
     )
+    .option('--base-id <ID>', 'what the base is called on a hub, such as Qwen/Qwen2.5-0.5B; remembered')
     .option('--shard-gb <GB>', 'largest weight file of a merged model', real(0.001), 5)
     .option('--adapter-inputs', 'onnx: keep the adapter separate, as inputs of the graph', false)
     .action(async (target, options) => {
@@ -64,12 +71,16 @@ export const exportRun = (context: Context) =>
       const given = options.model === undefined ? null : findModel(options.model, dataDirectory)
       const { format, out, dtype = null, shardGb, adapterInputs } = options
       const shardBytes = Math.round((shardGb * defaultShardBytes) / 5)
+      const base = baseOfCheckpoint(checkpoint, given)
+      if (options.baseId !== undefined && base.model !== null)
+        rememberHubId(base.model, options.baseId, dataDirectory)
       const { exportCheckpoint } = await import('#host/export/exporting.ts')
       const progress = createProgress(output, json)
       const report = await exportCheckpoint(
         {
           ...{ format, out, dtype, shardBytes, adapterInputs, checkpoint },
-          ...baseOfCheckpoint(checkpoint, given),
+          ...base,
+          hubId: knownHubId(base.model, dataDirectory),
           cacheDirectory: dataFolders(dataDirectory).cache,
         },
         (news) => progress.update(progressState(news)),
@@ -98,7 +109,10 @@ function tell(report: ExportReport, checkpoint: string, output: Output): void {
     const difference = `${Number(line.measured.toPrecision(3))}, allowed ${Number(line.limit.toPrecision(3))}`
     output.line(`${line.passed ? 'ok    ' : 'FAILED'}  ${line.sentence} Difference ${difference}.`)
   }
-  if (passed) return
+  if (passed) {
+    for (const { tool, command } of report.openIn) output.line(`${tool}: ${command}`)
+    return
+  }
   throw new AppError(
     'checkpoint/invalid',
     'The exported files do not match the trained policy.',
@@ -199,12 +213,10 @@ function trained(
   dataDirectory: string,
 ): ProjectSource {
   const { directory } = openRunFolder(dataDirectory, run)
-  return {
-    config: readRunConfig(runPaths(directory).config, dataDirectory),
-    checkpoint:
-      checkpoint === 'none' ? null : resolveCheckpoint(dataDirectory, directory, checkpoint).directory,
-    runDirectory: directory,
-  }
+  const start =
+    checkpoint === 'none' ? null : resolveCheckpoint(dataDirectory, directory, checkpoint).directory
+  const step = start === null ? Infinity : readState(start).trainer.step
+  return { config: configOfRun(directory, step), checkpoint: start, runDirectory: directory }
 }
 
 export const configs = (context: Context) =>

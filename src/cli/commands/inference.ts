@@ -12,7 +12,7 @@ import { readGradInput, readScoreInput } from '#host/models/scoring.ts'
 import { maxThreads, real, threads, usageError, whole, type Context } from '../command.ts'
 
 /** With the options of every command that opens a model. */
-const modelCommand = (name: string) =>
+export const modelCommand = (name: string) =>
   new Command(name)
     .requiredOption('--model <MODEL>', 'model folder, or a name from model list')
     .addOption(
@@ -34,14 +34,14 @@ const modelCommand = (name: string) =>
     )
     .option(...threads, whole(1, maxThreads))
 
-const adapter = ['--adapter <DIR>', 'PEFT adapter folder, or the folder of a checkpoint'] as const
+export const adapter = ['--adapter <DIR>', 'PEFT adapter folder, or the folder of a checkpoint'] as const
 
 type ModelOptions = ReturnType<ReturnType<typeof modelCommand>['opts']> & {
   readonly adapter?: string | undefined
 }
 
 /** What `openModel` needs, for exact weights. */
-function openRequest(options: ModelOptions, dataDirectory: string): OpenModelRequest {
+export function openRequest(options: ModelOptions, dataDirectory: string): OpenModelRequest {
   return {
     directory: findModel(options.model, dataDirectory),
     adapter: options.adapter ?? null,

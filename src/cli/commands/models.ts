@@ -2,10 +2,13 @@
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { keepers } from '#shared/api/models.ts'
+import type { AppError } from '#shared/errors.ts'
 import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { fetchModel } from '#host/hub/fetchFiles.ts'
-import { fetchFolder, placeAt } from '#host/hub/hubFetching.ts'
+import { fetchModel, openHubModel, type HubModel } from '#host/hub/hubModel.ts'
+import { knownModels } from '#host/hub/hubService.ts'
+import { modelFolderOf, placeAt } from '#host/hub/hubFetching.ts'
+import { families, searchModels } from '#host/hub/searchModels.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import {
   findModel,
@@ -23,27 +26,30 @@ import {
   listOf,
   maxThreads,
   oneOf,
+  real,
   threads,
+  usageError,
   whole,
   type CommandContext,
   type Context,
   type OptionsOf,
 } from '../command.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress } from '../hub.ts'
-import { tableLines } from '../output.ts'
+import { megabytes, tableLines, type Output } from '../output.ts'
 
 export const models = (context: Context) =>
   new Command('model')
     .description('Manage models')
     .addCommand(add(context))
     .addCommand(list(context))
+    .addCommand(search(context))
     .addCommand(check(context))
     .addCommand(random(context))
 
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Check a model and copy it into the data directory, from a folder, a GGUF file or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Interrupted downloads resume. Access token: HF_TOKEN, or else the one in the settings.',
+      'Check a model and copy it into the data directory, from a folder, a GGUF file or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Before anything is downloaded its licence and size are shown; the licence is kept with the model. Interrupted downloads resume. Access token: HF_TOKEN, or else the one in the settings.',
     )
     .argument(
       '<SOURCE>',
@@ -51,6 +57,11 @@ const add = (context: Context) =>
     )
     .option('--name <NAME>', "name for the model (default: the folder's or the hub's)")
     .option('--hub-id <OWNER/NAME>', 'name of the model on a hub, written into exported adapters (optional)')
+    .option('--file <NAME>', 'on a hub, download this GGUF file instead of safetensors weights')
+    .option(
+      '--accept-license <NAME>',
+      `accept the model's licence by its name; “${noLicense}” if it states none`,
+    )
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
@@ -62,28 +73,59 @@ const add = (context: Context) =>
       here.output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
     })
 
+const noLicense = 'none'
+
 const importFromHub = (
   address: string,
-  { name, endpoint }: OptionsOf<typeof add>,
+  { name, endpoint, file: part, acceptLicense }: OptionsOf<typeof add>,
   context: CommandContext,
 ): Promise<ModelSummary> =>
   fetchingFrom(context, endpoint, async ({ host, access, follow }) => {
     const place = placeAt(address, access, 'model')
-    const { uploadId, folder } = fetchFolder(host, access, [place.repo, place.revision])
+    if (acceptLicense === undefined) throw notAccepted(await openHubModel(place, access), context)
+    const license = acceptLicense === noLicense ? null : acceptLicense
+    const file = part ?? null
+    const { uploadId, folder } = modelFolderOf(host, access, place, file)
     context.output.note(`Downloading ${place.repo} from ${access.endpoint}.`)
-    await follow(fetchModel(place, folder, access))
+    await follow(fetchModel(place, { file, license }, folder, access))
     const model = await importModel(folder, name ?? path.posix.basename(place.repo), host.dataDirectory)
     await discardUpload(dataFolders(host.dataDirectory).uploads, uploadId)
     return model
   })
+
+/** Says what there is and under which terms. */
+function notAccepted({ commit, license, choices }: HubModel, { output }: CommandContext): AppError {
+  const { repo } = commit.place
+  for (const { file, sizeBytes } of choices)
+    output.note(`${megabytes(sizeBytes).padStart(11)}  ${file ?? 'safetensors weights'}`)
+  const where = license?.link ?? `${commit.access.endpoint}/${repo}`
+  output.note(
+    license === null
+      ? `The card of ${repo} states no licence: ${where}`
+      : `${repo} is under the licence ${license.name}: ${where}`,
+  )
+  return usageError(
+    'Nothing was downloaded.',
+    `Read the terms, then accept them with --accept-license ${license?.name ?? noLicense}.`,
+  )
+}
 
 const list = (context: Context) =>
   new Command('list')
     .description(
       'List the available models, with those that Hugging Face’s cache, LM Studio and Ollama keep on this machine.\n\nfits: the most exact form of the weights that this machine’s memory holds for training. TURNWISE_FOUND_MODELS=0 leaves out those of other programs.',
     )
-    .action(() => {
+    .option(
+      '--known',
+      'list recommended models that a hub has, with what they need and how fast they are here',
+      false,
+    )
+    .action(({ known }) => {
       const { dataDirectory, output } = context()
+      if (known) {
+        listKnown(dataDirectory, output)
+        return
+      }
       const listed = listModels(dataDirectory)
       output.json({ models: listed })
       const header = ['name', 'architecture', 'size', 'context', 'fits', 'kept by']
@@ -96,6 +138,78 @@ function row(model: ListedModel): string[] {
   const { name, architecture, contextLength, fits } = model
   return [name, architecture, modelSize(model), `${contextLength}`, fits ?? 'no', keeper]
 }
+
+function listKnown(dataDirectory: string, output: Output): void {
+  const models = knownModels(dataDirectory)
+  output.json({ models })
+  const header = ['hub id', 'size', 'disk', 'context', 'fits', 'memory', 'writes', 'learns', 'licence']
+  for (const line of tableLines(header, models.map(knownRow))) output.line(line)
+  const speed = models.find((model) => model.speed !== null)?.speed ?? null
+  output.line('')
+  output.line(
+    speed === null
+      ? 'Speeds are unknown until this machine is measured: turnwise device measure'
+      : `Tokens per second, estimated from a model of ${millions(speed.parameters)} measured here on ${new Date(speed.measuredAt).toISOString().slice(0, 10)}.`,
+  )
+}
+
+type Known = ReturnType<typeof knownModels>[number]
+
+function knownRow(model: Known): string[] {
+  const { id, sizeBytes, contextLength, fits, trainingBytes, speed, license, isGated } = model
+  const rate = (value: number | undefined) => (value === undefined ? '' : value.toPrecision(2))
+  return [
+    ...[id, modelSize(model), gigabytes(sizeBytes), `${contextLength}`, fits ?? 'no'],
+    ...[gigabytes(trainingBytes), rate(speed?.generating), rate(speed?.learning)],
+    `${license}${isGated ? ' (account needed)' : ''}`,
+  ]
+}
+
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`
+const millions = (parameters: number): string => `${(parameters / 1e6).toFixed(0)} M parameters`
+
+const search = (context: Context) =>
+  new Command('search')
+    .description(
+      'Search a hub for models, most downloads first, and say which of them can be opened.\n\nThe command sends one request to the hub. Access token: HF_TOKEN, or else the one in the settings.',
+    )
+    .argument('<WORDS...>', 'words of the name')
+    .addOption(new Option('--family <TYPE>', 'only this model_type').choices(families))
+    .option('--license <NAME>', 'only under this licence, such as apache-2.0')
+    .option('--max-parameters <BILLIONS>', 'only models up to this size', real(0))
+    .option('--usable', 'leave out what cannot be opened', false)
+    .option(...hubEndpoint)
+    .action((words, { family, license, maxParameters, usable, endpoint }) =>
+      fetchingFrom(context(), endpoint, async ({ access }) => {
+        const { output } = context()
+        const answer = await searchModels(
+          {
+            words: words.join(' '),
+            onlyUsable: usable,
+            ...(family === undefined ? {} : { family }),
+            ...(license === undefined ? {} : { license }),
+            ...(maxParameters === undefined ? {} : { maxParameters: maxParameters * 1e9 }),
+          },
+          access,
+        )
+        output.json(answer)
+        const header = ['hub id', 'size', 'downloads', 'licence', 'weights', 'opens']
+        for (const line of tableLines(header, answer.models.map(foundRow))) output.line(line)
+        if (answer.models.length === 0) output.line('The hub has no such model.')
+        else if (answer.hasMore) output.line('The hub has more: give more words.')
+      }),
+    )
+
+type Found = Awaited<ReturnType<typeof searchModels>>['models'][number]
+
+const foundRow = (model: Found): string[] => [
+  model.id,
+  model.parameters === null ? '' : modelSize({ parameters: model.parameters }),
+  `${model.downloads}`,
+  model.license ?? 'not stated',
+  model.forms.join(', '),
+  'problem' in model.verdict ? `no: ${model.verdict.problem}` : model.verdict.family,
+]
 
 /** `0.5 B parameters`, `3.2 M parameters`. */
 function modelSize({ parameters }: { readonly parameters: number }): string {

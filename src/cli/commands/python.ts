@@ -12,6 +12,7 @@ import {
   reviewPython,
   withdrawConsents,
 } from '#host/python/consent.ts'
+import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
 import { reviewRun } from '#host/python/pythonService.ts'
 import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/rewards/rewardCode.ts'
 import { usageError, type Context } from '../command.ts'
@@ -29,7 +30,7 @@ const allow = (context: Context) =>
     .description(
       'Allow Python files to run on this machine, as they are now.\n\nPython is not sandboxed: the code can read and change your files, start programs and use the network. Allowed are the content of each file, and of what lies beside it and can be imported, and the interpreter. What changes afterwards must be allowed again. No config can do this.',
     )
-    .argument('<FILE...>', 'Python files, gymnasium:ID or reasoning-gym')
+    .argument('<FILE...>', 'Python files, gymnasium:ID, reasoning-gym or engine:trl')
     .option('--interpreter <PROGRAM>', 'Python program that runs them (default: python3)')
     .option('--as <FILE>', 'of a copy that a run keeps: the file that its config names')
     .action((files, { interpreter = null, as: original }) => {
@@ -50,10 +51,15 @@ const allow = (context: Context) =>
     })
 
 function sourceOf(file: string): PythonSource {
+  const engine = engineSourceById(file)
+  if (engine !== null) return engine
   const reference = codeReference(absoluteReward(file, process.cwd()))
   const code = reference?.language === 'py' ? readRewardCode(reference) : null
   if (code?.language === 'py') return code
-  throw usageError(`${file} is no Python file.`, 'Give a .py file, gymnasium:ID or reasoning-gym.')
+  throw usageError(
+    `${file} is no Python file.`,
+    'Give a .py file, gymnasium:ID, reasoning-gym or engine:trl.',
+  )
 }
 
 const reviewLines = ({ interpreter, files }: PythonReview): string[] =>
@@ -92,7 +98,8 @@ const withdraw = (context: Context) =>
 
 /** What --trust-python means where a config names the code. */
 export function allowConfig(config: RunConfig, dataDirectory: string): void {
-  allowPython(reviewConfig(config, null, dataDirectory), consentsFile(dataDirectory))
+  const reviews = [...reviewConfig(config, null, dataDirectory), ...reviewEngine(config, dataDirectory)]
+  allowPython(reviews, consentsFile(dataDirectory))
 }
 
 /** The same of a run, which has copies of its code. */

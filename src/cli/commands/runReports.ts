@@ -1,6 +1,8 @@
 /** Commands that diagnose a run or compare runs. */
 import { Command } from '@commander-js/extra-typings'
+import { historyWords } from '#shared/config/changes.ts'
 import { leaves } from '#shared/config/paths.ts'
+import type { RunRecord } from '#shared/runs.ts'
 import type { Check, Diagnosis, Evidence, Finding, Proposal } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
@@ -132,7 +134,7 @@ export const compare = (context: Context) =>
     })
 
 function comparisonOf(store: Store, ids: readonly string[], metrics: readonly string[]): Compared[] {
-  const configs = ids.map((id) => Object.fromEntries(leaves(JSON.parse(store.runs.get(id).config))))
+  const configs = ids.map((id) => settingsIn(store.runs.get(id)))
   const keys = [...new Set(configs.flatMap((config) => Object.keys(config)))].sort()
   const isSame = (key: string) =>
     new Set(configs.map((config) => JSON.stringify(config[key] ?? null))).size === 1
@@ -148,6 +150,13 @@ function comparisonOf(store: Store, ids: readonly string[], metrics: readonly st
   })
 }
 
+/** Of a setting that was changed all values, each with the step after which it applied. */
+function settingsIn({ config, settingChanges }: RunRecord): Readonly<Record<string, unknown>> {
+  const settings = Object.fromEntries(leaves(JSON.parse(config)))
+  const changed = Map.groupBy(settingChanges, ({ key }) => key)
+  return { ...settings, ...Object.fromEntries([...changed].map(([key, own]) => [key, historyWords(own)])) }
+}
+
 interface ComparedFamily extends Pick<SeedFamily, 'name' | 'runIds' | 'count' | 'step'> {
   /** Means with 95 % intervals over the seeds that got furthest. */
   readonly metrics: Readonly<Record<string, Estimate | null>>
@@ -155,7 +164,7 @@ interface ComparedFamily extends Pick<SeedFamily, 'name' | 'runIds' | 'count' | 
 
 function familiesOf(store: Store, runs: readonly Compared[], metrics: readonly string[]): ComparedFamily[] {
   const entries = runs.map(({ id }) => store.runs.get(id))
-  return seedFamilies(entries, ({ config }) => configButSeed(config)).map(({ name, runIds, count, step }) => {
+  return seedFamilies(entries, configButSeed).map(({ name, runIds, count, step }) => {
     const members = runs.filter((run) => runIds.includes(run.id) && run.step === step)
     const meanOf = (metric: string) => meanEstimate(members.flatMap((run) => run.metrics[metric] ?? []))
     return {

@@ -2,6 +2,7 @@
 import { renameSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
+import { changeWords } from '#shared/config/changes.ts'
 import { plural } from '#shared/plural.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { seedFamilies, type SeedFamily } from '#shared/seeds.ts'
@@ -105,13 +106,14 @@ const show = (context: Context) =>
     })
 
 function runLines(run: RunEntry): string[] {
-  const { parentRunId, parentCheckpointStep, tags, error } = run
+  const { parentRunId, parentCheckpointStep, settingChanges, tags, error } = run
   return [
     `Run         ${run.id}${run.name === null ? '' : ` (${run.name})`}`,
     `Status      ${run.status}, step ${run.step}${run.steps === null ? '' : ` of ${run.steps}`}`,
     ...(error === null ? [] : [`Problem     ${error.message}`]),
     `Started     ${formatTime(run.createdAt)}`,
     ...(parentRunId === null ? [] : [`Forked      from step ${parentCheckpointStep ?? 0} of ${parentRunId}`]),
+    ...settingChanges.map((change) => `Changed     ${changeWords(change)}`),
     ...(tags.length === 0 ? [] : [`Tags        ${tags.join(', ')}`]),
     `Model       ${run.model}`,
     `Algorithm   ${run.algorithm}, seed ${run.seed}`,

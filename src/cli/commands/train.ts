@@ -3,13 +3,16 @@ import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { z } from 'zod'
 import { bare } from '#shared/config/fields.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
+import { readyEnvironment } from '#host/engines/environment.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import {
   readRunConfig,
@@ -19,6 +22,8 @@ import {
 } from '#host/runs/runConfigFile.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
+import { planChanges } from '#host/runs/settingChanges.ts'
+import type { StartOptions } from '#host/runs/supervisor.ts'
 import { loadScript } from '#host/training/scriptFile.ts'
 import { resolveCheckpoint } from '#host/runs/runTarget.ts'
 import { verdictOf } from '#host/runs/runVerdict.ts'
@@ -109,13 +114,14 @@ export const train = (context: Context) =>
       const config = readRunConfig(file, dataDirectory)
       if (trustPython === true) allowConfig(config, dataDirectory)
       await requireWorkingCode(config, dataDirectory)
+      await readyEnvironment(config, consentsFile(dataDirectory))
       await using host = createHost({ dataDirectory, servesQueue: false })
       const { warnings } = await verdictOf(config, dataDirectory, host.askText)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
       const run = createRun(host, config)
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}`)
-      await trainAndReport(host, run, null, here)
+      await trainAndReport(host, run, fromStart, here)
     })
 
 export const run = (context: Context) =>
@@ -139,7 +145,7 @@ export const run = (context: Context) =>
       const created = createRun(host, config, script.reference)
       output.json({ at: created.createdAt, type: 'run', id: created.id, directory: created.directory })
       output.line(`Run ${created.id}`)
-      await trainAndReport(host, created, null, here)
+      await trainAndReport(host, created, fromStart, here)
     })
 
 /** One line per key of a config: path, meaning, default. */
@@ -176,11 +182,17 @@ function meaningOf(schema: z.ZodType): string {
 export const resume = (context: Context) =>
   new Command('resume')
     .description(
-      'Resume a run that was stopped or killed.\n\nIt continues from the last complete checkpoint, exactly as if the run had never stopped. With --json every event is a line on standard output.',
+      'Resume a run that was stopped or killed, with changed settings if wanted.\n\nIt continues from the last complete checkpoint, exactly as if the run had never stopped. Changed settings apply from the next step on; values are JSON, or otherwise plain text. With --json every event is a line on standard output.',
     )
     .argument('<RUN>', 'run id, an unambiguous part of it, the folder of a run or of one of its checkpoints')
+    .option(
+      '--set <KEY=VALUE>',
+      'setting to change from the next step on, such as optimization.learningRate=1e-4; may be repeated',
+      repeated,
+      [],
+    )
     .option(...trustConfig)
-    .action(async (target, { trustPython }) => {
+    .action(async (target, { set, trustPython }) => {
       const here = context()
       const { dataDirectory, output } = here
       const { runId, resumeFrom, step, fallBack } = resumePoint(dataDirectory, target)
@@ -192,10 +204,12 @@ export const resume = (context: Context) =>
         output.line(`Run ${run.id} is finished; there is nothing to resume.`)
         return
       }
+      const plan = set.length === 0 ? null : await planChanges(host, target, changesIn(set))
+      for (const warning of plan?.warnings ?? []) output.note(`Warning: ${problemSentence(warning)}`)
       if (trustPython === true) allowRun(run.directory, dataDirectory)
       const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
       output.line(`Resuming run ${run.id} from ${origin}.`)
-      await trainAndReport(host, run, resumeFrom, here)
+      await trainAndReport(host, run, { resumeFrom, changes: plan?.changes }, here)
     })
 
 export const fork = (context: Context) =>
@@ -217,7 +231,7 @@ export const fork = (context: Context) =>
       const { dataDirectory, output } = here
       const chosen = resolveCheckpoint(dataDirectory, target, 'last')
       if (chosen.fallBack !== null) output.note(chosen.fallBack)
-      const changes = Object.fromEntries(options.set.map(parseChange))
+      const changes = changesIn(options.set)
       await using host = createHost({ dataDirectory, servesQueue: false })
       const checkpoint = path.resolve(chosen.directory)
       const run = createFork(host, { checkpoint, changes, baseDirectory: process.cwd() })
@@ -225,8 +239,10 @@ export const fork = (context: Context) =>
       output.line(`Run ${run.id}, forked from ${chosen.directory}`)
       if (options.trustPython === true) allowRun(run.directory, dataDirectory)
       if (!options.start) return
-      await trainAndReport(host, run, null, here)
+      await trainAndReport(host, run, fromStart, here)
     })
+
+const changesIn = (set: readonly string[]): JsonObject => Object.fromEntries(set.map(parseChange))
 
 function parseChange(text: string): [string, unknown] {
   const at = text.indexOf('=')
@@ -239,15 +255,17 @@ function parseChange(text: string): [string, unknown] {
   }
 }
 
+const fromStart: StartOptions = { resumeFrom: null }
+
 /** Ends with what came out. */
 async function trainAndReport(
   host: Host,
   run: RunEntry,
-  resumeFrom: string | null,
+  { resumeFrom, changes }: StartOptions,
   context: CommandContext,
 ): Promise<void> {
   const { output } = context
-  const outcome = await followTraining({ host, run, resumeFrom, streamEvents: true }, context)
+  const outcome = await followTraining({ host, run, resumeFrom, changes, streamEvents: true }, context)
   const { isFinished, steps, rewardBefore, rewardAfter, finding, seconds, checkpoint } = outcome
   if (rewardBefore !== null) {
     output.line(`Eval reward ${formatReward(rewardBefore)} → ${formatReward(rewardAfter)}`)

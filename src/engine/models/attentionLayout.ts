@@ -183,7 +183,11 @@ const plainFrequencies = (basis: RopeBasis): number[] => plainPeriods(basis).map
 
 type RopeRule = (basis: RopeBasis, fields: Fields) => RopeConfig
 
-const plain: RopeRule = (basis) => ({ inverseFrequencies: plainFrequencies(basis), attentionFactor: 1 })
+const plain: RopeRule = (basis) => ({
+  theta: basis.theta,
+  inverseFrequencies: plainFrequencies(basis),
+  attentionFactor: 1,
+})
 
 const factorOf = (fields: Fields): number => fields.number('factor', { min: 1, max: 1e6 })
 
@@ -191,6 +195,7 @@ const factorOf = (fields: Fields): number => fields.number('factor', { min: 1, m
 const linear: RopeRule = (basis, fields) => {
   const factor = factorOf(fields)
   return {
+    theta: basis.theta,
     inverseFrequencies: plainFrequencies(basis).map((frequency) => f32(frequency / factor)),
     attentionFactor: 1,
   }
@@ -226,6 +231,7 @@ const longrope: RopeRule = (basis, fields) => {
   const computed = factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(context))
   const given = fields.number('attention_factor', limits)
   return {
+    theta: basis.theta,
     inverseFrequencies: periods.map((period, pair) => f32(1 / f32(f32(divisors[pair] ?? NaN) * period))),
     attentionFactor: given >= 0 ? given : computed,
   }
@@ -252,7 +258,11 @@ const llama3: RopeRule = (basis, fields) => {
     const smooth = f32(f32(f32(f32(1 / wavelength) * context) - low) / (high - low))
     return f32(f32(f32(f32(1 - smooth) * frequency) / factor) + f32(smooth * frequency))
   }
-  return { inverseFrequencies: plainFrequencies(basis).map(blend), attentionFactor: 1 }
+  return {
+    theta: basis.theta,
+    inverseFrequencies: plainFrequencies(basis).map(blend),
+    attentionFactor: 1,
+  }
 }
 
 /** YaRN (Peng et al. 2023, arXiv:2309.00071): §3.2's blend per frequency, and §3.4's scale of the attention logits. */
@@ -270,7 +280,7 @@ const yarn: RopeRule = (basis, fields) => {
     const interpolated = f32(1 / f32(factor * period))
     return f32(f32(interpolated * f32(1 - kept)) + f32(f32(1 / period) * kept))
   })
-  return { inverseFrequencies, attentionFactor: yarnAttentionFactor(fields, factor) }
+  return { theta: basis.theta, inverseFrequencies, attentionFactor: yarnAttentionFactor(fields, factor) }
 }
 
 /** The pairs between which the blend runs: those that turn `beta_fast` and `beta_slow` times within the context. */
@@ -305,7 +315,7 @@ const rules: ReadonlyMap<string, RopeRule> = new Map([
   ['longrope', longrope],
 ])
 
-const ropeType = (fields: Fields): string => {
+export const ropeType = (fields: Fields): string => {
   const type = fields.text('rope_type', fields.text('type', 'default'))
   return type === 'su' ? 'longrope' : type // its name in the first Phi-3 checkpoints
 }

@@ -90,6 +90,8 @@ export interface ModelNames {
 
 /** Rotary embedding: angle of position p, pair i = p · inverseFrequencies[i]; cos and sin times `attentionFactor`. */
 export interface RopeConfig {
+  /** The base that the frequencies were made from, before any scaling. */
+  readonly theta: number
   /** [R / 2]; the first R channels of a head are rotated, the rest are not. */
   readonly inverseFrequencies: readonly number[]
   readonly attentionFactor: number

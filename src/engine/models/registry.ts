@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import type { Architecture } from './common.ts'
+import { type Architecture, refuseUnsupported } from './common.ts'
 import type { ModelConfig } from './config.ts'
 import { Fields } from './fields.ts'
 import { gemma2 } from './gemma2.ts'
@@ -65,6 +65,21 @@ export function readModelConfig(
   contextLength: number | null = null,
 ): ModelConfig {
   const fields = new Fields(json, where)
+  return architectureOf(fields).read(fields, contextLength)
+}
+
+/**
+ * The family that a config.json, or a summary of one without sizes, is of. Errors: AppError 'model/invalid' where it does
+ * not say, 'model/unsupported' as far as the type alone tells.
+ */
+export function readModelType(json: unknown, where: string): ModelType {
+  const fields = new Fields(json, where)
+  const { modelType } = architectureOf(fields)
+  refuseUnsupported(fields)
+  return modelType
+}
+
+function architectureOf(fields: Fields): Architecture & { readonly modelType: ModelType } {
   const modelType = fields.text('model_type', '')
   const classNames = fields.texts('architectures')
   const architecture = architectures.find((candidate) =>
@@ -72,21 +87,21 @@ export function readModelConfig(
   )
   const named = modelType === '' ? classNames[0] : modelType
   if (named === undefined) {
-    throw new AppError('model/invalid', `${where} does not name its type (“model_type”).`)
+    throw new AppError('model/invalid', `${fields.where} does not name its type (“model_type”).`)
   }
   if (!architecture) {
     throw new AppError(
       'model/unsupported',
-      `${where} is for a model of type “${shorten(named)}”${kindOf(fields)}, which is not supported.`,
+      `${fields.where} is for a model of type “${shorten(named)}”${kindOf(fields)}, which is not supported.`,
       supported,
     )
   }
   if (classNames.length > 0 && !classNames.includes(architecture.className)) {
     throw new AppError(
       'model/unsupported',
-      `${where} is for a ${shorten(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,
+      `${fields.where} is for a ${shorten(classNames[0] ?? '')}, not for a ${architecture.className} that generates text.`,
       supported,
     )
   }
-  return architecture.read(fields, contextLength)
+  return architecture
 }

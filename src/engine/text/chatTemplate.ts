@@ -53,7 +53,7 @@ const maxSpace = 500
 export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | null {
   const { where } = files
   const config = isRecord(files.tokenizerConfig) ? files.tokenizerConfig : {}
-  const sources = namedTemplates(files, config['chat_template'])
+  const sources = namedTemplates(files)
   const names = [...sources.keys()]
   const chosen = sources.has('default') ? 'default' : names[0]
   if (chosen === undefined) return null
@@ -104,10 +104,14 @@ function parse(source: string, where: string): readonly Node[] {
 }
 
 /** The templates by their names; a single one is called "default". */
-function namedTemplates(
-  { templateFile, additionalTemplates, where }: ChatTemplateFiles,
-  configured: unknown,
-): ReadonlyMap<string, string> {
+/** Sources by name; the usual one is called `default`. Errors: `tokenizer/invalid`. */
+export function namedTemplates({
+  templateFile,
+  additionalTemplates,
+  tokenizerConfig,
+  where,
+}: ChatTemplateFiles): ReadonlyMap<string, string> {
+  const configured = isRecord(tokenizerConfig) ? tokenizerConfig['chat_template'] : null
   const hasFiles =
     templateFile !== null || (additionalTemplates !== undefined && additionalTemplates.size > 0)
   // Files replace what the config says altogether.

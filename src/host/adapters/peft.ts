@@ -165,10 +165,21 @@ export function readAdapter(given: string): Adapter {
     tensor: load(each, tensorsPath),
   }))
   const { warnings, ...even } = evened({ rank, alpha, rsLora, targets }, patterns, loaded)
-  const base = roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
+  const base = roundingIn(metadata)
   const rounding = base === undefined ? {} : { base }
   return { ...even, baseModel, ...(warnings.length === 0 ? {} : { warnings }), ...rounding }
 }
+
+/** What the base it was trained on was rounded to; null: it was exact, or nothing says so. Errors: as `readAdapter`. */
+export function adapterBase(given: string): RoundedPrecision | null {
+  const directory = adapterFolder(given)
+  const tensorsPath = join(directory, tensorsName)
+  requireFiles(directory, join(directory, configName), tensorsPath)
+  return roundingIn(openSafetensors(tensorsPath, 'adapter/invalid').metadata) ?? null
+}
+
+const roundingIn = (metadata: ReadonlyMap<string, string>): RoundedPrecision | undefined =>
+  roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
 
 /** The folder of a checkpoint stands for its actor. */
 export function adapterFolder(given: string): string {

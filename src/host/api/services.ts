@@ -3,8 +3,10 @@ import type { Api } from '#shared/api/api.ts'
 import type { ContractHandlers } from '#shared/api/contract.ts'
 import type { Host } from '#host/host.ts'
 import { checkpointsService } from '#host/runs/checkpointsService.ts'
+import { chatService } from '#host/chat/chatService.ts'
 import { datasetsService } from '#host/data/datasetsService.ts'
 import { evaluationsService } from '#host/evaluations/evaluationsService.ts'
+import { hubService } from '#host/hub/hubService.ts'
 import { librariesService } from '#host/devices/librariesService.ts'
 import { lossesService } from '#host/losses/lossesService.ts'
 import { metricsService } from '#host/runs/metricsService.ts'
@@ -32,6 +34,8 @@ export function createServices(host: Host): ContractHandlers<Api> {
     evaluations: evaluationsService(host),
     studies: studiesService(host),
     models: modelsService(host),
+    chat: chatService(host),
+    hub: hubService(host),
     serving: servingService(host),
     settings: settingsService(host),
     python: pythonService(host),

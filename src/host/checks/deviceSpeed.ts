@@ -8,23 +8,27 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Device, DeviceSpeed } from '#shared/device.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import type { GenerationRequest, SamplingOptions, TokenSequence } from '#engine/policy.ts'
-import { defaultDevice } from '#engine/runtime/device.ts'
+import { defaultDevice, int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import type { ModelShape } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
-import { asFloat32Source } from '#host/models/weightCache.ts'
+import { asPolicySource } from '#host/models/baseCache.ts'
+import type { FittingPrecision } from '#host/models/memoryFit.ts'
+import { generationWork, learningWork, measuredLora, measuredTokens } from '#host/models/tokenWork.ts'
 import { parameterCount } from '#host/devices/deviceChoice.ts'
+import type { Throughput } from '#host/devices/deviceRecords.ts'
 
 export type SpeedNews =
   /** What is being measured now. */
   | { readonly on: 'cpu' | 'device'; readonly parameters: number }
   | { readonly speed: DeviceSpeed & { readonly ratio: number } }
 
+/** What is being measured, and at last all of it. */
+export type ThroughputNews = { readonly on: FittingPrecision } | { readonly measured: Throughput }
+
 const seed = 11
-const lora: LoraConfig = { rank: 8, alpha: 16, rsLora: false, targets: linearNames }
 const common = {
   modelType: 'llama',
   maxPositions: 128,
@@ -35,7 +39,7 @@ const common = {
 } as const
 
 /** Smallest first; the small one is about as large as the starter model. */
-const shapes: readonly ModelShape[] = [
+const shapes: readonly [ModelShape, ModelShape] = [
   {
     ...{ ...common, layers: 4, hiddenSize: 192, heads: 6, kvHeads: 2, headDim: 32 },
     ...{ intermediateSize: 512, vocabSize: 512 },
@@ -46,7 +50,8 @@ const shapes: readonly ModelShape[] = [
   },
 ]
 /** Of one round: groups, completions of each, and their tokens. */
-const [groups, samples, promptTokens, newTokens] = [4, 4, 24, 24]
+const [groups, samples, promptTokens] = [4, 4, 24]
+const newTokens = measuredTokens - promptTokens
 /** The fastest counts: whatever else the machine does only makes it slower. */
 const rounds = 2
 
@@ -68,24 +73,70 @@ export async function* measureSpeed(device: Device): AsyncGenerator<SpeedNews> {
   }
 }
 
-/** One round goes before that is not counted: programs are made, weights uploaded and kernels compiled in it. */
+/**
+ * Yields what it measures and then how much work of each kind the device does in a second, for each form of the base.
+ * Errors: as `measureSpeed`.
+ */
+export async function* measureThroughput(
+  device: Device,
+  precisions: readonly FittingPrecision[],
+): AsyncGenerator<ThroughputNews> {
+  const [, shape] = shapes
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-speed-'))
+  try {
+    await writeRandomModel(directory, shape, seed, 'F32')
+    const { config } = openModelFolder(directory)
+    const rates: Throughput['rates'][number][] = []
+    for (const precision of precisions) {
+      yield { on: precision }
+      const taken = await timedRounds(directory, device, precision)
+      const tokensPerSecond = (tokens: number, part: keyof Round) =>
+        (groups * samples * tokens) / Math.min(...taken.map((round) => round[part]))
+      rates.push({
+        precision,
+        generating: tokensPerSecond(newTokens, 'generating') * generationWork(config),
+        learning: tokensPerSecond(measuredTokens, 'learning') * learningWork(config),
+      })
+    }
+    yield { measured: { at: Date.now(), parameters: parameterCount(config), rates } }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Seconds. */
+interface Round {
+  readonly generating: number
+  readonly learning: number
+}
+
 async function roundSeconds(directory: string, device: Device): Promise<number> {
+  const taken = await timedRounds(directory, device, 'f32')
+  return Math.min(...taken.map(({ generating, learning }) => generating + learning))
+}
+
+/** One round goes before that is not counted: programs are made, weights uploaded and kernels compiled in it. */
+async function timedRounds(directory: string, device: Device, base: FittingPrecision): Promise<Round[]> {
+  const precisions = { base, rollout: 'f32', int8Form: int8Form(device) } as const
   using policy = await createOrtPolicy({
-    source: await asFloat32Source(openModelFolder(directory), path.join(directory, 'cache')),
+    source: await asPolicySource(openModelFolder(directory), precisions, path.join(directory, 'cache')),
     device,
-    lora,
+    lora: measuredLora,
     loraSeed: seed,
     rolloutPrecision: 'f32',
     activations: 'auto',
     maxRows: groups * samples,
   })
-  const seconds: number[] = []
+  const taken: Round[] = []
   for (let round = 0; round <= rounds; round++) {
     const startedAt = performance.now()
-    await learn(policy, await write(policy))
-    seconds.push((performance.now() - startedAt) / 1000)
+    const sequences = await write(policy)
+    const writtenAt = performance.now()
+    await learn(policy, sequences)
+    const endedAt = performance.now()
+    taken.push({ generating: (writtenAt - startedAt) / 1000, learning: (endedAt - writtenAt) / 1000 })
   }
-  return Math.min(...seconds.slice(1))
+  return taken.slice(1)
 }
 
 const sampling: SamplingOptions = {

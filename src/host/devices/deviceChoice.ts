@@ -56,7 +56,7 @@ export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoReques
 }
 
 /** A device that holds tensors would have a rounded base in f32, with all the memory that it was to save. */
-const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
+export const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
   base === 'f32' || (!holdsTensors({ kind }) && computesIn(kind, base))
 
 const nobodyPassed = (base: BasePrecision): string =>

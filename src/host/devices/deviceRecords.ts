@@ -10,6 +10,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { fittingPrecisions } from '#host/models/memoryFit.ts'
 
 /** Which device: threads do not count. */
 export type DevicePlace = Pick<Device, 'kind' | 'deviceId'>
@@ -34,6 +35,25 @@ const speedSchema = z.object({
   memoryBytes: z.number().nullable(),
   problem: z.string().nullable(),
 })
+
+const throughputSchema = z.object({
+  on: z.string(),
+  /** Epoch milliseconds. */
+  at: z.int(),
+  /** Of the model that it was measured with. */
+  parameters: z.int(),
+  rates: z.array(
+    z.object({
+      /** What the base was held in. */
+      precision: z.enum(fittingPrecisions),
+      /** Work per second, in the units of models/tokenWork.ts. */
+      generating: z.number().positive(),
+      learning: z.number().positive(),
+    }),
+  ),
+})
+/** How much a device computes in a second. */
+export type Throughput = Omit<z.output<typeof throughputSchema>, 'on'>
 
 export interface ProvedFindings {
   readonly findings: readonly SelftestFinding[]
@@ -75,6 +95,13 @@ export function rememberSpeeds(place: DevicePlace, cacheDirectory: string, measu
   write(speedFile(place, cacheDirectory), { on: besideCpu(place), ...measured })
 }
 
+export const readThroughput = (place: DevicePlace, cacheDirectory: string): Throughput | null =>
+  read(throughputSchema, throughputFile(place, cacheDirectory), besideCpu(place))
+
+export function rememberThroughput(place: DevicePlace, cacheDirectory: string, measured: Throughput): void {
+  write(throughputFile(place, cacheDirectory), { on: besideCpu(place), ...measured })
+}
+
 /** Everything that is known of a device; null where it was never checked as it is now. */
 export function readCheck(place: DevicePlace, cacheDirectory: string): DeviceCheck | null {
   const proof = readProof(place, cacheDirectory)
@@ -107,6 +134,9 @@ const proofFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): str
   path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}.json`)
 const speedFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
   path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}-speed.json`)
+
+const throughputFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
+  path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}-throughput.json`)
 
 /** The runtime, the adapters and the driver, as far as the system tells without asking the device. */
 function identityOf({ kind, deviceId }: DevicePlace): string {

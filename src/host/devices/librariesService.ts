@@ -10,10 +10,11 @@ import { installCuda, planCuda, type CudaProgress } from './installCuda.ts'
 import { readIndex, type IndexAccess } from './packageIndex.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { systemApi } from '#shared/api/system.ts'
-import { deviceKinds, type DeviceCheck, type DeviceKind } from '#shared/device.ts'
+import { deviceKinds, deviceTitles, type DeviceCheck, type DeviceKind } from '#shared/device.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { checkDevice } from './deviceCheck.ts'
 import { readCheck, type DevicePlace } from './deviceRecords.ts'
+import { measureMachine, measurements, requireIdle } from './throughput.ts'
 import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
@@ -85,6 +86,17 @@ export const devicesHandlers = (host: Host) =>
 
     deviceChecks: () => checksOf(dataFolders(host.dataDirectory).cache),
     checkDevice: ({ device }, { signal }) => checking(host, placeOf(device), signal),
+
+    async *measureSpeed(_input, { signal }) {
+      requireIdle(host.supervisor.list().length)
+      const cacheDirectory = dataFolders(host.dataDirectory).cache
+      const total = measurements(cacheDirectory)
+      let done = 0
+      for await (const news of measureMachine({ ask: host.ask, cacheDirectory, signal })) {
+        if ('on' in news) yield { progress: measuringProgress(news.device, done++, total) }
+      }
+      yield { result: null }
+    },
   }) satisfies Partial<Handlers<typeof systemApi>>
 
 /** The first of its kind, which a run takes that does not say otherwise. */
@@ -104,13 +116,7 @@ async function* checking(
   place: DevicePlace,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'system.checkDevice'>> {
-  if (supervisor.list().length > 0) {
-    throw new AppError(
-      'run/busy',
-      'A run is training, and the speed of a device cannot be measured at the same time.',
-      'Wait until it ends, or stop it. The self-test alone can run meanwhile.',
-    )
-  }
+  requireIdle(supervisor.list().length)
   const cacheDirectory = dataFolders(dataDirectory).cache
   const news = checkDevice({ ask, place, cacheDirectory, signal })
   for (let done = 0; ;) {
@@ -125,6 +131,11 @@ async function* checking(
 }
 
 const testProgress = (done: number) => ({ phase: 'Self-test', done, total: null, unit: 'checks' as const })
+
+const measuringProgress = (device: DeviceKind, done: number, total: number) => ({
+  phase: `Measuring ${device === 'cpu' ? 'the CPU' : deviceTitles[device]}`,
+  ...{ done, total, unit: 'phases' as const },
+})
 
 const speedProgress = ({ on, parameters }: Measuring) => ({
   phase: `Measuring ${on === 'cpu' ? 'the CPU' : 'the device'} with ${(parameters / 1e6).toFixed(0)} million parameters`,

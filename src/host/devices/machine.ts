@@ -108,12 +108,17 @@ function memoryOf(runId: string, pid: number | null): Load['memory']['training']
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
   evaluations: { isDisposable: false, description: 'Evaluations with their answers.' },
+  answers: {
+    isDisposable: true,
+    description: 'Answers of teachers (dataset answer); their data sets are kept apart.',
+  },
   studies: { isDisposable: false, description: 'Sweeps and populations; their runs are kept apart.' },
   trash: { isDisposable: true, description: 'Deleted runs; each is permanently removed after a week.' },
   models: { isDisposable: false, description: 'Imported base models.' },
   adapters: { isDisposable: false, description: 'Imported adapters.' },
   datasets: { isDisposable: false, description: 'Imported data sets.' },
   rewards: { isDisposable: false, description: 'Code of rewards and environments.' },
+  conversations: { isDisposable: false, description: 'Conversations of the Chat screen.' },
   uploads: { isDisposable: true, description: 'Uploaded files that were not imported.' },
   cache: {
     isDisposable: true,

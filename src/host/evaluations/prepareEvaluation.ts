@@ -28,10 +28,11 @@ import { reviewConfig, takeOverWorkflow } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { readState } from '#host/runs/checkpointState.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
+import { configOfRun } from '#host/runs/settingChanges.ts'
 import { judgeDigests, workflowDigests } from '#host/runs/manifest.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { copyFolder, runPaths } from '#host/runs/runFolder.ts'
-import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
+import { isJsonObject } from '#host/files/strictJson.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
@@ -156,13 +157,12 @@ export function runSections(
   { directory }: Pick<RunEntry, 'directory'>,
   checkpoint: string | null,
 ): EvaluationConfig {
-  const stages = stagesOf(runConfigOf({ directory }))
-  const stage = checkpoint === null ? undefined : stages[readState(checkpoint).trainer.stage]
+  const trainer = checkpoint === null ? null : readState(checkpoint).trainer
+  // As the run evaluated it: what was changed at that step came after.
+  const stages = stagesOf(configOfRun(directory, trainer === null ? Infinity : trainer.step - 1))
+  const stage = trainer === null ? undefined : stages[trainer.stage]
   return sectionsOf(stage ?? stages.at(-1) ?? stages[0])
 }
-
-const runConfigOf = ({ directory }: Pick<RunEntry, 'directory'>): RunConfig =>
-  parseRunConfig(readJsonObject(runPaths(directory).config, 'config/invalid'))
 
 const sectionsOf = (config: RunConfig): EvaluationConfig =>
   Object.fromEntries(evaluatedSections.map((name) => [name, config[name]])) as EvaluationConfig
@@ -217,7 +217,7 @@ export async function evaluatedRows(
 
 /** A run has its own copy of code: what it was judged by it is evaluated by, whatever became of the file. */
 function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void {
-  const stages = stagesOf(runConfigOf(run))
+  const stages = stagesOf(configOfRun(run.directory, Infinity))
   const [{ rewards, environment }] = stages
   const isSame =
     isDeepStrictEqual(rewards, config.rewards) && isDeepStrictEqual(environment, config.environment)
@@ -236,7 +236,7 @@ const allowJudges = (config: RunConfig, directory: string, dataDirectory: string
 async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {
   const consents = consentsFile(dataDirectory)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
-  await using _rewards = await resolveRewards(config, directory, consents)
+  await using _rewards = await resolveRewards(config, directory, { consents })
   const place = { cacheDirectory, consents, onRequest: () => {} }
   await using _world = await resolveEnvironment(config, directory, place)
   await using _workflows = await resolveWorkflows(config, directory)

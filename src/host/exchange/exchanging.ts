@@ -1,12 +1,12 @@
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
-import { runPaths } from '#host/runs/runFolder.ts'
 import { importConfig } from './importConfig.ts'
 import type { ProjectRequest } from './project/project.ts'
 import type { Host } from '#host/host.ts'
 import { askOnce } from '#host/processes/question.ts'
-import { readRunConfig, resolveRunConfig } from '#host/runs/runConfigFile.ts'
+import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
+import { configOfRun } from '#host/runs/settingChanges.ts'
 
 /** Settings of other tools in, whole runs out. */
 export const exchanging = (host: Host) =>
@@ -31,10 +31,10 @@ const plannedRun = async (config: unknown, { dataDirectory }: Host): Promise<Pro
   runDirectory: null,
 })
 
-function trainedRun(runId: string, step: number | null, { store, dataDirectory }: Host): ProjectSource {
+function trainedRun(runId: string, step: number | null, { store }: Host): ProjectSource {
   const run = store.runs.get(runId)
   return {
-    config: readRunConfig(runPaths(run.directory).config, dataDirectory),
+    config: configOfRun(run.directory, step ?? Infinity),
     checkpoint: step === null ? null : checkpointDirectory(run, step),
     runDirectory: run.directory,
   }

@@ -1,6 +1,7 @@
 /** A run config as the settings of a tool: every value written out, and a list of what has no name there. */
 import path from 'node:path'
-import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { judgeFunction } from '#shared/config/judge.ts'
+import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { AppError } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
@@ -52,7 +53,7 @@ export function exportedRun(config: RunConfig, tool: ProjectTool): RunConfig {
 
 /** What decides what is learned, and that no project has. Errors: AppError 'config/invalid'. */
 function requireExportable(
-  { algorithm: { id }, environment, rollout: { workflow } }: RunConfig,
+  { algorithm: { id }, environment, rewards, rollout: { workflow } }: RunConfig,
   tool: ProjectTool,
 ): void {
   const refused = (learns: string, kind: string, hint: string) =>
@@ -66,11 +67,13 @@ function requireExportable(
     const hint = `Choose an algorithm that ${toolTitles[tool]} has: ${known}.`
     throw refused(`with the loss “${path.basename(id)}”`, 'losses of your own', hint)
   }
-  const rewarded = 'Runs with rewards on completions can be; use such a run on the same rows.'
+  const rewarded = 'Runs with rewards by code on completions can be; use such a run on the same rows.'
   if (workflow !== null)
     throw refused(`by the workflow “${path.basename(workflow.function)}”`, 'workflows', rewarded)
   if (environment !== null)
     throw refused(`in the environment “${environment.function}”`, 'environments', rewarded)
+  const judge = rewards.find(({ function: reward }) => reward === judgeFunction)
+  if (judge !== undefined) throw refused(`by the judge “${rewardName(judge)}”`, 'judges', rewarded)
 }
 
 /** Errors: AppError 'config/invalid'. */

@@ -77,9 +77,19 @@ function readBytes(handle: number, length: number, position: number): Buffer {
   return bytes
 }
 
-/** Names of what belongs to a model beside its weights; licences go where the weights go. */
+/** Names of what belongs to a model beside its weights. */
 const companions =
-  /^((config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template)\.json|tokenizer\.model|merges\.txt|vocab\.txt|chat_template\.jinja|(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?)$/
+  /^((config|generation_config|tokenizer|tokenizer_config|special_tokens_map|added_tokens|vocab|chat_template)\.json|tokenizer\.model|merges\.txt|vocab\.txt|chat_template\.jinja)$/
+
+/** Licences go where the weights go. */
+const licences = /^(LICENSE|LICENCE|NOTICE|USE_POLICY)(\.(md|txt))?$/
+
+/** Copies the texts of a model's licence, if it has any. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+export async function copyLicences(directory: string, folder: string): Promise<void> {
+  if (ggufFileOf(directory) !== null) return
+  for (const name of readdirSync(directory).filter((each) => licences.test(each)))
+    await copyIfThere(path.join(directory, name), path.join(folder, name))
+}
 
 /**
  * Copies configs, tokenizer and templates, byte by byte, or writes those that a GGUF file stands for; returns their names.
@@ -92,7 +102,7 @@ export async function copyCompanions(directory: string, folder: string): Promise
     for (const [name, text] of texts) writeFileAtomic(path.join(folder, name), text)
     return [...texts.keys()]
   }
-  const names = readdirSync(directory).filter((name) => companions.test(name))
+  const names = readdirSync(directory).filter((name) => companions.test(name) || licences.test(name))
   for (const name of names) await copyIfThere(path.join(directory, name), path.join(folder, name))
   return names
 }

@@ -2,12 +2,13 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { loraScale } from '#engine/models/config.ts'
+import { loraScale, type ModelConfig } from '#engine/models/config.ts'
 import type { ModelSource, TensorDtype, TensorLocation } from '#engine/models/source.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { defaultDevice } from '#engine/runtime/device.ts'
 import { floats } from '#engine/runtime/session.ts'
 import { writeFileAtomic, AtomicFile } from '#host/files/atomic.ts'
+import { ggufTensorBytes, streamGguf } from '#host/gguf/gguf.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { type GgufDtype, readGgufLora, writeGgufLora, encode } from '#host/adapters/ggufLora.ts'
 import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
@@ -20,12 +21,31 @@ import {
   readFloatPieces,
   readPieces,
 } from '#host/files/safetensors.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import { copyCompanions, placeOf, type RawTensor, rawTensors } from './baseFiles.ts'
+import { copyCompanions, copyLicences, placeOf, type RawTensor, rawTensors } from './baseFiles.ts'
 import { requireRoom } from './exportFolder.ts'
-import type { ExportDtype, ExportFormat, ExportRequest, OnExportProgress, ParityLine } from './exports.ts'
+import {
+  type ExportDtype,
+  type ExportFormat,
+  type ExportRequest,
+  ggufMix,
+  type OnExportProgress,
+  type ParityLine,
+} from './exports.ts'
+import { mergedGguf, mergedGgufName } from './ggufMerged.ts'
+import { noiseLimits, tokenLine, weightErrors } from './ggufParity.ts'
+import { modelfile, modelfileName } from './ollama.ts'
 import { exampleName, onnxExample, adapterName, planOnnx, writeOnnxModel } from './onnxModel.ts'
-import { adaptedMatrices, compareAnswers, type FloatType, type LiveAnswers, logprobLimit } from './parity.ts'
+import {
+  adaptedMatrices,
+  type AnswerLimits,
+  compareAnswers,
+  type FloatType,
+  type LiveAnswers,
+  logprobLimit,
+  type ParityPrompts,
+} from './parity.ts'
 import { type Provenance, provenanceTexts } from './provenance.ts'
 import { adapterLine, mergedLines, productLine } from './weightParity.ts'
 import { graphReader, policyReader } from './parityReaders.ts'
@@ -45,6 +65,9 @@ export interface ExportWork {
   /** As it was trained. */
   readonly adapter: Adapter
   readonly origin: Provenance
+  /** Of the base; null: not stated. */
+  readonly license: string | null
+  readonly prompts: ParityPrompts
   readonly live: LiveAnswers
   /** The policy that gave those answers; its adapter may be replaced. */
   readonly policy: OrtPolicy
@@ -54,7 +77,8 @@ export interface ExportWork {
 /** Writes a format's files into the folder, reads them back and compares. */
 type FormatWriter = (work: ExportWork) => Promise<readonly ParityLine[]>
 
-const tensorTypes: Readonly<Record<ExportDtype, GgufDtype>> = { f32: 'F32', f16: 'F16', bf16: 'BF16' }
+/** Types of an adapter's tensors. */
+const adapterTypes: Readonly<Partial<Record<ExportDtype, GgufDtype>>> = { f16: 'F16', bf16: 'BF16' }
 
 async function writePeft(work: ExportWork): Promise<readonly ParityLine[]> {
   const { folder, adapter, origin, base } = work
@@ -66,7 +90,7 @@ async function writePeft(work: ExportWork): Promise<readonly ParityLine[]> {
 async function writeGguf(work: ExportWork): Promise<readonly ParityLine[]> {
   const { folder, adapter, origin, base, request } = work
   const file = path.join(folder, 'adapter.gguf')
-  const type = tensorTypes[request.dtype ?? 'f32']
+  const type = adapterTypes[request.dtype ?? 'f32'] ?? 'F32'
   const name = path.basename(request.out)
   writeGgufLora(file, { adapter, model: base.config, dtype: type, name, provenance: provenanceTexts(origin) })
   const readBack = readGgufLora(file, base.config)
@@ -90,11 +114,12 @@ async function compareAdapter(
   )
   policy.restoreAdapter('actor', scaled)
   const limit = logprobLimit(type, live, 2 * adaptedMatrices(base.config, adapter.config))
-  return [products, ...(await compareAnswers(live, policyReader(policy, 'actor'), limit))]
+  const limits = { largest: limit, mean: null }
+  return [products, ...(await compareAnswers(live, policyReader(policy, 'actor'), limits))]
 }
 
 async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
-  const { folder, scratch, adapter, origin, request, live, onProgress } = work
+  const { folder, adapter, origin, request, live, onProgress } = work
   const base = storedBase(work)
   const dtype = request.dtype === 'f32' ? 'f32' : null
   const plan = planMerge(base, adapter, { dtype, shardBytes: request.shardBytes })
@@ -113,12 +138,25 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   onProgress({ phase: 'Comparing weights', done: 0, total: null, unit: 'tensors' })
   const merged = openModelFolder(folder, { contextLength: request.contextLength })
   const lines = mergedLines(base, merged, adapter)
-  const types = new Set([...merged.tensors.values()].map((tensor) => tensor.dtype as FloatType))
-  const [type] = (['BF16', 'F16', 'F32'] as const).filter((candidate) => types.has(candidate))
-  const limit = logprobLimit(type ?? 'F32', live, adaptedMatrices(base.config, adapter.config))
+  const limit = logprobLimit(loosestType(merged), live, adaptedMatrices(base.config, adapter.config))
+  return [...lines, ...(await compareModel(work, merged, { largest: limit, mean: null }))]
+}
+
+/** Of the types of a model's tensors that are no blocks, the one that rounds most. */
+function loosestType({ tensors }: ModelFolder): FloatType {
+  const types = new Set([...tensors.values()].map(({ dtype }) => dtype))
+  return (['BF16', 'F16'] as const).find((type) => types.has(type)) ?? 'F32'
+}
+
+/** What the model that was written answers, opened as any base. */
+async function compareModel(
+  { scratch, live, onProgress }: ExportWork,
+  written: ModelFolder,
+  limits: AnswerLimits,
+): Promise<readonly ParityLine[]> {
   try {
     onProgress({ phase: 'Running the exported files', done: 0, total: null, unit: 'samples' })
-    const source = await asFloat32Source(merged, scratch)
+    const source = await asFloat32Source(written, scratch)
     using policy = await createOrtPolicy({
       source,
       device: defaultDevice(),
@@ -128,11 +166,43 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
       activations: 'recompute',
       maxRows: 8,
     })
-    return [...lines, ...(await compareAnswers(live, policyReader(policy, 'base'), limit))]
+    return await compareAnswers(live, policyReader(policy, 'base'), limits)
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
 }
+
+async function writeGgufModel(work: ExportWork): Promise<readonly ParityLine[]> {
+  const { folder, base, adapter, request, license, origin, prompts, live, onProgress } = work
+  const mix = ggufMix(request.dtype)
+  const name = path.basename(request.out)
+  const content = mergedGguf({ base, adapter, mix, name, license, origin })
+  const total = content.tensors.reduce((sum, tensor) => sum + ggufTensorBytes(tensor), 0)
+  // Reading back needs the model once more in f32.
+  requireRoom(
+    folder,
+    total + 4 * [...base.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
+  )
+  const file = path.join(folder, mergedGgufName)
+  await streamGguf(file, content, (done) =>
+    onProgress({ phase: 'Writing', done: Math.min(done, total), total, unit: 'bytes' }),
+  )
+  await copyLicences(base.directory, folder)
+  const text = base.tokenizerFile === null ? null : loadTokenizer(base.directory)
+  const ollama = modelfile({ file: mergedGgufName, model: base.config, text, license })
+  writeFileAtomic(path.join(folder, modelfileName), ollama)
+  onProgress({ phase: 'Comparing weights', done: 0, total: null, unit: 'tensors' })
+  const written = openModelFolder(file, { contextLength: request.contextLength })
+  const errors = weightErrors(base, written, adapter)
+  const exact = logprobLimit(loosestType(written), live, matricesOf(base.config))
+  const { largest, mean } = noiseLimits(errors, live)
+  const limits = { largest: exact + largest, mean: errors.noise === 0 ? null : exact + mean }
+  return [...tokenLine(base, file, prompts), ...errors.lines, ...(await compareModel(work, written, limits))]
+}
+
+/** Linears, embeddings and the head. */
+const matricesOf = ({ layers, linears, tiedHead }: ModelConfig): number =>
+  layers * linears.length + (tiedHead ? 1 : 2)
 
 /** The base as its own files have it; of a GGUF file, which has no bytes that a merged model could keep, in f32. */
 function storedBase({ base, source }: ExportWork): ModelFolder {
@@ -163,7 +233,7 @@ async function writeOnnx(work: ExportWork): Promise<readonly ParityLine[]> {
   onProgress({ phase: 'Running the exported files', done: 0, total: null, unit: 'samples' })
   const feeds = adapterInputs ? readFeeds(path.join(folder, adapterName)) : {}
   using reader = await graphReader(folder, model, { config: base.config, adapter: feeds })
-  return await compareAnswers(live, reader, logprobLimit('F32', live, 0))
+  return await compareAnswers(live, reader, { largest: logprobLimit('F32', live, 0), mean: null })
 }
 
 const readFeeds = (file: string) =>
@@ -178,6 +248,7 @@ export const formatWriters: Readonly<Record<ExportFormat, FormatWriter>> = {
   peft: writePeft,
   merged: writeMerged,
   gguf: writeGguf,
+  'gguf-model': writeGgufModel,
   onnx: writeOnnx,
 }
 

@@ -6,6 +6,7 @@
  *   exportFolder.ts   where the files go: a folder that has its name only when all is there and compared
  *   baseFiles.ts      the base model's files, every tensor of them
  *   loraDelta.ts      s·B·A of one weight; mergedModel.ts adds it to the base, onnxModel.ts (onnxGraph.ts) writes a graph
+ *   ggufMerged.ts     a merged model as one GGUF file, ollama.ts its Modelfile; openIn.ts: commands for other programs
  *   parity.ts         what was read back against what was trained, in sentences; provenance.ts says what it was made from
  *
  * The process that has ONNX Runtime puts them together and writes the README of each (exporting.ts).
@@ -16,12 +17,17 @@ import { z } from 'zod'
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { AppError } from '#shared/errors.ts'
-import type { LoraConfig, ModelConfig } from '#engine/models/config.ts'
+import type { LoraConfig } from '#engine/models/config.ts'
 import { originOf } from '#host/adapters/promoted.ts'
+import { elementCount } from '#host/files/safetensors.ts'
+import { describeModel } from '#host/gguf/ggufMetadata.ts'
+import type { GgufMix } from '#host/gguf/ggufMix.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { ggufProblem } from '#host/gguf/ggufNames.ts'
 import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
+import { ggufModelBytes } from './ggufMerged.ts'
 
 type Item = OutputOf<Api, 'checkpoints.export'>
 export type ExportReport = Extract<Item, { readonly result: unknown }>['result']
@@ -30,16 +36,22 @@ export type ExportFormat = ExportReport['format']
 /** A comparison: passed where what was measured is not above the limit. */
 export type ParityLine = ExportReport['parity'][number]
 
-export const exportFormats = ['peft', 'merged', 'gguf', 'onnx'] as const satisfies readonly ExportFormat[]
+export const exportFormats = [
+  'peft',
+  'merged',
+  'gguf',
+  'gguf-model',
+  'onnx',
+] as const satisfies readonly ExportFormat[]
 
-export const exportDtypes = ['f32', 'f16', 'bf16'] as const
+export const exportDtypes = ['f32', 'f16', 'bf16', 'q8_0', 'q4_k_m'] as const
 export type ExportDtype = (typeof exportDtypes)[number]
 
 export interface ExportOptions {
   readonly format: ExportFormat
   /** Folder; new or empty. */
   readonly out: string
-  /** Of the tensors; null: the base's for a merged model, f32 for the rest. */
+  /** Of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
   readonly dtype: ExportDtype | null
   /** Largest weight file of a merged model. */
   readonly shardBytes: number
@@ -54,6 +66,8 @@ export interface ExportRequest extends ExportOptions {
   readonly model: string | null
   /** Longest sequence it was opened for; null: as its own positions reach. */
   readonly contextLength: number | null
+  /** What the base is called on a hub; null: as it says itself. */
+  readonly hubId: string | null
   readonly cacheDirectory: string
 }
 
@@ -66,12 +80,57 @@ const dtypes: Readonly<Record<ExportFormat, readonly ExportDtype[]>> = {
   peft: ['f32'],
   merged: ['f32'],
   gguf: ['f32', 'f16', 'bf16'],
+  'gguf-model': ['f16', 'q8_0', 'q4_k_m', 'bf16', 'f32'],
   onnx: ['f32'],
 }
 
 /** Why a model's adapter cannot be had in a format, as a sentence; null where it can. */
-export const formatProblem = (format: ExportFormat, model: ModelConfig): string | null =>
-  format === 'gguf' ? ggufProblem(model) : null
+export function formatProblem(format: ExportFormat, base: ModelFolder): string | null {
+  if (format === 'gguf') return ggufProblem(base.config)
+  return format === 'gguf-model' ? (ggufProblem(base.config) ?? unsaidProblem(base)) : null
+}
+
+/** What of a model a GGUF file cannot say; null for one that comes from such a file. */
+function unsaidProblem({ directory, configFile }: ModelFolder): string | null {
+  if (ggufFileOf(directory) !== null) return null
+  try {
+    describeModel(readJsonObject(configFile, 'model/invalid'), configFile)
+    return null
+  } catch (error) {
+    if (error instanceof AppError) return error.message
+    throw error
+  }
+}
+
+/** About how many bytes a format takes as each of its types; null: the usual one. Adapters are small. */
+export function formatSizes(format: ExportFormat, { config, tensors }: ModelFolder): OfferedSize[] {
+  const locations = [...tensors.values()]
+  const elements = locations.reduce((sum, { shape }) => sum + elementCount(shape), 0)
+  const stored = locations.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  if (format === 'onnx') return [{ dtype: null, bytes: 4 * elements }]
+  if (format === 'merged') {
+    return [
+      { dtype: null, bytes: stored },
+      { dtype: 'f32', bytes: 4 * elements },
+    ]
+  }
+  if (format !== 'gguf-model' || ggufProblem(config) !== null) return []
+  const offers = dtypes[format].map((dtype) => ({ dtype, bytes: ggufModelBytes(config, ggufMix(dtype)) }))
+  return [{ dtype: null, bytes: offers[0]?.bytes ?? 0 }, ...offers]
+}
+
+type OfferedSize = OutputOf<Api, 'checkpoints.formats'>[number]['sizes'][number]
+
+const mixes: Readonly<Record<ExportDtype, GgufMix>> = {
+  f32: 'F32',
+  f16: 'F16',
+  bf16: 'BF16',
+  q8_0: 'Q8_0',
+  q4_k_m: 'Q4_K_M',
+}
+
+/** As llama.cpp calls it; null: the usual one of a merged model. */
+export const ggufMix = (dtype: ExportDtype | null): GgufMix => mixes[dtype ?? 'f16']
 
 /** Why these options do not go with the format; null where they do. */
 export function optionProblem({ format, dtype, adapterInputs }: ExportOptions): string | null {

@@ -60,6 +60,14 @@ export const largestDifference = (ours: readonly Float64Array[], theirs: readonl
   )
 }
 
+function meanDifference(ours: readonly Float64Array[], theirs: readonly Float64Array[]): number {
+  const differences = ours.flatMap((row, index) =>
+    Array.from(row, (value, at) => Math.abs(value - (theirs[index]?.[at] ?? NaN))),
+  )
+  const mean = differences.reduce((sum, value) => sum + value, 0) / Math.max(1, differences.length)
+  return Number.isNaN(mean) ? Infinity : mean
+}
+
 export const parityLine = (sentence: string, measured: number, limit: number): ParityLine => ({
   sentence,
   // JSON has no infinity.
@@ -68,12 +76,19 @@ export const parityLine = (sentence: string, measured: number, limit: number): P
   passed: measured <= limit,
 })
 
+/** Allowed differences of log-probabilities, in nats. */
+export interface AnswerLimits {
+  readonly largest: number
+  /** null: as the largest. */
+  readonly mean: number | null
+}
+
 /** Scores and continues the same prompts with what was read back. */
 export async function compareAnswers(
   live: LiveAnswers,
   reader: ParityReader,
-  limit: number,
-): Promise<readonly [ParityLine, ParityLine]> {
+  { largest: limit, mean }: AnswerLimits,
+): Promise<readonly ParityLine[]> {
   const scores = await reader.score(live.sequences)
   const tokens = live.logprobs.reduce((sum, { length }) => sum + length, 0)
   const logprobs = parityLine(
@@ -83,7 +98,11 @@ export async function compareAnswers(
   )
   const count = live.greedy[0]?.length ?? 0
   const theirs = await reader.proceed(live.prompts, count)
-  return [logprobs, await greedyLine(live, theirs, reader, limit)]
+  const means =
+    mean === null
+      ? []
+      : [parityLine('The mean of these differences.', meanDifference(live.logprobs, scores), mean)]
+  return [logprobs, ...means, await greedyLine(live, theirs, reader, limit)]
 }
 
 /** Where the continuations part, by how much what was read back prefers its own token: a tie may fall either way. */

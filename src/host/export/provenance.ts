@@ -5,6 +5,7 @@ import type { BasePrecision } from '#shared/precision.ts'
 import { loraScale, type LoraConfig } from '#engine/models/config.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { ggufTexts } from '#host/gguf/ggufModel.ts'
+import { licenseOf, type ModelLicense } from '#host/models/license.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import type { Adapter } from '#host/adapters/peft.ts'
 import { isJsonObject, readSmallFile } from '#host/files/strictJson.ts'
@@ -15,6 +16,8 @@ export interface Provenance {
   /** Of the checkpoint. */
   readonly step: number
   readonly baseModel: string | null
+  /** As it was accepted, or as the model says; null: nothing says. */
+  readonly baseLicense: ModelLicense | null
   readonly architecture: string
   /** How exact the base was while the adapter learned. */
   readonly learnedOn: BasePrecision
@@ -41,6 +44,7 @@ export async function describeOrigin(source: ProvenanceSource): Promise<Provenan
     turnwise: appVersion(),
     step,
     baseModel: adapter.baseModel,
+    baseLicense: licenseOf(base.directory),
     architecture: base.config.architecture,
     learnedOn: adapter.base ?? 'f32',
     baseSha256: Object.fromEntries(
@@ -88,6 +92,7 @@ export function provenanceTexts({ turnwise, step, baseSha256, ...rest }: Provena
     turnwise_version: turnwise,
     step: String(step),
     base_sha256: Object.values(baseSha256).join(','),
+    ...(rest.baseLicense === null ? {} : { base_license: rest.baseLicense.name }),
     ...(rest.tokenizerSha256 === null ? {} : { tokenizer_sha256: rest.tokenizerSha256 }),
     ...(rest.chatTemplateSha256 === null ? {} : { chat_template_sha256: rest.chatTemplateSha256 }),
   }

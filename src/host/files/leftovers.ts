@@ -19,11 +19,12 @@ const abandonedMs = 10 * 60_000
 
 /** Everything of that kind in a data directory. */
 export function findLeftovers(dataDirectory: string): string[] {
-  const { runs, models, adapters, datasets, rewards, cache, libraries } = dataFolders(dataDirectory)
+  const { runs, models, adapters, datasets, rewards, conversations, cache, libraries } =
+    dataFolders(dataDirectory)
   const runFolders = entriesOf(runs).filter(isVisibleFolder).map(pathOf)
-  const inner = [...entriesOf(cache), ...entriesOf(rewards), ...entriesOf(datasets)]
+  const inner = [cache, rewards, datasets, conversations].flatMap(entriesOf)
   const folders = [
-    ...[dataDirectory, runs, models, adapters, datasets, rewards, cache, libraries],
+    ...[dataDirectory, runs, models, adapters, datasets, rewards, conversations, cache, libraries],
     ...runFolders.flatMap((run) => [run, runPaths(run).checkpoints]),
     ...inner.filter(isVisibleFolder).map(pathOf),
   ]

@@ -176,33 +176,55 @@ class Bytes {
   }
 }
 
-/** Writes a file whole or not at all. Errors: AppError 'file/unwritable'. */
-export function writeGguf(path: string, { metadata, tensors }: GgufToWrite): void {
-  const header = encodeHeader(metadata, tensors)
+/** Writes a small file whole or not at all. Errors: AppError 'file/unwritable'. */
+export function writeGguf(path: string, content: GgufToWrite): void {
   using file = new AtomicFile(path)
-  file.write(header)
-  pad(file, header.length)
-  for (const tensor of tensors) {
-    const size = byteLength(tensor)
-    let written = 0
-    for (const piece of tensor.pieces()) {
-      file.write(piece)
-      written += piece.length
-    }
-    if (written !== size) throw new Error(`Expected ${size} bytes for “${tensor.name}”, got ${written}.`)
-    pad(file, size)
+  for (const piece of filePieces(content)) file.write(piece)
+  file.commit()
+}
+
+/**
+ * The same for a large file, whose tensors come piece by piece; other work of the process goes on between them. Errors:
+ * AppError 'file/unwritable'.
+ */
+export async function streamGguf(
+  path: string,
+  content: GgufToWrite,
+  onProgress: (writtenBytes: number) => void,
+): Promise<void> {
+  using file = new AtomicFile(path)
+  let written = 0
+  for (const piece of filePieces(content)) {
+    file.write(piece)
+    written += piece.length
+    onProgress(written)
+    await new Promise((resolve) => setImmediate(resolve)) // the progress has to get out
   }
   file.commit()
 }
 
-function byteLength({ shape, dtype }: GgufTensor): number {
+function* filePieces({ metadata, tensors }: GgufToWrite): Generator<Uint8Array> {
+  const header = encodeHeader(metadata, tensors)
+  yield header
+  yield padding(header.length)
+  for (const tensor of tensors) {
+    const size = ggufTensorBytes(tensor)
+    let written = 0
+    for (const piece of tensor.pieces()) {
+      yield piece
+      written += piece.length
+    }
+    if (written !== size) throw new Error(`Expected ${size} bytes for “${tensor.name}”, got ${written}.`)
+    yield padding(size)
+  }
+}
+
+export function ggufTensorBytes({ shape, dtype }: Pick<GgufTensor, 'shape' | 'dtype'>): number {
   const [elements, bytes] = tensorType(dtype).block
   return (elementCount(shape) / elements) * bytes
 }
 
-function pad(file: AtomicFile, size: number): void {
-  file.write(new Uint8Array(alignedSize(size, defaultAlignment) - size))
-}
+const padding = (size: number): Uint8Array => new Uint8Array(alignedSize(size, defaultAlignment) - size)
 
 function encodeHeader(metadata: ReadonlyMap<string, GgufValue>, tensors: readonly GgufTensor[]): Uint8Array {
   const bytes = new Bytes().u32(ggufMagic).u32(ggufVersion).u64(tensors.length).u64(metadata.size)
@@ -213,7 +235,7 @@ function encodeHeader(metadata: ReadonlyMap<string, GgufValue>, tensors: readonl
   let offset = 0
   for (const tensor of tensors) {
     writePlace(bytes, tensor, offset)
-    offset += alignedSize(byteLength(tensor), defaultAlignment)
+    offset += alignedSize(ggufTensorBytes(tensor), defaultAlignment)
   }
   return bytes.finish()
 }

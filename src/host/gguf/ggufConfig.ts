@@ -10,14 +10,30 @@ import { Fields, type NumberLimits } from '#engine/models/fields.ts'
 import { gemmaActivation } from '#engine/models/gemma2.ts'
 import { architectures, type ModelType } from '#engine/models/registry.ts'
 import { readTensor } from '#host/files/safetensors.ts'
+import { type FamilyKey, familyKeys, ropeTensors, tokenIdKey } from './ggufKeys.ts'
 import type { GgufFile } from './ggufReader.ts'
 import { endOfGeneration } from './ggufTokenizer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
+/** What a file says beside its weights. */
+export interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
+  readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>
+  /** The numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
+  readonly numbers: (name: string) => readonly number[] | null
+}
+
+export const describedBy = (file: GgufFile): ModelDescription => ({
+  ...file,
+  numbers(name) {
+    const location = file.tensors.get(name)
+    return location === undefined ? null : [...readTensor(location)]
+  },
+})
+
 /** A file's metadata, read as those of one family. */
 interface Reading {
-  readonly file: GgufFile
+  readonly file: ModelDescription
   /** The scalar values, by their full keys. */
   readonly fields: Fields
   /** `llama.`, before the keys of the family. */
@@ -25,7 +41,7 @@ interface Reading {
 }
 
 /** Errors: AppError 'model/unsupported' naming the family or what is not supported, 'model/invalid' naming a key. */
-export function ggufConfig(file: GgufFile): Json {
+export function ggufConfig(file: ModelDescription): Json {
   const fields = scalarFields(file)
   const architecture = architectureOf(fields)
   const reading = { file, fields, prefix: `${architecture.gguf?.name ?? ''}.` }
@@ -40,7 +56,7 @@ export function ggufConfig(file: GgufFile): Json {
 }
 
 /** Numbers of f32 as the shortest decimal that means them: 1e-5, not 9.99999974e-6. */
-function scalarFields({ file, metadata }: GgufFile): Fields {
+function scalarFields({ file, metadata }: ModelDescription): Fields {
   const scalars = [...metadata].map(([key, value]): [string, unknown] => {
     if (value.type === 'float32') return [key, Number(value.value.toPrecision(7))]
     if (value.type === 'uint64' || value.type === 'int64') return [key, Number(value.value)]
@@ -61,56 +77,65 @@ function architectureOf(fields: Fields): Architecture & { readonly modelType: Mo
       'Join the parts with llama.cpp’s `llama-gguf-split --merge`.',
     )
   }
-  const name = fields.text('general.architecture', '')
+  return ggufArchitecture(fields.text('general.architecture', ''), fields.where)
+}
+
+/** The family that llama.cpp calls so. Errors: AppError 'model/unsupported', naming `where`. */
+export function ggufArchitecture(
+  name: string,
+  where: string,
+): Architecture & { readonly modelType: ModelType } {
   const found = architectures.find(({ gguf }) => gguf?.name === name)
   if (found !== undefined) return found
   const names = new Set(architectures.flatMap(({ gguf }) => gguf?.name ?? []))
   throw new AppError(
     'model/unsupported',
-    `${fields.where} is for a model of the GGUF architecture “${shorten(name)}”, which is not supported.`,
+    `${where} is for a model of the GGUF architecture “${shorten(name)}”, which is not supported.`,
     `Supported are ${[...names].join(', ')}.`,
   )
 }
 
-const integer = ({ fields, prefix }: Reading, key: string, limits: NumberLimits): number =>
-  fields.integer(`${prefix}${key}`, limits)
-const number = ({ fields, prefix }: Reading, key: string, limits: NumberLimits): number =>
-  fields.number(`${prefix}${key}`, limits)
-const has = ({ fields, prefix }: Reading, key: string): boolean => fields.has(`${prefix}${key}`)
+const keyIn = ({ prefix }: Reading, key: FamilyKey): string => `${prefix}${familyKeys[key]}`
+const integer = (reading: Reading, key: FamilyKey, limits: NumberLimits): number =>
+  reading.fields.integer(keyIn(reading, key), limits)
+const number = (reading: Reading, key: FamilyKey, limits: NumberLimits): number =>
+  reading.fields.number(keyIn(reading, key), limits)
+const has = (reading: Reading, key: FamilyKey): boolean => reading.fields.has(keyIn(reading, key))
+const value = (reading: Reading, key: FamilyKey): unknown => reading.fields.value(keyIn(reading, key))
 
 const sizes = { min: 1, max: 1 << 24 }
 const factors = { min: 1e-9, max: 1e9 }
 
 /** What most families have, in Llama's words. */
 function commonConfig(reading: Reading) {
-  const { file, fields, prefix } = reading
-  const heads = integer(reading, 'attention.head_count', sizes)
-  const hiddenSize = integer(reading, 'embedding_length', sizes)
-  const headDim = integer(reading, 'attention.key_length', { ...sizes, fallback: hiddenSize / heads })
-  if (integer(reading, 'attention.value_length', { ...sizes, fallback: headDim }) !== headDim) {
+  const { file, fields } = reading
+  const heads = integer(reading, 'heads', sizes)
+  const hiddenSize = integer(reading, 'width', sizes)
+  const headDim = integer(reading, 'keyWidth', { ...sizes, fallback: hiddenSize / heads })
+  if (integer(reading, 'valueWidth', { ...sizes, fallback: headDim }) !== headDim) {
     throw unsupported(fields, 'values of another width than keys')
   }
-  const rotated = integer(reading, 'rope.dimension_count', { ...sizes, fallback: headDim })
-  const context = integer(reading, 'context_length', sizes)
-  const theta = number(reading, 'rope.freq_base', { ...factors, max: 1e12, fallback: 10_000 })
+  const rotated = integer(reading, 'rotated', { ...sizes, fallback: headDim })
+  const context = integer(reading, 'positions', sizes)
+  const theta = number(reading, 'theta', { ...factors, max: 1e12, fallback: 10_000 })
   const [first] = file.tensors.get('token_embd.weight')?.shape ?? []
   return {
     hidden_size: hiddenSize,
-    intermediate_size: integer(reading, 'feed_forward_length', sizes),
-    num_hidden_layers: integer(reading, 'block_count', sizes),
+    intermediate_size: integer(reading, 'mlpWidth', sizes),
+    num_hidden_layers: integer(reading, 'layers', sizes),
     num_attention_heads: heads,
-    num_key_value_heads: integer(reading, 'attention.head_count_kv', { ...sizes, fallback: heads }),
+    num_key_value_heads: integer(reading, 'kvHeads', { ...sizes, fallback: heads }),
     head_dim: headDim,
     max_position_embeddings: context,
     vocab_size: first ?? null,
     hidden_act: 'silu',
-    rms_norm_eps: fields.value(`${prefix}attention.layer_norm_rms_epsilon`),
+    rms_norm_eps: value(reading, 'rmsEpsilon'),
     rope_theta: theta,
     ...(rotated === headDim ? {} : { partial_rotary_factor: rotated / headDim }),
     rope_scaling: ropeScaling(reading, { rotated, theta, context }),
     tie_word_embeddings: !file.tensors.has('output.weight'),
     attention_bias: file.tensors.has('blk.0.attn_output.bias'),
-    num_local_experts: integer(reading, 'expert_count', { min: 0, max: 65_536, fallback: 0 }),
+    num_local_experts: integer(reading, 'experts', { min: 0, max: 65_536, fallback: 0 }),
   }
 }
 
@@ -119,7 +144,7 @@ type FamilyConfig = (reading: Reading, common: CommonConfig) => Json
 
 /** 0 is none. */
 const windowOf = (reading: Reading): number | null =>
-  integer(reading, 'attention.sliding_window', { min: 0, max: 1 << 30, fallback: 0 }) || null
+  integer(reading, 'window', { min: 0, max: 1 << 30, fallback: 0 }) || null
 
 /** For families that attend to everything in llama.cpp. */
 const refusingWindows: FamilyConfig = (reading, common) => {
@@ -136,40 +161,39 @@ const readLlama: FamilyConfig = (reading, common) => ({
 const queryScalar = (common: CommonConfig, layersOf27B: number): number =>
   common.num_hidden_layers === layersOf27B ? common.hidden_size / common.num_attention_heads : common.head_dim
 
-const capOf = (reading: Reading, key: string, fallback: number | null): number | null =>
+const capOf = (reading: Reading, key: FamilyKey, fallback: number | null): number | null =>
   has(reading, key) ? number(reading, key, factors) : fallback
 
 const readGemma2: FamilyConfig = (reading, common) => ({
   ...common,
   ...gemmaActivation,
   query_pre_attn_scalar: queryScalar(common, 46),
-  attn_logit_softcapping: capOf(reading, 'attn_logit_softcapping', 50),
-  final_logit_softcapping: capOf(reading, 'final_logit_softcapping', 30),
+  attn_logit_softcapping: capOf(reading, 'attentionCap', 50),
+  final_logit_softcapping: capOf(reading, 'finalCap', 30),
   sliding_window: windowOf(reading) ?? 4_096,
 })
 
 const readGemma3: FamilyConfig = (reading, common) => {
-  const key = 'attention.sliding_window_pattern'
-  const pattern = reading.fields.value(`${reading.prefix}${key}`)
+  const pattern = value(reading, 'windowPattern')
   const layerTypes = Array.isArray(pattern)
     ? { layer_types: pattern.map((slides) => (slides ? 'sliding_attention' : 'full_attention')) }
-    : { sliding_window_pattern: integer(reading, key, { ...sizes, fallback: 6 }) }
+    : { sliding_window_pattern: integer(reading, 'windowPattern', { ...sizes, fallback: 6 }) }
   return {
     ...common,
     ...gemmaActivation,
     ...layerTypes,
-    rope_theta: has(reading, 'rope.freq_base') ? common.rope_theta : 1_000_000,
-    rope_local_base_freq: number(reading, 'rope.freq_base_swa', { ...factors, max: 1e12, fallback: 10_000 }),
+    rope_theta: has(reading, 'theta') ? common.rope_theta : 1_000_000,
+    rope_local_base_freq: number(reading, 'localTheta', { ...factors, max: 1e12, fallback: 10_000 }),
     query_pre_attn_scalar: queryScalar(common, 62),
     attn_logit_softcapping: null,
-    final_logit_softcapping: capOf(reading, 'final_logit_softcapping', null),
+    final_logit_softcapping: capOf(reading, 'finalCap', null),
     sliding_window: windowOf(reading),
   }
 }
 
 const readPhi3: FamilyConfig = (reading, common) => ({
   ...common,
-  original_max_position_embeddings: integer(reading, 'rope.scaling.original_context_length', {
+  original_max_position_embeddings: integer(reading, 'ropeOriginal', {
     ...sizes,
     fallback: common.max_position_embeddings,
   }),
@@ -178,18 +202,18 @@ const readPhi3: FamilyConfig = (reading, common) => ({
 
 const readGranite: FamilyConfig = (reading, common) => ({
   ...readLlama(reading, common),
-  embedding_multiplier: number(reading, 'embedding_scale', { ...factors, fallback: 1 }),
-  attention_multiplier: number(reading, 'attention.scale', { ...factors, fallback: common.head_dim ** -0.5 }),
-  residual_multiplier: number(reading, 'residual_scale', { ...factors, fallback: 1 }),
-  logits_scaling: number(reading, 'logit_scale', { ...factors, fallback: 1 }),
+  embedding_multiplier: number(reading, 'embeddingScale', { ...factors, fallback: 1 }),
+  attention_multiplier: number(reading, 'attentionScale', { ...factors, fallback: common.head_dim ** -0.5 }),
+  residual_multiplier: number(reading, 'residualScale', { ...factors, fallback: 1 }),
+  logits_scaling: number(reading, 'logitScale', { ...factors, fallback: 1 }),
 })
 
 const readStablelm: FamilyConfig = (reading, common) => ({
   ...refusingWindows(reading, common),
-  layer_norm_eps: reading.fields.value(`${reading.prefix}attention.layer_norm_epsilon`),
+  layer_norm_eps: value(reading, 'layerEpsilon'),
   partial_rotary_factor: common.partial_rotary_factor ?? 1,
   use_qkv_bias: reading.file.tensors.has('blk.0.attn_q.bias'),
-  use_parallel_residual: reading.fields.boolean(`${reading.prefix}use_parallel_residual`, false),
+  use_parallel_residual: reading.fields.boolean(keyIn(reading, 'parallelResidual'), false),
   qk_layernorm: reading.file.tensors.has('blk.0.attn_q_norm.weight'),
 })
 
@@ -201,7 +225,7 @@ const readGpt2: FamilyConfig = (reading, common) => ({
   n_positions: common.max_position_embeddings,
   vocab_size: common.vocab_size,
   activation_function: 'gelu_new',
-  layer_norm_epsilon: reading.fields.value(`${reading.prefix}attention.layer_norm_epsilon`),
+  layer_norm_epsilon: value(reading, 'layerEpsilon'),
   tie_word_embeddings: common.tie_word_embeddings,
 })
 
@@ -226,23 +250,23 @@ interface Rotation {
 
 /** `rope_scaling`; null where frequencies stay as they are. */
 function ropeScaling(reading: Reading, rotation: Rotation): Json | null {
-  const { fields, prefix, file } = reading
-  const divisors = file.tensors.get('rope_freqs.weight')
-  if (divisors !== undefined) return dividedRope([...readTensor(divisors)], rotation)
-  const type = fields.text(`${prefix}rope.scaling.type`, 'none')
-  const [long, short] = ['long', 'short'].map((kind) => file.tensors.get(`rope_factors_${kind}.weight`))
-  if (long !== undefined && short !== undefined) {
-    const attention = number(reading, 'rope.scaling.attn_factor', { min: 0, max: 1e6, fallback: 0 })
+  const { fields, file } = reading
+  const divisors = file.numbers(ropeTensors.divisors)
+  if (divisors !== null) return dividedRope(divisors, rotation)
+  const type = fields.text(keyIn(reading, 'ropeType'), 'none')
+  const [long, short] = [file.numbers(ropeTensors.long), file.numbers(ropeTensors.short)]
+  if (long !== null && short !== null) {
+    const attention = number(reading, 'ropeAttention', { min: 0, max: 1e6, fallback: 0 })
     return {
       rope_type: 'longrope',
-      long_factor: [...readTensor(long)],
-      short_factor: [...readTensor(short)],
+      long_factor: long,
+      short_factor: short,
       ...(attention === 0 ? {} : { attention_factor: attention }),
     }
   }
-  const factor = number(reading, 'rope.scaling.factor', { min: 0, max: 1e6, fallback: 1 })
+  const factor = number(reading, 'ropeFactor', { min: 0, max: 1e6, fallback: 1 })
   if (type === 'none') {
-    const scale = number(reading, 'rope.scale_linear', { ...factors, fallback: 1 })
+    const scale = number(reading, 'linearFactor', { ...factors, fallback: 1 })
     return scale === 1 ? null : { rope_type: 'linear', factor: scale }
   }
   if (type === 'linear') return { rope_type: 'linear', factor }
@@ -251,19 +275,15 @@ function ropeScaling(reading: Reading, rotation: Rotation): Json | null {
 }
 
 function yarnRope(reading: Reading, factor: number): Json {
-  const own = [
-    'rope.scaling.attn_factor',
-    'rope.scaling.yarn_attn_factor',
-    'rope.scaling.yarn_log_multiplier',
-  ]
-  const strange = own.find((key) => has(reading, key))
+  const own = [familyKeys.ropeAttention, 'rope.scaling.yarn_attn_factor', 'rope.scaling.yarn_log_multiplier']
+  const strange = own.find((key) => reading.fields.has(`${reading.prefix}${key}`))
   if (strange !== undefined) throw unsupported(reading.fields, `YaRN with “${strange}”`)
   return {
     rope_type: 'yarn',
     factor,
-    original_max_position_embeddings: integer(reading, 'rope.scaling.original_context_length', sizes),
-    beta_fast: number(reading, 'rope.scaling.yarn_beta_fast', { ...factors, fallback: 32 }),
-    beta_slow: number(reading, 'rope.scaling.yarn_beta_slow', { ...factors, fallback: 1 }),
+    original_max_position_embeddings: integer(reading, 'ropeOriginal', sizes),
+    beta_fast: number(reading, 'betaFast', { ...factors, fallback: 32 }),
+    beta_slow: number(reading, 'betaSlow', { ...factors, fallback: 1 }),
   }
 }
 
@@ -291,7 +311,7 @@ function dividedRope(divisors: readonly number[], { rotated, theta, context }: R
 
 function specialTokens({ file, fields }: Reading): Json {
   const idOf = (kind: string): number | null => {
-    const key = `tokenizer.ggml.${kind}_token_id`
+    const key = tokenIdKey(kind)
     return fields.has(key) ? fields.integer(key, { min: 0, max: 1 << 22 }) : null
   }
   const ends = [idOf('eos'), idOf('eot'), idOf('eom'), ...endOfGeneration(file)].filter((id) => id !== null)

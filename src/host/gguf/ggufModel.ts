@@ -7,7 +7,8 @@ import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { type ExpectedTensor, expectedTensors, type TensorLocation } from '#engine/models/source.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { ggufConfig } from './ggufConfig.ts'
+import { describedBy, ggufConfig } from './ggufConfig.ts'
+import { ropeTensors } from './ggufKeys.ts'
 import { ggufPlaces } from './ggufNames.ts'
 import { type GgufFile, openGguf } from './ggufReader.ts'
 import { ggufTokenizer, tokenizerKind } from './ggufTokenizer.ts'
@@ -59,11 +60,7 @@ function isGguf(file: string): boolean {
 }
 
 /** For frequencies, which are a part of the config. */
-const ropeTensors: ReadonlySet<string> = new Set([
-  'rope_freqs.weight',
-  'rope_factors_long.weight',
-  'rope_factors_short.weight',
-])
+const partsOfConfig: ReadonlySet<string> = new Set(Object.values(ropeTensors))
 
 /**
  * Opens a model, everything checked: the family, the tokenizer's kind, and that it has the tensors its metadata asks for, in
@@ -80,10 +77,10 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
     )
   }
   const hasTokenizer = tokenizerKind(gguf) !== null
-  const config = readModelConfig(ggufConfig(gguf), file, contextLength)
+  const config = readModelConfig(ggufConfig(describedBy(gguf)), file, contextLength)
   const places = ggufPlaces(config)
   const used = new Set([...places.values()].map(({ name }) => name))
-  const surplus = [...gguf.tensors.keys()].find((name) => !used.has(name) && !ropeTensors.has(name))
+  const surplus = [...gguf.tensors.keys()].find((name) => !used.has(name) && !partsOfConfig.has(name))
   if (surplus !== undefined) {
     throw new AppError(
       'model/unsupported',
@@ -107,7 +104,7 @@ export function openGgufModel(file: string, contextLength: number | null): GgufM
 export function ggufTexts(file: string): ReadonlyMap<string, string> {
   const gguf = openGguf(file, 'model/invalid')
   const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
-  const texts = new Map([['config.json', json(ggufConfig(gguf))]])
+  const texts = new Map([['config.json', json(ggufConfig(describedBy(gguf)))]])
   const tokenizer = ggufTokenizer(gguf)
   if (tokenizer === null) return texts
   const { chat_template: template, ...config } = tokenizer.tokenizerConfig

@@ -5,7 +5,20 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
+import {
+  sentencePieces,
+  specialParts,
+  templateKey,
+  tokenIdKey,
+  tokenizerKey,
+  tokenizerKeys,
+  tokenTypes,
+  wordPieces,
+} from './ggufKeys.ts'
 import type { GgufFile } from './ggufReader.ts'
+
+/** What of a file says how its texts are cut. */
+export type TokenizerSource = Pick<GgufFile, 'file' | 'metadata'>
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -69,7 +82,7 @@ const cl100kWords: Pretokenizer = { normalizer: null, steps: words('\\p{N}{1,3}'
 const qwen2Words: Pretokenizer = { normalizer: { type: 'NFC' }, steps: words('\\p{N}') }
 
 /** By `tokenizer.ggml.pre`. */
-const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
+export const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
   ['gpt-2', gpt2Words],
   ['olmo', gpt2Words],
   ['smollm', gpt2WordsAndDigits],
@@ -87,9 +100,6 @@ const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
   ['tekken', { normalizer: null, steps: casedWords('\\p{N}', ''), ignoresMerges: true }],
 ])
 
-/** `tokenizer.ggml.token_type` */
-const [unknownType, controlType, userDefinedType, unusedType, byteType] = [2, 3, 4, 5, 6]
-
 /** What llama.cpp takes for the end of an answer, whichever id the file names. */
 const endNames: ReadonlySet<string> = new Set([
   '<|eot_id|>',
@@ -104,13 +114,13 @@ const endNames: ReadonlySet<string> = new Set([
 ])
 
 /** Ids of the tokens that end an answer by their names. */
-export function endOfGeneration({ metadata }: GgufFile): number[] {
-  const tokens = textsOf({ metadata }, 'tokens')
+export function endOfGeneration({ metadata }: Pick<GgufFile, 'metadata'>): number[] {
+  const tokens = textsOf({ metadata }, tokenizerKeys.tokens)
   return tokens.flatMap((token, id) => (endNames.has(token) ? [id] : []))
 }
 
 /** null: the file has no tokenizer. Errors: AppError 'model/unsupported' for one that is not known, 'tokenizer/invalid'. */
-export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
+export function ggufTokenizer(file: TokenizerSource): GgufTokenizer | null {
   const kind = tokenizerKind(file)
   if (kind === null) return null
   const vocabulary = readVocabulary(file)
@@ -123,11 +133,11 @@ export function ggufTokenizer(file: GgufFile): GgufTokenizer | null {
 }
 
 /** How the file's tokenizer works; null: it has none. Errors: AppError 'model/unsupported' naming what is not known. */
-export function tokenizerKind(file: GgufFile): Pretokenizer | 'sentences' | null {
-  const [model, pre] = [textOf(file, 'model'), textOf(file, 'pre')]
+export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences' | null {
+  const [model, pre] = [textOf(file, tokenizerKeys.model), textOf(file, tokenizerKeys.pre)]
   if (model === null || model === 'none' || model === 'no_vocab') return null
-  if (model === 'llama') return 'sentences'
-  if (model !== 'gpt2') {
+  if (model === sentencePieces) return 'sentences'
+  if (model !== wordPieces) {
     throw new AppError(
       'model/unsupported',
       `${file.file} has a vocabulary of the kind “${shorten(model)}”, which is not supported.`,
@@ -150,10 +160,10 @@ interface Vocabulary {
   readonly typeOf: (id: number) => number | undefined
 }
 
-function readVocabulary(file: GgufFile): Vocabulary {
-  const tokens = textsOf(file, 'tokens')
+function readVocabulary(file: TokenizerSource): Vocabulary {
+  const tokens = textsOf(file, tokenizerKeys.tokens)
   if (tokens.length === 0) throw invalid(file, 'it has no tokens')
-  const types = file.metadata.get('tokenizer.ggml.token_type')
+  const types = file.metadata.get(tokenizerKey(tokenizerKeys.types))
   const items = types?.type === 'array' && types.of === 'int32' ? types.items : null
   if (types !== undefined && items?.length !== tokens.length) {
     throw invalid(file, `it has ${tokens.length} tokens, but not as many types of tokens`)
@@ -162,14 +172,8 @@ function readVocabulary(file: GgufFile): Vocabulary {
 }
 
 /** Special tokens by their parts, and the chat templates. */
-function configOf(file: GgufFile, { tokens }: Vocabulary): Json {
-  const parts = [
-    ['bos_token', 'bos'],
-    ['eos_token', 'eos'],
-    ['unk_token', 'unknown'],
-    ['pad_token', 'padding'],
-  ] as const
-  const named = parts.flatMap(([name, part]) => {
+function configOf(file: TokenizerSource, { tokens }: Vocabulary): Json {
+  const named = specialParts.flatMap(([name, part]) => {
     const token = tokens[idOf(file, part) ?? -1]
     return token === undefined ? [] : [[name, token] as const]
   })
@@ -180,9 +184,7 @@ function configOf(file: GgufFile, { tokens }: Vocabulary): Json {
   }
 }
 
-const templateKey = 'tokenizer.chat_template'
-
-function chatTemplates({ metadata }: GgufFile): Json {
+function chatTemplates({ metadata }: Pick<GgufFile, 'metadata'>): Json {
   const templates = [...metadata].flatMap(([key, value]) => {
     if (value.type !== 'string') return []
     if (key === templateKey) return [{ name: 'default', template: value.value }]
@@ -196,11 +198,11 @@ function chatTemplates({ metadata }: GgufFile): Json {
 
 /** Byte-pair encoding of words, in the merges' order. */
 function wordModel(
-  file: GgufFile,
+  file: TokenizerSource,
   { normalizer, steps, ...rule }: Pretokenizer,
   vocabulary: Vocabulary,
 ): Json {
-  const merges = textsOf(file, 'merges')
+  const merges = textsOf(file, tokenizerKeys.merges)
   const isAdded = (id: number): boolean => isNamed(vocabulary.typeOf(id))
   return {
     added_tokens: addedTokens(vocabulary, takesSpaceOf(file)),
@@ -218,17 +220,18 @@ function wordModel(
   }
 }
 
-const isNamed = (type: number | undefined): boolean => type === controlType || type === userDefinedType
+const isNamed = (type: number | undefined): boolean =>
+  type === tokenTypes.control || type === tokenTypes.userDefined
 
 /** Tokens that are sought in a text before it is cut into words. */
 function addedTokens({ tokens, typeOf }: Vocabulary, takesSpace: (token: string) => boolean): Json[] {
   return tokens.flatMap((content, id) => {
     const type = typeOf(id)
-    if (content === '' || (!isNamed(type) && type !== unknownType)) return []
+    if (content === '' || (!isNamed(type) && type !== tokenTypes.unknown)) return []
     return [
       {
         ...{ id, content, single_word: false, lstrip: false, rstrip: takesSpace(content), normalized: false },
-        special: type !== userDefinedType,
+        special: type !== tokenTypes.userDefined,
       },
     ]
   })
@@ -239,15 +242,19 @@ const vocabularyObject = (
   isWanted: (id: number) => boolean,
 ): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    tokens.flatMap((token, id) => (typeOf(id) !== unusedType && isWanted(id) ? [[token, id] as const] : [])),
+    tokens.flatMap((token, id) =>
+      typeOf(id) !== tokenTypes.unused && isWanted(id) ? [[token, id] as const] : [],
+    ),
   )
 
 /** Bos before a text and eos behind it, where the file asks for them. */
-function surround(file: GgufFile, { tokens }: Vocabulary, addsBos: boolean): Json | null {
+function surround(file: TokenizerSource, { tokens }: Vocabulary, addsBos: boolean): Json | null {
   const marks = (['bos', 'eos'] as const).map((part) => {
     const id = idOf(file, part)
     const token = id === null ? undefined : tokens[id]
-    const isAdded = flagOf(file, `add_${part}_token`) ?? (part === 'bos' && addsBos)
+    const isAdded =
+      flagOf(file, part === 'bos' ? tokenizerKeys.addsBos : tokenizerKeys.addsEos) ??
+      (part === 'bos' && addsBos)
     return isAdded && id !== null && token !== undefined ? { id, token } : null
   })
   if (marks.every((mark) => mark === null)) return null
@@ -271,9 +278,9 @@ function surround(file: GgufFile, { tokens }: Vocabulary, addsBos: boolean): Jso
 const mark = '▁'
 
 /** SentencePiece's byte-pair encoding, which merges across words by the score of what comes of it. */
-function sentenceModel(file: GgufFile, vocabulary: Vocabulary): Json {
+function sentenceModel(file: TokenizerSource, vocabulary: Vocabulary): Json {
   const { tokens, typeOf } = vocabulary
-  const hasSpace = flagOf(file, 'add_space_prefix') ?? true
+  const hasSpace = flagOf(file, tokenizerKeys.addsSpace) ?? true
   const replace = { type: 'Replace', pattern: { String: ' ' }, content: mark }
   const decoders = [
     { type: 'Replace', pattern: { String: mark }, content: ' ' },
@@ -295,7 +302,7 @@ function sentenceModel(file: GgufFile, vocabulary: Vocabulary): Json {
     model: {
       ...{ type: 'BPE', dropout: null, unk_token: unknown, fuse_unk: true },
       ...{ continuing_subword_prefix: null, end_of_word_suffix: null, ignore_merges: false },
-      byte_fallback: tokens.some((_, id) => typeOf(id) === byteType),
+      byte_fallback: tokens.some((_, id) => typeOf(id) === tokenTypes.byte),
       vocab: vocabularyObject(vocabulary, () => true),
       merges: mergesByScore(file, vocabulary),
     },
@@ -303,21 +310,22 @@ function sentenceModel(file: GgufFile, vocabulary: Vocabulary): Json {
 }
 
 /** The converter does not keep that special tokens of Phi 3, but not of Phi 4, take the white space behind them along. */
-function takesSpaceOf(file: GgufFile): (token: string) => boolean {
+function takesSpaceOf(file: TokenizerSource): (token: string) => boolean {
   const family = file.metadata.get('general.architecture')
-  const isPhi3 = family?.type === 'string' && family.value === 'phi3' && textOf(file, 'pre') !== 'dbrx'
+  const isPhi3 =
+    family?.type === 'string' && family.value === 'phi3' && textOf(file, tokenizerKeys.pre) !== 'dbrx'
   return (token) => isPhi3 && (token === '</s>' || (token.startsWith('<|') && token !== '<|endoftext|>'))
 }
 
 /** Every way in which two tokens make a third, the highest score of the third first, as transformers lists them. */
-function mergesByScore(file: GgufFile, { tokens, typeOf }: Vocabulary): [string, string][] {
-  const scores = file.metadata.get('tokenizer.ggml.scores')
+function mergesByScore(file: TokenizerSource, { tokens, typeOf }: Vocabulary): [string, string][] {
+  const scores = file.metadata.get(tokenizerKey(tokenizerKeys.scores))
   if (scores?.type !== 'array' || scores.of !== 'float32' || scores.items.length !== tokens.length) {
     throw invalid(file, 'its tokens have no scores')
   }
   const { items } = scores
   const isPart = (id: number): boolean =>
-    [controlType, unknownType, byteType].every((type) => typeOf(id) !== type)
+    [tokenTypes.control, tokenTypes.unknown, tokenTypes.byte].every((type) => typeOf(id) !== type)
   const ids = new Map(tokens.flatMap((token, id) => (isPart(id) ? [[token, id] as const] : [])))
   const ordered = [...ids.values()].sort((a, b) => (items[b] ?? 0) - (items[a] ?? 0) || a - b)
   return ordered.flatMap((id) => {
@@ -341,21 +349,24 @@ const invalid = ({ file }: Pick<GgufFile, 'file'>, fault: string): AppError =>
 // Values under `tokenizer.ggml.`; one of another type counts as absent.
 
 function textOf({ metadata }: Pick<GgufFile, 'metadata'>, key: string): string | null {
-  const value = metadata.get(`tokenizer.ggml.${key}`)
+  const value = metadata.get(tokenizerKey(key))
   return value?.type === 'string' ? value.value : null
 }
 
 function textsOf({ metadata }: Pick<GgufFile, 'metadata'>, key: string): readonly string[] {
-  const value = metadata.get(`tokenizer.ggml.${key}`)
+  const value = metadata.get(tokenizerKey(key))
   return value?.type === 'array' && value.of === 'string' ? value.items : []
 }
 
-function flagOf({ metadata }: GgufFile, key: string): boolean | null {
-  const value = metadata.get(`tokenizer.ggml.${key}`)
+function flagOf({ metadata }: Pick<GgufFile, 'metadata'>, key: string): boolean | null {
+  const value = metadata.get(tokenizerKey(key))
   return value?.type === 'bool' ? value.value : null
 }
 
-function idOf({ metadata }: GgufFile, part: 'bos' | 'eos' | 'unknown' | 'padding'): number | null {
-  const value = metadata.get(`tokenizer.ggml.${part}_token_id`)
+function idOf(
+  { metadata }: Pick<GgufFile, 'metadata'>,
+  part: 'bos' | 'eos' | 'unknown' | 'padding',
+): number | null {
+  const value = metadata.get(tokenIdKey(part))
   return value?.type === 'uint32' ? value.value : null
 }

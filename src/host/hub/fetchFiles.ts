@@ -8,20 +8,7 @@ import { rename } from 'node:fs/promises'
 import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
-import { isHubId } from '#host/adapters/peftConfig.ts'
-import {
-  kindWords,
-  type HubPlace,
-  asked,
-  invalid,
-  openFile,
-  type HubCommit,
-  type HubFile,
-  listCommit,
-  openCommit,
-  type HubAccess,
-} from './hub.ts'
-import { writeHubId } from '../models/modelLibrary.ts'
+import { kindWords, type HubPlace, asked, invalid, openFile, type HubCommit, type HubFile } from './hub.ts'
 
 export interface HubProgress {
   readonly doneBytes: number
@@ -112,25 +99,4 @@ async function* contentOf(place: HubPlace, blob: Blob): AsyncGenerator<Uint8Arra
     if (done) return
     yield value
   }
-}
-
-/** What a model needs, and what it says of itself; never code, pickles or other formats. */
-const isWanted = ({ path: file }: HubFile): boolean =>
-  !file.includes('/') &&
-  (/\.safetensors$/.test(file) ||
-    /^(?:[\w.-]+\.json|chat_template\.jinja|README\.md|LICENSE(?:\.\w+)?)$/.test(file))
-
-/** Yields how far it is. Errors: those of `fetchFiles`; AppError 'model/invalid' where it is none. */
-export async function* fetchModel(
-  place: HubPlace,
-  folder: string,
-  access: HubAccess,
-): AsyncGenerator<HubProgress> {
-  const commit = await openCommit(place, access)
-  const files = (await listCommit(commit, false)).filter(isWanted)
-  if (!files.some(({ path: file }) => file === 'config.json')) {
-    throw invalid(place, `${place.repo} is not a model that Turnwise can read: it has no config.json.`)
-  }
-  yield* fetchFiles(commit, files, folder)
-  if (isHubId(place.repo)) writeHubId(folder, place.repo)
 }

@@ -1,7 +1,8 @@
 /**
- * What is asked of a hub, and how it can refuse. Reading guide of this folder: `address` is what people paste;
- * `fetchFiles` brings files of one commit into a folder, keeps what came before and compares digests; `fetchModel` and
- * `fetchData` say which files; `splits`, with `globs`, is what a data set's files say about its parts. Nothing that came is run.
+ * What is asked of a hub, and how it can refuse. Reading guide of this folder: `searchModels` and `knownModels` find
+ * models, `hubModel` is one of them, with its licence (`card`); `fetchFiles` brings files of one commit into a folder, keeps
+ * what came before and compares digests; `fetchData` says which files of a data set, `splits`, what they say about its
+ * parts. Nothing that came is run.
  */
 import {
   datasetInfo,
@@ -74,7 +75,7 @@ export async function openFile({ place, commit, access }: HubCommit, path: strin
 }
 
 /** An access token goes to the hub alone, never to the servers it sends one on to. */
-const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => ({
+export const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => ({
   hubUrl: endpoint,
   fetch: (async (input, init) => {
     onRequest()
@@ -91,28 +92,40 @@ const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => ({
  * 'api/disconnected' where the hub is not reached; 'api/cancelled'.
  */
 export async function asked<T>(place: HubPlace, ask: () => Promise<T>): Promise<T> {
+  const advice = `What was downloaded is kept. Check the connection, then download the ${kindWords[place.kind]} again.`
+  return translated(ask, (status) => refused(place, status), advice)
+}
+
+/** The same of what is asked of the hub as a whole. Errors: AppError 'api/disconnected', 'api/cancelled'. */
+export const askedHub = <T>(ask: () => Promise<T>): Promise<T> =>
+  translated(ask, statusError, 'Check the connection and the address of the hub, then try again.')
+
+async function translated<T>(
+  ask: () => Promise<T>,
+  refusal: (status: number) => AppError,
+  advice: string,
+): Promise<T> {
   try {
     return await ask()
   } catch (error) {
-    if (error instanceof HubApiError) throw refused(place, error.statusCode)
+    if (error instanceof HubApiError) throw refusal(error.statusCode)
     if (error instanceof Error && error.name === 'AbortError')
       throw new AppError('api/cancelled', 'The download was stopped.', 'What was downloaded is kept.')
-    if (!(error instanceof TypeError)) throw error
-    throw new AppError(
-      'api/disconnected',
-      'The hub cannot be reached.',
-      `What was downloaded is kept. Check the connection, then download the ${kindWords[place.kind]} again.`,
-    )
+    // A hub that answers with a page instead of JSON is none.
+    if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error
+    throw new AppError('api/disconnected', 'The hub cannot be reached.', advice)
   }
 }
+
+const statusError = (status: number): AppError =>
+  new AppError('api/disconnected', `The hub answered with status ${status}.`, 'Try again later.')
 
 export const invalid = ({ kind }: HubPlace, sentence: string, hint?: string): AppError =>
   new AppError(kind === 'model' ? 'model/invalid' : 'data/invalid', sentence, hint)
 
 function refused(place: HubPlace, status: number): AppError {
   const what = kindWords[place.kind]
-  if (status !== 401 && status !== 403 && status !== 404)
-    return new AppError('api/disconnected', `The hub answered with status ${status}.`, 'Try again later.')
+  if (status !== 401 && status !== 403 && status !== 404) return statusError(status)
   return invalid(
     place,
     `The hub has no ${what} “${place.repo}”, or does not allow access to it.`,

@@ -18,7 +18,8 @@ import {
   type SplitChoice,
   writeFetched,
 } from './fetchData.ts'
-import { type HubProgress, fetchModel } from './fetchFiles.ts'
+import type { HubProgress } from './fetchFiles.ts'
+import { fetchModel } from './hubModel.ts'
 
 type Keeper = Pick<Host, 'dataDirectory' | 'store'>
 
@@ -54,13 +55,14 @@ export const placeAt = (address: string, { endpoint }: HubAccess, kind: HubKind)
 
 export async function* fetchFromHub(
   host: Keeper,
-  address: string,
+  { address, file = null, license }: InputOf<Api, 'models.fetch'>,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'models.fetch'>> {
   const access = hubAccess(host, signal)
   const place = placeAt(address, access, 'model')
-  const { uploadId, folder } = fetchFolder(host, access, [place.repo, place.revision])
-  for await (const progress of fetchModel(place, folder, access)) yield progressItem(progress)
+  const { uploadId, folder } = modelFolderOf(host, access, place, file)
+  for await (const progress of fetchModel(place, { file, license }, folder, access))
+    yield progressItem(progress)
   yield { result: { uploadId, name: path.basename(place.repo) } }
 }
 
@@ -145,8 +147,12 @@ function readEndpoint(given: unknown): string {
   )
 }
 
+/** Where a model is fetched to. `file`: of a GGUF file alone. */
+export const modelFolderOf = (host: Keeper, access: HubAccess, place: HubPlace, file: string | null) =>
+  fetchFolder(host, access, [place.repo, place.revision, ...(file === null ? [] : [file])])
+
 /** The same for the same thing, so that what was fetched before is found again. */
-export function fetchFolder({ dataDirectory }: Keeper, { endpoint }: HubAccess, what: readonly string[]) {
+function fetchFolder({ dataDirectory }: Keeper, { endpoint }: HubAccess, what: readonly string[]) {
   const digest = createHash('sha256')
     .update([endpoint, ...what].join(' '))
     .digest('hex')

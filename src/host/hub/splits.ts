@@ -3,9 +3,9 @@
  * of one table). The README's front matter says it where it has `configs`, as the hub documents it; else the names do.
  */
 import path from 'node:path'
-import { parseDocument } from 'yaml'
 import { dataFormats } from '#host/data/table.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { frontMatter } from './card.ts'
 
 export interface DataSplit {
   /** Such as `train`. */
@@ -46,22 +46,9 @@ const inOrder = (a: string, b: string): number =>
 
 /** The entries of `configs`; none where the front matter is not to be read: then the names of the files must do. */
 function frontMatterConfigs(readme: string): readonly JsonObject[] {
-  const [, text] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---/.exec(readme) ?? []
-  if (text === undefined) return []
-  const matter = parsed(text)
-  const configs = isJsonObject(matter) ? matter['configs'] : null
+  const { configs } = frontMatter(readme)
   const entries = Array.isArray(configs) ? configs.filter(isJsonObject) : []
   return entries.toSorted((a, b) => Number(b['default'] === true) - Number(a['default'] === true))
-}
-
-function parsed(yaml: string): unknown {
-  try {
-    const document = parseDocument(yaml, { schema: 'core' })
-    return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 10 })
-  } catch {
-    // Aliases that unfold without end, or nested deeper than a stack: nothing that a person wrote.
-    return null
-  }
 }
 
 function declaredConfig(entry: JsonObject, files: readonly string[]): DataConfig[] {

@@ -20,6 +20,8 @@ export interface CompletionRequest {
   readonly sampling: Omit<SamplingOptions, 'stopIds'>
   /** Text of a sample as it becomes certain; whole characters only. */
   readonly onText?: (sample: number, text: string) => void
+  /** Once it aborts, completions that are not finished are dropped. */
+  readonly signal?: AbortSignal
 }
 
 /** One answer. */
@@ -49,12 +51,13 @@ export async function* complete(
   const sampling = samplingFor(request, promptIds.length, policy.contextLength, stopIdsOf(folder, text))
   const streams = Array.from({ length: request.samples }, (_, sample) => randomStream(request.seed, sample))
   const decode = (ids: readonly number[]) => tokenizer.decode(ids, { skipSpecialTokens: true })
-  const { onText } = request
+  const { onText, signal } = request
   const listen = onText === undefined ? null : textListener(tokenizer, onText)
   const options = { role, sampling, decode, ...(listen === null ? {} : { onToken: listen.push }) }
+  const asked = { promptIds, streams, ...(signal === undefined ? {} : { signal }) }
   const waiting = new Map<number, Completion>()
   let next = 0
-  for await (const completion of policy.generate([{ promptIds, streams }], options)) {
+  for await (const completion of policy.generate([asked], options)) {
     listen?.finish(completion.sample)
     waiting.set(completion.sample, completion)
     for (let ready = waiting.get(next); ready !== undefined; ready = waiting.get(++next)) {
@@ -153,6 +156,7 @@ export function samplingFor(
     throw new AppError(
       'data/invalid',
       `The prompt has ${promptTokens} tokens; the model reads ${contextLength} in all.`,
+      'Shorten the message, or what was said before it.',
     )
   }
   return { ...sampling, stopIds, maxNewTokens: Math.min(sampling.maxNewTokens, room) }

@@ -1,17 +1,14 @@
 /** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
 import { constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
-import { totalmem } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
-import { blockPrecisions, type BlockPrecision } from '#shared/precision.ts'
-import { blockForm, blocksPerRow, linearWeights } from '#engine/models/blocks.ts'
-import type { ModelConfig } from '#engine/models/config.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
 import { elementCount } from '#host/files/safetensors.ts'
+import { memoryFit, type MemoryFit } from './memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
 import { z } from 'zod'
@@ -24,27 +21,46 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 /** Begins with a dot, as no file that is fetched or sent does. */
 const hubNoteName = '.hub.json'
 
-const note = z.strictObject({ id: z.string().refine(isHubId) })
+const note = z.strictObject({
+  id: z.string().refine(isHubId),
+  /** The commit that was downloaded. */
+  commit: z.string().max(64).optional(),
+  /** As its card stated it when it was downloaded, and when a person accepted it, in epoch milliseconds. */
+  license: z
+    .strictObject({ name: z.string().max(200), link: z.string().max(1000).nullable(), acceptedAt: z.int() })
+    .optional(),
+})
+export type HubNote = z.output<typeof note>
 
 /** null where nothing is known, or the note is damaged: it is no more than a name. */
-export function hubIdOf(folder: string): string | null {
+export function hubNoteOf(folder: string): HubNote | null {
   const file = path.join(folder, hubNoteName)
-  if (!existsSync(file)) return cachedHubId(folder)
+  if (!existsSync(file)) return null
   try {
-    return note.parse(readJsonObject(file, 'model/invalid')).id
+    return note.parse(readJsonObject(file, 'model/invalid'))
   } catch {
     return null
   }
 }
 
-/** Errors: AppError 'usage/invalid' for what cannot be a hub id; 'file/unwritable'. */
-export function writeHubId(folder: string, id: string): void {
-  requireHubId(id)
-  writeFileAtomic(path.join(folder, hubNoteName), `${JSON.stringify({ id })}\n`)
+/** null where nothing is known. */
+export function hubIdOf(folder: string): string | null {
+  if (existsSync(path.join(folder, hubNoteName))) return hubNoteOf(folder)?.id ?? null
+  return cachedHubId(folder)
 }
 
+/** Errors: AppError 'usage/invalid' for what cannot be a hub id; 'file/unwritable'. */
+export function writeHubNote(folder: string, content: HubNote): void {
+  requireHubId(content.id)
+  writeFileAtomic(path.join(folder, hubNoteName), `${JSON.stringify(content)}\n`)
+}
+
+/** What else is noted stays. Errors: as `writeHubNote`. */
+export const writeHubId = (folder: string, id: string): void =>
+  writeHubNote(folder, { ...hubNoteOf(folder), id })
+
 /** Errors: AppError 'usage/invalid'. */
-function requireHubId(id: string): void {
+export function requireHubId(id: string): void {
   if (isHubId(id)) return
   throw new AppError(
     'usage/invalid',
@@ -74,7 +90,7 @@ export interface ModelSummary {
   readonly sizeBytes: number
   readonly contextLength: number
   /** The most exact form of its matrices that this machine's memory holds for training; null: not even in 4 bits. */
-  readonly fits: 'f32' | BlockPrecision | null
+  readonly fits: MemoryFit['fits']
 }
 
 /** What can be said of a model without reading its weights. */
@@ -88,35 +104,8 @@ export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
     parameters,
     sizeBytes: locations.reduce((sum, { byteLength }) => sum + byteLength, 0),
     contextLength: model.config.contextLength,
-    fits: precisionThatFits(model.config, parameters),
+    fits: memoryFit(model.config, parameters).fits,
   }
-}
-
-/** Of the weights' size, what the rest of training needs beside them at least. */
-const besideWeights = 1.25
-
-/** Mapped weights that do not stay in memory would be read again with every step. */
-export function precisionThatFits(
-  config: ModelConfig,
-  parameters: number,
-  memoryBytes = totalmem(),
-): ModelSummary['fits'] {
-  const linears = linearWeights(config)
-  const inLinears = linears.reduce((sum, { shape }) => sum + elementCount(shape), 0)
-  const bytesIn = (precision: 'f32' | BlockPrecision): number =>
-    linears.reduce((sum, { shape }) => sum + matrixBytes(shape, precision), 4 * (parameters - inLinears))
-  return (
-    (['f32', ...blockPrecisions] as const).find((each) => besideWeights * bytesIn(each) <= memoryBytes) ??
-    null
-  )
-}
-
-function matrixBytes(shape: readonly number[], precision: 'f32' | BlockPrecision): number {
-  if (precision === 'f32') return 4 * elementCount(shape)
-  const [rows = 0, columns = 0] = shape
-  const form = blockForm(precision, columns)
-  // Every block has a scale.
-  return rows * blocksPerRow(columns, form) * ((form.blockSize * form.bits) / 8 + 4)
 }
 
 /** A model in the list, or the sentence that says why it cannot be used. */
@@ -135,6 +124,10 @@ export function listModels(dataDirectory: string): ListedModel[] {
     }
   })
 }
+
+/** What the list has, without looking into it. */
+export const modelNames = (dataDirectory: string): readonly { name: string; directory: string }[] =>
+  namedModels(dataDirectory)
 
 /** Folders and files of the list. */
 export const modelPlaces = (dataDirectory: string): string[] =>
@@ -173,9 +166,11 @@ const companions = [
   'special_tokens_map.json',
   'chat_template.jinja',
   'README.md',
-  'LICENSE',
   hubNoteName,
 ]
+
+/** A model's licence, as repositories call the file. */
+export const isLicenseFile = (name: string): boolean => /^LICEN[CS]E(?:[.]\w+)?$/.test(name)
 
 /** What a model is called if nobody says: its folder, or its file without the ending. */
 export const importedName = (source: string): string =>
@@ -225,7 +220,7 @@ export async function copyModelFiles(directory: string, folder: string): Promise
   const gguf = ggufFileOf(directory)
   if (gguf !== null) await copyIfThere(gguf, path.join(folder, ggufName(gguf)))
   if (gguf === directory) return
-  for (const file of [...companions, ...weightNames(directory)])
+  for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
     await copyIfThere(path.join(directory, file), path.join(folder, file))
 }
 
@@ -235,11 +230,10 @@ function ggufName(file: string): string {
   return `${name}.gguf`
 }
 
-/** Names as the folder has them: `weightFiles` are the ends of links. */
-function weightNames(directory: string): string[] {
-  const names = attemptRead(directory, () => readdirSync(directory))
-  return names.filter((name) => name.endsWith('.safetensors'))
-}
+/** Weights as the folder names them (`weightFiles` are the ends of links), and the licence. */
+const isOwnFile = (name: string): boolean => name.endsWith('.safetensors') || isLicenseFile(name)
+
+const namesIn = (directory: string): string[] => attemptRead(directory, () => readdirSync(directory))
 
 /** Errors: AppError 'file/unwritable', 'file/unreadable'. */
 export async function copyIfThere(from: string, to: string): Promise<void> {

@@ -1,13 +1,14 @@
 /** Models on this machine. What only a running model can say is asked of a process of its own. */
 import { plural } from '#shared/plural.ts'
-import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
-import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
+import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
+import { licenseOf } from './license.ts'
 import { openModelFolder } from './modelFolder.ts'
 import {
   findModel,
@@ -20,9 +21,8 @@ import {
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { modelDigest } from '#host/runs/manifest.ts'
-import type { Candidate } from '#host/processes/question.ts'
+import { greedyAtZero, resolveCandidate } from './candidates.ts'
 import { adapters, discardSource, folderOf } from '#host/adapters/adapters.ts'
-import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { changesOf, stampOf } from '#host/api/feeds.ts'
 import { fetchFromHub } from '#host/hub/hubFetching.ts'
 
@@ -48,7 +48,7 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
       }
     },
 
-    fetch: ({ address }, { signal }) => fetchFromHub(host, address, signal),
+    fetch: (wanted, { signal }) => fetchFromHub(host, wanted, signal),
 
     import: (source) => importing(host, source),
     ...adapters(host),
@@ -122,23 +122,6 @@ async function* generate(
 }
 
 type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
-type CandidateInput = InputOf<Api, 'models.generate'>['candidates'][number]
-
-const greedyAtZero = (temperature: number) =>
-  temperature === 0 ? { greedy: true, temperature: 1 } : { greedy: false, temperature }
-
-/** Errors: AppError 'model/invalid', 'run/not-found'. */
-export function resolveCandidate(
-  { store, dataDirectory }: Host,
-  { model, adapter }: CandidateInput,
-): Candidate {
-  const directory = findModel(model, dataDirectory)
-  if (adapter === undefined) return { directory, adapter: null }
-  if ('path' in adapter) return { directory, adapter: adapter.path }
-  const run = store.runs.get(adapter.runId)
-  const { contextLength = null } = JSON.parse(run.config) as { readonly contextLength?: number | null }
-  return { directory, adapter: checkpointDirectory(run, adapter.step), contextLength }
-}
 
 async function describeModel({ askText }: Host, directory: string): Promise<OutputOf<Api, 'models.info'>> {
   const model = openModelFolder(directory)
@@ -157,20 +140,6 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
     license: licenseOf(model.directory),
     hubId: hubIdOf(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,
-  }
-}
-
-/** From the first lines of a model card. */
-function licenseOf(directory: string): string | null {
-  const file = path.join(directory, 'README.md')
-  if (!existsSync(file)) return null
-  const handle = openSync(file, 'r')
-  try {
-    const bytes = Buffer.alloc(4096)
-    const text = bytes.toString('utf8', 0, readSync(handle, bytes))
-    return /^---\n(?:.*\n)*?license: *['"]?([^'"\n]+)['"]?\n(?:.*\n)*?---/.exec(text)?.[1]?.trim() ?? null
-  } finally {
-    closeSync(handle)
   }
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createChatTemplate, type ChatTemplate } from '#engine/text/chatTemplate.ts'
-import { createTokenizer, type Tokenizer } from '#engine/text/tokenizer.ts'
+import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
+import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
@@ -25,23 +25,26 @@ const maxBytes = { tokenizer: 128 * mebibyte, config: 16 * mebibyte, template: m
 export function loadTokenizer(directory: string): LoadedTokenizer {
   const gguf = ggufFileOf(directory)
   if (gguf !== null) return tokenizerOfGguf(gguf)
-  const paths = {
-    tokenizer: join(directory, 'tokenizer.json'),
-    config: join(directory, 'tokenizer_config.json'),
-    template: join(directory, 'chat_template.jinja'),
-    additional: join(directory, 'additional_chat_templates'),
-  }
-  const tokenizerJson = readJson(paths.tokenizer, maxBytes.tokenizer)
-  const tokenizerConfig = existsSync(paths.config) ? readJson(paths.config, maxBytes.config) : null
-  const templateFile = existsSync(paths.template) ? readText(paths.template, maxBytes.template) : null
+  const files = textFiles(directory)
   return {
-    tokenizer: createTokenizer({ tokenizerJson, tokenizerConfig, where: paths.tokenizer }),
-    chatTemplate: createChatTemplate({
-      tokenizerConfig,
-      templateFile,
-      additionalTemplates: readAdditional(paths.additional),
-      where: directory,
-    }),
+    tokenizer: createTokenizer({ ...files, where: join(directory, tokenizerName) }),
+    chatTemplate: createChatTemplate(files),
+  }
+}
+
+const tokenizerName = 'tokenizer.json'
+
+/** The files of a Hugging Face folder that say how texts become tokens, parsed. Errors: as `loadTokenizer`. */
+export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles {
+  const [config, template] = ['tokenizer_config.json', 'chat_template.jinja'].map((name) =>
+    join(directory, name),
+  ) as [string, string]
+  return {
+    tokenizerJson: readJson(join(directory, tokenizerName), maxBytes.tokenizer),
+    tokenizerConfig: existsSync(config) ? readJson(config, maxBytes.config) : null,
+    templateFile: existsSync(template) ? readText(template, maxBytes.template) : null,
+    additionalTemplates: readAdditional(join(directory, 'additional_chat_templates')),
+    where: directory,
   }
 }
 

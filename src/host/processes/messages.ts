@@ -2,6 +2,7 @@
  * What a host and its training process say to each other; plain JSON, checked by the compiler on both sides. Events do
  * not travel this way: they are in the run's log, and the host is only told that it grew.
  */
+import type { SettingChange } from '#shared/config/changes.ts'
 import type { PhaseProgress, RunPhase, ScheduledStage, StepPhase } from '#shared/events.ts'
 import { AppError, errorFields, errorOf, type ErrorCode, type Problem } from '#shared/errors.ts'
 
@@ -13,6 +14,8 @@ export interface TrainingRequest {
   readonly consents?: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
+  /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
+  readonly changes?: readonly SettingChange[] | undefined
   /** What a trial of the same settings expected, stage by stage; null or absent where none was made. */
   readonly expected?: readonly ScheduledStage['expected'][] | null
   /** Evaluate and stop after this step, to be continued; absent: train to the end. */
@@ -23,7 +26,8 @@ export type ToTrainer =
   | { readonly type: 'start'; readonly request: TrainingRequest }
   /** Wait after the current step, with a checkpoint. */
   | { readonly type: 'pause' }
-  | { readonly type: 'unpause' }
+  /** `changes`: all of the run's settings, some of them made during the pause; absent: none were made. */
+  | { readonly type: 'unpause'; readonly changes?: readonly SettingChange[] | undefined }
   /** End after the current step, with a checkpoint. */
   | { readonly type: 'stop' }
 

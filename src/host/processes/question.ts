@@ -3,6 +3,7 @@
  * of its own (questionProcess.ts, answering.ts), which dies with whoever asked.
  */
 import type { Device, DeviceReport } from '#shared/device.ts'
+import type { GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision, PrecisionEffect } from '#shared/precision.ts'
 import type { EvaluatedPrompt } from '#shared/api/evaluations.ts'
@@ -11,7 +12,7 @@ import type { PhaseProgress } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
-import type { GeneratedToken, RewardInput } from '#rl/rewards.ts'
+import type { GeneratedToken, RewardAnswer, RewardInput } from '#rl/rewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import type { PromptForm, PromptRow } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
@@ -19,7 +20,8 @@ import type { ProjectReport, ProjectRequest } from '#host/exchange/project/proje
 import type { ExportProgress, ExportReport, ExportRequest } from '#host/export/exports.ts'
 import type { CalibrationNews } from '#host/runs/calibrationReport.ts'
 import type { DevicePlace, SelftestFinding } from '#host/devices/deviceRecords.ts'
-import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
+import type { SpeedNews, ThroughputNews } from '#host/checks/deviceSpeed.ts'
+import type { FittingPrecision } from '#host/models/memoryFit.ts'
 import type { RewardsConfig } from '#host/rewards/resolveRewards.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
@@ -46,6 +48,12 @@ export type Question =
   | { readonly type: 'selftest'; readonly full: boolean; readonly place: DevicePlace }
   /** How fast it is beside the CPU. */
   | { readonly type: 'measure-device'; readonly place: DevicePlace }
+  /** How much it computes in a second. */
+  | {
+      readonly type: 'measure-throughput'
+      readonly place: DevicePlace
+      readonly precisions: readonly FittingPrecision[]
+    }
   | {
       readonly type: 'complete'
       /** One after the other; those of one base share it. */
@@ -119,9 +127,34 @@ export type Question =
       readonly type: 'score-text'
       readonly config: RewardsConfig
       readonly runDirectory: string
+      readonly cacheDirectory: string
       /** Those of this machine to Python; absent: no Python runs. */
       readonly consents?: string
       readonly input: RewardInput
+    }
+  /** What a judge says of completions, some of them at a time. */
+  | {
+      readonly type: 'judge'
+      /** Paths absolute. */
+      readonly settings: GivenJudgeSettings
+      readonly inputs: readonly RewardInput[]
+      readonly cacheDirectory: string
+    }
+  /** Every row answered by a teacher, and scored. */
+  | {
+      readonly type: 'answer-rows'
+      /** Which model, where, and how it samples; paths absolute. */
+      readonly teacher: GivenJudgeSettings
+      readonly rows: readonly DataRow[]
+      /** Of each row. */
+      readonly samples: number
+      readonly seed: number
+      /** How rows become prompts, and what scores the answers; no rewards: nothing does. */
+      readonly config: RewardsConfig
+      /** Keeps the answers: none is asked for twice. */
+      readonly folder: string
+      readonly cacheDirectory: string
+      readonly consents: string
     }
   /** What a run of this config would need; its paths are absolute. */
   | {
@@ -161,6 +194,30 @@ export type AnsweredRow = Omit<EvaluatedPrompt, 'columns'>
 export type EvaluationNews =
   AnsweredRow | { readonly row: number; readonly problem: string } | { readonly progress: PhaseProgress }
 
+/** Answers to the inputs from `from` on. */
+export interface JudgedInputs {
+  readonly from: number
+  readonly answers: readonly RewardAnswer[]
+  readonly seconds: number
+}
+
+/** Some rows, in order. */
+export interface TaughtRows {
+  /** Rows so far. */
+  readonly done: number
+  readonly answers: readonly TaughtAnswer[]
+  readonly problems: readonly { readonly row: number; readonly problem: string }[]
+}
+
+export interface TaughtAnswer {
+  readonly row: number
+  readonly sample: number
+  readonly text: string
+  readonly isTruncated: boolean
+  /** null: nothing scored it, or no reward applied. */
+  readonly reward: number | null
+}
+
 /** How far it is, and at last the report. */
 export type ExportNews = { readonly progress: ExportProgress } | { readonly result: ExportReport }
 
@@ -173,6 +230,7 @@ export interface Answers {
   }
   readonly selftest: SelftestFinding
   readonly 'measure-device': SpeedNews
+  readonly 'measure-throughput': ThroughputNews
   readonly complete: CompletionPiece
   readonly 'complete-rows': RowCompletion
   readonly evaluate: EvaluationNews
@@ -180,6 +238,8 @@ export interface Answers {
   readonly export: ExportNews
   readonly 'write-project': ProjectReport
   readonly 'score-text': Reward
+  readonly judge: JudgedInputs
+  readonly 'answer-rows': TaughtRows
   readonly 'check-precision': PrecisionEffect
   readonly 'try-workflow': TrialNews
 }

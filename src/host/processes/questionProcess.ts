@@ -3,6 +3,7 @@ import { keepPrivate } from '#host/files/permissions.ts'
 import { openHostChannel, watchThisProcess } from './hostChannel.ts'
 import { packError } from './messages.ts'
 import type { FromQuestion, Question, Answers, Candidate } from './question.ts'
+import { judgeFunction } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import { defaultThreads, physicalCores } from '#engine/processor.ts'
 import { availableDevices, defaultDevice } from '#engine/runtime/device.ts'
@@ -11,13 +12,15 @@ import { generatedTokens } from '#rl/trajectoryRewards.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
+import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { answerRows } from '#host/training/answering.ts'
 import { calibrate } from '#host/training/calibrating.ts'
 import { evaluate } from '#host/training/evaluating.ts'
 import { tryWorkflow } from '#host/training/tryingWorkflow.ts'
 import { complete, completeEach, openText } from '#host/models/completing.ts'
 import { exportCheckpoint } from '#host/export/exporting.ts'
-import { measureSpeed } from '#host/checks/deviceSpeed.ts'
+import { measureSpeed, measureThroughput } from '#host/checks/deviceSpeed.ts'
 import { chooseDevice, openModel, type DeviceRequest, type OpenedModel } from '#host/models/openModel.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import { runSelftest } from '#host/checks/selftest.ts'
@@ -73,6 +76,10 @@ const answers: {
     const device = await chooseDevice({ ...place, threads: null })
     for await (const news of measureSpeed(device)) await say(news)
   },
+  async 'measure-throughput'({ place, precisions }, say) {
+    const device = await chooseDevice({ ...place, threads: null })
+    for await (const news of measureThroughput(device, precisions)) await say(news)
+  },
   complete: completeSideBySide,
   'complete-rows': completeRows,
   'check-precision': checkPrecisions,
@@ -81,17 +88,36 @@ const answers: {
   export: exportAndTell,
   'write-project': async ({ request }, say) => say(await writeProject(request)),
   'score-text': scoreText,
+  judge: judgeInputs,
+  'answer-rows': answerRows,
   'try-workflow': tryWorkflow,
 }
 
 async function scoreText(
-  { config, runDirectory, consents, input }: Asked<'score-text'>,
+  { config, runDirectory, cacheDirectory, consents, input }: Asked<'score-text'>,
   say: Say<'score-text'>,
 ): Promise<void> {
-  await using rewards = await resolveRewards(config, runDirectory, consents)
+  await using judges = new RunJudges({ folder: runDirectory, isReadOnly: true, cacheDirectory })
+  await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
   const [reward] = await scoreRewards(rewards.specs, [input], 'null')
   if (reward === undefined) throw new Error('Expected a reward, got none.')
   await say(reward)
+}
+
+/** So many completions are judged together. */
+const judgedAtOnce = 16
+
+async function judgeInputs(
+  { settings, inputs, cacheDirectory }: Asked<'judge'>,
+  say: Say<'judge'>,
+): Promise<void> {
+  await using judges = new RunJudges({ folder: null, cacheDirectory })
+  const judge = judges.open(judgeFunction, settings)
+  for (let from = 0; from < inputs.length; from += judgedAtOnce) {
+    const began = performance.now()
+    const answers = await judge.score(inputs.slice(from, from + judgedAtOnce))
+    await say({ from, answers, seconds: (performance.now() - began) / 1000 })
+  }
 }
 
 async function exportAndTell({ request }: Asked<'export'>, say: Say<'export'>): Promise<void> {

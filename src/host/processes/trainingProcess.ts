@@ -22,7 +22,7 @@ host.listen((message) => {
   const answers: Readonly<Record<ToTrainer['type'], () => void>> = {
     start: () => message.type === 'start' && void serve(message.request),
     pause: () => control.requestPause(),
-    unpause: () => control.unpause(),
+    unpause: () => message.type === 'unpause' && control.unpause(message.changes),
     stop: () => control.stop(),
   }
   answers[message.type]()

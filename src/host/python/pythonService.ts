@@ -2,9 +2,12 @@
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { pythonApi } from '#shared/api/python.ts'
+import { engineSection } from '#shared/config/engine.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import type { Host } from '#host/host.ts'
+import { reviewEngine } from '#host/engines/engineCode.ts'
+import { allowedEnvironment, versionNotice } from '#host/engines/environment.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { absoluteReward, reviewConfig } from '#host/rewards/rewardCode.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
@@ -43,20 +46,34 @@ export function pythonService(host: Host): Handlers<typeof pythonApi> {
       return all.sort((a, b) => b.at - a.at)
     },
 
+    async engine(asked) {
+      const found = await allowedEnvironment(engineOf(asked, host.dataDirectory), consents)
+      return found && { ...found, notice: versionNotice(found) }
+    },
+
     withdraw: ({ paths }) => void withdrawConsents(paths, consents),
   }
 }
 
 type Asked = InputOf<Api, 'python.review'>
+type EngineAsked = InputOf<Api, 'python.engine'>
 type Review = OutputOf<Api, 'python.review'>
 
 function reviewsOf({ dataDirectory, store }: Host, asked: Asked): PythonReview[] {
   if ('runId' in asked) return reviewRun(store.runs.get(asked.runId).directory, dataDirectory)
+  if ('engine' in asked) return reviewEngine(engineOf(asked, dataDirectory), dataDirectory)
   const rewards = asked.functions.map((id) => ({
     ...{ function: absoluteReward(id, dataDirectory), weight: 1, settings: {} },
   }))
   const interpreter = asked.interpreter && programAt(asked.interpreter, dataDirectory)
   return reviewConfig({ rewards, environment: null, python: { interpreter } }, null, dataDirectory)
+}
+
+/** Paths in a config that is being made are meant from the data directory. */
+function engineOf({ engine: given, interpreter }: EngineAsked, dataDirectory: string) {
+  const engine = engineSection.parse(given)
+  const at = (program: string | null) => program && programAt(program, dataDirectory)
+  return { engine: { ...engine, python: at(engine.python) }, python: { interpreter: at(interpreter) } }
 }
 
 /** What several pieces of code need together, each file once. */
@@ -75,5 +92,5 @@ const known = ({ interpreter, files }: Review) => [
 /** What a run would execute, of which it has copies. Errors: those of `reviewPython`, AppError 'config/invalid'. */
 export function reviewRun(runDirectory: string, dataDirectory: string): PythonReview[] {
   const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
-  return reviewConfig(config, runDirectory, dataDirectory)
+  return [...reviewConfig(config, runDirectory, dataDirectory), ...reviewEngine(config, dataDirectory)]
 }

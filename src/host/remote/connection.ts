@@ -1,5 +1,5 @@
 /**
- * JSON requests to a rollout server, with limits on time and size. Failures that may be temporary are retried at growing
+ * JSON requests to a server of models, with limits on time and size. Failures that may be temporary are retried at growing
  * intervals: a server that is unreachable (it may be restarting) or too busy, or a broken connection.
  */
 import { once } from 'node:events'
@@ -40,6 +40,19 @@ export interface ConnectionOptions {
   readonly maxConcurrent: number
   /** Called before every request. */
   readonly onRequest: () => void
+  readonly words: ServerWords
+}
+
+/** How errors speak of the server, and what to do about them. */
+export interface ServerWords {
+  /** Such as “The rollout server at ADDRESS”. */
+  readonly server: string
+  /** Where it refuses the key. */
+  readonly keyHint: string
+  /** Where it does not answer. */
+  readonly addressHint: string
+  /** Where it answers what no such server does. */
+  readonly kindHint: string
 }
 
 /** An answer is some numbers per token; more than this is no answer. */
@@ -108,27 +121,21 @@ export class Connection implements Disposable {
     outgoing.on('error', () => undefined)
     outgoing.end(content)
     const [incoming] = await answered
-    const text = await readText(incoming)
+    const text = await readText(incoming, this.#options.words)
     const answer = { status: incoming.statusCode ?? 0, text, json: parsed(text) }
     return { answer, retryAfter: Number(incoming.headers['retry-after'] ?? NaN) }
   }
 
   #admitted(answer: Answer): Answer {
     if (answer.status !== 401 && answer.status !== 403) return answer
-    throw new AppError(
-      'server/unsuitable',
-      `The rollout server at ${this.url} does not accept the key.`,
-      'rollout.server.apiKeyVariable names the environment variable that holds the key the server was started with.',
-    )
+    const { server, keyHint } = this.#options.words
+    throw new AppError('server/unsuitable', `${server} does not accept the key.`, keyHint)
   }
 
   #unreachable(tried: Tried): AppError {
     const reason = 'answer' in tried ? problemOf(tried.answer) : tried.failure
-    return new AppError(
-      'server/unreachable',
-      `The rollout server at ${this.url} does not answer: ${reason}.`,
-      'Check that it is running and that rollout.server.url is its address; then resume the run from its last checkpoint.',
-    )
+    const { server, addressHint } = this.#options.words
+    return new AppError('server/unreachable', `${server} does not answer: ${reason}.`, addressHint)
   }
 
   [Symbol.dispose](): void {
@@ -147,18 +154,14 @@ function waitBefore(attempt: number, tried: Tried): number {
   return Math.min(longestWaitMs, Math.max(requested, firstWaitMs * 2 ** attempt))
 }
 
-async function readText(incoming: IncomingMessage): Promise<string> {
+async function readText(incoming: IncomingMessage, { server, kindHint }: ServerWords): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxAnswerBytes) {
       incoming.destroy()
-      throw new AppError(
-        'server/failed',
-        'The rollout server sent an answer that is too large.',
-        'Check that rollout.server.url is the address of a vLLM or SGLang server.',
-      )
+      throw new AppError('server/failed', `${server} sent an answer that is too large.`, kindHint)
     }
     chunks.push(chunk)
   }

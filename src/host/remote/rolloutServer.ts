@@ -1,7 +1,15 @@
 /** A client for one rollout server in its dialect: its models, token generation, and loading and unloading adapters. */
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
-import { type Answer, type AskOptions, type Call, Connection, messageIn, problemOf } from './connection.ts'
+import {
+  type Answer,
+  type AskOptions,
+  type Call,
+  Connection,
+  messageIn,
+  problemOf,
+  type ServerWords,
+} from './connection.ts'
 import {
   type Dialect,
   type GeneratedTokens,
@@ -49,7 +57,7 @@ export class RolloutServer implements Disposable {
 
   constructor({ settings, apiKey, onRequest, launch }: RolloutServerOptions) {
     this.dialect = dialects[settings.kind]
-    this.#connection = new Connection({ ...settings, apiKey, onRequest })
+    this.#connection = new Connection({ ...settings, apiKey, onRequest, words: wordsFor(settings.url) })
     this.url = this.#connection.url
     this.#retries = settings.retries
     this.#model = settings.model ?? ''
@@ -214,3 +222,12 @@ const isUnknown = ({ status, json }: Answer): boolean =>
 /* The servers that are spoken with. */
 
 const dialects: Readonly<Record<ServerSettings['kind'], Dialect>> = { vllm, sglang }
+
+const wordsFor = (url: string): ServerWords => ({
+  server: `The rollout server at ${url.replace(/\/+$/, '')}`,
+  keyHint:
+    'rollout.server.apiKeyVariable names the environment variable that holds the key the server was started with.',
+  addressHint:
+    'Check that it is running and that rollout.server.url is its address; then resume the run from its last checkpoint.',
+  kindHint: 'Check that rollout.server.url is the address of a vLLM or SGLang server.',
+})

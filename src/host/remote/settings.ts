@@ -18,8 +18,3 @@ export function readApiKey(
     'Set it in the environment in which Turnwise is started, or set apiKeyVariable to null.',
   )
 }
-
-const loopbackHosts = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
-
-/** Whether requests to the address leave this machine. */
-export const isOnThisMachine = (url: string): boolean => loopbackHosts.test(new URL(url).hostname)

@@ -90,7 +90,7 @@ interface Named {
 }
 
 /** As a run adds them up, every function with a weight of 1. */
-function dryRow(answers: readonly Named[], tokens: readonly GeneratedToken[] | null): DryRunRow {
+export function dryRow(answers: readonly Named[], tokens: readonly GeneratedToken[] | null): DryRunRow {
   const reward = combinedReward(
     answers.map(({ name, answer }) => ({ spec: { name, weight: 1 }, answer })),
     'null',

@@ -1,6 +1,6 @@
 /**
  * From a run's config to reward functions. Built-ins run in the training process, code of the user in sandboxes or, where
- * it is Python, in a process that the person allowed. Reading guide of this folder:
+ * it is Python, in a process that the person allowed; judges are in host/judges. Reading guide of this folder:
  *
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
  *   dryRun.ts          code on rows and completions, before anything is trained
@@ -9,10 +9,11 @@
  *   rescore.ts         stored samples under another version
  *   rewardsService.ts  the library, and ready-made rewards to start from
  */
+import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
-import type { RewardSpec } from '#rl/rewards.ts'
+import type { RewardFunction, RewardSpec } from '#rl/rewards.ts'
 import { type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
 import { chosenFunctions, type Sandbox, sandboxedReward } from '../sandbox/sandbox.ts'
 import {
@@ -28,14 +29,24 @@ export interface ResolvedRewards extends AsyncDisposable {
   readonly specs: readonly RewardSpec[]
 }
 
+/** Opens the judge that a run calls `name`. Errors: AppError 'config/invalid', 'reward/failed', 'file/…'. */
+export type OpenJudge = (name: string, settings: GivenJudgeSettings) => RewardFunction
+
+export interface RewardsPlace {
+  /** Those of this machine to Python; absent: no Python runs. */
+  readonly consents?: string | null | undefined
+  /** Absent: nothing will be scored, so judges are checked but not opened. */
+  readonly openJudge?: OpenJudge
+}
+
 /**
  * The reward functions of a run, with the code in its folder. Errors: AppError 'config/invalid' for what is not there,
- * 'sandbox/failed' for code that does not load, 'python/not-allowed', 'file/…'. `consents`: those of this machine to Python.
+ * 'sandbox/failed' for code that does not load, 'python/not-allowed', 'file/…'; those of opening judges.
  */
 export async function resolveRewards(
   config: RewardsConfig,
   runDirectory: string,
-  consents: string | null = null,
+  { consents = null, openJudge = closedJudge }: RewardsPlace = {},
 ): Promise<ResolvedRewards> {
   const sandboxes = new Map<string, Promise<Sandbox | PythonCode>>()
   const open = (source: UserCode): Promise<Sandbox | PythonCode> => {
@@ -53,7 +64,7 @@ export async function resolveRewards(
     const specs: RewardSpec[] = []
     for (const [i, entry] of config.rewards.entries()) {
       const code = runRewardCode(config, i, runDirectory)
-      specs.push(...(code === null ? [builtInSpec(entry)] : specsOf(entry, await open(code))))
+      specs.push(...(code === null ? [builtInSpec(entry, openJudge)] : specsOf(entry, await open(code))))
     }
     requireDistinct(specs)
     return { specs, [Symbol.asyncDispose]: close }
@@ -75,11 +86,30 @@ const codeOptions = (config: Omit<RewardsConfig, 'rewards'>, consents: string | 
 
 type RewardEntry = RunConfig['rewards'][number]
 
-const builtInSpec = (entry: RewardEntry): RewardSpec => ({
-  function: builtInReward(entry.function, entry.settings),
+const builtInSpec = (entry: RewardEntry, openJudge: OpenJudge): RewardSpec => ({
+  function:
+    entry.function === judgeFunction
+      ? openJudge(rewardName(entry), entry.settings)
+      : builtInReward(entry.function, entry.settings),
   weight: entry.weight,
   name: rewardName(entry),
 })
+
+const closedJudge: OpenJudge = (name, settings) => {
+  parseJudge(settings, name)
+  return {
+    ...{ id: judgeFunction, description: judgeDescription },
+    score: () => {
+      throw new Error('Expected a judge that was opened.')
+    },
+  }
+}
+
+/** A function that comes with the program takes its settings. Errors: AppError 'config/invalid'. */
+export function requireBuiltIn({ function: id, settings }: RewardEntry, path: string): void {
+  if (id === judgeFunction) parseJudge(settings, `${path}.settings`)
+  else builtInReward(id, settings)
+}
 
 /** One function keeps the entry's name; of several each has its own behind it. */
 function specsOf(entry: RewardEntry, sandbox: Sandbox | PythonCode): RewardSpec[] {
@@ -108,9 +138,9 @@ export async function requireKnownRewards(
   config: RewardsConfig,
   consents: string | null = null,
 ): Promise<void> {
-  for (const entry of config.rewards) {
+  for (const [i, entry] of config.rewards.entries()) {
     const reference = codeReference(entry.function)
-    if (reference === null) builtInReward(entry.function, entry.settings)
+    if (reference === null) requireBuiltIn(entry, `rewards[${i}]`)
     else {
       await using sandbox = await openCode(readRewardCode(reference), codeOptions(config, consents))
       specsOf(entry, sandbox)

@@ -10,8 +10,8 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { openVersion, parsePromptForm } from '#host/data/dataSetVersions.ts'
-import { openDryRun, type DrySample, type OpenDryRun, dryRun, type DryRunOptions } from './dryRun.ts'
-import type { UserCode } from './rewardCode.ts'
+import { openDryRun, type DrySample, type OpenDryRun, dryRun, type DryRunRow } from './dryRun.ts'
+import { all, judged } from './judgeTrials.ts'
 import { triedCode } from './rewardVersions.ts'
 
 export interface Trial {
@@ -35,6 +35,10 @@ const scoredAtOnce = 16
 
 export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGenerator<DryRunItem> {
   const { code, settings, on } = request
+  if ('builtIn' in code) {
+    yield* judgedDryRun(trial, { settings, on })
+    return
+  }
   const isGiven = Array.isArray(on)
   const total = isGiven ? on.length : rowsOf(trial, on).length
   const form = isGiven ? null : parsePromptForm(on.prompt)
@@ -50,6 +54,33 @@ export async function* dryRunOf(trial: Trial, request: DryRunRequest): AsyncGene
         done++
         yield { ...item, progress: { phase: 'Scoring', done, total, unit: 'samples' } }
       }
+    }
+  }
+}
+
+/** A judge is opened once for all samples, so that all are there before it is asked. */
+async function* judgedDryRun(
+  trial: Trial,
+  { settings, on }: Pick<DryRunRequest, 'settings' | 'on'>,
+): AsyncGenerator<DryRunItem> {
+  const prepared = Array.isArray(on)
+    ? on.map((input, index): Prepared => ({ index, input }))
+    : (await all(prepare(trial, on, false))).flat()
+  const total = prepared.length
+  const samples = prepared.flatMap((each) => ('input' in each ? [each] : []))
+  const problems = prepared.flatMap((each) => ('problem' in each ? [each] : []))
+  let done = 0
+  const progress = () => ({ phase: 'Judging', done: ++done, total, unit: 'samples' }) as const
+  for (const problem of problems) yield { ...problem, progress: progress() }
+  for await (const { from, rows } of judged(
+    trial,
+    settings,
+    samples.map(({ input }) => input),
+  )) {
+    for (const [i, score] of rows.entries()) {
+      const { index, input } = samples[from + i]!
+      const { prompt, completion, row } = input
+      yield { index, input: { prompt, completion, row }, score, progress: progress() }
     }
   }
 }
@@ -160,8 +191,7 @@ export async function tryBattery(
     return [{ prompt: prompt.text, row, ...(typeof honest === 'string' ? { honest } : {}) }]
   })
   if (cases.length === 0) throw new AppError('data/invalid', 'None of these rows has a prompt.')
-  const { source, options } = triedCode(trial.host, code, parsePromptForm(on.prompt))
-  const report = await tryCheating(source, cases, { ...options, settings })
+  const report = await tryCheating(scorerOf(trial, { code, settings, on }), cases)
   return {
     honestMean: report.honestMean,
     cheats: report.cheats.map(({ cheat, mean, isPaid, message, example }) => ({
@@ -169,6 +199,20 @@ export async function tryBattery(
       ...{ sentence: message, example },
     })),
   }
+}
+
+/** Scores samples in order. */
+type Scorer = (samples: readonly DrySample[]) => Promise<readonly DryRunRow[]>
+
+function scorerOf(trial: Trial, { code, settings, on }: BatteryRequest): Scorer {
+  if ('builtIn' in code) {
+    return async (samples) => {
+      const groups = await all(judged(trial, settings, samples))
+      return groups.flatMap(({ rows }) => rows)
+    }
+  }
+  const { source, options } = triedCode(trial.host, code, parsePromptForm(on.prompt))
+  return async (samples) => (await dryRun(source, samples, { ...options, settings })).rows
 }
 
 /* The reward-hacking tests: completions that solve nothing, made from the rows at hand. A policy finds what a reward pays
@@ -231,12 +275,8 @@ const cheats = {
 
 type CheatId = keyof typeof cheats
 
-/** Errors as dryRun. */
-export async function tryCheating(
-  source: UserCode,
-  rows: readonly CheatRow[],
-  options: DryRunOptions = {},
-): Promise<CheatReport> {
+/** Errors: those of scoring. */
+export async function tryCheating(score: Scorer, rows: readonly CheatRow[]): Promise<CheatReport> {
   const ids = Object.keys(cheats) as CheatId[]
   const completions = ids.flatMap((id) =>
     rows.map(({ prompt, row, honest }) => ({
@@ -248,7 +288,7 @@ export async function tryCheating(
   const honest = rows.flatMap(({ prompt, row, honest: completion }) =>
     completion === undefined ? [] : [{ prompt, row, completion }],
   )
-  const { rows: scored } = await dryRun(source, [...completions, ...honest], options)
+  const scored = await score([...completions, ...honest])
   const totals = scored.map(({ total }) => total)
   const honestMean = meanOf(totals.slice(completions.length)) ?? 1
   return {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { rewardsApi } from '#shared/api/rewards.ts'
+import { judgeDefaults, judgeDescription, judgeFunction } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import { builtInRewards } from '#rl/environments/registry.ts'
 import { builtInEnvironments, type BuiltInEnvironment } from '#rl/environments/tasks/registry.ts'
@@ -132,8 +133,10 @@ async function play(host: Host, { code, ...episode }: PlayRequest) {
   return { maxTurns, turns: turns.map((turn) => ({ ...turn, lines: [...turn.lines] })) }
 }
 
+const judge = { id: judgeFunction, description: judgeDescription, settings: judgeDefaults }
+
 const builtIns = () => [
-  ...builtInRewards.map((reward) => builtIn('reward', reward)),
+  ...[...builtInRewards, judge].map((reward) => builtIn('reward', reward)),
   ...builtInEnvironments.map((environment) => builtIn('environment', environment)),
 ]
 

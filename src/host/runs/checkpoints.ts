@@ -5,6 +5,7 @@
  *   actor/, reference/, critic/   a PEFT adapter per role, those there are; `critic/value_head.safetensors`
  *   optimizer.safetensors         the optimizer's moments, unless the run says not to keep them
  *   model/                        a copy of the base model, only where the run asks for it
+ *   engine/                       the checkpoint of another trainer, where that trains the run
  *   state.json                    step, data cursor, place in the schedule, metrics, digest of every file
  *
  * The random streams need no state: each follows from the run's seed and the step. Reading guide: checkpointState.ts
@@ -36,7 +37,7 @@ import {
   requireFinite,
   writeAdapterFiles,
 } from '#host/adapters/peft.ts'
-import { runPaths } from './runFolder.ts'
+import { copyFolder, runPaths } from './runFolder.ts'
 import {
   f32ToWrite,
   firstNonFinite,
@@ -80,6 +81,8 @@ export interface Checkpoint {
   readonly optimizer: OptimizerState | null
   /** Folder of the base model: when saving, the one to copy; when loading, the copy. null: the adapters alone. */
   readonly model: string | null
+  /** Folder of another trainer's checkpoint, the same way. null or absent: Turnwise trained. */
+  readonly engine?: string | null
 }
 
 /** A checkpoint in a list: what can be said without reading its tensors. */
@@ -104,10 +107,15 @@ const referenceName = 'reference'
 const criticName = 'critic'
 const valueHeadName = 'value_head.safetensors'
 const modelName = 'model'
+const engineName = 'engine'
 const folderPattern = /^step-(\d{6,})$/
 
 const checkpointDirectory = (runDirectory: string, step: number): string =>
   path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
+
+/** Where another trainer goes on from, in the checkpoint of a step. */
+export const trainerCheckpoint = (runDirectory: string, step: number): string =>
+  path.join(checkpointDirectory(runDirectory, step), engineName)
 
 /**
  * Writes a checkpoint whole or not at all; one of the same step is replaced. Errors: AppError 'file/unwritable'; then
@@ -150,7 +158,7 @@ function notSaved(step: number, error: unknown): unknown {
 }
 
 async function writeParts(folder: string, checkpoint: Checkpoint): Promise<void> {
-  const { actor, reference, critic, optimizer, model } = checkpoint
+  const { actor, reference, critic, optimizer, model, engine = null } = checkpoint
   await writeRole(folder, actorName, checkpoint, actor)
   if (reference !== null) await writeRole(folder, referenceName, checkpoint, reference)
   if (critic !== null) {
@@ -161,6 +169,7 @@ async function writeParts(folder: string, checkpoint: Checkpoint): Promise<void>
   }
   if (optimizer !== null) await writeMoments(path.join(folder, optimizerName), optimizer)
   if (model !== null) await copyModelFiles(model, path.join(folder, modelName))
+  if (engine !== null) copyFolder(engine, path.join(folder, engineName))
 }
 
 async function writeRole(
@@ -219,6 +228,7 @@ export function loadCheckpoint(directory: string): Checkpoint {
     })),
     optimizer: readOptimizer(directory, state),
     model: readPart(modelName, (folder) => folder),
+    engine: readPart(engineName, (folder) => folder),
   }
 }
 
@@ -266,7 +276,7 @@ function readArrays(file: string): Record<string, Float32Array> {
 function requireSound(directory: string, state: CheckpointState): void {
   requireWhole(directory, state)
   const own = Object.keys(state.files).filter(
-    (name) => name.endsWith('.safetensors') && !name.startsWith(`${modelName}/`),
+    (name) => name.endsWith('.safetensors') && !/^(?:model|engine)\//.test(name),
   )
   for (const name of own) {
     const { tensors } = openSafetensors(path.join(directory, name), 'checkpoint/invalid')

@@ -7,11 +7,18 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunFailure } from '#shared/runs.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { promotedFolder } from '#host/adapters/promoted.ts'
-import { formatProblem, exportFormats, baseOfCheckpoint, openBase } from '#host/export/exports.ts'
+import {
+  baseOfCheckpoint,
+  exportFormats,
+  formatProblem,
+  formatSizes,
+  openBase,
+} from '#host/export/exports.ts'
 import { removeUnchecked, requireNewFolder } from '#host/export/exportFolder.ts'
 import type { Host } from '#host/host.ts'
+import { knownHubId, rememberHubId } from '#host/models/hubIds.ts'
 import { bestCheckpoint, removeCheckpoint } from './checkpointRetention.ts'
-import { checkpointProblem, surveyCheckpoints } from './checkpoints.ts'
+import { checkpointProblem, loadCheckpoint, surveyCheckpoints } from './checkpoints.ts'
 import { lockRun } from './runFolder.ts'
 import { noCheckpoint, rankingOf } from './runTarget.ts'
 import { runFiles } from './trash.ts'
@@ -52,13 +59,22 @@ export const checkpointsService = ({
 
     formats: (input) => formatsOf(exportedFolder(input)),
 
+    baseId(input) {
+      const checkpoint = exportedFolder(input)
+      const { model } = baseOfCheckpoint(checkpoint, null)
+      return loadCheckpoint(checkpoint).baseModel ?? knownHubId(model, dataDirectory)
+    },
+
     async *export(input, { signal }) {
       const checkpoint = exportedFolder(input)
       const { format, out, dtype, shardBytes, adapterInputs } = input
+      const base = baseOfCheckpoint(checkpoint, null)
+      if (input.hubId !== null && base.model !== null) rememberHubId(base.model, input.hubId, dataDirectory)
       const options = { format, out, dtype, shardBytes, adapterInputs }
       requireNewFolder(out)
       const cacheDirectory = dataFolders(dataDirectory).cache
-      const request = { ...options, ...baseOfCheckpoint(checkpoint, null), checkpoint, cacheDirectory }
+      const hubId = knownHubId(base.model, dataDirectory)
+      const request = { ...options, ...base, hubId, checkpoint, cacheDirectory }
       try {
         yield* ask({ type: 'export', request }, signal)
       } finally {
@@ -72,12 +88,16 @@ export const checkpointsService = ({
 /** Which formats there are, and why one cannot be had: an adapter alone needs nothing of its base. */
 function formatsOf(checkpoint: string): OutputOf<Api, 'checkpoints.formats'> {
   try {
-    const { config } = openBase(baseOfCheckpoint(checkpoint, null))
-    return exportFormats.map((format) => ({ format, problem: formatProblem(format, config) }))
+    const base = openBase(baseOfCheckpoint(checkpoint, null))
+    return exportFormats.map((format) => ({
+      format,
+      problem: formatProblem(format, base),
+      sizes: formatSizes(format, base),
+    }))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const problem = `The base model is needed for it. ${error.message}`
-    return exportFormats.map((format) => ({ format, problem: format === 'peft' ? null : problem }))
+    return exportFormats.map((format) => ({ format, problem: format === 'peft' ? null : problem, sizes: [] }))
   }
 }
 

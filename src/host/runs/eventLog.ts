@@ -120,6 +120,17 @@ export function readEvents(file: string, types?: readonly string[]): LoggedEvent
   return found.map(({ event }) => event)
 }
 
+/** The last event of a type, whether it still counts or a resume gave it up; null where there is none. Errors: as `readEvents`. */
+export function lastEvent(file: string, type: string): LoggedEvent | null {
+  let last: LoggedEvent | null = null
+  for (const line of wholeLines(file, 0)) {
+    const ahead = typeAhead(line)
+    const event = ahead === null || ahead === type ? parseEvent(line) : null
+    if (event?.type === type) last = event
+  }
+  return last
+}
+
 /** The type, read from the beginning of a line as we write it; null where it begins otherwise. */
 function typeAhead(line: Buffer): string | null {
   const [, type] = /^\{"at":\d+,"type":"([\w-]+)"/.exec(line.toString('latin1', 0, 80)) ?? []

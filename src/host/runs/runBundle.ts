@@ -4,6 +4,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { count, instant, runId as runIdSchema } from '#shared/api/common.ts'
+import { settingChange } from '#shared/config/changes.ts'
 import {
   makeFolder,
   replaceFolder,
@@ -64,6 +65,7 @@ const bundleSchema = z.object({
     notes: z.string(),
     parentRunId: z.string().nullable(),
     parentCheckpointStep: count.nullable(),
+    settingChanges: z.array(settingChange).default([]),
   }),
   config: z.looseObject({ model: z.string() }),
   events: z.array(z.looseObject({ type: z.string(), at: z.number() })),
@@ -141,11 +143,12 @@ function withoutCheckpoints({ step }: Bundle['run'], events: Bundle['events']): 
 }
 
 /** There is nothing here to go on with, however it ended. */
-function closing({ step, steps, status }: Bundle['run']): object[] {
+function closing({ step, steps, status, settingChanges }: Bundle['run']): object[] {
   const at = Date.now()
   const how = status === 'finished' ? '' : ` There it was ${status}.`
   const message = `Imported from another history: numbers and events only.${how}`
   return [
+    ...(settingChanges.length === 0 ? [] : [{ at, type: 'settings-changed', step, changes: settingChanges }]),
     { at, type: 'warning', step, message },
     { at, type: 'status', phase: 'finished', step, steps: steps ?? step },
   ]

@@ -1,10 +1,10 @@
 /** Reads a run config from a file, checks it and makes its paths absolute. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { blaming } from '#shared/config/problems.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { builtInReward } from '#rl/environments/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
@@ -16,7 +16,9 @@ import {
   requireWorkingEnvironment,
   withAbsoluteCorpus,
 } from '#host/environments/resolveEnvironment.ts'
-import { requireKnownRewards } from '#host/rewards/resolveRewards.ts'
+import { requireAllowedEngine } from '#host/engines/engineCode.ts'
+import { requireFittingEngine } from '#host/engines/fitting.ts'
+import { requireBuiltIn, requireKnownRewards } from '#host/rewards/resolveRewards.ts'
 import { requireWorkflowFile, requireWorkingWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
@@ -42,6 +44,7 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
   await requireKnownRewards(config, consents)
   await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)
+  requireAllowedEngine(config, consents)
   await using _ = await resolveAlgorithms(config, null)
   requireFittingAlgorithms(config, () => true)
 }
@@ -54,21 +57,30 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
     return existsSync(file) ? file : (namedDataSet(given, dataDirectory) ?? file)
   }
   const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
+  const modelAt = (given: string) =>
+    existsSync(absolute(given)) ? absolute(given) : findModel(given, dataDirectory)
   const orNull = (given: string | null) => (given === null ? null : absolute(given))
-  const { adapter, reference, data, rewards, environment, python, rollout, stages } = config
+  const { adapter, reference, data, rewards, environment, python, engine, rollout, stages } = config
   return {
     ...config,
-    model: existsSync(absolute(config.model))
-      ? absolute(config.model)
-      : findModel(config.model, dataDirectory),
+    model: modelAt(config.model),
     algorithm: { ...config.algorithm, id: absoluteReward(config.algorithm.id, base) },
     adapter: { ...adapter, initial: orNull(adapter.initial) },
     reference: { ...reference, adapter: orNull(reference.adapter) },
-    rewards: rewards.map((reward) => ({ ...reward, function: absoluteReward(reward.function, base) })),
+    rewards: rewards.map((reward) =>
+      reward.function === judgeFunction
+        ? { ...reward, settings: withJudgeAt(reward.settings, { modelAt, absolute }) }
+        : { ...reward, function: absoluteReward(reward.function, base) },
+    ),
     environment:
       environment &&
       withAbsoluteCorpus({ ...environment, function: absoluteReward(environment.function, base) }, base),
     python: { ...python, interpreter: python.interpreter && programAt(python.interpreter, base) },
+    engine: {
+      ...engine,
+      python: engine.python && programAt(engine.python, base),
+      accelerateConfig: orNull(engine.accelerateConfig),
+    },
     rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },
     stages: stages.map((stage) => ({
@@ -80,6 +92,18 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
       ...(stage.reference === undefined ? {} : { reference: withAdapterAt(stage.reference, absolute) }),
       ...(stage.rollout === undefined ? {} : { rollout: withWorkflowAt(stage.rollout, base) }),
     })),
+  }
+}
+
+function withJudgeAt(
+  settings: GivenJudgeSettings,
+  at: Readonly<Record<'modelAt' | 'absolute', (given: string) => string>>,
+): RunConfig['rewards'][number]['settings'] {
+  const { model, adapter } = settings
+  return {
+    ...settings,
+    ...(typeof model === 'string' && model !== '' ? { model: at.modelAt(model) } : {}),
+    ...(typeof adapter === 'string' && adapter !== '' ? { adapter: at.absolute(adapter) } : {}),
   }
 }
 
@@ -116,9 +140,10 @@ export function requireKnownParts(config: RunConfig): void {
   }
   for (const [i, reward] of rewards.entries()) {
     if (codeReference(reward.function) !== null) continue
-    blaming(`rewards[${i}]`, null, () => builtInReward(reward.function, reward.settings))
+    blaming(`rewards[${i}]`, null, () => requireBuiltIn(reward, `rewards[${i}]`))
   }
   if (environment !== null) blaming('environment', null, () => requireKnownEnvironment(environment))
+  requireFittingEngine(config)
 }
 
 /** The settings of a written loss are known when it was loaded. */

@@ -1,7 +1,7 @@
 /**
  * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute), `events.jsonl` (eventLog.ts),
  * `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the checkpoint it
- * began with), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
+ * began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
  * trains it, `lock`.
  */
 import { randomUUIDv7 } from 'node:crypto'
@@ -50,6 +50,7 @@ export const runPaths = (directory: string) => ({
   rewards: path.join(directory, 'rewards'),
   script: path.join(directory, 'script.json'),
   adapter: path.join(directory, 'adapter'),
+  engine: path.join(directory, 'engine'),
   workerLog: path.join(directory, 'worker.log'),
   lock: path.join(directory, 'lock'),
 })

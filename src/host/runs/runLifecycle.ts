@@ -18,7 +18,7 @@ import {
   type TrialRun,
 } from './runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
-import type { WorkerStatus } from './supervisor.ts'
+import type { StartOptions, WorkerStatus } from './supervisor.ts'
 import { existsSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
@@ -26,9 +26,9 @@ import { AppError, ConfigError } from '#shared/errors.ts'
 import { loadCheckpoint } from './checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { actorName, adapterForModel, readAdapter } from '#host/adapters/peft.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
 import { isOpenStudy } from '#host/studies/studyFolder.ts'
 import { requireKnownParts, withAbsolutePaths } from './runConfigFile.ts'
+import { settingsOfRun } from './settingChanges.ts'
 
 export interface ResumePoint {
   /** Folder of the checkpoint; null = from the start. */
@@ -118,14 +118,14 @@ export type TimedEvent = RunEvent & { readonly at: number }
 export async function* trainAndFollow(
   { supervisor, notifier }: Host,
   run: Pick<RunEntry, 'id' | 'directory'>,
-  resumeFrom: string | null,
+  start: StartOptions,
   signals: StopSignals,
 ): AsyncGenerator<TimedEvent> {
   const tail = openLogTail(runPaths(run.directory).events, 'end')
   const isLiving = () => supervisor.status(run.id) !== null
   const askToStop = () => void (isLiving() && supervisor.stop(run.id))
   const kill = () => void (isLiving() && supervisor.kill(run.id))
-  const ended = supervisor.start(run, { resumeFrom })
+  const ended = supervisor.start(run, start)
   void ended.then(() => notifier.notify())
   signals.gently.addEventListener('abort', askToStop)
   signals.now.addEventListener('abort', kill)
@@ -229,13 +229,15 @@ export function forkRun({
   const directory = path.resolve(checkpoint)
   const parent = parentOf(dataDirectory, directory)
   const { step } = loadCheckpoint(directory).trainer
-  const before = readJsonObject(runPaths(parent.directory).config, 'config/invalid')
+  // As the parent goes on from there: with what was changed up to then.
+  const before = settingsOfRun(parent.directory, step)
   const changed = parseRunConfig(withChanges(before, changes))
   requireKnownParts(changed)
   const config = withAbsolutePaths(changed, baseDirectory, dataDirectory)
   const former = parseRunConfig(before)
   requireSameAdapter(former, config, directory)
   requireFurther(config, step)
+  requireOwnEngine(config)
   return createRunFolder(dataDirectory, config, {
     origin: {
       parent: { runId: parent.id, step },
@@ -280,6 +282,15 @@ function requireSameAdapter(before: RunConfig, after: RunConfig, checkpoint: str
   if (before.model === after.model) return
   const { config } = openModelFolder(after.model, after)
   adapterForModel(readAdapter(path.join(checkpoint, actorName)), config, checkpoint)
+}
+
+/** Another trainer begins with an adapter alone: not with the optimizer and the place in the data that a fork takes over. */
+function requireOwnEngine({ engine }: RunConfig): void {
+  if (engine.kind === 'local') return
+  throw new ConfigError(
+    [conflict('engine.kind', `${engine.kind}, but a fork is trained by Turnwise itself.`)],
+    'Set `engine.kind` to local, or start a new run with `adapter.initial` set to the checkpoint.',
+  )
 }
 
 function requireFurther({ steps: own, stages }: RunConfig, step: number): void {

@@ -1,6 +1,8 @@
 /** Finds the data rows from which a run's samples came. */
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { settingsAfter } from '#shared/config/changes.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest, ScheduleEvent } from '#shared/events.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
@@ -93,7 +95,13 @@ export function versionOf(
   return version?.directory === rows ? version.id : null
 }
 
-export const configOf = (run: Pick<RunRecord, 'config'>): RunConfig => parseRunConfig(JSON.parse(run.config))
+/** With what was changed up to the step that the run is at. */
+export const configOf = ({
+  config,
+  settingChanges,
+  step,
+}: Pick<RunRecord, 'config' | 'settingChanges' | 'step'>): RunConfig =>
+  parseRunConfig(settingsAfter(JSON.parse(config) as JsonObject, settingChanges, step))
 
 /** Errors: AppError 'data/invalid' where the data are not those the run was trained on, 'file/unreadable'. */
 export async function rowsOfRun({ dataDirectory }: Host, run: RunRecord): Promise<RowOf> {

@@ -2,6 +2,8 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Handlers } from '#shared/api/contract.ts'
 import type { runsApi } from '#shared/api/runs.ts'
+import type { SettingChange } from '#shared/config/changes.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
 import { problemsOfError } from '#shared/config/problems.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunRecord, RunFailure } from '#shared/runs.ts'
@@ -9,6 +11,8 @@ import { seedFamilies } from '#shared/seeds.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from '#host/api/feeds.ts'
+import { readyEnvironment } from '#host/engines/environment.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { requireGates } from '#host/rewards/rewardVersions.ts'
 import { exchanging } from '#host/exchange/exchanging.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
@@ -22,6 +26,7 @@ import { checkRunConfig, settingWarnings } from './runVerdict.ts'
 import type { WorkerStatus } from './supervisor.ts'
 import { calibrateRun } from './calibration.ts'
 import { checkpointDirectory } from './runTarget.ts'
+import { planChanges, type PlannedChanges } from './settingChanges.ts'
 import { hasLeft, leaveQueue, requireIdle } from './queueService.ts'
 import { runRemaining, configOf } from './runRows.ts'
 import { exportBundle, importBundle } from './runBundle.ts'
@@ -74,6 +79,7 @@ const beginning = (host: Host) =>
     async start({ config, tags, queue, continueOnError }) {
       const resolved = await resolveRunConfig(config, host.dataDirectory)
       await requireGates(host, resolved)
+      await readyEnvironment(resolved, consentsFile(host.dataDirectory))
       settingWarnings(resolved, openModelFolder(resolved.model, resolved).config)
       // Made first: a crash leaves a visible run.
       const run = createRun(host, resolved)
@@ -94,15 +100,30 @@ const beginning = (host: Host) =>
 const training = (host: Host) =>
   ({
     pause: ({ runId }) => host.supervisor.pause(runId),
-    unpause: ({ runId }) => host.supervisor.unpause(runId),
 
-    async resume({ runId, step }) {
+    async checkChanges({ runId, step, changes }) {
+      try {
+        const { changes: _all, ...plan } = await planChanges(host, targetOf(host, runId, step), changes)
+        return plan
+      } catch (error) {
+        if (error instanceof AppError) return { problems: problemsOfError(error) }
+        throw error
+      }
+    },
+
+    async unpause({ runId, changes }) {
+      const plan = changes && (await planPaused(host, runId, changes))
+      host.supervisor.unpause(runId, plan?.changes)
+    },
+
+    async resume({ runId, step, changes }) {
       const run = host.store.runs.get(runId)
       await requireIdle(host, runId)
-      const target = step === undefined ? runId : checkpointDirectory(run, step)
+      const target = targetOf(host, runId, step)
+      const plan = changes && (await planChanges(host, target, changes))
       const { resumeFrom, fallBack, step: from } = resumePoint(host.dataDirectory, target)
       leaveQueue(host, runId)
-      begin(host, run, resumeFrom)
+      begin(host, run, resumeFrom, plan?.changes)
       return { step: from, fallBack }
     },
 
@@ -113,6 +134,29 @@ const training = (host: Host) =>
       await host.supervisor.kill(runId)
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
+
+/** A run, or its checkpoint of a step. */
+function targetOf({ store }: Host, runId: string, step: number | undefined): string {
+  const run = store.runs.get(runId)
+  return step === undefined ? run.directory : checkpointDirectory(run, step)
+}
+
+/** Errors: AppError 'api/refused' where it is not paused; those of `planChanges`. */
+async function planPaused(host: Host, runId: string, changes: JsonObject): Promise<PlannedChanges> {
+  requirePaused(host, runId)
+  const plan = await planChanges(host, host.store.runs.get(runId).directory, changes)
+  requirePaused(host, runId)
+  return plan
+}
+
+function requirePaused({ supervisor }: Host, runId: string): void {
+  if (supervisor.status(runId)?.activity === 'paused') return
+  throw new AppError(
+    'api/refused',
+    'Settings can change only while the run is paused or stopped.',
+    'Nothing was changed. Pause it first: it then waits after its step.',
+  )
+}
 
 const describing = (host: Host) => {
   const { store, notifier } = host
@@ -194,9 +238,10 @@ function begin(
   { supervisor, notifier }: Host,
   run: Pick<RunEntry, 'id' | 'directory'>,
   resumeFrom: string | null,
+  changes?: readonly SettingChange[],
 ): void {
   // How it ends is written down by the host; whoever watches sees it there.
-  void supervisor.start(run, { resumeFrom })
+  void supervisor.start(run, { resumeFrom, changes })
   notifier.notify()
 }
 

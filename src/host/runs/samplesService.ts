@@ -1,4 +1,5 @@
 /** Stored trajectories, token by token, and their scores under other versions of a reward. */
+import { judgeFunction } from '#shared/config/judge.ts'
 import { meanOf } from '#shared/mean.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
@@ -7,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import { packArray } from '#shared/packedArray.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
 import type { Store } from '#host/store/store.ts'
@@ -136,10 +138,12 @@ async function scoreText(
   const { rewards, rewardLimits, python, data } = configOf(run)
   const question = {
     ...{ config: { rewards, rewardLimits, python, data }, runDirectory: run.directory },
+    cacheDirectory: dataFolders(host.dataDirectory).cache,
     consents: consentsFile(host.dataDirectory),
     input: { prompt, completion, row, step },
   }
-  const reward = await scoredWithin(scoreMs, host.ask, { ...question, signal })
+  const isJudged = rewards.some(({ function: id }) => id === judgeFunction)
+  const reward = await scoredWithin(isJudged ? judgeMs : scoreMs, host.ask, { ...question, signal })
   const failures = reward.failures.map(({ name, message }) => ({
     ...{ code: 'reward/failed' as const, hint: null },
     message: `${name}: ${message}`,
@@ -149,6 +153,8 @@ async function scoreText(
 
 /** Code has limits of its own; what comes with the program has none. */
 const scoreMs = 30_000
+/** A model has to be opened, or a server waited for. */
+const judgeMs = 600_000
 
 type Scoring = Omit<Extract<Question, { type: 'score-text' }>, 'type'> & { readonly signal: AbortSignal }
 

@@ -5,6 +5,7 @@
  */
 import path from 'node:path'
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import type { SettingChange } from '#shared/config/changes.ts'
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
@@ -79,6 +80,8 @@ export interface WorkerEnding {
 export interface StartOptions {
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
+  /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
+  readonly changes?: readonly SettingChange[] | undefined
   /** Evaluate and stop after this step; absent: train to the end. */
   readonly until?: number
 }
@@ -174,11 +177,11 @@ export class Supervisor {
     this.#change(worker, { activity: 'pausing' })
   }
 
-  /** Lets a paused run go on. */
-  unpause(runId: string): void {
+  /** Lets a paused run go on; `changes`: all of its settings, some of them made during this pause. */
+  unpause(runId: string, changes?: readonly SettingChange[]): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping') return
-    worker.process.send({ type: 'unpause' })
+    worker.process.send({ type: 'unpause', changes })
     const isHeld = worker.status.activity === 'pausing' || worker.status.activity === 'paused'
     if (isHeld) this.#change(worker, { activity: 'running' })
   }

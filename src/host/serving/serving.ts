@@ -5,10 +5,11 @@ import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { OnFault } from '#host/faults.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { packError, type WorkerEnvironment } from '#host/processes/messages.ts'
-import { ServedModel, servingStarter, type ServingSetup, type StartServing } from '#host/processes/serving.ts'
+import { packError } from '#host/processes/messages.ts'
+import type { ServingSetup } from '#host/processes/serving.ts'
 import { createToken } from '#host/transports/access.ts'
 import type { LoopbackServer } from '#host/transports/loopbackServer.ts'
+import type { Lease, OpenModels } from './openModels.ts'
 import { startOpenAiServer } from './openaiServer.ts'
 import { ServedNames, type NameSources } from './servedNames.ts'
 
@@ -16,9 +17,7 @@ export interface ServingOptions extends NameSources {
   readonly dataDirectory: string
   readonly settings: { get(key: string): unknown; set(key: string, value: unknown): void }
   readonly notifier: ChangeNotifier
-  /** Child processes of Node where it is not said. */
-  readonly startServing?: StartServing | undefined
-  readonly environment: () => WorkerEnvironment
+  readonly models: OpenModels
   readonly onFault: OnFault
 }
 
@@ -30,7 +29,7 @@ export interface ServingRequest extends Omit<ServingSetup, 'directory' | 'cacheD
 }
 
 interface Served {
-  readonly model: ServedModel
+  readonly lease: Lease
   readonly server: LoopbackServer
   readonly name: string
 }
@@ -52,9 +51,9 @@ export class Serving implements AsyncDisposable {
   get status(): ServingStatus {
     if (this.#starting !== null) return { state: 'starting', model: this.#starting }
     if (this.#served !== null) {
-      const { model, server, name } = this.#served
+      const { lease, server, name } = this.#served
       const address = `${server.origin}/v1`
-      const { contextLength, active } = model
+      const { contextLength, active } = lease.model
       return { state: 'on', model: name, address, key: this.#key(), contextLength, active, ...this.#counts }
     }
     if (this.#failure === null) return { state: 'off' }
@@ -77,7 +76,7 @@ export class Serving implements AsyncDisposable {
       const served = await this.#open(request, names)
       this.#served = served
       this.#counts = { answered: 0, tokens: 0 }
-      void served.model.ended.then((error) => this.#lost(served, error))
+      void served.lease.model.ended.then((error) => this.#lost(served, error))
     } catch (error) {
       this.#failure = { model: names.base, error }
       throw error
@@ -89,7 +88,7 @@ export class Serving implements AsyncDisposable {
 
   /** Rejects when the process of the model that is served dies. */
   async lost(): Promise<never> {
-    throw (await this.#served?.model.ended) ?? new Error('Expected a server that is on.')
+    throw (await this.#served?.lease.model.ended) ?? new Error('Expected a server that is on.')
   }
 
   async stop(): Promise<void> {
@@ -119,20 +118,20 @@ export class Serving implements AsyncDisposable {
   }
 
   async #open({ model: given, port, ...settings }: ServingRequest, names: ServedNames): Promise<Served> {
-    const { dataDirectory, environment, startServing = servingStarter, onFault } = this.#options
+    const { dataDirectory, models, onFault } = this.#options
     const key = this.#key()
     const setup = {
       ...settings,
       directory: findModel(given, dataDirectory),
       cacheDirectory: dataFolders(dataDirectory).cache,
     }
-    const model = await ServedModel.open(startServing(environment()), setup)
+    const lease = await models.lease(setup, { idleMs: 0 })
     try {
       const onAnswered = (tokens: number) => this.#answered(tokens)
-      const server = await startOpenAiServer({ port, key, model, names, onAnswered, onFault })
-      return { model, server, name: names.base }
+      const server = await startOpenAiServer({ port, key, model: lease.model, names, onAnswered, onFault })
+      return { lease, server, name: names.base }
     } catch (error) {
-      model[Symbol.dispose]()
+      lease[Symbol.dispose]()
       throw error
     }
   }
@@ -163,7 +162,7 @@ export class Serving implements AsyncDisposable {
   }
 }
 
-async function close({ server, model }: Served): Promise<void> {
+async function close({ server, lease }: Served): Promise<void> {
   await server[Symbol.asyncDispose]()
-  model[Symbol.dispose]()
+  lease[Symbol.dispose]()
 }

@@ -1,4 +1,5 @@
 /** Writes one run's history: each event to its table, with a rollback on resume. */
+import type { SettingChange } from '#shared/config/changes.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
 import type { Connection } from './connection.ts'
@@ -86,6 +87,12 @@ export class HistoryWriter {
     this.#seq = seq
   }
 
+  /** Forgets everything: the log was replaced by another. */
+  restart(): void {
+    this.rewind(0)
+    this.#setChanges([])
+  }
+
   /** Brings what is derived from the rows up to date. Returns where the history stands and the events added. */
   finish(): { readonly state: HistoryState; readonly events: readonly StoredEvent[] } {
     this.#metrics.flush()
@@ -118,6 +125,9 @@ export class HistoryWriter {
       case 'samples':
         this.#samples.write(this.#seq, known)
         return { isKept: false, told: { ...event, samples: known.samples.map(withoutArrays) } }
+      case 'settings-changed':
+        this.#setChanges(known.changes)
+        return { isKept: true, told: event }
       default:
         this.#apply(known, event.at)
         return { isKept: true, told: event }
@@ -125,7 +135,10 @@ export class HistoryWriter {
   }
 
   /** What an event changes besides being told. */
-  #apply(known: Exclude<KnownEvent, Of<'step'> | Of<'evaluation'> | Of<'samples'>>, at: number): void {
+  #apply(
+    known: Exclude<KnownEvent, Of<'step' | 'evaluation' | 'samples' | 'settings-changed'>>,
+    at: number,
+  ): void {
     switch (known.type) {
       case 'checkpoint-saved':
         this.#saveCheckpoint(known, at)
@@ -154,6 +167,11 @@ export class HistoryWriter {
   #setManifest({ manifest }: Of<'manifest'>): void {
     const text = JSON.stringify(manifest)
     this.#db.run('UPDATE run_documents SET manifest = ? WHERE run = ?', text, this.#run)
+  }
+
+  /** A rewind leaves them: they are of the run, whatever of its history counts. */
+  #setChanges(changes: readonly SettingChange[]): void {
+    this.#db.run('UPDATE runs SET setting_changes = ? WHERE key = ?', JSON.stringify(changes), this.#run)
   }
 
   #measure(known: Measured, at: number): void {
@@ -220,7 +238,7 @@ const gravestFinding = `(
 const summary = `
   UPDATE runs SET
     step = ifnull(${lastStep('step')}, 0),
-    steps = coalesce(${lastStep('steps')}, ${plannedSteps}, steps),
+    steps = coalesce(${plannedSteps}, ${lastStep('steps')}, steps),
     reward = ${at('reward', 'step', 'DESC')},
     reward_before = ${at('eval_reward', 'evaluation', 'ASC')},
     reward_after = ${at('eval_reward', 'evaluation', 'DESC')},

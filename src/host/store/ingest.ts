@@ -43,7 +43,7 @@ export class Ingestion {
       const current = this.#cursor(run)
       if (current.offset !== cursor.offset || current.tail !== cursor.tail) return []
       const history = new HistoryWriter(this.#db, this.#names, run, current)
-      if (piece === 'replaced') history.rewind(0)
+      if (piece === 'replaced') history.restart()
       else for (const line of piece.lines) history.add(line)
       const { state, events } = history.finish()
       const damaged = piece === 'replaced' ? 0 : state.damaged

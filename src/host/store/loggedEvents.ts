@@ -1,6 +1,7 @@
 /** Schemas of the log events that have their own tables. */
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
+import { settingChange } from '#shared/config/changes.ts'
 import type { ScheduledStage } from '#shared/events.ts'
 import type { LoggedEvent } from '#host/runs/eventLog.ts'
 
@@ -65,6 +66,7 @@ const schemas = z.discriminatedUnion('type', [
   z.object({ type: z.literal('status'), phase: z.string(), step: count, steps: count }),
   z.object({ type: z.literal('manifest'), manifest: z.looseObject({}) }),
   z.object({ type: z.literal('schedule'), step: count, stages: z.array(scheduledStage) }),
+  z.object({ type: z.literal('settings-changed'), step: count, changes: z.array(settingChange) }),
   z.object({
     type: z.literal('error'),
     code: z.string().nullable(),

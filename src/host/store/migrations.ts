@@ -316,8 +316,17 @@ const studies: Migration = {
   `,
 }
 
+/** Settings that were changed within runs. */
+const settingChanges: Migration = {
+  version: 9,
+  name: 'setting changes',
+  sql: `
+    ALTER TABLE runs ADD COLUMN setting_changes TEXT NOT NULL DEFAULT '[]'; -- JSON
+  `,
+}
+
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
   ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
-  studies,
+  ...[studies, settingChanges],
 ]

@@ -1,6 +1,7 @@
 /** Runs: their configs, status, tags and notes. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import type { SettingChange } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunManifest } from '#shared/events.ts'
@@ -39,8 +40,9 @@ export interface StatusDetails {
 }
 
 /** An entry whose lists and objects are JSON. */
-type RunRow = Omit<RunEntry, 'tags' | 'finding' | 'error'> & {
+type RunRow = Omit<RunEntry, 'tags' | 'settingChanges' | 'finding' | 'error'> & {
   readonly tags: string
+  readonly settingChanges: string
   readonly finding: string | null
   readonly error: string | null
 }
@@ -69,8 +71,8 @@ const columns = Object.keys(runEntry.shape)
 
 export class RunsTable {
   readonly #db: Connection
-  /** By run: a config never changes. */
-  readonly #settingsButSeed = new Map<string, string>()
+  /** By run, as long as no more of its settings are changed. */
+  readonly #settingsButSeed = new Map<string, { readonly changes: string; readonly digest: string }>()
 
   constructor(db: Connection) {
     this.#db = db
@@ -123,14 +125,22 @@ export class RunsTable {
 
   /** A digest, the same for runs whose configs differ in nothing but seed and name. Reads a config once. */
   settingsButSeed(id: string): string {
+    const changes = this.#changesOf(id)
     const known = this.#settingsButSeed.get(id)
-    if (known !== undefined) return known
-    const { config } = this.get(id)
+    if (known?.changes === changes) return known.digest
+    const run = this.get(id)
     // One that is no JSON is like no other.
-    const settings = parse(config) === null ? id : configButSeed(config)
+    const settings = parse(run.config) === null ? id : configButSeed(run)
     const digest = createHash('sha256').update(settings).digest('base64')
-    this.#settingsButSeed.set(id, digest)
+    this.#settingsButSeed.set(id, { changes, digest })
     return digest
+  }
+
+  #changesOf(id: string): string {
+    const query = this.#db.query<{ readonly changes: string }>(
+      'SELECT setting_changes AS changes FROM runs WHERE id = ?',
+    )
+    return query.get(id)?.changes ?? ''
   }
 
   /** The newest first. Reads no config. */
@@ -249,6 +259,7 @@ export class RunsTable {
       algorithm: this.#algorithmTitle(row.algorithm),
       createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.createdAt)),
       tags: parsed(row.tags) as string[],
+      settingChanges: parsed(row.settingChanges) as SettingChange[],
       finding: parsed(row.finding) as Remark | null,
       error: parsed(row.error) as RunFailure | null,
     }

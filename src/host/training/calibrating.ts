@@ -15,6 +15,7 @@ import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import type {
@@ -48,7 +49,9 @@ export async function calibrate(
   makeFolder(directory)
   try {
     await using _losses = await resolveAlgorithms(config, directory)
-    await using rewards = await resolveRewards(config, directory, consents)
+    // A check sends nothing to other machines.
+    await using judges = new RunJudges({ folder: null, cacheDirectory, asksAddresses: false })
+    await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
     await using world = await resolveEnvironment(config, directory, {
       ...{ cacheDirectory, consents },
       onRequest: () => countBeside(cacheDirectory),

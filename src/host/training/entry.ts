@@ -11,6 +11,9 @@
  * runs/runQueue.ts starts one after the other.
  */
 import path from 'node:path'
+import { nextChange, settingsAfter, type SettingChange } from '#shared/config/changes.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
+import type { EngineKind } from '#shared/config/engine.ts'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
@@ -18,10 +21,9 @@ import { effectWords } from '#shared/precision.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
-import type { TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
+import type { ChangeRequest, TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
-import { isHeld, train } from '#rl/training/train.ts'
-import type { Retention } from '#host/runs/checkpointRetention.ts'
+import { isChanging, isHeld, train } from '#rl/training/train.ts'
 import { type Checkpoint, loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { isCheckpoint } from '#host/runs/checkpointState.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
@@ -30,19 +32,22 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
+import { runOnEngine, type EngineRun } from './engineTraining.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
 import { scriptOfRun } from './scriptFile.ts'
-import { Recorder } from './recording.ts'
+import { Recorder, retentionOf } from './recording.ts'
 import { chooseRunDevice, type RunDeviceRequest } from './runDevice.ts'
 import { beginStage, nextStage, readStages, type Stage, type TrainingStart } from './stages.ts'
 
 /** Commands accepted by a running training process. */
-export type RunControl = Pick<TrainingControl, 'signal' | 'pause'> & Pick<TrainDependencies, 'onPhase'>
+export type RunControl = Omit<TrainingControl, 'stop' | 'requestPause' | 'unpause'> &
+  Pick<TrainDependencies, 'onPhase'>
 
 /**
  * Trains the run in a folder until its end, or until `control` says so: then after the current step. Yields what happens
@@ -53,51 +58,88 @@ export async function* runTraining(
   control: RunControl,
   ownScript: TrainingScript | null = null,
 ): AsyncGenerator<RunEvent> {
-  const { runDirectory, cacheDirectory, consents, resumeFrom } = request
+  const { runDirectory, resumeFrom, changes = null } = request
   using _lock = lockRun(runDirectory)
   using recorder = new Recorder(runDirectory)
   try {
-    const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
-    await using _losses = await resolveAlgorithms(config, runDirectory)
-    const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
-    yield* recorder.takeUp(checkpoint)
-    recorder.watch(new RunWatch(config))
-    const start = startOf(checkpoint, runDirectory)
-    const step = start?.checkpoint.trainer.step ?? 0
-    yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
-    const model = openModelFolder(checkpoint?.model ?? config.model, config)
-    await using rewards = await resolveRewards(config, runDirectory, consents)
-    await using world = await resolveEnvironment(config, runDirectory, {
-      ...{ cacheDirectory, consents },
-      onRequest: () => countBeside(cacheDirectory),
-    })
-    const judging = { rewards: rewards.specs, environment: world.environment }
-    await using workflows = await resolveWorkflows(config, runDirectory)
-    const stages = await readStages(config, model, judging, workflows.all)
-    yield* recorder.say(scheduleOf(stages, start, request.expected))
-    const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
-    const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
-    yield* recorder.sayManifest(manifest, step)
-    const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
-    const name = path.basename(runDirectory)
-    const run = {
-      name,
-      stages,
-      model,
-      device,
-      cacheDirectory,
-      recorder,
-      control,
-      script,
-      until: request.until,
-    }
-    if (start === null) yield* recorder.say(...(await roundingNotice(run)))
-    yield* runStages(run, start)
+    const own = readJsonObject(runPaths(runDirectory).config, 'config/invalid')
+    parseRunConfig(own)
+    const run = { ...{ request, control, ownScript, recorder, own } }
+    for (let next: TakeUp | null = { resumeFrom, changes }; next !== null;)
+      next = yield* trainUntilChange(run, next)
   } catch (error) {
     recorder.fail(errorEvent(error))
     throw error
   }
 }
+
+interface ControlledRun {
+  readonly request: TrainingRequest
+  readonly control: RunControl
+  readonly ownScript: TrainingScript | null
+  readonly recorder: Recorder
+  /** The config that the run began with. */
+  readonly own: JsonObject
+}
+
+/** Where a run goes on, and with which settings. */
+interface TakeUp {
+  /** Folder of the checkpoint; null = from the start. */
+  readonly resumeFrom: string | null
+  /** All of the run, some of them new; null: those of its log. */
+  readonly changes: readonly SettingChange[] | null
+}
+
+/** Trains until settings change, and returns how the run is taken up then; null where it is over or was stopped. */
+async function* trainUntilChange(
+  { request, control, ownScript, recorder, own }: ControlledRun,
+  { resumeFrom, changes: made }: TakeUp,
+): AsyncGenerator<RunEvent, TakeUp | null> {
+  const { runDirectory, cacheDirectory, consents } = request
+  const checkpoint = resumeFrom === null ? null : loadCheckpoint(resumeFrom)
+  yield* recorder.takeUp(checkpoint)
+  const start = startOf(checkpoint, runDirectory)
+  const step = stepOf(start)
+  const changes = yield* recorder.takeUpChanges(step, made)
+  const config = parseRunConfig(settingsAfter(own, changes, step))
+  await using _losses = await resolveAlgorithms(config, runDirectory)
+  recorder.watch(new RunWatch(config))
+  yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
+  const model = openModelFolder(checkpoint?.model ?? config.model, config)
+  await using judges = new RunJudges({ folder: runDirectory, cacheDirectory })
+  await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
+  await using world = await resolveEnvironment(config, runDirectory, {
+    ...{ cacheDirectory, consents },
+    onRequest: () => countBeside(cacheDirectory),
+  })
+  const judging = { rewards: rewards.specs, environment: world.environment }
+  await using workflows = await resolveWorkflows(config, runDirectory)
+  const stages = await readStages(config, model, judging, workflows.all)
+  yield* recorder.say(scheduleOf(stages, start, request.expected))
+  const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
+  const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
+  yield* recorder.sayManifest(manifest, step)
+  const device = yield* placeRun(recorder, step, { config, model, cacheDirectory })
+  const change = changeRequest(control, nextChange(changes, step))
+  const signal = AbortSignal.any([control.signal, judges.spent])
+  const run = {
+    ...{ name: path.basename(runDirectory), stages, model, device, cacheDirectory, recorder, judges },
+    ...{ control: { ...control, signal }, change, script, until: request.until },
+  }
+  const state = yield* runBy({ ...run, kind: config.engine.kind, runDirectory, consents }, start)
+  const goesOn =
+    state !== null && isChanging(run, state) && !isHeld({ ...run.control, until: run.until }, state)
+  return goesOn ? { resumeFrom: recorder.savedCheckpoint(), changes: control.takeChanges() } : null
+}
+
+/** What was changed during a pause comes first. */
+const changeRequest = (control: RunControl, after: number | null): ChangeRequest => ({
+  get after() {
+    return control.hasChanges() ? 0 : after
+  },
+})
+
+const stepOf = (start: TrainingStart | null): number => start?.checkpoint.trainer.step ?? 0
 
 const startOf = (checkpoint: Checkpoint | null, runDirectory: string): TrainingStart | null =>
   checkpoint === null ? originOf(runDirectory) : { checkpoint, isFork: false }
@@ -139,7 +181,7 @@ function scheduleOf(
   start: TrainingStart | null,
   expected: TrainingRequest['expected'],
 ): ScheduleEvent {
-  const step = start?.checkpoint.trainer.step ?? 0
+  const step = stepOf(start)
   const scheduled = stages.map(({ place, lastStep, parts }, index) => ({
     firstStep: start?.isFork === true && step < lastStep ? Math.max(step, place.firstStep) : place.firstStep,
     lastStep,
@@ -171,14 +213,21 @@ interface Stages {
   readonly device: Device
   readonly cacheDirectory: string
   readonly recorder: Recorder
+  readonly judges: RunJudges
   readonly control: RunControl
+  readonly change: ChangeRequest
   readonly script: TrainingScript | null
   readonly until: number | undefined
 }
 
-/** One after the other: the policy a stage ends with is start and reference of the next. */
-async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
-  const { name, stages, model, device, cacheDirectory, recorder, control, script, until } = run
+/** One after the other: the policy a stage ends with is start and reference of the next. Returns where the last one ended. */
+async function* runStages(
+  run: Stages,
+  start: TrainingStart | null,
+): AsyncGenerator<RunEvent, TrainerState | null> {
+  const { name, stages, model, device, cacheDirectory, recorder, judges, control, change, script, until } =
+    run
+  let last: TrainerState | null = null
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
@@ -187,16 +236,36 @@ async function* runStages(run: Stages, start: TrainingStart | null): AsyncGenera
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }
     const dependencies = {
-      ...{ ...training.dependencies, ...control },
+      ...{ ...training.dependencies, signal: control.signal, pause: control.pause, change, until },
+      ...(control.onPhase === undefined ? {} : { onPhase: control.onPhase }),
       ...(script === null ? {} : { script }),
-      until,
+      rewardMetrics: () => judges.takeMetrics(),
     }
-    const events = remembering(train(dependencies), ended)
+    const events = withNotes(remembering(train(dependencies), ended), judges)
     yield* recorder.record(events, retentionOf(config, model), training.state)
     const { state } = ended
-    const isOver = state === null || state.step < stage.lastStep || isHeld(dependencies, state)
+    last = state
+    const isOver =
+      state === null ||
+      state.step < stage.lastStep ||
+      isHeld(dependencies, state) ||
+      isChanging(dependencies, state)
     next = isOver ? null : nextStage(stages, state, adapterOf(training.state()))
   }
+  return last
+}
+
+/** Turnwise trains, or another trainer, which keeps its settings to the end. Returns where its own training ended. */
+async function* runBy(
+  { kind, ...run }: Stages & Pick<EngineRun, 'runDirectory' | 'consents'> & { readonly kind: EngineKind },
+  start: TrainingStart | null,
+): AsyncGenerator<RunEvent, TrainerState | null> {
+  if (kind !== 'local') {
+    yield* runOnEngine({ ...run, kind }, start)
+    return null
+  }
+  if (start === null) yield* run.recorder.say(...(await roundingNotice(run)))
+  return yield* runStages(run, start)
 }
 
 /** Passes events on and keeps what the generator returns. */
@@ -207,11 +276,14 @@ async function* remembering(
   ended.state = yield* events
 }
 
-/** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */
-const retentionOf = ({ checkpoints }: RunConfig, model: ModelFolder): Retention => ({
-  ...checkpoints,
-  inUse: path.dirname(model.directory),
-})
+/** What judges have to say follows the event in which they said it. */
+async function* withNotes(events: AsyncIterable<RunEvent>, judges: RunJudges): AsyncGenerator<RunEvent> {
+  for await (const event of events) {
+    yield event
+    if (!('step' in event)) continue
+    for (const message of judges.takeNotes()) yield { type: 'warning', step: event.step, message }
+  }
+}
 
 /** The checkpoint of another run that this one began with; null for a run of its own. */
 function originOf(runDirectory: string): TrainingStart | null {
@@ -236,16 +308,22 @@ interface TrainingControl {
   /** Aborted: end after the current step. */
   readonly signal: AbortSignal
   readonly pause: PauseRequest
+  /** Whether settings were changed during the pause. */
+  hasChanges(): boolean
+  /** All changes of the run, and no longer here; null: none were made. */
+  takeChanges(): readonly SettingChange[] | null
   stop(): void
   requestPause(): void
-  unpause(): void
+  unpause(changes?: readonly SettingChange[]): void
 }
 
 export function createControl(): TrainingControl {
   const end = new AbortController()
   let isWanted = false
+  let changes: readonly SettingChange[] | null = null
   let release = () => {}
-  const unpause = () => {
+  const unpause = (made?: readonly SettingChange[]) => {
+    changes = made ?? changes
     isWanted = false
     release()
   }
@@ -260,6 +338,12 @@ export function createControl(): TrainingControl {
           if (!isWanted) resolve()
           else release = resolve
         }),
+    },
+    hasChanges: () => changes !== null,
+    takeChanges() {
+      const taken = changes
+      changes = null
+      return taken
     },
     stop() {
       end.abort()

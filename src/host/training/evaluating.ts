@@ -17,6 +17,7 @@ import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import type { AnsweredRow, EvaluationNews, Question } from '#host/processes/question.ts'
+import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { maxRows } from './openTraining.ts'
@@ -65,7 +66,8 @@ export async function judgeRows(
   { onProblem, onProgress = () => undefined, onGroup }: JudgingListener,
 ): Promise<void> {
   const { config, directory, cacheDirectory, consents, samples, greedy } = asked
-  await using rewards = await resolveRewards(config, directory, consents)
+  await using judges = new RunJudges({ folder: directory, cacheDirectory })
+  await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, directory, {
     ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory),

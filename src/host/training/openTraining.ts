@@ -1,5 +1,6 @@
 /** Opens the policy of a stage with everything needed to train it, from a config or a checkpoint. */
 import { holdsTensors, type Device } from '#shared/device.ts'
+import { isOnThisMachine } from '#shared/config/addresses.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
@@ -11,7 +12,6 @@ import { asPolicySource } from '#host/models/baseCache.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { openRemotePolicy, type RemotePolicy } from '#host/remote/remotePolicy.ts'
-import { isOnThisMachine } from '#host/remote/settings.ts'
 import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
 import type { TrainedState } from './recording.ts'
 import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
@@ -25,6 +25,8 @@ export interface Training extends AsyncDisposable {
   /** What could not be taken over from a checkpoint, in sentences. */
   readonly warnings: readonly string[]
   readonly state: () => TrainedState
+  /** The policy's adapter becomes these, of the same LoRA config. Errors: AppError 'adapter/invalid'. */
+  readonly take: (adapter: readonly NamedTensor[]) => void
 }
 
 export interface TrainingSetup {
@@ -68,6 +70,7 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
       optimizer: config.checkpoints.saveOptimizer ? policy.optimizerState() : null,
       model: config.checkpoints.loraOnly ? null : model.directory,
     }),
+    take: (tensors) => policy.restoreAdapter('actor', tensors),
     [Symbol.asyncDispose]: acting.close,
   }
 }

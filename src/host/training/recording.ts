@@ -6,10 +6,12 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { device } from '#shared/api/common.ts'
+import { readChanges, type SettingChange } from '#shared/config/changes.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CheckpointDueEvent, CheckpointSavedEvent, RunEvent, RunManifest } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
 import type { RunWatch } from '#rl/diagnosis/watch.ts'
 import { clearLaterCheckpoints, pruneCheckpoints, type Retention } from '#host/runs/checkpointRetention.ts'
 import {
@@ -18,7 +20,8 @@ import {
   type Checkpoint,
   type CheckpointEntry,
 } from '#host/runs/checkpoints.ts'
-import { openEventLog, readEvents, type EventLog } from '#host/runs/eventLog.ts'
+import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/runs/eventLog.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
@@ -83,6 +86,29 @@ export class Recorder {
       yield* this.say({ type: 'warning', step: Math.max(step, 0), message })
     }
     this.#savedStep = entry?.step ?? null
+  }
+
+  /**
+   * The changes of the run's settings, said where a resume gave them up; `made`: with new ones among them, which are on the
+   * disk when this is heard.
+   */
+  *takeUpChanges(
+    step: number,
+    made: readonly SettingChange[] | null,
+  ): Generator<RunEvent, readonly SettingChange[]> {
+    const known = readChanges(lastEvent(runPaths(this.#runDirectory).events, 'settings-changed'))
+    const changes = made ?? known
+    if (changes.length === 0 && known.length === 0) return changes
+    this.#log.append({ type: 'settings-changed', ...{ step, changes } })
+    this.#log.flush()
+    yield { type: 'settings-changed', step, changes }
+    return changes
+  }
+
+  /** Folder of the newest checkpoint of this history. */
+  savedCheckpoint(): string | null {
+    const step = this.#savedStep
+    return listCheckpoints(this.#runDirectory).find((entry) => entry.step === step)?.directory ?? null
   }
 
   /** Checkpoints that are announced but not there: their removal was in the part that was given up. */
@@ -198,3 +224,9 @@ const saved = ({ step, directory, reward, sizeBytes }: CheckpointEntry): Checkpo
 
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : []
+
+/** A copy of the model in a checkpoint may be what this process computes with: then that checkpoint must stay. */
+export const retentionOf = ({ checkpoints }: RunConfig, model: ModelFolder): Retention => ({
+  ...checkpoints,
+  inUse: path.dirname(model.directory),
+})

@@ -18,6 +18,7 @@ import { openModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import type { Question } from '#host/processes/question.ts'
+import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { maxRows } from './openTraining.ts'
@@ -30,7 +31,8 @@ export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
   const { directory, candidate, cacheDirectory, consents, isEvaluation } = asked
   const config = withCode(asked)
   await using workflows = await resolveWorkflows(config, directory)
-  await using rewards = await resolveRewards(config, directory, consents)
+  await using judges = new RunJudges({ folder: directory, cacheDirectory })
+  await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, directory, {
     ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory),

@@ -62,7 +62,8 @@ export function useNews(): void {
   // Losses of one's own are among the algorithms.
   useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards', 'settings']))
   useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
-  useFeed('models.watch', undefined, () => invalidate(queries, ['models']))
+  useFeed('chat.watch', undefined, () => invalidate(queries, ['chat']))
+  useFeed('models.watch', undefined, () => invalidate(queries, ['models', 'hub.known']))
   useFeed('settings.watch', undefined, () => invalidate(queries, ['settings']))
   useFeed('studies.watch', undefined, () => invalidate(queries, ['studies']))
   useFeed('queue.watch', undefined, () => invalidate(queries, ['queue']))

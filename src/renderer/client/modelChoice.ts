@@ -14,7 +14,7 @@ export type Checkpoint = Answer<'checkpoints.list'>[number]
 /** As the API's `candidate`. `model`: name in the list, or the path of a folder. */
 export interface ModelChoice {
   readonly model: string
-  readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string }
+  readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string } | undefined
 }
 
 /** The model of the list that a name or path means. */

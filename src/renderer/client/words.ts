@@ -121,3 +121,15 @@ const processFacts = (bytes: number | undefined, { device, cpuShare }: Load['run
   ...(bytes === undefined ? [] : [formatBytes(bytes)]),
   ...(cpuShare === null ? [] : [`${device === 'cpu' ? '' : 'CPU '}${formatShare(cpuShare)}`]),
 ]
+
+const ends: Readonly<Record<string, string>> = {
+  'stop-id': 'stopped (EOS)',
+  'stop-string': 'ended at a stop string',
+  length: 'length limit',
+  stopped: 'stopped by you',
+  edited: 'edited',
+  failed: 'failed',
+}
+
+/** Why a completion ended. */
+export const endWords = (reason: string): string => ends[reason] ?? reason

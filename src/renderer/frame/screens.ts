@@ -7,6 +7,7 @@ import {
   Gauge,
   GitCompareArrows,
   House,
+  MessagesSquare,
   Settings,
   Sigma,
   Swords,
@@ -64,6 +65,10 @@ const shownAt: Readonly<Record<PlaceId, Page & { readonly icon: LucideIcon }>> =
   compare: {
     icon: GitCompareArrows,
     load: async () => (await import('#renderer/features/compare/CompareScreen.tsx')).CompareScreen,
+  },
+  chat: {
+    icon: MessagesSquare,
+    load: async () => (await import('#renderer/features/chat/ChatScreen.tsx')).ChatScreen,
   },
   arena: {
     icon: Swords,

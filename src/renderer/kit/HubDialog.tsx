@@ -25,6 +25,8 @@ interface HubDialogProps {
   /** On the button that goes on. */
   readonly action: string
   readonly onGoOn: () => void
+  /** false: something else has to be said first. */
+  readonly isReady?: boolean
   /** The hub is being asked, or something fetched from it. */
   readonly isBusy: boolean
   /** Of what is being fetched; null before its first news. */
@@ -40,10 +42,10 @@ interface HubDialogProps {
 
 /** Asks for an address on a hub and fetches what is there. */
 export function HubDialog(props: HubDialogProps) {
-  const { address, isBusy, task, error, onClose } = props
+  const { address, isBusy, isReady = true, task, error, onClose } = props
   const { data: settings } = useAnswer('settings.all', undefined)
   const hub = settings?.['hub.endpoint']
-  const cannotGoOn = isBusy || address.trim() === ''
+  const cannotGoOn = isBusy || !isReady || address.trim() === ''
   const progress = task.last !== undefined && 'progress' in task.last ? task.last.progress : null
   return (
     <Dialog

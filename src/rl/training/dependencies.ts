@@ -40,6 +40,8 @@ export interface TrainDependencies {
   readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
   /** Metrics that a policy which generates elsewhere reports since the last call. */
   readonly rolloutMetrics?: () => Metrics
+  /** Metrics that reward functions report since the last call, besides those of their values. */
+  readonly rewardMetrics?: () => Metrics
   /** Where the run resumes; the policy already has the adapters and optimizer of that moment. */
   readonly state?: TrainerState
   /** A new run, although it begins with the state of another; it reports what every new run reports. */
@@ -51,6 +53,8 @@ export interface TrainDependencies {
   /** The run is evaluated and stops after this step, whatever else its config says; absent: it goes on to its end. */
   readonly until?: number | undefined
   readonly pause?: PauseRequest
+  /** Other settings than these apply to later steps. */
+  readonly change?: ChangeRequest
   /** Called with the run's current activity, for whoever watches it. */
   readonly onPhase?: (phase: StepPhase, progress?: PhaseProgress) => void
 }
@@ -60,6 +64,12 @@ export interface PauseRequest {
   readonly isWanted: boolean
   /** Resolves when the run may continue, or has to stop. */
   over(): Promise<void>
+}
+
+/** When the settings of the run change: the training ends there, to be taken up with the new ones. */
+export interface ChangeRequest {
+  /** Steps completed by then; 0: at once. null: they stay. */
+  readonly after: number | null
 }
 
 /** A stage among those of its run. */

@@ -1,4 +1,5 @@
 /** Warnings about settings of algorithms, rewards and environments that are in range but probably not intended. */
+import { judgeDoubts, judgeFunction } from '#shared/config/judge.ts'
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -86,6 +87,7 @@ function algorithmWarnings({ algorithm: { settings }, rollout }: RunConfig): Pro
 
 const rewardWarnings = ({ rewards }: RunConfig): Problem[] =>
   rewards.flatMap(({ function: id, settings }, i) => {
+    if (id === judgeFunction) return judgeDoubts(settings, `rewards[${i}].settings`)
     const found = builtInRewards.find((reward) => reward.id === id)
     return doubtsAt(`rewards[${i}].settings`, found?.doubts(settings))
   })

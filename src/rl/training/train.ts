@@ -53,10 +53,15 @@ function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: Traine
   dependencies.onPhase?.('saving')
   const isOver = state.step >= plan.steps || plan.source.isOver?.() === true
   const phase = isOver ? 'finished' : 'stopped'
-  const goesOnElsewhere = isStageOver(plan, state) && !plan.isLastStage
+  const isStageOnly = isStageOver(plan, state) && !plan.isLastStage
+  const goesOnElsewhere = isStageOnly || isTakenUp(dependencies, plan, state)
   yield { type: 'checkpoint-due', step: state.step, reason: goesOnElsewhere ? 'interval' : phase, state }
   if (!goesOnElsewhere || isHeld(dependencies, state)) yield status(phase, state, plan)
 }
+
+/** Its next steps have other settings. */
+const isTakenUp = (dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
+  isChanging(dependencies, state) && !isStageOver(plan, state)
 
 /** A resumed run has begun before; a later stage begins where the one before it ended. */
 const isBeginning = (
@@ -76,13 +81,17 @@ const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): 
 })
 
 const goesOn = (dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
-  !isStageOver(plan, state) && !isHeld(dependencies, state)
+  !isStageOver(plan, state) && !isHeld(dependencies, state) && !isChanging(dependencies, state)
 
 /** Somebody wants it to end here, although it may not be over. */
 export const isHeld = (
   { signal, until = Infinity }: Pick<TrainDependencies, 'signal' | 'until'>,
   { step }: TrainerState,
 ): boolean => step >= until || signal?.aborted === true
+
+/** The steps after this one have other settings. */
+export const isChanging = ({ change }: Pick<TrainDependencies, 'change'>, { step }: TrainerState): boolean =>
+  step >= (change?.after ?? Infinity)
 
 /** Reported once per stage, however often it is resumed. */
 async function* beginning(
@@ -165,6 +174,7 @@ async function* trainStep(
   const own = {
     ...collected.metrics,
     ...dependencies.rolloutMetrics?.(),
+    ...dependencies.rewardMetrics?.(),
     ...updateMetrics(summary, rows, mismatchLimitOf(config)),
     ...valueMetrics(rows),
     ...timeMetrics(times, trajectories, rows, config.optimization.epochs),

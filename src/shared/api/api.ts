@@ -1,7 +1,9 @@
 /** The whole contract. A client imports `Api` as a type only. */
 import { checkpointsApi, queueApi } from './queue.ts'
+import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'
+import { hubApi } from './hub.ts'
 import { librariesApi } from './libraries.ts'
 import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
@@ -28,6 +30,8 @@ export const api = {
   evaluations: evaluationsApi,
   studies: studiesApi,
   models: modelsApi,
+  chat: chatApi,
+  hub: hubApi,
   serving: servingApi,
   settings: settingsApi,
   python: pythonApi,

@@ -29,6 +29,13 @@ const summary = z.object({
   fits: z.enum(['f32', ...blockPrecisions]).nullable(),
 })
 
+export const license = z.object({
+  /** Such as `apache-2.0`. */
+  name: z.string(),
+  /** Where its text is. */
+  link: z.string().nullable(),
+})
+
 /** null: it is in Turnwise's own folder. */
 const origin = z.enum(modelOrigins).nullable()
 
@@ -45,8 +52,8 @@ const details = summary.extend({
   /** Types of the stored weights, such as BF16. */
   dtypes: z.array(z.string()),
   hasChatTemplate: z.boolean(),
-  /** As its README says. */
-  license: z.string().nullable(),
+  /** As it was accepted, or as the model says; null: nothing says. */
+  license: license.extend({ acceptedAt: instant.nullable() }).nullable(),
   /** What it is called on a hub, where that is known. */
   hubId: z.string().nullable(),
   isBuiltIn: z.boolean(),
@@ -130,7 +137,13 @@ export const modelsApi = {
    * what came before is kept. It is an upload then, to be inspected and imported.
    */
   fetch: stream(
-    z.object({ address: z.string().min(1).max(500) }),
+    z.object({
+      address: z.string().min(1).max(500),
+      /** A GGUF file of it; without one its safetensors weights. */
+      file: z.string().max(200).nullish(),
+      /** Name of the licence that was read and accepted; null: none is stated. Refused where the card says otherwise. */
+      license: z.string().nullable(),
+    }),
     progressOr(z.object({ uploadId: z.string(), name: z.string() })),
   ),
   /** Looks at a folder before it is imported. */

@@ -1,9 +1,39 @@
 /** Consent to Python, which is not sandboxed: given on this machine by its owner, never by a config. */
 import { z } from 'zod'
+import { engineSection } from '../config/engine.ts'
 import { instant, path } from './common.ts'
 import { command, query } from './contract.ts'
 
 const allowable = z.object({ path: z.string(), isAllowed: z.boolean() })
+
+/** A trainer, as a config names it. */
+const engineAsked = z.strictObject({
+  engine: engineSection,
+  /** `python.interpreter` of the config. */
+  interpreter: path.nullable(),
+})
+
+/** What an interpreter has of what a trainer needs. */
+const engineEnvironment = z.object({
+  interpreter: z.string(),
+  /** Such as 3.12.4. */
+  python: z.string(),
+  packages: z.array(
+    z.object({
+      name: z.string(),
+      /** null: not installed. */
+      version: z.string().nullable(),
+      /** The version that was tried; null: any. */
+      tried: z.string().nullable(),
+    }),
+  ),
+  /** That torch sees; 0: CPUs alone. */
+  gpus: z.int().min(0),
+  /** The command that installs what is missing; null: nothing is. */
+  install: z.string().nullable(),
+  /** What may differ with these versions, in a sentence; null: nothing. */
+  notice: z.string().nullable(),
+})
 
 /** Code that is asked about: as entries of a config name it, or as a run has it. */
 const asked = z.union([
@@ -14,6 +44,7 @@ const asked = z.union([
     interpreter: path.nullable(),
   }),
   z.strictObject({ runId: z.string() }),
+  engineAsked,
 ])
 
 const review = z.object({
@@ -33,6 +64,8 @@ export const pythonApi = {
     z.void(),
     z.array(z.object({ kind: z.enum(['interpreter', 'file']), path: z.string(), at: instant })),
   ),
+  /** Looks into the interpreter of a trainer, which must be allowed; null where Turnwise trains. */
+  engine: query(engineAsked, engineEnvironment.nullable()),
   /** By path. */
   withdraw: command(z.object({ paths: z.array(z.string()) }), z.void()),
 }

@@ -37,15 +37,18 @@ const checkpoint = z.object({
   problem: failure.nullable(),
 })
 
-const exportFormats = ['peft', 'merged', 'gguf', 'onnx'] as const
+const exportFormats = ['peft', 'merged', 'gguf', 'gguf-model', 'onnx'] as const
+const exportDtypes = ['f32', 'f16', 'bf16', 'q8_0', 'q4_k_m'] as const
 
 const exportOptions = {
-  /** Of the tensors; null: the base's for a merged model, f32 for the rest. */
-  dtype: z.enum(['f32', 'f16', 'bf16']).nullable().default(null),
+  /** Of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
+  dtype: z.enum(exportDtypes).nullable().default(null),
   /** Largest weight file of a merged model, in bytes. */
   shardBytes: z.int().min(1_000_000).default(5_000_000_000),
   /** ONNX: the adapter stays apart, as inputs of the graph. */
   adapterInputs: z.boolean().default(false),
+  /** What the base is called on a hub, remembered from then on; null: as is known. */
+  hubId: z.string().max(200).nullable().default(null),
 }
 
 const exportReport = z.object({
@@ -57,6 +60,16 @@ const exportReport = z.object({
   parity: z.array(
     z.object({ sentence: z.string(), measured: z.number(), limit: z.number(), passed: z.boolean() }),
   ),
+  /** How other programs open it. */
+  openIn: z.array(z.object({ tool: z.string(), command: z.string() })),
+})
+
+const exportOffer = z.object({
+  format: z.enum(exportFormats),
+  /** Why it cannot be written here. */
+  problem: z.string().nullable(),
+  /** About how many bytes it takes as each type; null: the usual one. Empty where it is small. */
+  sizes: z.array(z.object({ dtype: z.enum(exportDtypes).nullable(), bytes: count })),
 })
 
 const one = z.object({ runId, step: count })
@@ -70,10 +83,9 @@ export const checkpointsApi = {
   verify: query(one, checkpoint),
   delete: command(one, z.void()),
   /** Which formats can be written here; the reason where one cannot. */
-  formats: query(
-    exported,
-    z.array(z.object({ format: z.enum(exportFormats), problem: z.string().nullable() })),
-  ),
+  formats: query(exported, z.array(exportOffer)),
+  /** What the base of a checkpoint is called on a hub; null: unknown. */
+  baseId: query(exported, z.string().nullable()),
   /**
    * Writes into an empty or new folder, reads it back and compares; ends with the report. An export that differs from
    * what was trained is in a folder called `OUT-failed`, which the report names.

@@ -1,5 +1,6 @@
 /** Rewards, environments, losses and workflows that people write: their versions, dry runs, test cases. */
 import { z } from 'zod'
+import { judgeFunction } from '../config/judge.ts'
 import { chat, count, cursor, digest, instant, name, path, progress, row } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 
@@ -16,6 +17,9 @@ export const code = z.union([
 
 /** An entry of a config that is Python: a file, or the id of a package. It only runs where this machine allows it. */
 const python = z.strictObject({ python: z.string().min(1).max(10_000), interpreter: path.nullable() })
+
+/** A model that judges, by the settings that are given with it. */
+const judge = z.strictObject({ builtIn: z.literal(judgeFunction) })
 
 const reward = z.object({ id: z.string(), kind, name: z.string(), createdAt: instant, versions: count })
 
@@ -158,7 +162,7 @@ export const rewardsApi = {
   /** Scores what is given, or rows of a data set; `index` counts them from 0, fresh completions come as they are done. */
   dryRun: stream(
     z.object({
-      code: z.union([code, python]),
+      code: z.union([code, python, judge]),
       settings: settings.default({}),
       on: z.union([z.array(sampleInput).min(1).max(200), dryRunRows]),
     }),
@@ -198,7 +202,7 @@ export const rewardsApi = {
   /** Tries to get a reward without deserving it, on rows of a data set. `honest`: the column with a good completion. */
   battery: query(
     z.object({
-      code: z.union([code, python]),
+      code: z.union([code, python, judge]),
       settings: settings.default({}),
       on: someRows.extend({ honest: z.string().optional() }),
     }),

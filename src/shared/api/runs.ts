@@ -1,5 +1,6 @@
 /** Runs: their history, and the processes that train them. */
 import { z } from 'zod'
+import { settingChange } from '../config/changes.ts'
 import type { JsonObject } from '../config/paths.ts'
 import { deviceKinds } from '../device.ts'
 import { toolIds } from '../tools.ts'
@@ -69,6 +70,9 @@ const storedEvent = z.object({
 })
 
 const one = z.object({ runId })
+
+/** Settings by dotted name, such as optimization.learningRate. */
+const changes = z.record(z.string(), z.unknown())
 
 const list = <Item extends z.ZodType>(item: Item) => z.array(item).readonly()
 
@@ -176,23 +180,41 @@ export const runsApi = {
     z.object({ runId: z.string() }),
   ),
   pause: command(one, z.void()),
-  /** Goes on after a pause. */
-  unpause: command(one, z.void()),
-  /** Trains on from the last whole checkpoint, or from the one of `step`. `fallBack` says why not from the newest. */
+  /** What changing settings comes to where the run goes on, or every problem of it; changes nothing. */
+  checkChanges: query(
+    z.object({ runId, step: count.optional(), changes }),
+    z.union([
+      z.object({
+        /** Steps completed; the changes apply from the next one on. */
+        step: count,
+        made: list(settingChange),
+        /** Length of the run with them. */
+        steps: count,
+        warnings: list(problem),
+      }),
+      z.object({ problems: list(problem) }),
+    ]),
+  ),
+  /** Goes on after a pause, with `changes` from the next step on. */
+  unpause: command(z.object({ runId, changes: changes.optional() }), z.void()),
+  /**
+   * Trains on from the last whole checkpoint, or from the one of `step`, with `changes` from the step after it on. `fallBack`
+   * says why not from the newest.
+   */
   resume: command(
-    z.object({ runId, step: count.optional() }),
+    z.object({ runId, step: count.optional(), changes: changes.optional() }),
     z.object({ step: count, fallBack: z.string().nullable() }),
   ),
   /** Ends after the step it is in, with a checkpoint. */
   stop: command(one, z.void()),
   /** Ends at once; what came after the last checkpoint is trained again when it is resumed. */
   kill: command(one, z.void()),
-  /** A new run from a checkpoint of this one. `changes`: settings by dotted name, such as optimization.learningRate. */
+  /** A new run from a checkpoint of this one. */
   fork: command(
     z.object({
       runId,
       step: count,
-      changes: z.record(z.string(), z.unknown()).default({}),
+      changes: changes.default({}),
       start: z.boolean().default(true),
     }),
     z.object({ runId: z.string() }),

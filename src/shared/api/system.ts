@@ -90,6 +90,8 @@ export const systemApi = {
   deviceChecks: query(z.void(), z.partialRecord(z.enum(deviceKinds), deviceCheck)),
   /** The self-test on a device, and how fast it is beside the CPU; the answer is kept. null: it was cancelled. */
   checkDevice: stream(z.object({ device: z.enum(deviceKinds) }), progressOr(deviceCheck.nullable())),
+  /** How much the CPU, and every device that passed its check, computes in a second; kept for estimates of models. */
+  measureSpeed: stream(z.void(), progressOr(z.null())),
   /** What takes up the data directory, and what of it can be made again. */
   storage: query(
     z.void(),

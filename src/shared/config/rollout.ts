@@ -1,11 +1,10 @@
 /** How completions are generated, and by whom: this machine, or a server that is waited for. */
 import { z } from 'zod'
+import { isWebAddress } from './addresses.ts'
 import { rolloutPrecisions } from '../precision.ts'
 import { defaultNewTokens, share, wholeNumber, maxSetting, maxTokenCount } from './settings.ts'
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
-
-const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
 const rolloutServerSection = z.strictObject({
   kind: z.enum(['vllm', 'sglang']).meta({

@@ -29,7 +29,7 @@ export const exampleConfig: ModelConfig = {
   qkNorm: 'none',
   attentionScale: 10 ** -0.5,
   ...plainFactors,
-  ropes: [{ inverseFrequencies: [1, 0.5, 0.25, 0.1, 0.05], attentionFactor: 1 }],
+  ropes: [{ theta: 10_000, inverseFrequencies: [1, 0.5, 0.25, 0.1, 0.05], attentionFactor: 1 }],
   windows: [null],
   attention: [
     { window: 0, rope: 0 },

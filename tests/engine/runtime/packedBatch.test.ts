@@ -5,7 +5,7 @@ import { usedLength } from '#engine/prefixes.ts'
 import { packBatch, packCoefficients, unpackHeads } from '#engine/runtime/packedBatch.ts'
 import { RotaryTables } from '#engine/runtime/passFeeds.ts'
 
-const rotary = new RotaryTables({ inverseFrequencies: [1, 0.1], attentionFactor: 1 })
+const rotary = new RotaryTables({ theta: 100, inverseFrequencies: [1, 0.1], attentionFactor: 1 })
 
 const sequence = (ids: readonly number[], actionMask: readonly number[]) => ({
   ids: Int32Array.from(ids),

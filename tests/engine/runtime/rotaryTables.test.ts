@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RotaryTables } from '#engine/runtime/passFeeds.ts'
 
-const rope = { inverseFrequencies: [1, 0.1, 0.003].map(Math.fround), attentionFactor: 1.25 }
+const rope = { theta: 1e4, inverseFrequencies: [1, 0.1, 0.003].map(Math.fround), attentionFactor: 1.25 }
 
 test('row p holds factor · cos and factor · sin of p · inverse frequency', () => {
   const { cos, sin } = new RotaryTables(rope).feeds(70)

@@ -88,6 +88,7 @@ export async function createFixture(
     checkpoint,
     model: model.directory,
     contextLength: null,
+    hubId: null,
     cacheDirectory: path.join(folder, 'cache'),
   }
   return {

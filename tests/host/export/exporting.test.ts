@@ -135,18 +135,21 @@ describe('a merged model', () => {
 
 test('an adapter says where it comes from, and opens as one', async () => {
   const fixture = await randomFixture(place(), 'tiny-qwen2')
+  writeFileSync(path.join(fixture.model.directory, 'README.md'), '---\nlicense: mit\n---\n')
   const { directory } = await fixture.export({ format: 'peft' })
   const read = adapterForModel(readAdapter(directory), fixture.model.config, directory)
   expect(read.tensors).toEqual(fixture.adapter.tensors)
   const { metadata } = openSafetensors(path.join(directory, 'adapter_model.safetensors'))
   expect(Object.fromEntries(metadata)).toMatchObject({ format: 'pt', step: '7' })
   expect(metadata.get('base_sha256')).toMatch(/^[0-9a-f]{64}$/)
+  expect(metadata.get('base_license')).toBe('mit')
   const report = readJsonObject(path.join(directory, 'parity.json'), 'data/invalid')
   expect(report['madeFrom']).toMatchObject({
     lora: { rank: 4, scale: 6 },
     architecture: 'qwen2',
     step: 7,
     learnedOn: 'f32',
+    baseLicense: { name: 'mit', link: null, acceptedAt: null },
   })
   expect((report['prompts'] as string[])[0]).toBe('The capital of France is')
 })

@@ -1,15 +1,25 @@
 /**
- * The exported adapter in llama.cpp itself: the same greedy tokens as the policy that was trained. The library comes
+ * Exported adapters and merged models in llama.cpp itself: the same greedy tokens as the policy that was trained. The library comes
  * prebuilt for Linux; where it cannot be loaded the tests say so by their name.
  */
 import path from 'node:path'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, test } from 'vitest'
 import { createOrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { policyReader } from '#host/export/parityReaders.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { noAdapter } from '#host/models/openModel.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
 import { oneThread } from '../../engine/runtime/tinyModel.ts'
-import { randomFixture, type ExportFixture } from './exportFixture.ts'
+import {
+  createFixture,
+  failures,
+  fixtureLora,
+  randomFixture,
+  referenceFixture,
+  type ExportFixture,
+} from './exportFixture.ts'
 import { continuationsOf, loadLlama } from '../gguf/llama.ts'
 import { writeGgufBase } from './ggufBase.ts'
 
@@ -30,19 +40,45 @@ const prompts = [
 ].map((ids) => Int32Array.from(ids))
 const count = 16
 
-async function askPolicy({ model, adapter }: ExportFixture, role: 'actor' | 'base'): Promise<number[][]> {
+const plain = {
+  device: oneThread,
+  lora: noAdapter,
+  loraSeed: 0,
+  rolloutPrecision: 'f32',
+  activations: 'recompute',
+  maxRows: 4,
+} as const
+
+async function askPolicy(
+  { model, adapter, folder: cache }: ExportFixture,
+  role: 'actor' | 'base',
+  rows: readonly Int32Array[] = prompts,
+): Promise<number[][]> {
   using policy = await createOrtPolicy({
-    source: model,
-    device: oneThread,
+    ...plain,
+    source: await asFloat32Source(model, path.join(cache, 'cache')),
     lora: adapter.config,
-    loraSeed: 0,
     adapter: adapter.tensors,
-    rolloutPrecision: 'f32',
-    activations: 'recompute',
-    maxRows: 4,
   })
-  const answers = await policyReader(policy, role).proceed(prompts, count)
+  const answers = await policyReader(policy, role).proceed(rows, count)
   return answers.map((ids) => [...ids])
+}
+
+/** A model of transformers, with a made-up tokenizer, which the library wants of every model. */
+async function speakingFixture(place: string, name: string): Promise<ExportFixture> {
+  const reference = await referenceFixture(path.join(place, 'from'), name)
+  const directory = path.join(place, 'model')
+  cpSync(reference.model.directory, directory, { recursive: true })
+  const vocab = Object.fromEntries(
+    Array.from({ length: reference.model.config.vocabSize }, (_, id) => [`t${id}`, id] as const),
+  )
+  const bytes = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true }
+  const tokenizer = {
+    ...{ version: '1.0', added_tokens: [], normalizer: null, pre_tokenizer: bytes, post_processor: null },
+    ...{ decoder: bytes, model: { type: 'BPE', vocab, merges: [] } },
+  }
+  writeFileSync(path.join(directory, 'tokenizer.json'), JSON.stringify(tokenizer))
+  return createFixture(place, openModelFolder(directory), reference.adapter)
 }
 
 if (typeof loading === 'string') {
@@ -67,7 +103,53 @@ if (typeof loading === 'string') {
       expect(alone).toEqual(await askPolicy(fixture, 'base'))
       expect(adapted).toEqual(await askPolicy(fixture, 'actor'))
       for (const [index, ids] of adapted.entries()) expect(ids).not.toEqual(alone[index])
+
+      const { directory: merged } = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
+      const whole = path.join(merged, 'model.gguf')
+      expect(await continuationsOf(loading, { base: whole, adapter: null, prompts, count })).toEqual(adapted)
     },
     120_000,
   )
+
+  /** Of each way in which tensors or frequencies differ from Llama's. */
+  const families = [
+    'llama-biases-llama3',
+    'llama-yarn',
+    'qwen3-rslora',
+    'granite',
+    'olmo2',
+    'stablelm',
+    'gpt2',
+  ]
+
+  test.each(families)('the merged model of %s gives the tokens of the policy in llama.cpp', async (name) => {
+    const place = path.join(folder, name)
+    mkdirSync(place)
+    const fixture = await speakingFixture(place, name)
+    const { directory } = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
+    const base = path.join(directory, 'model.gguf')
+    const ids = prompts.map((prompt) => prompt.map((id) => id % fixture.model.config.vocabSize))
+    const theirs = await continuationsOf(loading, { base, adapter: null, prompts: ids, count })
+    expect(theirs).toEqual(await askPolicy(fixture, 'actor', ids))
+  })
+
+  test.each(['q8_0', 'q4_k_m'] as const)('a merged model as %s is read by llama.cpp', async (dtype) => {
+    const place = path.join(folder, dtype)
+    mkdirSync(place)
+    const overrides = { hiddenSize: 256, heads: 4, kvHeads: 2, headDim: 64, intermediateSize: 512 }
+    const lora = { ...fixtureLora, alpha: 2 }
+    const fixture = await randomFixture(place, 'tiny-llama', { overrides, lora })
+    const report = await fixture.export({ format: 'gguf-model', dtype })
+    expect(failures(report)).toEqual([])
+    const base = path.join(report.directory, 'model.gguf')
+    const theirs = await continuationsOf(loading, { base, adapter: null, prompts, count })
+    using policy = await createOrtPolicy({
+      ...plain,
+      source: await asFloat32Source(openModelFolder(base), place),
+    })
+    const ours = await policyReader(policy, 'base').proceed(prompts, count)
+    // It multiplies with activations in 8 bits, so tokens of nearly the same probability may change places.
+    const same = theirs.map((ids, row) => ids.findIndex((id, at) => id !== ours[row]?.[at]))
+    expect(same.filter((at) => at !== 0).length).toBeGreaterThan(prompts.length / 2)
+  })
 }

@@ -1,10 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { HubPlace, HubAccess } from '#host/hub/hub.ts'
-import { type HubProgress, fetchModel } from '#host/hub/fetchFiles.ts'
-import { hubIdOf } from '#host/models/modelLibrary.ts'
+import type { HubProgress } from '#host/hub/fetchFiles.ts'
+import { fetchModel, type ModelWanted } from '#host/hub/hubModel.ts'
+import { licenseOf } from '#host/models/license.ts'
+import { hubIdOf, hubNoteOf } from '#host/models/modelLibrary.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
@@ -17,7 +19,8 @@ let fault: Fault
 
 beforeAll(async () => {
   await writeRandomModel(source, modelShapes['tiny-llama'], 1, 'F32')
-  writeFileSync(path.join(source, 'README.md'), '---\nlicense: mit\n---\n')
+  writeFileSync(path.join(source, 'README.md'), '---\nlicense: mit\nlicense_link: ./LICENSE.txt\n---\n')
+  writeFileSync(path.join(source, 'LICENSE.txt'), 'Permission is hereby granted.\n')
   hub = await startHub(source)
   fault = hub.fault
 })
@@ -43,9 +46,11 @@ const access = (): HubAccess => ({
 
 const tiny: HubPlace = { kind: 'model', repo, revision: 'main' }
 
-async function fetchInto(name: string, model = tiny): Promise<HubProgress[]> {
+const whole: ModelWanted = { file: null, license: 'mit' }
+
+async function fetchInto(name: string, model = tiny, wanted = whole): Promise<HubProgress[]> {
   const told: HubProgress[] = []
-  for await (const progress of fetchModel(model, path.join(home, name), access())) told.push(progress)
+  for await (const progress of fetchModel(model, wanted, path.join(home, name), access())) told.push(progress)
   return told
 }
 
@@ -66,6 +71,29 @@ describe('a model from a hub', () => {
     expect(requests).toBeGreaterThan(2)
   })
 
+  test('comes only under the licence that was accepted, which is kept with it', async () => {
+    for (const license of [null, 'apache-2.0']) {
+      await expect(fetchInto('terms', tiny, { file: null, license })).rejects.toMatchObject({
+        code: 'api/refused',
+        message: expect.stringContaining('under the licence “mit”') as string,
+      })
+    }
+    expect(existsSync(path.join(home, 'terms'))).toBe(false)
+    expect(fault.asked.filter((line) => line.includes('.safetensors'))).toEqual([])
+    const before = Date.now()
+    await fetchInto('terms')
+    const link = expect.stringMatching(/\/someone\/tiny\/blob\/c0ffee0*\/LICENSE[.]txt$/) as string
+    const license = { name: 'mit', link, acceptedAt: expect.any(Number) as number }
+    expect(licenseOf(path.join(home, 'terms'))).toEqual(license)
+    expect(licenseOf(path.join(home, 'terms'))?.acceptedAt).toBeGreaterThanOrEqual(before)
+    expect(hubNoteOf(path.join(home, 'terms'))).toEqual({
+      id: repo,
+      commit: 'c0ffee'.padEnd(40, '0'),
+      license,
+    })
+    expect(readFileSync(path.join(home, 'terms', 'LICENSE.txt'), 'utf8')).toContain('hereby granted')
+  })
+
   test('goes on where the connection was lost', async () => {
     fault.cutAfter = 2000
     await expect(fetchInto('resumed')).rejects.toMatchObject({ code: 'api/disconnected' })
@@ -82,7 +110,8 @@ describe('a model from a hub', () => {
     await fetchInto('again')
     fault.asked.length = 0
     await fetchInto('again')
-    expect(fault.asked.filter((line) => line.includes('/resolve/'))).toEqual([])
+    // Only its card, which states the licence.
+    expect(fault.asked.filter((line) => /\/resolve\/(?!\w+\/README)/.test(line))).toEqual([])
   })
 
   test('of other bytes than stated is refused and not kept', async () => {

@@ -1,4 +1,4 @@
-/** A hub on this machine, as far as fetching goes: facts of a model and of a data set, their files, with ranges. */
+/** A hub on this machine, as far as Turnwise asks: models by words and tags; a model's and a data set's files, with ranges. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -19,7 +19,7 @@ export interface Fault {
   readonly tokens: Set<string>
 }
 
-export const isLarge = (name: string) => /\.(?:safetensors|parquet|jsonl)$/.test(name)
+export const isLarge = (name: string) => /\.(?:safetensors|gguf|parquet|jsonl)$/.test(name)
 const sha = (algorithm: string, ...parts: (string | Uint8Array)[]) => {
   const hash = createHash(algorithm)
   for (const part of parts) hash.update(part)
@@ -58,9 +58,10 @@ function answer({ sources, fault }: Content, request: IncomingMessage, response:
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://hub')
   fault.asked.push(`${request.method ?? ''} ${pathname} ${request.headers.range ?? ''}`.trim())
   fault.tokens.add(request.headers.authorization ?? '')
-  const json = (value: unknown) => {
-    response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(value))
+  const json = (value: unknown) => sendJson(response, value)
+  if (pathname === '/api/models') {
+    sendJson(response, listedModels(sources, searchParams))
+    return
   }
   for (const { api, files, id, commit: sha, source } of repositories(sources)) {
     const place = { files: `${files}/resolve/${sha}/`, tree: `${api}/tree/${sha}` }
@@ -73,6 +74,49 @@ function answer({ sources, fault }: Content, request: IncomingMessage, response:
     return
   }
   response.writeHead(404).end()
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(value))
+}
+
+/** As the hub lists them: all words in the name, every tag, most downloads first; only fields that are asked for. */
+function listedModels({ source, others = [] }: Sources, asked: URLSearchParams): object[] {
+  const words = (asked.get('search') ?? '').toLowerCase().split(' ')
+  return [ownEntry(source), ...others]
+    .filter(({ id }) => words.every((word) => id.toLowerCase().includes(word)))
+    .filter(({ tags }) => asked.getAll('filter').every((tag) => tags.includes(tag)))
+    .toSorted((a, b) => b.downloads - a.downloads)
+    .slice(0, Number(asked.get('limit')))
+    .map((entry) => {
+      const fields = Object.entries({ ...facts, ...entry })
+      const wanted = new Set(['_id', 'id', ...asked.getAll('expand')])
+      return Object.fromEntries(fields.filter(([name]) => wanted.has(name)))
+    })
+}
+
+/** A model that is listed without files behind it. */
+export interface ListedEntry {
+  readonly id: string
+  readonly downloads: number
+  readonly tags: readonly string[]
+  readonly [field: string]: unknown
+}
+
+function ownEntry(source: string): ListedEntry {
+  const names = readdirSync(source)
+  const config = names.includes('config.json')
+    ? (JSON.parse(readFileSync(path.join(source, 'config.json'), 'utf8')) as Record<string, unknown>)
+    : {}
+  const { model_type: type = 'unknown', architectures = [] } = config
+  return {
+    ...{ id: repo, downloads: 12_345, tags: [String(type), 'license:mit', 'safetensors'] },
+    config: { model_type: type, architectures },
+    cardData: { license: 'mit' },
+    safetensors: { parameters: { F32: 20_000 }, total: 20_000 },
+    siblings: names.map((rfilename) => ({ rfilename })),
+  }
 }
 
 const facts = {
@@ -131,6 +175,7 @@ interface Sources {
   readonly source: string
   /** Folder of the data set that it has. */
   readonly data?: string | undefined
+  readonly others?: readonly ListedEntry[] | undefined
 }
 
 interface Content {
@@ -143,10 +188,17 @@ export interface LoopbackHub extends AsyncDisposable {
   readonly fault: Fault
 }
 
-/** Has one model, `someone/tiny`, the files of a folder, and where it is given one data set, `someone/rows`. */
-export async function startHub(source: string, data?: string): Promise<LoopbackHub> {
+/**
+ * Has one model, `someone/tiny`, the files of a folder, and where it is given one data set, `someone/rows`; lists `others`
+ * beside the model.
+ */
+export async function startHub(
+  source: string,
+  data?: string,
+  others?: readonly ListedEntry[],
+): Promise<LoopbackHub> {
   const fault: Fault = { cutAfter: null, lies: false, asked: [], tokens: new Set() }
-  const content = { sources: { source, data }, fault }
+  const content = { sources: { source, data, others }, fault }
   const server = createServer((request, response) => answer(content, request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -14,14 +14,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { foundModels } from '#host/models/foundModels.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import {
-  findModel,
-  hubIdOf,
-  importModel,
-  listModels,
-  precisionThatFits,
-  summarizeModel,
-} from '#host/models/modelLibrary.ts'
+import { findModel, hubIdOf, importModel, listModels, summarizeModel } from '#host/models/modelLibrary.ts'
+import { memoryFit } from '#host/models/memoryFit.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 
@@ -174,7 +168,7 @@ describe('models of other programs', () => {
 test('weights fit in the most exact form that leaves memory for the rest', () => {
   const { config } = openModelFolder(model)
   const { parameters } = summarizeModel('tiny', openModelFolder(model))
-  const fitsIn = (bytes: number) => precisionThatFits(config, parameters, bytes)
+  const fitsIn = (bytes: number) => memoryFit(config, parameters, bytes).fits
   expect(fitsIn(1.25 * 4 * parameters)).toBe('f32')
   expect(fitsIn(1.25 * 4 * parameters - 1)).toBe('int8')
   expect(fitsIn(0)).toBe(null)

@@ -25,6 +25,7 @@ const busy: Record<string, () => Promise<unknown>> = {
       type: 'score-text',
       config: runConfigSchema.parse(parsed),
       runDirectory: '.',
+      cacheDirectory: '.',
       input: sample,
     } as const
     return createAsk(questionStarter)(scoring, new AbortController().signal).next()

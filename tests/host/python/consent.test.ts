@@ -160,7 +160,7 @@ describe('a config that nobody allowed starts no Python', () => {
   test('a text scored by the rewards of a run', async () => {
     const question = {
       ...({ type: 'score-text', config: parseRunConfig(strange), runDirectory: all } as const),
-      ...{ consents: consentsFile(fixture.directory) },
+      ...{ cacheDirectory: all, consents: consentsFile(fixture.directory) },
       input: { prompt: '', completion: '', row: {}, step: 0 },
     }
     await expect(collect(fixture.host.ask(question, new AbortController().signal))).rejects.toMatchObject({

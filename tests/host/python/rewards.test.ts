@@ -39,11 +39,9 @@ async function totalsOf(
   inputs: readonly ReturnType<typeof input>[],
   folder = all,
 ) {
-  await using rewards = await resolveRewards(
-    config,
-    mkdtempSync(path.join(folder, 'run-')),
-    consentsTo(config, all),
-  )
+  await using rewards = await resolveRewards(config, mkdtempSync(path.join(folder, 'run-')), {
+    consents: consentsTo(config, all),
+  })
   return await scoreRewards(rewards.specs, inputs, 'null')
 }
 
@@ -130,11 +128,9 @@ def chats(prompts, completions, **kwargs):
       'def f(completions, completion_ids):\n    return [sum(ids) for ids in completion_ids]',
     )
     const config = configOf([{ function: file }])
-    await using rewards = await resolveRewards(
-      config,
-      mkdtempSync(path.join(all, 'run-')),
-      consentsTo(config, all),
-    )
+    await using rewards = await resolveRewards(config, mkdtempSync(path.join(all, 'run-')), {
+      consents: consentsTo(config, all),
+    })
     expect(rewards.specs[0]?.function.needsTokens).toBe(true)
     const tokens = [3, 4].map((id) => ({ id, text: '', logprob: null, turn: 0 }))
     const [scored] = await scoreRewards(rewards.specs, [{ ...input('a'), tokens }], 'fail')
@@ -175,7 +171,7 @@ def chats(prompts, completions, **kwargs):
     const run = mkdtempSync(path.join(all, 'run-'))
     const consents = consentsTo(config, all)
     const total = async () => {
-      await using rewards = await resolveRewards(config, run, consents)
+      await using rewards = await resolveRewards(config, run, { consents })
       return (await scoreRewards(rewards.specs, [input('x')], 'fail'))[0]?.total
     }
     expect(await total()).toBe(0.25)
@@ -318,11 +314,9 @@ def f(completions):
     ['forge', /wrote to the pipe/],
   ])('code that would %s fails its call, and the next one is answered', async (text, sentence) => {
     const config = configOf([{ function: fileOf(hostile) }], {}, { callSeconds: 1 })
-    await using rewards = await resolveRewards(
-      config,
-      mkdtempSync(path.join(all, 'run-')),
-      consentsTo(config, all),
-    )
+    await using rewards = await resolveRewards(config, mkdtempSync(path.join(all, 'run-')), {
+      consents: consentsTo(config, all),
+    })
     const [bad] = await scoreRewards(rewards.specs, [input(text)], 'null')
     expect(bad?.failures[0]?.message).toMatch(sentence)
     const [good] = await scoreRewards(rewards.specs, [input('fine')], 'null')

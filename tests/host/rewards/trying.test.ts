@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { tryCheating } from '#host/rewards/rewardTrials.ts'
-import { dryRun } from '#host/rewards/dryRun.ts'
+import { dryRun, type DrySample } from '#host/rewards/dryRun.ts'
 import { rescore } from '#host/runs/samplesService.ts'
 import { runTestCases } from '#host/rewards/testCases.ts'
+import type { CodeSource } from '#host/sandbox/sandbox.ts'
 
 const contains = {
   language: 'ts',
@@ -88,8 +89,10 @@ describe('test cases', () => {
 
 describe('the cheating battery', () => {
   const rows = [{ prompt: 'What is 8 + 9?', row, honest: '17' }]
-  const paid = async (source: Parameters<typeof tryCheating>[0]) => {
-    const { cheats } = await tryCheating(source, rows)
+  const scoring = (source: CodeSource) => async (samples: readonly DrySample[]) =>
+    (await dryRun(source, samples)).rows
+  const paid = async (source: CodeSource) => {
+    const { cheats } = await tryCheating(scoring(source), rows)
     return cheats.filter(({ isPaid }) => isPaid)
   }
 
@@ -102,7 +105,7 @@ describe('the cheating battery', () => {
   test('finds rewards for form, length and echo', async () => {
     const always = (body: string) =>
       paid({ language: 'js', code: `export default ({ completion, prompt }) => Number(${body})` })
-    expect((await tryCheating(exact, rows)).cheats.some(({ isPaid }) => isPaid)).toBe(false)
+    expect((await tryCheating(scoring(exact), rows)).cheats.some(({ isPaid }) => isPaid)).toBe(false)
     const form = await always(`completion === '17' || completion.includes('<answer>')`)
     expect(form.map(({ cheat }) => cheat)).toEqual(['format', 'think-only'])
     const long = await always(`completion === '17' || completion.length > 2000`)

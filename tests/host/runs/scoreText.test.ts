@@ -10,7 +10,11 @@ const limitMs = 20_000
 const scoring = (pattern: string, completion: string) => {
   const rewards = [{ function: 'format', settings: { pattern } }]
   return {
-    ...{ config: runConfigSchema.parse({ ...starterConfig, rewards }), runDirectory: '.' },
+    ...{
+      config: runConfigSchema.parse({ ...starterConfig, rewards }),
+      runDirectory: '.',
+      cacheDirectory: '.',
+    },
     ...{ input: { prompt: '', completion, row: {}, step: 0 }, signal: new AbortController().signal },
   }
 }

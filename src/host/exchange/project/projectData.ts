@@ -19,6 +19,8 @@ export interface ProjectRow {
   readonly prompt: string | readonly ChatMessage[]
   /** What the policy reads, chat markup included, and what reward functions get. */
   readonly prompt_text: string
+  /** Which row of the data set it is, from 0. */
+  readonly row_number: number
   /** Every column as JSON text, so that no reader of tables changes a value. */
   readonly row: string
   readonly completion?: string | readonly ChatMessage[]
@@ -106,6 +108,7 @@ function projectRow(
   return {
     prompt: form === 'messages' ? content : prompt.text,
     prompt_text: prompt.text,
+    row_number: prompt.row,
     row: JSON.stringify(prompt.columns),
     ...(first !== undefined && algorithm.id === 'sft' ? { completion: first } : {}),
     ...(first !== undefined && second !== undefined ? { chosen: first, rejected: second } : {}),

@@ -7,6 +7,7 @@ import { type ModelChoice, choiceTitle } from '#renderer/client/modelChoice.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { useRoute } from '#renderer/client/route.ts'
 import { formatNumber, plural, formatPercent } from '#renderer/client/format.ts'
+import { endWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { useAnswer } from '#renderer/client/api.tsx'
@@ -153,12 +154,6 @@ function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProp
   )
 }
 
-const stopWords: Readonly<Record<string, string>> = {
-  'stop-id': 'stopped (EOS)',
-  'stop-string': 'ended at a stop string',
-  length: 'length limit',
-}
-
 /** One column is written after the other. */
 type ColumnState = 'idle' | 'waiting' | 'writing'
 
@@ -221,8 +216,7 @@ function CandidateColumn(props: ColumnProps) {
           <span className="min-w-0 truncate">
             {plural(completion.tokens, 'token')}
             {completion.tokensPerSecond !== null && ` · ${formatNumber(completion.tokensPerSecond)} tokens/s`}
-            {completion.stopReason !== null &&
-              ` · ${stopWords[completion.stopReason] ?? completion.stopReason}`}
+            {completion.stopReason !== null && ` · ${endWords(completion.stopReason)}`}
           </span>
         )}
         <span className="grow" />

@@ -1,4 +1,4 @@
-import { FolderOpen, Gauge, PackageOpen, Ellipsis, Play, Swords, Trash2 } from 'lucide-react'
+import { FolderOpen, Gauge, PackageOpen, Ellipsis, MessagesSquare, Play, Swords, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { metricLabel } from '#shared/metrics.ts'
 import { link, navigate } from '#renderer/client/route.ts'
@@ -131,6 +131,16 @@ function Uses({ adapter }: { adapter: ListedAdapter }) {
   const choice = model === undefined ? {} : { model }
   return (
     <>
+      {model !== undefined && (
+        <Button
+          icon={<MessagesSquare size={14} aria-hidden />}
+          onClick={() =>
+            navigate('/chat', { a: writeChoice({ model, adapter: { path: adapter.directory } }) })
+          }
+        >
+          Chat
+        </Button>
+      )}
       {model !== undefined && (
         <Button
           icon={<Swords size={14} aria-hidden />}

@@ -12,7 +12,7 @@ type Report = Extract<Answer<'checkpoints.export'>, { result: unknown }>['result
 
 /** What was written, and what came of reading it back. */
 export function ExportReport({ report, title }: { report: Report; title: string }) {
-  const { format, directory, sizeBytes, files, parity } = report
+  const { format, directory, sizeBytes, files, parity, openIn } = report
   const isSame = parity.every(({ passed }) => passed)
   return (
     <div className="flex max-w-200 flex-col gap-4" role="status">
@@ -40,6 +40,22 @@ export function ExportReport({ report, title }: { report: Report; title: string 
           </Button>
         )}
       </header>
+      {isSame && openIn.length > 0 && (
+        <Panel title="Open in" isFlush>
+          <ul aria-label="Commands for other programs">
+            {openIn.map(({ tool, command }) => (
+              <li
+                key={tool}
+                className="flex items-start gap-3 border-b border-line px-3 py-1.5 last:border-b-0 phone:flex-wrap"
+              >
+                <span className="w-24 shrink-0 pt-0.5 text-muted">{tool}</span>
+                <code className="min-w-0 grow pt-0.5 font-mono text-sm break-all">{command}</code>
+                <CopyButton text={command} label={`Copy the command for ${tool}`} />
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
       <Panel title="Read back" isFlush>
         <table className="w-full text-left">
           <thead className="text-sm text-muted">

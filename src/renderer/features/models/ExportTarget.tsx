@@ -16,7 +16,8 @@ import {
   joinPath,
   defaultChoice,
   type ExportFormat,
-  dtypesOf,
+  type ExportOffer,
+  sizedDtypes,
   type ExportChoice,
   type ExportNumbers,
 } from './exportPlan.ts'
@@ -24,13 +25,17 @@ import {
 /** A checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
 
+type Asked = ReturnType<typeof choiceFor> & { readonly out: string; readonly hubId: string | null }
+
+const textOrNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
+
 interface ExportTargetProps {
   readonly source: ExportSource
   /** Of the run or the adapter. */
   readonly title: string
   readonly isRunning: boolean
   readonly isDone: boolean
-  readonly onExport: (asked: ReturnType<typeof choiceFor> & { readonly out: string }) => void
+  readonly onExport: (asked: Asked) => void
   readonly onCancel: () => void
   /** Makes room for another one. */
   readonly onAgain: () => void
@@ -61,7 +66,10 @@ export function ExportTarget(props: ExportTargetProps) {
   const out = folder ?? defaultOut
   // What is typed now would be mixed with it.
   const isNameComing = folder === null && isLooking
-  const isOffered = formats?.find((offer) => offer.format === format)?.problem === null
+  const offer = formats?.find((each) => each.format === format)
+  const isOffered = offer?.problem === null
+  const { data: knownId } = useAnswer('checkpoints.baseId', source)
+  const [hubId, setHubId] = useState('')
   const chooseFolder = () => {
     void choose({ kind: 'folder', title: 'Export into' }).then((path) => {
       if (path !== null) setFolder(joinPath(path, name))
@@ -73,7 +81,16 @@ export function ExportTarget(props: ExportTargetProps) {
     <>
       <div className="min-h-0 grow overflow-auto pr-6 pb-4 pl-page">
         <Formats formats={formats} value={format} onChange={setFormat} />
-        <ExportOptions format={format} value={choice} onChange={setChoice} />
+        {offer !== undefined && <ExportOptions offer={offer} value={choice} onChange={setChoice} />}
+        {knownId === null && (
+          <Field
+            label="Hub id of the base model"
+            className="mt-4"
+            note="Optional, such as Qwen/Qwen2.5-0.5B: exports then name their base model. Remembered; no request is made to the hub."
+          >
+            {(ids) => <TextInput {...ids} value={hubId} onChange={setHubId} disabled={isRunning} />}
+          </Field>
+        )}
         <Field
           label="Folder"
           className="mt-4"
@@ -109,7 +126,9 @@ export function ExportTarget(props: ExportTargetProps) {
           <Button
             variant="primary"
             disabled={isRunning || !isOffered || out.trim() === ''}
-            onClick={() => onExport({ ...choiceFor(format, choice), out: out.trim() })}
+            onClick={() =>
+              onExport({ ...choiceFor(format, choice), out: out.trim(), hubId: textOrNull(hubId) })
+            }
           >
             Export
           </Button>
@@ -172,14 +191,15 @@ function Formats({ formats, value, onChange }: FormatsProps) {
 }
 
 interface ExportOptionsProps {
-  readonly format: ExportFormat
+  readonly offer: ExportOffer
   readonly value: ExportChoice
   readonly onChange: (value: ExportChoice) => void
 }
 
 /** What a format leaves to choose; nothing where it leaves nothing. */
-function ExportOptions({ format, value, onChange }: ExportOptionsProps) {
-  const dtypes = dtypesOf(format)
+function ExportOptions({ offer, value, onChange }: ExportOptionsProps) {
+  const { format } = offer
+  const dtypes = sizedDtypes(offer)
   return (
     <>
       {dtypes.length > 1 && (
@@ -187,7 +207,7 @@ function ExportOptions({ format, value, onChange }: ExportOptionsProps) {
           {(ids) => (
             <Select<ExportNumbers>
               {...ids}
-              value={dtypes.some((offer) => offer.value === value.dtype) ? value.dtype : 'usual'}
+              value={dtypes.some((each) => each.value === value.dtype) ? value.dtype : 'usual'}
               options={dtypes}
               onChange={(dtype) => onChange({ ...value, dtype })}
             />

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { fitWords } from '#renderer/client/modelChoice.ts'
-import { formatBytes, formatCount, formatShort } from '#renderer/client/format.ts'
+import { formatBytes, formatCount, formatDate, formatShort } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { CopyButton } from '#renderer/kit/states.tsx'
@@ -36,7 +36,7 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
           </span>,
         ],
         ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
-        ['Licence', info.license ?? <span className="text-faint">Not stated</span>],
+        ['Licence', <LicenseFact key="license" license={info.license} />],
         ...(info.hubId === null ? [] : [['Hub id', info.hubId] as const]),
         ...(isListed ? [['Digest', <Digest key="digest" info={info} />] as const] : []),
         [
@@ -50,6 +50,28 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
     />
   )
 }
+
+function LicenseFact({ license }: { license: ModelInfo['license'] }) {
+  if (license === null) return <span className="text-faint">Not stated</span>
+  const { name, link, acceptedAt } = license
+  return (
+    <span className="flex flex-col">
+      <span>
+        {name}
+        {acceptedAt !== null && <span className="text-faint"> · accepted on {formatDate(acceptedAt)}</span>}
+      </span>
+      {link !== null && <Address address={link} label="Copy the address of the licence" />}
+    </span>
+  )
+}
+
+/** The window opens no pages of other servers: an address is copied. */
+export const Address = ({ address, label }: { address: string; label: string }) => (
+  <span className="flex items-start gap-1">
+    <span className="min-w-0 font-mono text-sm break-all">{address}</span>
+    <CopyButton text={address} label={label} />
+  </span>
+)
 
 /** Larger models are read for it only when someone asks. */
 const readAtOnceBytes = 500_000_000

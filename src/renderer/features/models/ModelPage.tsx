@@ -1,4 +1,4 @@
-import { Copy, Ellipsis, FolderOpen, Play, Trash2 } from 'lucide-react'
+import { Copy, Ellipsis, FolderOpen, MessagesSquare, Play, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
@@ -23,6 +23,24 @@ import { TokenText } from '#renderer/kit/TokenText.tsx'
 import { ModelFacts } from './ModelFacts.tsx'
 import { TrainedHere } from './TrainedHere.tsx'
 import type { PrecisionEffect } from '#shared/precision.ts'
+
+function Uses({ name, takesMessages }: { name: string; takesMessages: boolean }) {
+  return (
+    <>
+      {takesMessages && (
+        <Button
+          icon={<MessagesSquare size={13} aria-hidden />}
+          onClick={() => navigate('/chat', { a: name })}
+        >
+          Chat
+        </Button>
+      )}
+      <Button icon={<Play size={13} aria-hidden />} onClick={() => navigate('/new-run', { model: name })}>
+        Train this
+      </Button>
+    </>
+  )
+}
 
 /** One model: what it is, how it reads a text, what was trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
@@ -71,14 +89,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
           >
             <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
           </Menu>
-          {isUsable && (
-            <Button
-              icon={<Play size={13} aria-hidden />}
-              onClick={() => navigate('/new-run', { model: model.name })}
-            >
-              Train this
-            </Button>
-          )}
+          {isUsable && <Uses name={model.name} takesMessages={info?.hasChatTemplate === true} />}
         </span>
       </header>
       {'problem' in model && (

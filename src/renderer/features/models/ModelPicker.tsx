@@ -25,6 +25,8 @@ export interface ModelPickerProps {
   readonly onChange: (choice: ModelChoice) => void
   /** Checkpoints of runs can be chosen too. */
   readonly withCheckpoints?: boolean
+  /** Only this model, and what was trained on it: its name or folder. */
+  readonly on?: string | undefined
   readonly label?: string
   /** The list itself instead of a button that opens it. */
   readonly isInline?: boolean
@@ -38,17 +40,24 @@ export function ModelPicker({
   value,
   onChange,
   withCheckpoints = false,
+  on,
   label = 'Model',
   isInline = false,
   ...ids
 }: ModelPickerProps) {
-  const { data: models = [] } = useAnswer('models.list', undefined)
+  const { data: listed = [] } = useAnswer('models.list', undefined)
   const { runs } = useRuns()
+  const models = on === undefined ? listed : listed.filter((each) => each === findModel(listed, on))
   const addModel = useAddModel()
   const chooseRun = useChooseRun(onChange)
   const { data: imported = [] } = useAnswer('models.adapters', undefined, { enabled: withCheckpoints })
-  const trained = withCheckpoints ? trainedRuns(runs) : []
-  const adapters = withCheckpoints ? imported : []
+  const trained = (withCheckpoints ? trainedRuns(runs) : []).filter(
+    ({ model }) => on === undefined || model === on || findModel(models, model) !== undefined,
+  )
+  const adapters = (withCheckpoints ? imported : []).filter((adapter) => {
+    const base = baseOf(adapter, listed)
+    return on === undefined || base === undefined || findModel(models, base) !== undefined
+  })
   const list = {
     label,
     items: [

@@ -1,4 +1,4 @@
-import { Box, CloudDownload, FolderOpen, PackageOpen, Plus } from 'lucide-react'
+import { Box, CloudDownload, FolderOpen, PackageOpen, Plus, Search } from 'lucide-react'
 import { useState } from 'react'
 import { keepers, modelOrigins } from '#shared/api/models.ts'
 import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
@@ -12,14 +12,15 @@ import { Page } from '#renderer/kit/Page.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { findModel, type ListedAdapter, type ListedModel } from '#renderer/client/modelChoice.ts'
-import { HubDialog } from '#renderer/kit/HubDialog.tsx'
 import { AdapterPage } from './AdapterPage.tsx'
+import { BrowsePage } from './BrowsePage.tsx'
 import { ExportPage } from './ExportPage.tsx'
-import { useAddModel, useFetchModel } from './useModels.ts'
+import { HubModelDialog } from './HubModelDialog.tsx'
+import { useAddModel } from './useModels.ts'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 
-/** `/models`, `/models/:name`: the models; `/models/export?run=&step=`, `?adapter=`: taking one out of the program. */
+/** `/models`, `/models/:name`: the models; `/models/browse`: finding others; `/models/export?run=&step=`, `?adapter=`: taking one out of the program. */
 export function ModelsScreen() {
   const { path, query } = useRoute()
   const incoming = useArrivals(({ model }) => model)
@@ -34,6 +35,7 @@ export function ModelsScreen() {
       />
     )
   }
+  if (name === 'browse') return <BrowsePage />
   // Where somebody goes to a model, what arrived waits.
   const adapterName = query.get('adapter')
   const isHere = name === undefined && adapterName === null
@@ -60,6 +62,9 @@ function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
       title="Models & export"
       main={
         <>
+          <Button icon={<Search size={14} aria-hidden />} onClick={() => navigate('/models/browse')}>
+            Find a model
+          </Button>
           <Menu
             groups={[
               [
@@ -113,9 +118,12 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
         icon={<Box size={28} strokeWidth={1.5} aria-hidden />}
         title="Add a model to train"
         action={
-          <Button variant="primary" onClick={onAdd}>
-            Add a model
-          </Button>
+          <div className="flex gap-2">
+            <Button onClick={() => navigate('/models/browse')}>Find a model</Button>
+            <Button variant="primary" onClick={onAdd}>
+              Add a model
+            </Button>
+          </div>
         }
       >
         Choose the folder of a model: config.json, tokenizer.json and safetensors, as they are downloaded.
@@ -236,25 +244,5 @@ function ListItem({ href, title, facts, isChosen }: ListItemProps) {
         {facts !== null && <span className="truncate text-sm text-muted">{facts}</span>}
       </a>
     </li>
-  )
-}
-
-/** Fetches a model by its address; what came is looked at before it is imported. */
-function HubModelDialog({ onClose }: { onClose: () => void }) {
-  const [address, setAddress] = useState('')
-  const task = useFetchModel(onClose)
-  return (
-    <HubDialog
-      title="Add a model from a hub"
-      note="owner/name, or the address of its page. Only weights as safetensors, tokenizer and texts are fetched; no code in it is run."
-      address={address}
-      onAddress={setAddress}
-      action="Fetch model"
-      onGoOn={() => task.start({ address })}
-      isBusy={task.state === 'running'}
-      task={task}
-      error={task.error}
-      onClose={onClose}
-    />
   )
 }

@@ -1,8 +1,10 @@
 /** What an export will be called and where it goes. */
 import type { Answer } from '#renderer/client/api.tsx'
 import { slugOf } from '#shared/plural.ts'
+import { formatBytes } from '#renderer/client/format.ts'
 
-export type ExportFormat = Answer<'checkpoints.formats'>[number]['format']
+export type ExportOffer = Answer<'checkpoints.formats'>[number]
+export type ExportFormat = ExportOffer['format']
 
 export const formatWords: Readonly<Record<ExportFormat, { readonly title: string; readonly use: string }>> = {
   peft: {
@@ -11,14 +13,18 @@ export const formatWords: Readonly<Record<ExportFormat, { readonly title: string
   },
   merged: { title: 'Merged model', use: 'A model folder with the adapter merged into the weights.' },
   gguf: {
-    title: 'GGUF',
+    title: 'GGUF adapter',
     use: 'The adapter as one file for llama.cpp and programs built on it; needs the base model.',
+  },
+  'gguf-model': {
+    title: 'GGUF model',
+    use: 'The whole model as one file for llama.cpp, Ollama and LM Studio, with a Modelfile.',
   },
   onnx: { title: 'ONNX', use: 'A graph with its weights for ONNX Runtime in other programs.' },
 }
 
-/** `usual`: the base's own in a merged model, f32 elsewhere. */
-export type ExportNumbers = 'usual' | 'f32' | 'f16' | 'bf16'
+/** `usual`: the base's own in a merged model, f16 in a GGUF model, f32 elsewhere. */
+export type ExportNumbers = 'usual' | NonNullable<ExportOffer['sizes'][number]['dtype']>
 
 export interface ExportChoice {
   readonly dtype: ExportNumbers
@@ -42,10 +48,23 @@ const numberOffers: Readonly<Partial<Record<ExportFormat, readonly NumbersOffer[
     { value: 'f16', label: 'f16, half the size, rounded' },
     { value: 'bf16', label: 'bf16, half the size, rounded more' },
   ],
+  'gguf-model': [
+    { value: 'usual', label: 'F16' },
+    { value: 'q8_0', label: 'Q8_0, nearly the same answers' },
+    { value: 'q4_k_m', label: 'Q4_K_M, smallest, rounded most' },
+  ],
 }
 
 /** Types that the numbers of a format can have; none where there is nothing to choose. */
 export const dtypesOf = (format: ExportFormat): readonly NumbersOffer[] => numberOffers[format] ?? []
+
+/** The same with the size of each, where it is worth saying. */
+export const sizedDtypes = ({ format, sizes }: ExportOffer): readonly NumbersOffer[] =>
+  dtypesOf(format).map((offer) => {
+    const dtype = offer.value === 'usual' ? null : offer.value
+    const size = sizes.find((each) => each.dtype === dtype)
+    return size === undefined ? offer : { ...offer, label: `${offer.label} · ${formatBytes(size.bytes)}` }
+  })
 
 /** What is asked of the host: only what the format knows. */
 export function choiceFor(format: ExportFormat, { dtype, adapterInputs }: ExportChoice) {

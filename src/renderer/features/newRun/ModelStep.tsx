@@ -105,7 +105,7 @@ function ModelFactsView({ model }: { model: string }) {
         ['Reads at most', `${formatCount(data.contextLength)} tokens`],
         ['On disk', `${formatBytes(data.sizeBytes)} · ${data.dtypes.join(', ')}`],
         ['Chat template', data.hasChatTemplate ? 'yes' : 'none: prompts are plain text'],
-        ...(data.license === null ? [] : [['Licence', data.license] as const]),
+        ...(data.license === null ? [] : [['Licence', data.license.name] as const]),
       ]}
     />
   )

@@ -1,5 +1,6 @@
 import { ArrowDown, ArrowUp, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
+import { judgeFunction } from '#shared/config/judge.ts'
 import { useAddChoice, useChoiceSettings } from './useRewardChoices.ts'
 import { useRewardLibrary } from './useRewards.ts'
 import { link } from '#renderer/client/route.ts'
@@ -8,6 +9,7 @@ import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
+import { JudgeFields } from './JudgeFields.tsx'
 import { galleryKey, versionNumber } from './library.ts'
 import {
   chartName,
@@ -306,6 +308,8 @@ interface ChoiceSettingsProps {
 /** Settings of whatever was chosen, asked of the code itself where it is code. */
 export function ChoiceSettings({ source, values, columns = [], onChange }: ChoiceSettingsProps) {
   const { known } = useChoiceSettings(source)
+  if (source.kind === 'builtin' && source.entry.id === judgeFunction)
+    return <JudgeFields values={values} onChange={onChange} />
   if (Object.keys(known).length === 0) return null
   return <SettingsFields known={known} values={values} onChange={onChange} columns={columns} />
 }

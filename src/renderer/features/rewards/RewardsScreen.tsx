@@ -1,5 +1,6 @@
 import { FileCode2, Blocks, Braces, Gamepad2, MoreHorizontal, Plus, Sigma, Workflow } from 'lucide-react'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
+import { judgeFunction } from '#shared/config/judge.ts'
 import { besideClasses, classes } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
@@ -23,6 +24,7 @@ import {
   RenameDialog,
   type Beginning,
 } from './LibraryDialogs.tsx'
+import { JudgeWorkbench } from './JudgeWorkbench.tsx'
 import { PythonWorkbench } from './PythonWorkbench.tsx'
 import type { GalleryEntry, Reward } from './types.ts'
 import { freeName } from './testForm.ts'
@@ -98,6 +100,8 @@ function OwnPage({ own, models, library }: OpenedProps & { own: Reward }) {
 
 function GalleryPage(props: OpenedProps & { readonly entry: GalleryEntry; readonly onCopy: () => void }) {
   const { entry, models, library, onCopy } = props
+  if (entry.id === judgeFunction && entry.code === null)
+    return <JudgeWorkbench {...{ entry, models, library }} />
   if (entry.code === null) return <BuiltInPage entry={entry} library={library} />
   if (entry.kind === 'loss') return <GalleryLoss {...{ entry, library, onCopy }} />
   if (entry.kind === 'workflow') return <GalleryWorkflow {...{ entry, library, onCopy }} />

@@ -33,4 +33,9 @@ export interface PythonCode {
   readonly interpreter: string | null
 }
 
+/** A judge, which its settings describe. */
+export interface JudgeCode {
+  readonly builtIn: 'judge'
+}
+
 export type PlayedTurn = Answer<'rewards.play'>['turns'][number]

@@ -12,6 +12,7 @@ import type {
   Code,
   DataRow,
   DryRunItem,
+  JudgeCode,
   PlayedTurn,
   PythonCode,
   SettingValues,
@@ -23,9 +24,10 @@ import { useAnswer, useApi, useTask, type Answer, type Task } from '#renderer/cl
 import { asError, codeOf } from '#renderer/client/toasts.ts'
 import type { RewardBench } from './useRewards.ts'
 
-type Tried = Code | PythonCode
+type Tried = Code | PythonCode | JudgeCode
 
-const given = (code: Tried): Tried => ('python' in code ? code : { language: code.language, code: code.code })
+const given = (code: Tried): Tried =>
+  !('code' in code) ? code : { language: code.language, code: code.code }
 
 const isSame = (one: Tried | null, other: Tried): boolean =>
   JSON.stringify(one) === JSON.stringify(given(other))
@@ -82,7 +84,7 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
 function useBrokenPlace(code: Tried | null): readonly CodeFailurePlace[] | null {
   const { data } = useAnswer(
     'rewards.check',
-    { code: code ?? { language: 'ts', code: '' } },
+    { code: code === null || 'builtIn' in code ? { language: 'ts', code: '' } : code },
     { enabled: code !== null },
   )
   if (code === null || data === undefined || !('problem' in data)) return null

@@ -5,6 +5,7 @@ import {
   FileOutput,
   Gauge,
   GitFork,
+  MessagesSquare,
   Play,
   Send,
   ShieldCheck,
@@ -183,7 +184,7 @@ function CheckpointTable({ run, checkpoints, metric, onFork, onSend, onDelete }:
       id: 'actions',
       title: '',
       label: 'Actions',
-      width: '464px',
+      width: '532px',
       cell: (item) => (
         <Actions
           run={run}
@@ -298,6 +299,16 @@ function Actions(props: ActionsProps) {
         aria-label={`Resume from step ${step}`}
       >
         Resume
+      </Button>
+      <Button
+        small
+        variant="quiet"
+        icon={<MessagesSquare size={13} aria-hidden />}
+        disabled={!isWhole}
+        onClick={() => navigate('/chat', { a: trained(run, item.step) })}
+        aria-label={`Chat with step ${step}`}
+      >
+        Chat
       </Button>
       <Button
         small

@@ -11,6 +11,7 @@ import type { SampleAddress } from './address.ts'
 import { ColouredTokens } from './ColouredTokens.tsx'
 import { EditedCopy, rewardTerms } from './EditedCopy.tsx'
 import { advantageReach, isScored, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import { JudgeAnswers, judgedIn } from './JudgeAnswers.tsx'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
 import { tokenRows } from './tokenRows.ts'
 
@@ -28,6 +29,7 @@ const none: ReadonlyMap<string, number> = new Map()
 export function CompletionPane({ config, sample, group, colour }: Props) {
   const weights = useMemo(() => (config === null ? none : rewardWeights(config)), [config])
   if (sample === undefined) return <p className="p-4 text-muted">Choose a completion.</p>
+  const { judged, others } = judgedIn(sample, config)
   return (
     <section aria-label="Completion" className="flex min-h-0 grow flex-col overflow-auto">
       <Tokens key={sample.id} sample={sample} group={group} colour={colour} />
@@ -36,10 +38,15 @@ export function CompletionPane({ config, sample, group, colour }: Props) {
           <RewardTerms sample={sample} weights={weights} />
         </Part>
       )}
+      {judged.length > 0 && (
+        <Part title="What the judge said">
+          <JudgeAnswers judged={judged} />
+        </Part>
+      )}
       {weights.size > 0 && <EditedCopy key={`edit ${String(sample.id)}`} sample={sample} />}
-      {Object.keys(sample.logged).length > 0 && (
+      {Object.keys(others).length > 0 && (
         <Part title="Logged by the reward">
-          <LoggedColumns logged={sample.logged} />
+          <LoggedColumns logged={others} />
         </Part>
       )}
       <OriginRow sample={sample} />

@@ -1,4 +1,4 @@
-import { memo, useMemo, useState, type KeyboardEvent, type PointerEvent } from 'react'
+import { memo, useMemo, useState, type KeyboardEvent, type PointerEvent, type ReactNode } from 'react'
 import { classes } from '#renderer/kit/classes.ts'
 import { heatLook, tokenWords, type HeatScale } from './heat.ts'
 import { segmentsOf, type Segment, type TokenRow } from './tokenRows.ts'
@@ -9,6 +9,8 @@ interface Props {
   readonly scale: HeatScale | null
   /** What stands under the text while no token is read. */
   readonly about?: string
+  /** What is said of a token; everything the run recorded, if it is not given. */
+  readonly wordsOf?: (row: TokenRow) => ReactNode
 }
 
 const usualAbout = 'Point at a token, or use the arrow keys, to read its values'
@@ -17,7 +19,7 @@ const usualAbout = 'Point at a token, or use the arrow keys, to read its values'
  * The tokens as running text on coloured ground; a dotted underline tells negative values, a plain one positive. What is
  * known of a token stands under the text while the pointer is on it or the arrow keys are.
  */
-export function TokenHeatMap({ rows, scale, about = usualAbout }: Props) {
+export function TokenHeatMap({ rows, scale, about = usualAbout, wordsOf = tokenWords }: Props) {
   const [active, setActive] = useState<number | null>(null)
   const segments = useMemo(() => segmentsOf(rows), [rows])
   const hasTurns = segments.length > 2
@@ -67,15 +69,15 @@ export function TokenHeatMap({ rows, scale, about = usualAbout }: Props) {
           </div>
         ))}
       </div>
-      <p
+      <div
         role="status"
         className={classes(
           'mt-2 min-h-9 font-mono text-sm break-words tabular-nums',
           row ? 'text-text' : 'text-faint',
         )}
       >
-        {row ? tokenWords(row) : about}
-      </p>
+        {row ? wordsOf(row) : about}
+      </div>
     </>
   )
 }

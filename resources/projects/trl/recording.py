@@ -1,0 +1,377 @@
+"""A training that Turnwise watches: watch.json beside this file says so. Events go to a file in the format of a run's own log,
+written by the first process alone. Without watch.json nothing here does anything.
+
+Every process reads its standard input to the end of the pipe: Turnwise holds the other end, so that no process outlives it.
+"""
+
+import base64
+import json
+import math
+import os
+import stat
+import sys
+import threading
+import time
+from pathlib import Path
+
+# Sequences whose log-probabilities go with each checkpoint, for Turnwise to compare with its own.
+PROBED = 8
+
+
+class Watch:
+    """What watch.json says, and the file of events."""
+
+    def __init__(self, folder):
+        file = folder / "watch.json"
+        self.is_active = file.exists()
+        said = json.loads(file.read_text(encoding="utf-8")) if self.is_active else {}
+        self.arguments = said.get("arguments", [])
+        self.updates_per_step = said.get("updatesPerStep", 1)
+        self.steps = said.get("steps", 0)
+        # Steps after which an adapter is wanted; 0: at the end alone.
+        self.save_every = said.get("saveEvery", [])
+        # Stop after this step; None: train to the end.
+        self.until = said.get("until")
+        self.shown = said.get("shown", 0)
+        self.events_file = folder / "events.jsonl"
+        self.stop_file = folder / "stop"
+
+    def say(self, kind, **fields):
+        if not self.is_active or int(os.environ.get("RANK", "0")) != 0:
+            return
+        line = json.dumps({"at": int(time.time() * 1000), "type": kind, **fields})
+        with open(self.events_file, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def open_watch(folder):
+    watch = Watch(folder)
+    if watch.is_active:
+        end_with_parent()
+    return watch
+
+
+def end_with_parent():
+    """Ends this process when the pipe of its standard input does."""
+    try:
+        kind = os.fstat(0).st_mode
+    except OSError:
+        return
+    # A terminal or /dev/null is no pipe of Turnwise.
+    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+        return
+
+    def wait():
+        while os.read(0, 1024):
+            pass
+        os._exit(70)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def recorded(trainer_class, watch, reward_names):
+    """The trainer with its events written down; the class itself where nobody watches."""
+    if not watch.is_active:
+        return trainer_class
+
+    class Recorded(trainer_class):
+        def __init__(self, *args, **kwargs):
+            # What is seen of the completions of a step; empty where none are generated.
+            self.seen = {}
+            self.times = {"time/rollout": 0.0, "time/reward": 0.0}
+            super().__init__(*args, **kwargs)
+            self.add_callback(recording_callback(self, watch, reward_names))
+
+        def _generate(self, *args, **kwargs):
+            return timed(self.times, "time/rollout", super()._generate, *args, **kwargs)
+
+        def _calculate_rewards(self, *args, **kwargs):
+            return timed(self.times, "time/reward", super()._calculate_rewards, *args, **kwargs)
+
+        def _generate_and_score_completions(self, inputs):
+            output = super()._generate_and_score_completions(inputs)
+            self.seen = look_at(self, inputs, output, watch.shown)
+            return output
+
+    return Recorded
+
+
+def timed(times, name, function, *args, **kwargs):
+    began = time.perf_counter()
+    try:
+        return function(*args, **kwargs)
+    finally:
+        times[name] += time.perf_counter() - began
+
+
+def look_at(trainer, inputs, output, shown):
+    """Whole groups of this process's completions, spread over the batch, and what the trainer knows of their tokens. Every
+    process looks at as many, since a forward pass may need all of them."""
+    group = trainer.num_generations
+    groups = max(1, len(inputs) // group)
+    fitting = min(groups, max(1, shown // group))
+    places = [(k * groups) // fitting * group + i for k in range(fitting) for i in range(min(group, len(inputs)))]
+    places = places[: max(shown, min(PROBED, len(inputs)))]
+    logs = trainer._logs
+    picked = {name: value[places] for name, value in output.items() if is_per_completion(value, len(inputs))}
+    logprobs, entropies = heads(trainer, picked, with_entropies=True)
+    return {
+        "rows": [inputs[i] for i in places],
+        # Those of the first process come first.
+        "completions": [list(logs["completion"])[i] for i in places],
+        "rewards": {name: [list(values)[i] for i in places] for name, values in logs["rewards"].items()},
+        "all_rewards": {name: list(values) for name, values in logs["rewards"].items()},
+        "tensors": picked,
+        "logprobs": logprobs,
+        "entropies": entropies,
+    }
+
+
+def is_per_completion(value, count):
+    return hasattr(value, "shape") and len(value.shape) > 0 and value.shape[0] == count
+
+
+def heads(trainer, tensors, with_entropies=False):
+    """Log-probabilities and entropies of the completions under the policy as it is now, at the temperature of the run."""
+    import torch
+
+    ids = torch.cat([tensors["prompt_ids"], tensors["completion_ids"]], dim=1)
+    mask = torch.cat([tensors["prompt_mask"], tensors["completion_mask"]], dim=1)
+    was_training = trainer.model.training
+    trainer.model.eval()
+    try:
+        with torch.no_grad():
+            logprobs, entropies, *_ = trainer._get_per_token_logps_and_entropies(
+                trainer.model,
+                ids,
+                mask,
+                tensors["completion_ids"].size(1),
+                batch_size=trainer.args.per_device_train_batch_size,
+                compute_entropy=with_entropies,
+            )
+    finally:
+        trainer.model.train(was_training)
+    return logprobs, entropies
+
+
+def pack(values, kind):
+    import numpy
+
+    return base64.b64encode(numpy.asarray(values, dtype=kind).tobytes()).decode("ascii")
+
+
+def token_lists(tensors, i):
+    """Prompt and completion as ids without padding, and how many of the completion's places are real."""
+    prompt = tensors["prompt_ids"][i][tensors["prompt_mask"][i].bool()].tolist()
+    # A truncated completion that is masked out fills its whole row.
+    count = int(tensors["completion_mask"][i].sum()) or tensors["completion_ids"].size(1)
+    return prompt, tensors["completion_ids"][i][:count].tolist()
+
+
+def placed(prompt, values):
+    """Per prediction: nothing is predicted of the prompt."""
+    return pack([0.0] * (len(prompt) - 1) + list(values), "<f4")
+
+
+def sample(trainer, seen, i, parts, weights):
+    from bridge import completion_text
+
+    tensors = seen["tensors"]
+    prompt, completion = token_lists(tensors, i)
+    row = seen["rows"][i]
+    advantage = advantage_of(tensors, i)
+
+    def arrays_of(values):
+        return None if values is None else placed(prompt, values[i][: len(completion)].tolist())
+
+    applied = [(weight, part) for weight, part in zip(weights, parts.values(), strict=True) if part is not None]
+    return {
+        "row": row["row_number"],
+        "prompt": row["prompt_text"],
+        "completion": completion_text(seen["completions"][i]),
+        "reward": sum(weight * part for weight, part in applied) if applied else None,
+        "parts": parts,
+        "advantage": advantage,
+        "tokens": len(completion),
+        "stopReason": "stop-id" if completion[-1] in trainer.eos_token_ids else "length",
+        "arrays": {
+            "ids": pack(prompt + completion, "<i4"),
+            "actionMask": placed(prompt, [1.0] * len(completion)),
+            "logprobs": arrays_of(seen["logprobs"]),
+            "behaviorLogprobs": arrays_of(tensors.get("sampling_per_token_logps")),
+            "referenceLogprobs": arrays_of(tensors.get("ref_per_token_logps")),
+            "entropies": arrays_of(seen["entropies"]),
+            "advantages": placed(prompt, [advantage] * len(completion)),
+        },
+    }
+
+
+def advantage_of(tensors, i):
+    """One number for all tokens, also where the trainer keeps one for each."""
+    own = tensors["advantages"][i]
+    return float(own) if own.dim() == 0 else float(own[0])
+
+
+def number(value):
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def samples_of(trainer, seen, reward_names, count):
+    names = renamed(trainer, reward_names)
+    weights = trainer.args.reward_weights
+
+    def parts(i):
+        return {names[name]: number(values[i]) for name, values in seen["rewards"].items()}
+
+    return [sample(trainer, seen, i, parts(i), weights) for i in range(min(count, len(seen["rows"])))]
+
+
+def renamed(trainer, reward_names):
+    """The trainer's names of its reward functions, and the run's: the trainer has more where it punishes length itself."""
+    own = trainer.reward_func_names
+    return dict(zip(own, [*reward_names, *own[len(reward_names) :]], strict=True))
+
+
+def spread(trainer, seen):
+    """The standard deviation of the reward within groups, as Turnwise means it."""
+    import numpy
+
+    weights = trainer.args.reward_weights
+    parts = numpy.array(list(seen["all_rewards"].values()), dtype=float)
+    totals = numpy.nansum(parts * numpy.array(weights)[:, None], axis=0)
+    group = trainer.num_generations
+    if group < 2 or len(totals) % group != 0:
+        return {}
+    return {"reward_std": float(totals.reshape(-1, group).std(axis=1, ddof=1).mean())}
+
+
+def recording_callback(trainer, watch, reward_names):
+    from accelerate import __version__ as accelerate_version
+    from accelerate.utils import broadcast_object_list
+    from peft import __version__ as peft_version
+    from torch import __version__ as torch_version
+    from transformers import TrainerCallback, __version__ as transformers_version
+    from trl import __version__ as trl_version
+
+    generates = hasattr(trainer, "reward_funcs")
+    versions = {
+        "trl": trl_version,
+        "transformers": transformers_version,
+        "peft": peft_version,
+        "accelerate": accelerate_version,
+        "torch": str(torch_version),
+    }
+
+    def step_of(state):
+        return state.global_step // watch.updates_per_step
+
+    def is_whole(state):
+        return state.global_step % watch.updates_per_step == 0
+
+    class Recording(TrainerCallback):
+        def __init__(self):
+            self.logged = []
+            self.began = 0.0
+            self.tokens = 0
+
+        def on_train_begin(self, args, state, control, **_):
+            self.began = time.perf_counter()
+            watch.say(
+                "engine",
+                step=step_of(state),
+                processes=trainer.accelerator.num_processes,
+                device=str(trainer.accelerator.device.type),
+                versions=versions,
+            )
+
+        def on_step_end(self, args, state, control, **_):
+            if not is_whole(state):
+                return
+            step = step_of(state)
+            is_stopped = self.agreed(watch.stop_file.exists()) or step == watch.until
+            is_due = any(every > 0 and step % every == 0 for every in watch.save_every)
+            if is_stopped or is_due or state.global_step >= state.max_steps:
+                control.should_save = True
+            if is_stopped:
+                control.should_training_stop = True
+
+        def agreed(self, flag):
+            """The first process decides: others may see the file sooner or later."""
+            flags = [flag]
+            broadcast_object_list(flags)
+            return flags[0]
+
+        def on_log(self, args, state, control, logs=None, **_):
+            if not logs or "train_runtime" in logs:
+                return
+            self.logged.append(logs)
+            if is_whole(state):
+                self.say_step(state)
+
+        def say_step(self, state):
+            metrics = averaged(self.logged)
+            self.tokens = int(metrics.get("num_tokens", self.tokens))
+            if generates:
+                names = renamed(trainer, reward_names)
+                metrics = {rename_metric(name, names): value for name, value in metrics.items()}
+                metrics.update(spread(trainer, trainer.seen))
+                metrics.update(trainer.times)
+            took = time.perf_counter() - self.began
+            metrics["step_time"] = took
+            if generates:
+                metrics["time/update"] = max(0.0, took - sum(trainer.times.values()))
+            step = step_of(state)
+            watch.say("step", step=step, steps=watch.steps, metrics=metrics)
+            if generates and watch.shown > 0:
+                samples = samples_of(trainer, trainer.seen, reward_names, watch.shown)
+                watch.say("samples", step=step, source="rollout", samples=samples)
+            self.logged = []
+            trainer.times.update({name: 0.0 for name in trainer.times})
+            self.began = time.perf_counter()
+
+        def on_save(self, args, state, control, **_):
+            probe = self.probe() if generates and trainer.seen else []
+            # Every process has written its part when this is said.
+            trainer.accelerator.wait_for_everyone()
+            folder = f"{Path(args.output_dir).name}/checkpoint-{state.global_step}"
+            fields = {"updates": state.global_step, "tokens": self.tokens, "folder": folder, "probe": probe}
+            watch.say("saved", step=step_of(state), **fields)
+            self.began = time.perf_counter()
+
+        def probe(self):
+            tensors = {name: value[:PROBED] for name, value in trainer.seen["tensors"].items()}
+            logprobs, _ = heads(trainer, tensors)
+            lists = [token_lists(tensors, i) for i in range(len(tensors["prompt_ids"]))]
+            return [
+                {
+                    "ids": pack(prompt + completion, "<i4"),
+                    "prompt": len(prompt),
+                    "logprobs": pack(logprobs[i][: len(completion)].tolist(), "<f4"),
+                }
+                for i, (prompt, completion) in enumerate(lists)
+            ]
+
+    return Recording()
+
+
+def averaged(logs):
+    """Of several updates of a step: means, but the last of what counts up."""
+    last = logs[-1]
+    counting = ("num_tokens", "epoch", "learning_rate")
+
+    def of(name):
+        values = [each[name] for each in logs if isinstance(each.get(name), (int, float))]
+        return values[-1] if name in counting else sum(values) / len(values)
+
+    numbers = {name: of(name) for name in last if isinstance(last[name], (int, float))}
+    return {name: value for name, value in numbers.items() if math.isfinite(value)}
+
+
+def rename_metric(name, names):
+    head, _, rest = name.partition("/")
+    function, _, kind = rest.rpartition("/")
+    return f"{head}/{names[function]}/{kind}" if head == "rewards" and function in names else name
+
+
+if __name__ == "__main__":
+    sys.exit("train.py uses this file.")

@@ -1,0 +1,137 @@
+/**
+ * Conversations on disk, below `conversations/` of the data directory: a folder each, with `conversation.json` and the
+ * tokens of every answer in a file of its own, which only those who ask for them read.
+ */
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { answerToken, conversationSchema, type Conversation } from '#shared/api/chat.ts'
+import { AppError } from '#shared/errors.ts'
+import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readError, writeError } from '#host/files/fileErrors.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+
+const maxBytes = 64 * 1024 * 1024
+const fileName = 'conversation.json'
+
+const fileSchema = conversationSchema.extend({ format: z.literal(1) })
+const tokensSchema = z.object({ tokens: z.array(answerToken) })
+export type AnswerToken = z.output<typeof answerToken>
+
+/** A folder whose conversation cannot be read has a problem instead. */
+export type ListedConversation = Conversation | { readonly id: string; readonly problem: string }
+
+export class ConversationFiles {
+  readonly #folder: string
+
+  /** `folder`: that of all conversations; it need not exist yet. */
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** The one that was changed last first, then those that cannot be read. Errors: AppError 'file/unreadable'. */
+  list(): ListedConversation[] {
+    const all = this.#ids().map((id) => this.#attempt(id))
+    const stamp = (one: ListedConversation) => ('problem' in one ? -1 : one.updatedAt)
+    return all.sort((a, b) => stamp(b) - stamp(a) || (a.id < b.id ? -1 : 1))
+  }
+
+  has(id: string): boolean {
+    return existsSync(path.join(this.#folder, id))
+  }
+
+  /** Errors: AppError 'file/unreadable' where there is none or it is not one of ours. */
+  get(id: string): Conversation {
+    const file = path.join(this.#folder, id, fileName)
+    if (!this.has(id)) {
+      throw new AppError('file/unreadable', 'There is no such conversation: it may have been deleted.')
+    }
+    const parsed = fileSchema.safeParse(readJsonObject(file, 'file/unreadable', maxBytes))
+    if (parsed.success && parsed.data.id === id) {
+      const { format: _, ...conversation } = parsed.data
+      return conversation
+    }
+    throw new AppError(
+      'file/unreadable',
+      `${file} is not a conversation that this version of Turnwise reads.`,
+      'The file was not touched.',
+    )
+  }
+
+  /** Errors: AppError 'file/unwritable'. */
+  add(conversation: Omit<Conversation, 'id'>): Conversation {
+    const added = { ...conversation, id: `chat_${randomUUID()}` }
+    createFolder(path.join(this.#folder, added.id), (temporary) =>
+      writeFileAtomic(path.join(temporary, fileName), formatted(added)),
+    )
+    return added
+  }
+
+  /** Also removes the tokens of answers that are in it no more. Errors: AppError 'file/unwritable'. */
+  replace(conversation: Conversation): void {
+    const folder = path.join(this.#folder, conversation.id)
+    writeFileAtomic(path.join(folder, fileName), formatted(conversation))
+    const kept = new Set(
+      conversation.turns.flatMap(({ answers }) => answers.map((answer) => `${answer?.id ?? ''}.json`)),
+    )
+    for (const name of namesIn(folder))
+      if (name !== fileName && !name.startsWith('.') && !kept.has(name))
+        rmSync(path.join(folder, name), { force: true })
+  }
+
+  /** Errors: AppError 'file/unreadable', 'file/unwritable'. */
+  delete(id: string): void {
+    const { id: known } = this.get(id)
+    const folder = path.join(this.#folder, known)
+    const removed = path.join(this.#folder, `.${known}.removed`)
+    try {
+      renameSync(folder, removed)
+      rmSync(removed, { recursive: true, force: true })
+    } catch (error) {
+      throw writeError(folder, error)
+    }
+  }
+
+  /** To be kept before the conversation has the answer. Errors: AppError 'file/unwritable'. */
+  writeTokens(id: string, answerId: string, tokens: readonly AnswerToken[]): void {
+    writeFileAtomic(this.#tokensFile(id, answerId), JSON.stringify({ tokens }))
+  }
+
+  /** None where none were kept. Errors: AppError 'file/unreadable'. */
+  readTokens(id: string, answerId: string): readonly AnswerToken[] {
+    const file = this.#tokensFile(id, answerId)
+    if (!existsSync(file)) return []
+    const parsed = tokensSchema.safeParse(readJsonObject(file, 'file/unreadable', maxBytes))
+    if (parsed.success) return parsed.data.tokens
+    throw new AppError('file/unreadable', `${file} does not hold the tokens of an answer.`)
+  }
+
+  #tokensFile(id: string, answerId: string): string {
+    return path.join(this.#folder, id, `${answerId}.json`)
+  }
+
+  #ids(): string[] {
+    return existsSync(this.#folder) ? namesIn(this.#folder).filter((name) => name.startsWith('chat_')) : []
+  }
+
+  #attempt(id: string): ListedConversation {
+    try {
+      return this.get(id)
+    } catch (error) {
+      if (error instanceof AppError) return { id, problem: error.message }
+      throw error
+    }
+  }
+}
+
+const formatted = (conversation: Conversation): string =>
+  `${JSON.stringify({ format: 1, ...conversation }, null, 1)}\n`
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    throw readError(folder, error)
+  }
+}

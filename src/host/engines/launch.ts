@@ -1,0 +1,119 @@
+/**
+ * Trainers that are not Turnwise's own, as tables: what each is written as, and how its processes are started. Reading guide:
+ *
+ *   launch.ts       (here) kinds and launchers, and the words that start them
+ *   engineCode.ts   what of it a person allows to run
+ *   environment.ts  whether an interpreter has what a kind needs
+ *   watched.ts      the project in the run's folder, and what it says while it trains
+ *
+ * host/training/engineTraining.ts is a run on one of them; python/program.ts is the process.
+ */
+import path from 'node:path'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { EngineKind, LauncherKind } from '#shared/config/engine.ts'
+import { conflict } from '#shared/config/problems.ts'
+import { ConfigError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { ProjectTool } from '#host/exchange/tools.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
+
+export type EngineConfig = RunConfig['engine']
+/** What of a config says which trainer, and which interpreter. */
+export interface EnginedConfig {
+  readonly engine: EngineConfig
+  readonly python: Pick<RunConfig['python'], 'interpreter'>
+}
+/** A trainer that Turnwise starts. */
+export type OtherEngine = Exclude<EngineKind, 'local'>
+
+export interface Engine {
+  /** Whose project is written, into the folder of that name. */
+  readonly tool: ProjectTool
+  readonly script: string
+  /** Files of resources/projects that run as Python, besides the rewards' bridge. */
+  readonly code: readonly string[]
+  /** Distributions that must be installed; requirements.txt of the project has the versions that were tried. */
+  readonly packages: readonly string[]
+}
+
+export const engines: Readonly<Record<OtherEngine, Engine>> = {
+  trl: {
+    tool: 'trl',
+    script: 'train.py',
+    code: ['trl/train.py', 'trl/recording.py', 'rewards/bridge.py'],
+    packages: ['torch', 'transformers', 'trl', 'accelerate', 'peft', 'datasets'],
+  },
+}
+
+/** What is started: the interpreter with arguments, or a line for the shell. */
+export type LaunchWords =
+  { readonly args: readonly string[] } | { readonly shell: (interpreter: string) => string }
+
+interface Start {
+  readonly script: string
+  readonly engine: EngineConfig
+}
+
+export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWords>> = {
+  python: ({ script, engine: { processes } }) => ({
+    args:
+      (processes ?? 1) === 1
+        ? [script]
+        : ['-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', `${processes}`, script],
+  }),
+  // The project's own file has the defaults of a single process, so that none of the person's counts. Without --multi_gpu
+  // accelerate starts one process on CPUs, whatever the number; with it, as many as are asked for.
+  accelerate: ({ script, engine: { processes, accelerateConfig } }) => ({
+    args: [
+      ...['-m', 'accelerate.commands.launch', '--config_file', accelerateConfig ?? 'accelerate.yaml'],
+      ...(processes === null ? [] : ['--num_processes', `${processes}`]),
+      ...((processes ?? 1) > 1 && accelerateConfig === null ? ['--multi_gpu'] : []),
+      ...['--main_process_port', '0', script],
+    ],
+  }),
+  command: ({ script, engine: { command, processes } }) => ({
+    shell: (interpreter) =>
+      (command ?? '')
+        .replaceAll('{python}', shellWord(interpreter))
+        .replaceAll('{script}', shellWord(script))
+        .replaceAll('{processes}', `${processes ?? 1}`),
+  }),
+}
+
+const shellWord = (word: string): string =>
+  process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
+
+/** Which interpreter; null: the usual one. */
+export const engineInterpreter = ({ engine, python }: EnginedConfig): string | null =>
+  engine.python ?? python.interpreter
+
+/** How many processes are asked for; null: a command knows. Errors: as `processesOfFile`. */
+export function askedProcesses({ launcher, processes, accelerateConfig }: EngineConfig): number | null {
+  if (launcher === 'command') return processes
+  if (launcher === 'python' || accelerateConfig === null) return processes ?? 1
+  return processesOfFile(accelerateConfig, processes)
+}
+
+const accelerateFile = z.looseObject({
+  num_processes: z.int().default(1),
+  distributed_type: z.string().default('NO'),
+  use_cpu: z.boolean().default(false),
+  mpirun_config: z.unknown().optional(),
+})
+
+/** Errors: AppError 'file/unreadable'; ConfigError for a file that is none of accelerate's, or that starts fewer than it says. */
+function processesOfFile(file: string, processes: number | null): number {
+  const refused = (problem: string, hint: string) =>
+    new ConfigError([conflict('engine.accelerateConfig', `${path.basename(file)} ${problem}`)], hint)
+  const { data } = accelerateFile.safeParse(parse(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')))
+  if (data === undefined)
+    throw refused('is no config of accelerate.', 'Write one with: accelerate config --config_file FILE')
+  const count = processes ?? data.num_processes
+  const isOnCpu = data.distributed_type === 'MULTI_CPU' || data.use_cpu
+  if (count === 1 || !isOnCpu || data.mpirun_config !== undefined) return count
+  throw refused(
+    `asks for ${count} processes on CPUs, of which accelerate starts only one.`,
+    'Set `engine.launcher` to python, or set distributed_type to MULTI_GPU and use_cpu to false in the file: accelerate then starts them on CPUs too.',
+  )
+}

@@ -1,0 +1,65 @@
+/** How other programs open what was exported: commands to copy, shown in the window and in the folder's README. */
+import path from 'node:path'
+import { slugOf } from '#shared/plural.ts'
+import type { ExportFormat, ExportReport } from './exports.ts'
+import { mergedGgufName } from './ggufMerged.ts'
+import { modelfileName } from './ollama.ts'
+
+type Opening = ExportReport['openIn'][number]
+
+interface Exported {
+  readonly format: ExportFormat
+  /** Its folder. */
+  readonly directory: string
+  /** Id of the base on a hub; null: unknown. */
+  readonly baseModel: string | null
+}
+
+/** The folder of a README. */
+const here = '.'
+
+/** In quotes where a shell would cut it. */
+const quoted = (text: string): string => (/^[\w./:@\\-]+$/.test(text) ? text : `"${text}"`)
+
+export function openIn({ format, directory, baseModel }: Exported): Opening[] {
+  const folder = quoted(directory)
+  const inFolder = (name: string): string => quoted(path.join(directory, name))
+  const name = directory === here ? 'my-model' : slugOf(path.basename(directory))
+  const base = baseModel ?? 'path/of/the/base/model'
+  switch (format) {
+    case 'gguf-model':
+      return [
+        {
+          tool: 'Ollama',
+          command: `ollama create ${name} -f ${inFolder(modelfileName)} && ollama run ${name}`,
+        },
+        { tool: 'LM Studio', command: `lms import ${inFolder(mergedGgufName)}` },
+        { tool: 'llama.cpp', command: `llama-server -m ${inFolder(mergedGgufName)}` },
+        { tool: 'vLLM', command: `vllm serve ${inFolder(mergedGgufName)} --tokenizer ${base}` },
+      ]
+    case 'gguf':
+      return [{ tool: 'llama.cpp', command: `llama-server -m base.gguf --lora ${inFolder('adapter.gguf')}` }]
+    case 'merged':
+      return [
+        { tool: 'vLLM', command: `vllm serve ${folder}` },
+        { tool: 'llama.cpp', command: `python convert_hf_to_gguf.py ${folder}` },
+      ]
+    case 'peft':
+      return [{ tool: 'vLLM', command: `vllm serve ${base} --enable-lora --lora-modules ${name}=${folder}` }]
+    case 'onnx':
+      return [
+        {
+          tool: 'Node.js',
+          command: `cd ${folder} && npm install onnxruntime-node && node example.mjs "1 2 3"`,
+        },
+      ]
+  }
+}
+
+/** The same as a part of a README, whose folder has no fixed place. */
+export function openingWords(format: ExportFormat, baseModel: string | null): string {
+  const lines = openIn({ format, directory: here, baseModel }).map(
+    ({ tool, command }) => `${tool}:\n\n\`\`\`sh\n${command}\n\`\`\`\n`,
+  )
+  return `## Open in\n\n${lines.join('\n')}`
+}

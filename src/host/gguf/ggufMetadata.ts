@@ -1,0 +1,228 @@
+/**
+ * What a GGUF file says of a model in a Hugging Face folder, under the keys that llama.cpp's converter
+ * (`convert_hf_to_gguf.py`) writes: `ggufConfig.ts` backwards.
+ */
+import { AppError } from '#shared/errors.ts'
+import { ropeFields, ropeType } from '#engine/models/attentionLayout.ts'
+import type { ModelConfig, RopeConfig } from '#engine/models/config.ts'
+import { Fields } from '#engine/models/fields.ts'
+import { type ModelType, readModelConfig } from '#engine/models/registry.ts'
+import { expectedTensors } from '#engine/models/source.ts'
+import type { GgufValue } from './gguf.ts'
+import { ggufConfig } from './ggufConfig.ts'
+import { type FamilyKey, familyKeys, ropeTensors } from './ggufKeys.ts'
+import { ggufNaming, ggufPlaces } from './ggufNames.ts'
+
+export interface ModelWords {
+  readonly metadata: ReadonlyMap<string, GgufValue>
+  /** Small tensors that belong to the config: factors of the rotary embedding. */
+  readonly tensors: ReadonlyMap<string, Float32Array>
+}
+
+type Words = readonly (readonly [FamilyKey, GgufValue])[]
+
+const whole = (value: number): GgufValue => ({ type: 'uint32', value })
+const real = (value: number): GgufValue => ({ type: 'float32', value })
+const text = (value: string): GgufValue => ({ type: 'string', value })
+
+/**
+ * `json` is the model's config.json, `where` its path. Errors: AppError 'model/unsupported' for a family that GGUF does not
+ * have, and for a model of which it cannot say everything.
+ */
+export function describeModel(json: unknown, where: string): ModelWords {
+  const config = readModelConfig(json, where, null)
+  const fields = new Fields(json, where)
+  const rope = ropeWords(config, fields)
+  const { name } = ggufNaming(config)
+  const ofFamily = familyWords[config.architecture as ModelType]?.(config, fields) ?? []
+  const own = [...sizes(config), ...rope.words, ...ofFamily].map(
+    ([key, value]) => [`${name}.${familyKeys[key]}`, value] as const,
+  )
+  const metadata = new Map<string, GgufValue>([
+    ['general.architecture', text(name)],
+    ['general.type', text('model')],
+    ...own,
+  ])
+  const words = { metadata, tensors: new Map(rope.tensors) }
+  requireSaid(config, words, where)
+  return words
+}
+
+const sizes = (config: ModelConfig): Words => [
+  ['layers', whole(config.layers)],
+  ['positions', whole(config.maxPositions)],
+  ['vocabulary', whole(config.vocabSize)],
+  ['width', whole(config.hiddenSize)],
+  ['mlpWidth', whole(config.intermediateSize)],
+  ['heads', whole(config.heads)],
+  ['kvHeads', whole(config.kvHeads)],
+  ['keyWidth', whole(config.headDim)],
+  ['valueWidth', whole(config.headDim)],
+  [config.norm === 'layer' ? 'layerEpsilon' : 'rmsEpsilon', real(config.normEpsilon)],
+]
+
+const windowOf = (fields: Fields, fallback: number): number =>
+  fields.integer('sliding_window', { min: 0, max: 1 << 30, fallback })
+
+const capWords = ({ attentionSoftcap, finalSoftcap }: ModelConfig): Words => [
+  ...(attentionSoftcap === null ? [] : [['attentionCap', real(attentionSoftcap)] as const]),
+  ...(finalSoftcap === null ? [] : [['finalCap', real(finalSoftcap)] as const]),
+]
+
+const gemmaWindow = 4_096
+
+/** What families have beside the sizes of all. */
+const familyWords: Readonly<Partial<Record<ModelType, (config: ModelConfig, fields: Fields) => Words>>> = {
+  gemma2: (config, fields) => [['window', whole(windowOf(fields, gemmaWindow))], ...capWords(config)],
+  gemma3_text: (config, fields) => [
+    ['window', whole(windowOf(fields, gemmaWindow))],
+    ['windowPattern', whole(localLayers(config).indexOf(false) + 1 || config.layers + 1)],
+    ['localTheta', real(localRope(config)?.theta ?? 10_000)],
+    ...capWords(config),
+  ],
+  phi3: (config, fields) => [
+    ['window', whole(windowOf(fields, 0))],
+    ['ropeOriginal', whole(originalPositions(config, fields))],
+  ],
+  granite: (config) => [
+    ['embeddingScale', real(config.embeddingScale)],
+    ['attentionScale', real(config.attentionScale)],
+    ['residualScale', real(config.residualScale)],
+    ['logitScale', real(1 / config.logitScale)],
+  ],
+  stablelm: () => [['parallelResidual', { type: 'bool', value: false }]],
+}
+
+/** Of Gemma 3: which layers slide. They rotate by frequencies of their own, the first ones always. */
+const localLayers = ({ attention }: ModelConfig): boolean[] =>
+  attention.map(({ rope }) => rope === attention[0]?.rope)
+
+const localRope = ({ ropes, attention }: ModelConfig): RopeConfig | undefined =>
+  ropes[attention[0]?.rope ?? 0]
+
+/** The frequencies of the layers that see everything. */
+function globalRope(config: ModelConfig): RopeConfig | undefined {
+  const layer = config.architecture === 'gemma3_text' ? localLayers(config).indexOf(false) : -1
+  return layer === -1 ? config.ropes[0] : config.ropes[config.attention[layer]?.rope ?? 0]
+}
+
+function originalPositions({ maxPositions }: ModelConfig, fields: Fields): number {
+  const key = 'original_max_position_embeddings'
+  const limits = { min: 1, max: 1 << 24 }
+  const inside = ropeFields(fields, 'full_attention').integer(key, { ...limits, fallback: maxPositions })
+  return fields.integer(key, { ...limits, fallback: inside })
+}
+
+interface RopeWords {
+  readonly words: Words
+  readonly tensors: readonly (readonly [string, Float32Array])[]
+}
+
+function ropeWords(config: ModelConfig, fields: Fields): RopeWords {
+  const rope = globalRope(config)
+  if (rope === undefined) return { words: [], tensors: [] }
+  const plain: Words = [
+    ['rotated', whole(2 * rope.inverseFrequencies.length)],
+    ['theta', real(rope.theta)],
+  ]
+  const { words, tensors } = scalingWords(config, rope, fields)
+  return { words: [...plain, ...words], tensors }
+}
+
+function scalingWords(config: ModelConfig, rope: RopeConfig, fields: Fields): RopeWords {
+  const given = ropeFields(fields, 'full_attention')
+  const factor = (): number =>
+    given.number('factor', {
+      min: 1,
+      max: 1e6,
+      fallback: Math.max(1, config.maxPositions / originalPositions(config, fields)),
+    })
+  switch (ropeType(given)) {
+    case 'linear':
+      return {
+        words: [
+          ['ropeType', text('linear')],
+          ['ropeFactor', real(factor())],
+        ],
+        tensors: [],
+      }
+    case 'yarn':
+      return {
+        words: [
+          ['ropeType', text('yarn')],
+          ['ropeFactor', real(factor())],
+          ['ropeOriginal', whole(originalPositions(config, fields))],
+          ...betaWords(given),
+        ],
+        tensors: [],
+      }
+    case 'llama3':
+      return { words: [], tensors: [[ropeTensors.divisors, divisorsOf(rope)]] }
+    case 'longrope':
+      return {
+        words: [
+          ['ropeOriginal', whole(originalPositions(config, fields))],
+          ['ropeAttention', real(rope.attentionFactor)],
+        ],
+        tensors: [
+          [ropeTensors.long, Float32Array.from(given.numbers('long_factor', { min: 1e-6, max: 1e9 }))],
+          [ropeTensors.short, Float32Array.from(given.numbers('short_factor', { min: 1e-6, max: 1e9 }))],
+        ],
+      }
+    default:
+      return { words: [], tensors: [] }
+  }
+}
+
+const betaWords = (rope: Fields): Words =>
+  (['beta_fast', 'beta_slow'] as const).flatMap((name) =>
+    rope.has(name)
+      ? [
+          [
+            name === 'beta_fast' ? 'betaFast' : 'betaSlow',
+            real(rope.number(name, { min: 0, max: 1e6 })),
+          ] as const,
+        ]
+      : [],
+  )
+
+/** By how much slower each pair turns than its base says. */
+function divisorsOf({ theta, inverseFrequencies }: RopeConfig): Float32Array {
+  const pairs = inverseFrequencies.length
+  return Float32Array.from(inverseFrequencies, (frequency, pair) => theta ** (-pair / pairs) / frequency)
+}
+
+/** What a model has beyond what its words say, such as attention scaled by another number than its family's. */
+function requireSaid(config: ModelConfig, { metadata, tensors }: ModelWords, where: string): void {
+  const places = ggufPlaces(config)
+  const shapes = expectedTensors(config).map(
+    ({ name, shape }) => [places.get(name)?.name ?? '', { shape }] as const,
+  )
+  const read = ggufConfig({
+    file: where,
+    metadata,
+    tensors: new Map(shapes),
+    numbers: (name) => {
+      const found = tensors.get(name)
+      return found === undefined ? null : [...found]
+    },
+  })
+  const found = comparable(readModelConfig(read, where, null))
+  const unsaid = Object.entries(comparable(config)).flatMap(([key, value]) =>
+    found[key] === value ? [] : [key],
+  )
+  if (unsaid.length === 0) return
+  throw new AppError(
+    'model/unsupported',
+    `${where} describes a model of which a GGUF file cannot say everything: ${unsaid.join(', ')}.`,
+    'Export it as a merged model instead.',
+  )
+}
+
+/** Each field as text; numbers to five digits, since those of a file are f32. */
+function comparable(config: ModelConfig): Readonly<Record<string, string>> {
+  const { architecture: _, bosId: _bos, eosIds: _eos, padId: _pad, ...rest } = config
+  const rounded = (_key: string, value: unknown): unknown =>
+    typeof value === 'number' ? Number(value.toPrecision(5)) : value === false ? undefined : value
+  return Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, JSON.stringify(value, rounded)]))
+}

@@ -1,0 +1,229 @@
+/**
+ * A model on a hub: its card, licence and files, what Turnwise makes of it before anything is downloaded, and the download
+ * itself, which needs the licence to be accepted.
+ */
+import { closeSync, ftruncateSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+import { isHubId } from '#host/adapters/peftConfig.ts'
+import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { isLicenseFile, writeHubNote } from '#host/models/modelLibrary.ts'
+import { frontMatter, licenseOfCard, type License } from './card.ts'
+import { fetchFiles, type HubProgress } from './fetchFiles.ts'
+import {
+  asked,
+  invalid,
+  listCommit,
+  openCommit,
+  openFile,
+  type HubAccess,
+  type HubCommit,
+  type HubFile,
+  type HubPlace,
+} from './hub.ts'
+
+export interface HubModel {
+  readonly commit: HubCommit
+  /** Of its top folder. */
+  readonly files: readonly HubFile[]
+  /** Its link is an address. null: the card states none. */
+  readonly license: License | null
+  /** The forms its weights can be had in. */
+  readonly choices: readonly HubChoice[]
+}
+
+/** One download. */
+export interface HubChoice {
+  /** A GGUF file; null: the safetensors weights with config and tokenizer. */
+  readonly file: string | null
+  /** Of the weights. */
+  readonly sizeBytes: number
+}
+
+const maxTextBytes = 1 << 20
+
+/** Errors: those of asking the hub; AppError 'model/invalid' where it has no weights that Turnwise reads. */
+export async function openHubModel(place: HubPlace, access: HubAccess): Promise<HubModel> {
+  const commit = await openCommit(place, access)
+  const files = (await listCommit(commit, false)).filter(({ path: file }) => !file.includes('/'))
+  const choices = choicesIn(files)
+  if (choices.length === 0) {
+    throw invalid(
+      place,
+      `${place.repo} is not a model that Turnwise can read: it has neither config.json with safetensors weights nor a GGUF file.`,
+    )
+  }
+  const license = files.some(({ path: file }) => file === 'README.md')
+    ? licenseOfCard(frontMatter(await textOf(commit, 'README.md')))
+    : null
+  return { commit, files, license: license === null ? null : linked(license, commit), choices }
+}
+
+function choicesIn(files: readonly HubFile[]): HubChoice[] {
+  const sizeOf = (found: readonly HubFile[]) => found.reduce((sum, { size }) => sum + size, 0)
+  const tensors = files.filter(({ path: file }) => file.endsWith('.safetensors'))
+  const isFolder = tensors.length > 0 && files.some(({ path: file }) => file === 'config.json')
+  // Parts of split files and the eyes of models that see are no models.
+  const single = files.filter(({ path: file }) => /^(?!mmproj).*(?<!-\d{5}-of-\d{5})[.]gguf$/i.test(file))
+  return [
+    ...(isFolder ? [{ file: null, sizeBytes: sizeOf(tensors) }] : []),
+    ...single.map(({ path: file, size }) => ({ file, sizeBytes: size })),
+  ]
+}
+
+const textOf = async (commit: HubCommit, file: string): Promise<string> => {
+  const blob = await openFile(commit, file)
+  return asked(commit.place, () => blob.slice(0, maxTextBytes).text())
+}
+
+/** A link to a file of the repository becomes the address of its page. */
+function linked({ name, link }: License, { place, commit, access }: HubCommit): License {
+  if (link === null) return { name, link }
+  if (/^https?:\/\//.test(link)) return { name, link }
+  return { name, link: `${access.endpoint}/${place.repo}/blob/${commit}/${link.replace(/^[./]+/, '')}` }
+}
+
+/** The text of its licence, where it has a file for it. */
+export async function licenseText({ commit, files }: HubModel): Promise<string | null> {
+  const file = files.find(({ path: name }) => isLicenseFile(name))
+  return file === undefined ? null : textOf(commit, file.path)
+}
+
+/** Errors: AppError 'usage/invalid' where there is no such file. */
+export function chooseFrom({ commit: { place }, choices }: HubModel, file: string | null): HubChoice {
+  const [first] = choices
+  const found = choices.find((choice) => choice.file === file)
+  // A repository of GGUF files alone has no usual one.
+  if (found !== undefined) return found
+  const names = choices.flatMap((choice) => choice.file ?? [])
+  throw new AppError(
+    'usage/invalid',
+    file === null
+      ? `${place.repo} has only GGUF files: choose one of them.`
+      : `${place.repo} has no GGUF file “${file.slice(0, 200)}”.`,
+    first === undefined
+      ? undefined
+      : `It has ${names.slice(0, 20).join(', ')}${names.length > 20 ? ' …' : ''}.`,
+  )
+}
+
+/**
+ * Whether Turnwise can open it, from config.json or from a GGUF file's header, without its weights. Errors: those of asking
+ * the hub and of opening the model.
+ */
+export const configOf = ({ commit }: HubModel, { file, sizeBytes }: HubChoice): Promise<ModelConfig> =>
+  file === null ? folderConfig(commit) : ggufFileConfig(commit, file, sizeBytes)
+
+async function folderConfig(commit: HubCommit): Promise<ModelConfig> {
+  const where = `config.json of ${commit.place.repo}`
+  const text = await textOf(commit, 'config.json')
+  return readModelConfig(parsed(text, where), where)
+}
+
+function parsed(text: string, where: string): unknown {
+  try {
+    const document = parseStrictJson(new TextEncoder().encode(text))
+    if (isJsonObject(document)) return document
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    throw new AppError('model/invalid', `${where} is not a valid JSON file: ${error.message}.`)
+  }
+  throw new AppError('model/invalid', `${where} must hold a JSON object.`)
+}
+
+/** What is read of a file at first, and at most: a header is as long as its vocabulary. */
+const [firstHeaderBytes, maxHeaderBytes] = [1 << 22, 1 << 26]
+
+/**
+ * The header is put at the front of a file that is otherwise a hole, as long as the real one: then the reader of local files
+ * checks every tensor of it. Where it runs into the hole, more is read.
+ */
+async function ggufFileConfig(commit: HubCommit, name: string, sizeBytes: number): Promise<ModelConfig> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-header-'))
+  try {
+    const blob = await openFile(commit, name)
+    const file = path.join(folder, path.basename(name))
+    for (let length = firstHeaderBytes, read = 0; ; length *= 4) {
+      const end = Math.min(length, sizeBytes)
+      writeAt(file, await asked(commit.place, () => blob.slice(read, end).arrayBuffer()), read, sizeBytes)
+      read = end
+      const isLast = end >= Math.min(sizeBytes, maxHeaderBytes)
+      const config = configOrNull(file, isLast, `${name} of ${commit.place.repo}`)
+      if (config !== null) return config
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** null: more of it may help. Errors: as `openModelFolder`, without the place of a file that nobody knows. */
+function configOrNull(file: string, isLast: boolean, name: string): ModelConfig | null {
+  try {
+    return openModelFolder(file).config
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    if (!isLast && error.code !== 'model/unsupported') return null
+    throw new AppError(error.code, error.message.replaceAll(file, name), error.hint)
+  }
+}
+
+function writeAt(file: string, bytes: ArrayBuffer, position: number, sizeBytes: number): void {
+  const handle = openSync(file, position === 0 ? 'w' : 'r+')
+  try {
+    ftruncateSync(handle, sizeBytes)
+    writeSync(handle, new Uint8Array(bytes), 0, bytes.byteLength, position)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/* The download. */
+
+export interface ModelWanted {
+  /** A GGUF file; null: the safetensors weights. */
+  readonly file: string | null
+  /** Name of the licence that a person has read and accepted; null: they know that none is stated. */
+  readonly license: string | null
+}
+
+/** What a model needs, and what it says of itself; never code, pickles or other formats. */
+const isWanted = ({ path: file }: HubFile): boolean =>
+  /\.safetensors$/.test(file) || /^(?:[\w.-]+\.json|chat_template\.jinja)$/.test(file) || isText(file)
+
+const isText = (file: string): boolean => file === 'README.md' || isLicenseFile(file)
+
+/**
+ * Yields how far it is. The licence is kept with the model. Errors: those of `openHubModel`, `chooseFrom` and `fetchFiles`;
+ * AppError 'api/refused' where another licence is stated than was accepted: nothing was fetched then.
+ */
+export async function* fetchModel(
+  place: HubPlace,
+  wanted: ModelWanted,
+  folder: string,
+  access: HubAccess,
+): AsyncGenerator<HubProgress> {
+  const model = await openHubModel(place, access)
+  const { file } = chooseFrom(model, wanted.file)
+  requireAccepted(model, wanted)
+  const isPart = (found: HubFile) =>
+    file === null ? isWanted(found) : found.path === file || isText(found.path)
+  yield* fetchFiles(model.commit, model.files.filter(isPart), folder)
+  if (!isHubId(place.repo)) return
+  const license = model.license === null ? {} : { license: { ...model.license, acceptedAt: Date.now() } }
+  writeHubNote(folder, { id: place.repo, commit: model.commit.commit, ...license })
+}
+
+function requireAccepted({ commit: { place }, license }: HubModel, { license: accepted }: ModelWanted): void {
+  if (accepted === (license?.name ?? null)) return
+  throw new AppError(
+    'api/refused',
+    license === null
+      ? `The card of ${place.repo} states no licence, so there is none to accept.`
+      : `${place.repo} is under the licence “${license.name}”, which has not been accepted.`,
+    'Nothing was downloaded. Read the terms on its page, then accept them and download again.',
+  )
+}

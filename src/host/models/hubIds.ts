@@ -1,0 +1,43 @@
+/** What models that lie elsewhere are called on a hub, as a person said: kept in the data directory, not beside their files. */
+import { existsSync, realpathSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { isHubId } from '#host/adapters/peftConfig.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { hubIdOf, requireHubId, writeHubId } from './modelLibrary.ts'
+
+const namesFile = (dataDirectory: string): string => path.join(dataDirectory, 'hub-ids.json')
+
+const names = z.record(z.string(), z.string().refine(isHubId))
+
+/** null where nobody has said, or there is no such model. */
+export function knownHubId(model: string | null, dataDirectory: string): string | null {
+  if (model === null || !existsSync(model)) return null
+  return hubIdOf(model) ?? readNames(dataDirectory)[realpathSync(model)] ?? null
+}
+
+/** Errors: AppError 'usage/invalid' for what cannot be a hub id; 'file/unwritable'. */
+export function rememberHubId(model: string, id: string, dataDirectory: string): void {
+  const { models } = dataFolders(dataDirectory)
+  if (path.dirname(path.resolve(model)) === models) {
+    writeHubId(model, id)
+    return
+  }
+  requireHubId(id)
+  makeFolder(dataDirectory)
+  const known = { ...readNames(dataDirectory), [realpathSync(model)]: id }
+  writeFileAtomic(namesFile(dataDirectory), `${JSON.stringify(known, null, 2)}\n`)
+}
+
+/** A damaged list counts as none: it holds no more than names. */
+function readNames(dataDirectory: string): Readonly<Record<string, string>> {
+  const file = namesFile(dataDirectory)
+  if (!existsSync(file)) return {}
+  try {
+    return names.parse(readJsonObject(file, 'model/invalid'))
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,23 @@
+/** How much work a token of a model is: what speeds are scaled by from one model to another. */
+import { linearNames, linearShape, type ModelConfig } from '#engine/models/config.ts'
+import { learningFlops } from '#engine/models/work.ts'
+
+/**
+ * Elements of the matrices that a generated token goes through. Both bounds of its time, the bytes that are read and the
+ * products that are computed, grow with them.
+ */
+export function generationWork(config: ModelConfig): number {
+  const perLayer = config.linears.reduce((sum, name) => {
+    const [out, width] = linearShape(config, name)
+    return sum + out * width
+  }, 0)
+  return config.layers * perLayer + config.vocabSize * config.hiddenSize
+}
+
+/** Of the sequences that speed is measured with. */
+export const measuredTokens = 48
+export const measuredLora = { rank: 8, alpha: 16, rsLora: false, targets: linearNames } as const
+
+/** Floating-point operations of learning from a token, layers recomputed. */
+export const learningWork = (config: ModelConfig): number =>
+  learningFlops({ config, lora: measuredLora, lengths: [measuredTokens], recompute: true }) / measuredTokens

@@ -1,0 +1,88 @@
+/**
+ * A program of the person's own interpreter that runs by itself, such as a trainer. What it writes goes to this process's
+ * standard error, of which the end is kept. Its standard input is a pipe that nothing is written to: what it starts may watch
+ * that for our end.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { promisify } from 'node:util'
+import { AppError } from '#shared/errors.ts'
+import { type AllowedInterpreter, interpreterHint } from './consent.ts'
+
+export interface ProgramOptions {
+  readonly folder: string
+  readonly environment: NodeJS.ProcessEnv
+}
+
+export interface ProgramEnd {
+  readonly exitCode: number | null
+  readonly signal: NodeJS.Signals | null
+  /** What was written last. */
+  readonly tail: string
+}
+
+export interface Program {
+  readonly ended: Promise<ProgramEnd>
+  /** At once, with all that it started. */
+  kill(): void
+}
+
+const keptCharacters = 4_000
+
+/** `shell`: a line for the system's shell that was allowed together with the interpreter. */
+export function startProgram(
+  interpreter: AllowedInterpreter,
+  words:
+    { readonly args: readonly string[] } | { readonly shell: (interpreter: AllowedInterpreter) => string },
+  { folder, environment }: ProgramOptions,
+): Program {
+  const isPosix = process.platform !== 'win32'
+  const [file, args] = 'args' in words ? [interpreter as string, words.args] : [words.shell(interpreter), []]
+  const child = spawn(file, args, {
+    cwd: folder,
+    env: environment,
+    shell: 'shell' in words,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: isPosix,
+    windowsHide: true,
+  })
+  let tail = ''
+  const hear = (text: string) => {
+    tail = (tail + text).slice(-keptCharacters)
+    process.stderr.write(text)
+  }
+  child.stdin.on('error', () => {})
+  child.stdout.setEncoding('utf8').on('data', hear)
+  child.stderr.setEncoding('utf8').on('data', hear)
+  const { promise: ended, resolve } = Promise.withResolvers<ProgramEnd>()
+  child.once('error', (error) => resolve({ exitCode: null, signal: null, tail: error.message }))
+  child.once('close', (exitCode, signal) => resolve({ exitCode, signal, tail: tail.trim() }))
+  return {
+    ended,
+    kill() {
+      // Processes in groups of their own see the end of the pipe.
+      child.stdin.end()
+      const { pid } = child
+      try {
+        if (pid !== undefined && isPosix) process.kill(-pid, 'SIGKILL')
+        else child.kill('SIGKILL')
+      } catch {
+        // It is gone already.
+      }
+    },
+  }
+}
+
+/** Importing torch from a slow disk takes its time. */
+const answerMs = 180_000
+
+/** The last line that some code prints. Errors: AppError 'sandbox/failed' for an interpreter that does not run it. */
+export async function askProgram(interpreter: AllowedInterpreter, code: string): Promise<string> {
+  try {
+    const options = { timeout: answerMs, windowsHide: true } as const
+    const { stdout } = await promisify(execFile)(interpreter, ['-c', code], options)
+    return stdout.trim().split('\n').at(-1) ?? ''
+  } catch (error) {
+    const words = error instanceof Error ? error.message.trim().split('\n').at(-1) : String(error)
+    throw new AppError('sandbox/failed', `${interpreter} does not run: ${words}`, interpreterHint, error)
+  }
+}

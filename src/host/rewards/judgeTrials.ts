@@ -1,0 +1,48 @@
+/** What a judge says of completions before anything is trained: asked in a process of its own, which opens it once. */
+import { parseJudge, judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import type { Host } from '#host/host.ts'
+import { findModel } from '#host/models/modelLibrary.ts'
+import { dryRow, type DryRunRow, type DrySample } from './dryRun.ts'
+
+export interface JudgedRows {
+  /** Index of the first sample. */
+  readonly from: number
+  readonly rows: readonly DryRunRow[]
+}
+
+/** Some samples at a time, in order. Errors: ConfigError; those of asking the judge. */
+export async function* judged(
+  { host, signal }: { readonly host: Host; readonly signal: AbortSignal },
+  given: GivenJudgeSettings,
+  samples: readonly DrySample[],
+): AsyncGenerator<JudgedRows> {
+  const { model } = parseJudge(given, 'settings')
+  if (samples.length === 0) return
+  const settings = model === '' ? given : { ...given, model: findModel(model, host.dataDirectory) }
+  const inputs = samples.map(({ prompt, completion, row }) => ({ prompt, completion, row, step: 0 }))
+  const cacheDirectory = dataFolders(host.dataDirectory).cache
+  for await (const { from, answers, seconds } of host.ask(
+    { type: 'judge', settings, inputs, cacheDirectory },
+    signal,
+  )) {
+    const durationMs = (1000 * seconds) / answers.length
+    yield {
+      from,
+      rows: answers.map((answer) => {
+        const told = 'failure' in answer ? { failure: failureOf(answer.failure.message) } : answer
+        const logged = { columns: {}, metrics: {}, lines: [], durationMs }
+        return dryRow([{ name: judgeFunction, answer: { ...logged, ...told } }], null)
+      }),
+    }
+  }
+}
+
+/** Everything that an iteration yields. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+const failureOf = (message: string) => ({ kind: 'exception' as const, message, line: null, column: null })

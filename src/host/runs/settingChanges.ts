@@ -1,0 +1,157 @@
+/**
+ * Changes of a run's settings while it waits: what they are at each step, and whether new ones can be made. They are in
+ * the run's log, written by the process that takes the run up.
+ */
+import {
+  fixedProblems,
+  readChanges,
+  settingsAfter,
+  withMadeChanges,
+  type SettingChange,
+} from '#shared/config/changes.ts'
+import { bare } from '#shared/config/fields.ts'
+import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
+import { conflict, refuse } from '#shared/config/problems.ts'
+import { AppError, ConfigError, type Problem } from '#shared/errors.ts'
+import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import type { Host } from '#host/host.ts'
+import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { isCheckpoint, readState } from './checkpointState.ts'
+import { lastEvent } from './eventLog.ts'
+import { requireKnownParts } from './runConfigFile.ts'
+import { runPaths, type RunFolder } from './runFolder.ts'
+import { resolveResume } from './runTarget.ts'
+import { verdictOf } from './runVerdict.ts'
+
+/** Of the settings in the run's folder, in the order of their steps. Errors: AppError 'file/unreadable'. */
+export const changesOfRun = (directory: string): readonly SettingChange[] =>
+  readChanges(lastEvent(runPaths(directory).events, 'settings-changed'))
+
+/** The settings with which a run goes on after a step. Errors: AppError 'config/invalid', 'file/unreadable'. */
+export const settingsOfRun = (directory: string, step: number): JsonObject =>
+  settingsAfter(readJsonObject(runPaths(directory).config, 'config/invalid'), changesOfRun(directory), step)
+
+/** The config of a run after a step. Errors: as `settingsOfRun`. */
+export const configOfRun = (directory: string, step: number): RunConfig =>
+  parseRunConfig(settingsOfRun(directory, step))
+
+/** Changes that can be made. */
+export interface PlannedChanges {
+  /** Steps completed; they apply from the next one on. */
+  readonly step: number
+  /** Without those that change nothing. */
+  readonly made: readonly SettingChange[]
+  /** Every change of the run, those among them. */
+  readonly changes: readonly SettingChange[]
+  /** Length of the run with them. */
+  readonly steps: number
+  /** What can be done but is hardly meant, and was not so before. */
+  readonly warnings: readonly Problem[]
+}
+
+/**
+ * Checks changes as a new config is checked. `target`: a run, or the folder of one of its checkpoints. Errors: ConfigError for
+ * settings that cannot change or values that cannot be; AppError 'api/refused' for a trial of a study; those of
+ * `resolveResume` and `verdictOf`.
+ */
+export async function planChanges(
+  { dataDirectory, askText }: Pick<Host, 'dataDirectory' | 'askText'>,
+  target: string,
+  wanted: JsonObject,
+): Promise<PlannedChanges> {
+  const { run, checkpoint } = resolveResume(dataDirectory, target)
+  requireOwnSettings(run)
+  const own = readJsonObject(runPaths(run.directory).config, 'config/invalid')
+  requireChangeable(own, wanted)
+  const { step, stage } = placeOf(run, checkpoint?.directory ?? null)
+  const known = changesOfRun(run.directory)
+  // What was changed here before and is changed again was never trained with.
+  const others = known.filter((change) => change.step < step || !(change.key in wanted))
+  const before = settingsAfter(own, others, step)
+  const asked = Object.entries(wanted).map(([key, to]) => ({ step, key, from: settingAt(before, key), to }))
+  const changes = withMadeChanges(known, step, asked)
+  const current = parseRunConfig(before)
+  const next = parseRunConfig(settingsAfter(own, changes, step))
+  requireEffect(asked, { current, next, stage })
+  const verdictFor = async (config: RunConfig) => {
+    await using _ = await resolveAlgorithms(config, run.directory)
+    requireKnownParts(config)
+    return await verdictOf(config, dataDirectory, askText)
+  }
+  const { warnings: former } = await verdictFor(current)
+  const { steps, warnings } = await verdictFor(next)
+  requireFurther(next, steps, step)
+  // What was changed later on still comes.
+  for (const later of changes.filter((change) => change.step > step))
+    await verdictFor(parseRunConfig(settingsAfter(own, changes, later.step)))
+  return {
+    ...{ step, changes, steps },
+    made: asked.filter(({ from, to }) => !isEqual(from, to)),
+    warnings: warnings.filter((warning) => !former.some((old) => isEqual(old, warning))),
+  }
+}
+
+/** Errors: AppError 'api/refused' for a trial of a study. */
+function requireOwnSettings({ id, study }: RunFolder): void {
+  if (study === null) return
+  throw new AppError('api/refused', 'This run is a trial of a study, and its settings belong to the study.', {
+    ...{ text: 'Fork one of its checkpoints to train on with others.', command: `turnwise fork ${id}` },
+  })
+}
+
+function requireChangeable(own: JsonObject, wanted: JsonObject): void {
+  const problems = fixedProblems(own, wanted)
+  if (problems.length === 0) return
+  throw new ConfigError(
+    problems,
+    'Nothing was changed. A fork of a checkpoint can change most settings, a new run all of them.',
+  )
+}
+
+/** Where the run goes on: after the checkpoint, or, for a fork that has none yet, after the one it began with. */
+function placeOf(
+  run: RunFolder,
+  resumeFrom: string | null,
+): { readonly step: number; readonly stage: number } {
+  const { origin } = runPaths(run.directory)
+  const place = resumeFrom ?? (isCheckpoint(origin) ? origin : null)
+  return place === null ? { step: 0, stage: 0 } : readState(place).trainer
+}
+
+/** Of an algorithm whose config leaves it out, its default. */
+function settingAt(config: JsonObject, key: string): unknown {
+  const given = valueAt(config, key)
+  const [, name] = /^algorithm\.settings\.(\w+)$/.exec(key) ?? []
+  if (given !== undefined || name === undefined) return given ?? null
+  const schema = algorithmById(String(valueAt(config, 'algorithm.id'))).settings[name]
+  return (schema && bare(schema).default) ?? null
+}
+
+interface Places {
+  readonly current: RunConfig
+  readonly next: RunConfig
+  readonly stage: number
+}
+
+/** A stage may have a value of its own. */
+function requireEffect(asked: readonly SettingChange[], { current, next, stage }: Places): void {
+  if (next.stages.length === 0) return
+  const at = (config: RunConfig, key: string) => valueAt(stagesOf(config)[stage], key)
+  const idle = asked.filter(
+    ({ key, from, to }) => !isEqual(from, to) && isEqual(at(current, key), at(next, key)),
+  )
+  refuse(
+    idle.map(({ key }) => conflict(key, 'the stage that the run is in has a value of its own.')),
+    stage,
+  )
+}
+
+function requireFurther({ steps: own, stages }: RunConfig, steps: number, step: number): void {
+  if (stages.length > 0 || steps > step) return
+  const [key, value] = own === null ? ['passes', `${steps} steps long`] : ['steps', String(own)]
+  throw new ConfigError([
+    conflict(key, `${value}, but ${step} steps are completed: the run would have nothing left to do.`),
+  ])
+}

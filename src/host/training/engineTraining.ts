@@ -1,0 +1,369 @@
+/**
+ * A run that another trainer trains: this process starts it, writes down what it says, takes its adapters over as checkpoints
+ * and evaluates them as it would its own. The trainer's own checkpoint, from which it goes on, lies in ours.
+ */
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { EngineEvent, RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
+import type { Metrics } from '#shared/metrics.ts'
+import { toolTitles } from '#shared/tools.ts'
+import type { Policy } from '#engine/policy.ts'
+import type { PauseRequest, TrainDependencies } from '#rl/training/dependencies.ts'
+import { groupSizeOf } from '#rl/training/conflicts.ts'
+import type { TrainingScript } from '#rl/training/script.ts'
+import { initialState, planTraining, updatesOf, type TrainPlan } from '#rl/training/plan.ts'
+import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
+import { type AllowedEnvironment, readyEnvironment, versionNotice } from '#host/engines/environment.ts'
+import { askedProcesses, engines, launchers, type OtherEngine } from '#host/engines/launch.ts'
+import {
+  prepareProject,
+  type SavedNews,
+  type WatchedProject,
+  type WatchOptions,
+} from '#host/engines/watched.ts'
+import type { ModelFolder } from '#host/models/modelFolder.ts'
+import { hubIdOf } from '#host/models/modelLibrary.ts'
+import { startProgram, type Program, type ProgramEnd } from '#host/python/program.ts'
+import { trainerCheckpoint } from '#host/runs/checkpoints.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
+import { openTraining, type Training, type TrainingSetup } from './openTraining.ts'
+import { type Recorder, retentionOf, type TrainedState } from './recording.ts'
+import type { Stage, TrainingStart } from './stages.ts'
+
+export interface EngineRun {
+  readonly kind: OtherEngine
+  readonly runDirectory: string
+  readonly consents: string | undefined
+  /** The run's only one. */
+  readonly stage: Stage
+  readonly model: ModelFolder
+  /** null: from the beginning. */
+  readonly start: TrainingStart | null
+  readonly control: Pick<TrainDependencies, 'onPhase'> & {
+    readonly signal: AbortSignal
+    readonly pause: PauseRequest
+  }
+  readonly until: number | undefined
+  /** What evaluates the adapters; null: nothing does, as the model does not fit into this machine's memory. */
+  readonly training: Training | null
+}
+
+/** What the run has for a training here; of the stages there is one. */
+interface EngineStages
+  extends Omit<EngineRun, 'stage' | 'start' | 'training'>, Omit<TrainingSetup, 'stage' | 'begin'> {
+  readonly stages: readonly Stage[]
+  readonly recorder: Recorder
+  readonly script: TrainingScript | null
+}
+
+/** Trains by another trainer, whose runs have one stage. Errors: AppError 'engine/unsuitable' for a script of one's own. */
+export async function* runOnEngine(run: EngineStages, start: TrainingStart | null): AsyncGenerator<RunEvent> {
+  const { name, stages, model, device, cacheDirectory, recorder, script } = run
+  const [stage] = stages
+  if (script !== null || stage === undefined)
+    throw new AppError(
+      'engine/unsuitable',
+      'A training script takes the steps of its run itself, so no other trainer can.',
+      'Set `engine.kind` to local.',
+    )
+  const { config } = stage.parts
+  // Evaluations are computed here whatever samples there.
+  const own = { ...config, rollout: { ...config.rollout, server: null } }
+  const setup = { name, model, device, cacheDirectory, begin: null }
+  await using training = await openIfItFits({
+    ...setup,
+    stage: { ...stage, parts: { ...stage.parts, config: own } },
+  })
+  if (training === null)
+    yield* recorder.say({ type: 'warning', step: start?.checkpoint.trainer.step ?? 0, message: tooLarge })
+  const engine = new EngineTraining({ ...run, stage, start, training })
+  yield* recorder.record(engine.train(), retentionOf(config, model), () => engine.state())
+}
+
+const tooLarge =
+  'The model does not fit into this machine’s memory here, so its checkpoints are neither evaluated nor compared.'
+
+/** null where memory is short. */
+async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
+  try {
+    return await openTraining(setup)
+  } catch (error) {
+    if (error instanceof AppError && error.code.endsWith('/out-of-memory')) return null
+    throw error
+  }
+}
+
+/** How often the trainer's words and the wish to stop are looked at. */
+const everyMs = 200
+
+export class EngineTraining {
+  readonly #run: EngineRun
+  readonly #plan: TrainPlan | null
+  #state: TrainerState
+  /** The trainer's checkpoint to go on from. */
+  #resumeFrom: string | null = null
+  #saved: TrainedState | null = null
+
+  /** Errors: AppError 'checkpoint/invalid' for one that the trainer cannot go on from. */
+  constructor(run: EngineRun) {
+    this.#run = run
+    this.#plan = run.training && planTraining(run.training.dependencies)
+    this.#state = run.start?.checkpoint.trainer ?? initialState
+    if (run.start !== null) this.#resumeFrom = requireTrainerCheckpoint(run.start, this.#title)
+  }
+
+  get #title(): string {
+    return toolTitles[engines[this.#run.kind].tool]
+  }
+
+  /** What the checkpoint that is due consists of. */
+  state(): TrainedState {
+    if (this.#saved === null) throw new Error('Expected an adapter of the trainer.')
+    return this.#saved
+  }
+
+  /** The events of a training here. Errors: AppError 'engine/…', 'python/not-allowed', 'sandbox/failed', 'adapter/invalid'. */
+  async *train(): AsyncGenerator<RunEvent> {
+    const { start, control, stage } = this.#run
+    const environment = await readyEnvironment(stage.parts.config, this.#run.consents ?? null)
+    if (environment === null) throw new Error('Expected another trainer.')
+    yield* this.#warn(versionNotice(environment))
+    if (start === null) {
+      yield this.#status('evaluating')
+      yield* this.#evaluate(0)
+    }
+    while (!this.#isOver() && !control.signal.aborted) {
+      yield this.#status('training')
+      yield* this.#trainUntilEnd(environment)
+      if (this.#isOver() || !control.pause.isWanted) continue
+      yield this.#status('paused')
+      await control.pause.over()
+    }
+    yield this.#status(this.#state.step >= stage.lastStep ? 'finished' : 'stopped')
+  }
+
+  #status(phase: RunPhase): RunEvent {
+    return { type: 'status', phase, step: this.#state.step, steps: this.#run.stage.place.steps }
+  }
+
+  *#warn(message: string | null): Generator<RunEvent> {
+    if (message !== null) yield { type: 'warning', step: this.#state.step, message }
+  }
+
+  #isOver(): boolean {
+    const { stage, until = Infinity } = this.#run
+    return this.#state.step >= Math.min(stage.lastStep, until)
+  }
+
+  /** Somebody wants it to end or to wait. */
+  get #isHeld(): boolean {
+    const { signal, pause } = this.#run.control
+    return signal.aborted || pause.isWanted
+  }
+
+  /** One life of the trainer. */
+  async *#trainUntilEnd(environment: AllowedEnvironment): AsyncGenerator<RunEvent> {
+    const { kind, runDirectory, stage } = this.#run
+    const { engine, device } = stage.parts.config
+    const directory = runPaths(runDirectory).engine
+    const place = { kind, directory, runDirectory }
+    const project = await prepareProject(stage.parts.config, place, this.#options(environment))
+    const words = launchers[engine.launcher]({ script: project.script, engine })
+    const program = startProgram(environment.interpreter, words, {
+      folder: project.folder,
+      environment: trainerEnvironment(device.threads),
+    })
+    try {
+      const end = yield* this.#follow(project, program)
+      // It ends early only where it was asked to.
+      if (end.exitCode !== 0 || !(this.#isOver() || end.wasAsked)) throw this.#died(end)
+    } finally {
+      program.kill()
+      await program.ended
+    }
+  }
+
+  #options({ gpus }: AllowedEnvironment): WatchOptions {
+    const { stage, until } = this.#run
+    const { config, algorithm, heldOutRows } = stage.parts
+    const isRollout = algorithm.experience === 'rollout'
+    const { unit } = algorithm.needs
+    const rows = config.rollout.promptsPerStep * (isRollout ? groupSizeOf(config, algorithm) * unit : unit)
+    const isOnCpu = gpus === 0 || config.device.kind === 'cpu'
+    return {
+      arguments: [
+        // When to save is decided by recording.py, and what may be removed by Turnwise.
+        ...['--save_strategy', 'no', '--save_total_limit', '1000000', '--eval_strategy', 'no'],
+        ...['--logging_strategy', 'steps', '--logging_steps', '1', '--report_to', 'none'],
+        ...['--disable_tqdm', 'true'],
+        ...(isRollout ? ['--log_completions', 'false'] : []),
+        ...(isOnCpu ? ['--use_cpu', 'true'] : []),
+        ...(this.#resumeFrom === null ? [] : ['--resume_from_checkpoint', this.#resumeFrom]),
+      ],
+      steps: stage.place.steps,
+      updatesPerStep: updatesOf(config, rows, unit),
+      saveEvery: [config.checkpoints.every, heldOutRows.length === 0 ? 0 : config.evaluation.every],
+      until,
+      shown: config.shownTrajectories,
+    }
+  }
+
+  /** Until the trainer has ended and all that it said is told. */
+  async *#follow(
+    project: WatchedProject & { readonly notes: readonly string[] },
+    program: Program,
+  ): AsyncGenerator<RunEvent, ProgramEnd & { readonly wasAsked: boolean }> {
+    let end: ProgramEnd | null = null
+    let wasAsked = false
+    for (;;) {
+      const isLastLook = end !== null
+      for (const news of project.read()) {
+        if (news.type === 'saved') yield* this.#takeOver(news)
+        else if (news.type === 'engine') yield* this.#introduce(news, project.notes)
+        else yield news
+      }
+      if (isLastLook && end !== null) return { ...end, wasAsked }
+      if (this.#isHeld && !wasAsked) project.askToStop()
+      wasAsked ||= this.#isHeld
+      const later = new Promise<null>((resolve) => setTimeout(resolve, everyMs, null))
+      end = await Promise.race([program.ended, later])
+    }
+  }
+
+  *#introduce(event: EngineEvent, notes: readonly string[]): Generator<RunEvent> {
+    yield { ...event, notes }
+    const asked = askedProcesses(this.#run.stage.parts.config.engine)
+    if (asked === null || asked === event.processes) return
+    yield* this.#warn(
+      `The run asks for ${asked} processes, but the launcher started ${event.processes}. Every step still has as many completions.`,
+    )
+  }
+
+  /** An adapter of the trainer: compared, evaluated where that is due, and kept as a checkpoint where that is. */
+  async *#takeOver({ step, updates, tokens, directory, probes }: SavedNews): AsyncGenerator<RunEvent> {
+    const { stage, model, training, control, runDirectory } = this.#run
+    const { config } = stage.parts
+    const { config: lora, tensors: actor } = adapterForModel(readAdapter(directory), model.config, directory)
+    const promptsDrawn = step * config.rollout.promptsPerStep
+    this.#state = { ...this.#state, step, updates, tokens, promptsDrawn }
+    const isDueNow = (every: number) => this.#isOver() || isDue(every, step)
+    if (training !== null) {
+      training.take(actor)
+      const { policy } = training.dependencies
+      const difference = await compare(policy, probes, config.rollout.temperature)
+      if (isDueNow(config.evaluation.every)) yield* withMetrics(this.#evaluate(step), difference)
+      yield* this.#warn(mismatchWords(difference, this.#title))
+    }
+    if (this.#isHeld || isDueNow(config.checkpoints.every)) {
+      control.onPhase?.('saving')
+      const copy = config.checkpoints.loraOnly ? null : model.directory
+      const others = { reference: null, critic: null, optimizer: null, model: copy, engine: directory }
+      this.#saved = { lora, baseModel: hubIdOf(model.directory), actor, ...others }
+      yield { type: 'checkpoint-due', step, reason: 'interval', state: this.#state }
+      this.#resumeFrom = trainerCheckpoint(runDirectory, step)
+    }
+    rmSync(directory, { recursive: true, force: true })
+  }
+
+  /** Greedy answers to the validation rows, as of a run that is trained here; none where the model does not fit. */
+  async *#evaluate(step: number): AsyncGenerator<RunEvent> {
+    this.#run.control.onPhase?.('evaluating')
+    yield* this.#plan?.source.evaluate(step) ?? []
+  }
+
+  #died({ exitCode, signal, tail }: ProgramEnd): AppError {
+    const how = signal ?? `status ${exitCode ?? 'unknown'}`
+    const reason = lastWords(tail)
+    const { runDirectory } = this.#run
+    return new AppError(
+      'engine/failed',
+      `${this.#title} ended after step ${this.#state.step} before the run was over (${how})${reason === null ? '.' : `: ${reason}`}`,
+      {
+        text: 'What it wrote is in worker.log of the run. Its checkpoints are complete; once the cause is removed, resume from the last one.',
+        command: `turnwise resume ${path.basename(runDirectory)}`,
+      },
+    )
+  }
+}
+
+/** Errors: AppError 'checkpoint/invalid'. */
+function requireTrainerCheckpoint({ checkpoint }: TrainingStart, title: string): string {
+  const { engine = null, trainer } = checkpoint
+  if (engine !== null) return engine
+  throw new AppError(
+    'checkpoint/invalid',
+    `The checkpoint of step ${trainer.step} does not hold what ${title} needs to go on.`,
+    'Nothing was changed. Start a new run with `adapter.initial` set to the checkpoint.',
+  )
+}
+
+const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
+
+/** The trainer's processes find the reward code's runtime, and ask no model hub. */
+const trainerEnvironment = (threads: number | null): NodeJS.ProcessEnv => ({
+  HF_HUB_OFFLINE: '1',
+  HF_HUB_DISABLE_TELEMETRY: '1',
+  ...process.env,
+  PYTHONIOENCODING: 'utf-8',
+  TURNWISE_NODE: process.execPath,
+  ...(Object.hasOwn(process.versions, 'electron') ? { ELECTRON_RUN_AS_NODE: '1' } : {}),
+  ...(threads === null ? {} : { OMP_NUM_THREADS: `${threads}` }),
+})
+
+/** What went wrong, of what was written last: a launcher adds lines of its own around it. */
+function lastWords(tail: string): string | null {
+  const killed = /Signal \d+ \((SIG\w+)\) received by PID (\d+)/.exec(tail)
+  if (killed !== null) return `its process ${killed[2] ?? ''} was ended by ${killed[1] ?? 'a signal'}.`
+  const lines = tail.split('\n').map((line) => line.replace(/^\[?rank\d+\]?:\s*/, '').trim())
+  const exceptions = lines.filter((line) => /^[\w.]*(?:Error|Exception|Interrupt)\b.*:/.test(line))
+  const own = exceptions.filter((line) => !/ChildFailedError|CalledProcessError/.test(line))
+  return own.at(-1) ?? lines.findLast((line) => /\w/.test(line)) ?? null
+}
+
+/** Between the trainer's log-probabilities and ours, with the same adapter, nats per token. */
+interface Difference {
+  readonly mean: number
+  readonly max: number
+}
+
+/** null where there is nothing to compare. */
+async function compare(
+  policy: Policy,
+  probes: SavedNews['probes'],
+  temperature: number,
+): Promise<Difference | null> {
+  const sequences = probes.map(({ sequence }) => sequence)
+  const heads = await policy.score(sequences, { role: 'actor', temperature })
+  const differences = probes.flatMap(({ sequence: { ids }, logprobs }, i) => {
+    const own = heads[i]?.logprobs ?? new Float64Array()
+    const first = ids.length - 1 - logprobs.length
+    return Array.from(logprobs, (theirs, t) => Math.abs(theirs - (own[first + t] ?? Number.NaN)))
+  })
+  if (differences.length === 0) return null
+  const sum = differences.reduce((total, each) => total + each, 0)
+  return { mean: sum / differences.length, max: Math.max(...differences) }
+}
+
+async function* withMetrics(
+  events: AsyncIterable<RunEvent>,
+  difference: Difference | null,
+): AsyncGenerator<RunEvent> {
+  const added: Metrics =
+    difference === null
+      ? {}
+      : {
+          'sampling/engine_logp_difference/mean': difference.mean,
+          'sampling/engine_logp_difference/max': difference.max,
+        }
+  for await (const event of events)
+    yield event.type === 'evaluation' ? { ...event, metrics: { ...event.metrics, ...added } } : event
+}
+
+/** Above this, in nats per token, the two do not compute the same model. */
+const mismatchLimit = 0.1
+
+const mismatchWords = (difference: Difference | null, title: string): string | null =>
+  difference === null || difference.mean <= mismatchLimit
+    ? null
+    : `The log-probabilities of ${title} differ from Turnwise’s by ${difference.mean.toFixed(3)} nats per token with the same adapter: the two do not compute the same model, so evaluations here say little.`

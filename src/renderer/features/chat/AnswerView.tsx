@@ -1,0 +1,146 @@
+import { Pencil, RotateCcw, WholeWord } from 'lucide-react'
+import { useState } from 'react'
+import { useCommand } from '#renderer/client/api.tsx'
+import { formatNumber, plural } from '#renderer/client/format.ts'
+import { endWords } from '#renderer/client/words.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { AnswerTokens } from './AnswerTokens.tsx'
+import { choiceOf, type ChatAnswer, type Writing } from './conversation.ts'
+import { EditedText } from './EditedText.tsx'
+import type { Chat } from './useChat.ts'
+import { useTitleOf } from './useColumnTitles.ts'
+
+interface AnswerProps {
+  readonly chat: Chat
+  readonly turn: number
+  readonly column: number
+  /** null: none yet. */
+  readonly answer: ChatAnswer | null
+  readonly writing: Writing | null
+}
+
+/** One column's answer to a message. */
+export function AnswerView({ chat, turn, column, answer, writing }: AnswerProps) {
+  const titleOf = useTitleOf()
+  const title = titleOf(answer?.by ?? choiceOf(chat.conversation, column))
+  return (
+    <article aria-label={`Answer of ${title}`} className="flex min-w-0 flex-col rounded border border-line">
+      <h2 className="truncate border-b border-line px-3 py-1 text-sm text-muted">{title}</h2>
+      {writing !== null ? (
+        <WritingBody writing={writing} isRunning={chat.isRunning} />
+      ) : answer === null ? (
+        <p className="flex items-center gap-2 p-3 text-faint">
+          Not answered.
+          <Button small disabled={chat.isRunning} onClick={() => chat.send(turn, null, [column])}>
+            Answer
+          </Button>
+        </p>
+      ) : (
+        <AnswerBody chat={chat} turn={turn} column={column} answer={answer} title={title} />
+      )}
+    </article>
+  )
+}
+
+const prose = 'p-3 break-words whitespace-pre-wrap'
+
+function WritingBody({ writing, isRunning }: { writing: Writing; isRunning: boolean }) {
+  const { text, tokens, hasBegun } = writing
+  if (text === '') return <Loading label={hasBegun ? 'Writing' : 'Loading the model'} />
+  return (
+    <>
+      <p dir="auto" className={prose}>
+        {text}
+        {isRunning && (
+          <span aria-hidden className="ml-0.5 inline-block h-[1em] w-1.5 translate-y-0.5 bg-accent" />
+        )}
+      </p>
+      <footer className="px-3 pb-2 text-sm text-muted tabular-nums">{plural(tokens, 'token')}</footer>
+    </>
+  )
+}
+
+interface BodyProps extends Omit<AnswerProps, 'writing'> {
+  readonly answer: ChatAnswer
+  readonly title: string
+}
+
+function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
+  const [view, setView] = useState<'text' | 'tokens' | 'edit'>('text')
+  const edit = useCommand('chat.editAnswer')
+  const { id } = chat.conversation
+  const toggle = (other: 'tokens' | 'edit') => setView(view === other ? 'text' : other)
+  const later = chat.turns.length - turn - 1
+  const again =
+    later === 0 ? `Answer again: ${title}` : `Answer again: ${title}; ${plural(later, 'later turn')} removed`
+  return (
+    <>
+      {answer.error !== null ? (
+        <ErrorNote error={answer.error} className="m-3" />
+      ) : view === 'tokens' && id !== null ? (
+        <AnswerTokens id={id} answerId={answer.id} />
+      ) : view === 'edit' ? (
+        <div className="p-3">
+          <EditedText
+            label={`Edit the answer of ${title}`}
+            action="Save"
+            text={answer.text}
+            note={null}
+            onCancel={() => setView('text')}
+            onSave={(text) => {
+              if (id !== null) void edit.run({ id, turn, column, text })
+              setView('text')
+            }}
+          />
+        </div>
+      ) : (
+        <p dir="auto" className={prose}>
+          {answer.text}
+          {answer.text === '' && <span className="text-faint">(empty answer)</span>}
+        </p>
+      )}
+      <footer className="mt-auto flex flex-wrap items-center gap-1 px-3 pb-1.5 text-sm text-muted tabular-nums">
+        <span className="min-w-0">{answerFacts(answer)}</span>
+        <span className="ml-auto inline-flex gap-1">
+          {answer.tokens > 0 && (
+            <IconButton
+              small
+              pressed={view === 'tokens'}
+              label={`Token probabilities: ${title}`}
+              icon={<WholeWord size={14} aria-hidden />}
+              onClick={() => toggle('tokens')}
+            />
+          )}
+          <IconButton
+            small
+            disabled={chat.isRunning}
+            label={again}
+            icon={<RotateCcw size={13} aria-hidden />}
+            onClick={() => chat.send(turn, null, [column])}
+          />
+          <IconButton
+            small
+            disabled={chat.isRunning}
+            label={`Edit the answer of ${title}`}
+            icon={<Pencil size={13} aria-hidden />}
+            onClick={() => toggle('edit')}
+          />
+          <CopyButton text={answer.text} label={`Copy the answer of ${title}`} />
+        </span>
+      </footer>
+    </>
+  )
+}
+
+/** “12 tokens · 48 tokens/s · stopped (EOS) · seed 7” */
+function answerFacts({ tokens, tokensPerSecond, stopReason, seed }: ChatAnswer): string {
+  if (stopReason === 'edited') return endWords(stopReason)
+  const facts = [
+    plural(tokens, 'token'),
+    tokensPerSecond !== null && `${formatNumber(tokensPerSecond)} tokens/s`,
+    endWords(stopReason),
+    `seed ${String(seed)}`,
+  ]
+  return facts.filter(Boolean).join(' · ')
+}

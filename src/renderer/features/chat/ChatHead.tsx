@@ -1,0 +1,142 @@
+import { Plus, SlidersHorizontal, X } from 'lucide-react'
+import { maxColumns } from '#shared/api/chat.ts'
+import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
+import { formatBytes, formatCount } from '#renderer/client/format.ts'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { ErrorNote, Progress } from '#renderer/kit/states.tsx'
+import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { ChatSettings } from './ChatSettings.tsx'
+import { choiceOf, usedTokens } from './conversation.ts'
+import type { Chat } from './useChat.ts'
+
+interface HeadProps {
+  readonly chat: Chat
+  readonly hasSettings: boolean
+  readonly onSettings: (hasSettings: boolean) => void
+}
+
+/** Who answers, and what the base takes and holds. */
+export function ChatHead({ chat, hasSettings, onSettings }: HeadProps) {
+  const { conversation, isRunning } = chat
+  return (
+    <div className="flex max-h-[60%] shrink-0 flex-col gap-2 overflow-auto border-b border-line px-page py-2 *:shrink-0">
+      <div className="flex flex-wrap items-center gap-2">
+        {conversation.columns.map((_, column) => (
+          <ColumnPicker key={column} chat={chat} column={column} />
+        ))}
+        {conversation.columns.length < maxColumns && (
+          <Button
+            icon={<Plus size={14} aria-hidden />}
+            disabled={isRunning}
+            onClick={() => chat.change({ columns: [...present(chat), { adapter: null, was: null }] })}
+          >
+            Add a column
+          </Button>
+        )}
+        <span className="grow" />
+        <Button
+          icon={<SlidersHorizontal size={14} aria-hidden />}
+          aria-expanded={hasSettings}
+          onClick={() => onSettings(!hasSettings)}
+        >
+          Settings
+        </Button>
+      </div>
+      <BaseLine chat={chat} />
+      {hasSettings && <ChatSettings chat={chat} />}
+    </div>
+  )
+}
+
+const present = ({ conversation: { columns } }: Chat) => columns.map((adapter, was) => ({ adapter, was }))
+
+function ColumnPicker({ chat, column }: { chat: Chat; column: number }) {
+  const { conversation, isRunning, change } = chat
+  const isOnly = conversation.columns.length === 1
+  const choose = ({ model, adapter }: ModelChoice) => {
+    const columns = present(chat).map((each, at) =>
+      at === column ? { ...each, adapter: adapter ?? null } : each,
+    )
+    change({ columns, ...(isOnly ? { model } : {}) })
+  }
+  const remove = () => change({ columns: present(chat).filter((_, at) => at !== column) })
+  return (
+    <span className="flex min-w-0 items-center gap-1 phone:[&_span:has(>select)]:max-w-32">
+      <ModelPicker
+        label={isOnly ? 'Model' : `Model of column ${String(column + 1)}`}
+        withCheckpoints
+        on={isOnly ? undefined : conversation.model}
+        value={choiceOf(conversation, column)}
+        onChange={choose}
+      />
+      {!isOnly && (
+        <IconButton
+          small
+          disabled={isRunning}
+          label={`Remove column ${String(column + 1)}`}
+          icon={<X size={13} aria-hidden />}
+          onClick={remove}
+        />
+      )}
+    </span>
+  )
+}
+
+type Room = Answer<'chat.room'>
+
+/** Memory before it starts, the context while it is used. */
+function BaseLine({ chat }: { chat: Chat }) {
+  const { model, base, columns } = chat.conversation
+  const { data: room, error } = useAnswer('chat.room', { model, base, columns }, { keep: true })
+  const close = useCommand('chat.close')
+  if (error !== null) return <ErrorNote error={error} />
+  if (room === undefined) return <p className="min-h-6 text-sm text-faint">Looking at the model…</p>
+  if (room.problem !== null)
+    return (
+      <ErrorNote
+        error={{ message: room.problem, hint: 'Choose another model, or fewer bits in Settings.' }}
+      />
+    )
+  return (
+    <div className="flex min-h-6 flex-wrap items-center gap-x-4 gap-y-1 text-sm text-muted tabular-nums">
+      <ContextMeter used={usedTokens(chat.turns)} length={room.contextLength} />
+      <span className={classes(isTight(room) && 'text-caution')}>{memoryWords(room)}</span>
+      {room.state === 'open' && !chat.isRunning && (
+        <Button small variant="quiet" disabled={close.isRunning} onClick={() => void close.run(undefined)}>
+          Unload
+        </Button>
+      )}
+    </div>
+  )
+}
+
+const neededBytes = ({ weightBytes, contextBytes }: Room): number => weightBytes + contextBytes
+
+const isTight = (room: Room): boolean => room.state === 'closed' && neededBytes(room) > room.availableBytes
+
+function memoryWords(room: Room): string {
+  const size = `about ${formatBytes(neededBytes(room))} of memory in ${room.base}`
+  if (room.state === 'open') return `Loaded: ${size}. It is unloaded after five minutes without use.`
+  if (room.state === 'opening') return `Loading: ${size}`
+  const free = `${formatBytes(room.availableBytes)} are free`
+  return isTight(room)
+    ? `Loading it takes ${size}, but only ${free}: it may be slow, or be ended by the system.`
+    : `Loading it takes ${size}; ${free}.`
+}
+
+/** How much of what the model can read is used. */
+function ContextMeter({ used, length }: { used: number; length: number }) {
+  const words = `${formatCount(used)} of ${formatCount(length)} tokens of context`
+  const isNearlyFull = used > 0.9 * length
+  return (
+    <span className="inline-flex items-center gap-2">
+      <Progress label={words} value={used / Math.max(1, length)} className="w-16" />
+      <span className={classes(isNearlyFull && 'font-medium text-caution')}>
+        {words}
+        {isNearlyFull && ', nearly full: edit an earlier message or begin a new conversation'}
+      </span>
+    </span>
+  )
+}

@@ -1,0 +1,130 @@
+import { MessagesSquare, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { navigate, useRoute } from '#renderer/client/route.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Popover } from '#renderer/kit/Menu.tsx'
+import { Page } from '#renderer/kit/Page.tsx'
+import { EmptyState, ErrorNote, Loading } from '#renderer/kit/states.tsx'
+import { useFollowedScroll } from '#renderer/kit/scroll.ts'
+import { ChatHead } from './ChatHead.tsx'
+import { Composer } from './Composer.tsx'
+import { ConversationList } from './ConversationList.tsx'
+import { ConversationMenu } from './ConversationMenu.tsx'
+import { TurnView } from './TurnView.tsx'
+import { useChat, type Chat } from './useChat.ts'
+
+/** `/chat`: a new conversation, with `a`, `b` and `c` side by side; `/chat/:id`: one that is kept. */
+export function ChatScreen() {
+  const { path, query } = useRoute()
+  const id = path[1] ?? null
+  const named = ['a', 'b', 'c'].flatMap((key) => query.get(key) ?? [])
+  const { chat, error } = useChat(id, named)
+  const [hasSettings, setSettings] = useState(false)
+  const { data: list } = useAnswer('chat.list', undefined)
+  const { data: models } = useAnswer('models.list', undefined)
+  const conversations = list ?? []
+  return (
+    <Page
+      isFull
+      title="Chat"
+      about={
+        chat !== null && (
+          <span className="min-w-0 truncate">{id === null ? '' : chat.conversation.title}</span>
+        )
+      }
+      main={
+        <>
+          {conversations.length > 0 && (
+            <span className="hidden narrow:inline-flex">
+              <Popover label="Conversations" width={320} trigger={<Button>Conversations</Button>}>
+                <ConversationList conversations={conversations} chosen={id} />
+              </Popover>
+            </span>
+          )}
+          {chat !== null && id !== null && <ConversationMenu conversation={chat.conversation} />}
+          <Button icon={<Plus size={14} aria-hidden />} onClick={() => navigate('/chat')}>
+            New conversation
+          </Button>
+        </>
+      }
+    >
+      <div className="flex min-h-0 grow">
+        {conversations.length > 0 && (
+          <div className="flex w-60 shrink-0 flex-col border-r border-line narrow:hidden">
+            <ConversationList conversations={conversations} chosen={id} />
+          </div>
+        )}
+        {error !== null ? (
+          <ErrorNote error={error} className="m-8 self-start" />
+        ) : chat !== null ? (
+          <ConversationPane
+            key={id ?? 'new'}
+            chat={chat}
+            hasSettings={hasSettings}
+            onSettings={setSettings}
+          />
+        ) : models?.length === 0 ? (
+          <EmptyState
+            icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />}
+            title="Add a model to talk to"
+          >
+            Models are added under Models & export.
+          </EmptyState>
+        ) : (
+          <Loading />
+        )}
+      </div>
+    </Page>
+  )
+}
+
+interface PaneProps {
+  readonly chat: Chat
+  /** Whether its settings are shown. */
+  readonly hasSettings: boolean
+  readonly onSettings: (hasSettings: boolean) => void
+}
+
+/** Who answers, what was said, and where one types. */
+function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
+  const { conversation, turns, isRunning, error } = chat
+  const [isFollowing, setFollowing] = useState(true)
+  const size = turns.map(({ user, answers, writing }) => [user.length, answers, writing])
+  const scroller = useFollowedScroll<HTMLDivElement>(JSON.stringify(size), isFollowing)
+  const follow = ({ scrollHeight, scrollTop, clientHeight }: HTMLElement) =>
+    setFollowing(scrollHeight - scrollTop - clientHeight < 40)
+  return (
+    <div className="flex min-h-0 min-w-0 grow flex-col">
+      <ChatHead chat={chat} hasSettings={hasSettings} onSettings={onSettings} />
+      <div
+        ref={scroller}
+        onScroll={({ currentTarget }) => follow(currentTarget)}
+        className="min-h-0 grow overflow-auto px-page py-4 short:min-h-60"
+      >
+        <div className="mx-auto flex max-w-300 flex-col gap-5">
+          {conversation.system !== '' && (
+            <p dir="auto" className="text-sm break-words whitespace-pre-wrap text-muted">
+              <span className="font-medium">System: </span>
+              {conversation.system}
+            </p>
+          )}
+          {turns.length === 0 && (
+            <EmptyState
+              icon={<MessagesSquare size={28} strokeWidth={1.5} aria-hidden />}
+              title="Say something"
+            >
+              The model keeps what was said in mind, as far as its context reaches. Conversations stay on this
+              machine.
+            </EmptyState>
+          )}
+          {turns.map((turn, index) => (
+            <TurnView key={index} chat={chat} turn={turn} index={index} />
+          ))}
+          {error !== null && !isRunning && <ErrorNote error={error} />}
+        </div>
+      </div>
+      <Composer chat={chat} onSend={() => setFollowing(true)} />
+    </div>
+  )
+}

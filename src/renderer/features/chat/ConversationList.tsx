@@ -1,0 +1,48 @@
+import type { Answer } from '#renderer/client/api.tsx'
+import { useNow } from '#renderer/client/live.ts'
+import { formatAgo, lastPart, plural } from '#renderer/client/format.ts'
+import { link } from '#renderer/client/route.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+
+interface Props {
+  readonly conversations: Answer<'chat.list'>
+  /** Id of the one on the page. */
+  readonly chosen: string | null
+}
+
+/** The one that was changed last first. */
+export function ConversationList({ conversations, chosen }: Props) {
+  const now = useNow(60_000)
+  return (
+    <nav
+      aria-label="Conversations"
+      className="max-h-[70vh] min-h-0 overflow-auto py-2 min-[840px]:max-h-none"
+    >
+      <ul>
+        {conversations.map((each) => (
+          <li key={each.id}>
+            {'problem' in each ? (
+              <p className="flex items-center gap-2 px-4 py-2" title={each.problem}>
+                <span className="min-w-0 grow truncate text-muted">{each.problem}</span>
+                <Badge tone="bad">Unreadable</Badge>
+              </p>
+            ) : (
+              <a
+                href={link(`/chat/${each.id}`)}
+                aria-current={each.id === chosen ? 'page' : undefined}
+                className="flex flex-col gap-0.5 px-4 py-2 -outline-offset-2 hover:bg-raised aria-[current=page]:bg-accent-soft"
+              >
+                <span dir="auto" className="truncate font-medium">
+                  {each.title}
+                </span>
+                <span className="truncate text-sm text-muted">
+                  {lastPart(each.model)} · {plural(each.turns, 'turn')} · {formatAgo(each.updatedAt, now)}
+                </span>
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,125 @@
+import { Braces, Copy, Download, Ellipsis, Pencil, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useCommand } from '#renderer/client/api.tsx'
+import { fileNameOf, saveText } from '#renderer/client/download.ts'
+import { navigate } from '#renderer/client/route.ts'
+import { asError, toast, toastError } from '#renderer/client/toasts.ts'
+import { Button, IconButton } from '#renderer/kit/Button.tsx'
+import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+import { Menu } from '#renderer/kit/Menu.tsx'
+import { asJsonLines, asText, type Draft } from './conversation.ts'
+import { useColumnTitles } from './useColumnTitles.ts'
+
+/** Copied, renamed, deleted. */
+export function ConversationMenu({ conversation }: { conversation: Draft }) {
+  const { id, title } = conversation
+  const [open, setOpen] = useState<'rename' | 'delete' | null>(null)
+  const titles = useColumnTitles(conversation)
+  const copy = (text: string, what: string) => {
+    navigator.clipboard.writeText(text).then(
+      () => toast({ title: `The conversation was copied as ${what}.` }),
+      (thrown: unknown) => toastError(asError(thrown)),
+    )
+  }
+  if (id === null) return null
+  const close = () => setOpen(null)
+  return (
+    <>
+      <Menu
+        groups={[
+          [
+            {
+              label: 'Copy as text',
+              icon: <Copy size={13} aria-hidden />,
+              onSelect: () => copy(asText(conversation, titles), 'text'),
+            },
+            {
+              label: 'Copy as JSONL',
+              icon: <Braces size={13} aria-hidden />,
+              title: 'A line of messages for each column, as data sets of conversations have them.',
+              onSelect: () => copy(asJsonLines(conversation), 'JSONL'),
+            },
+            {
+              label: 'Save as JSONL',
+              icon: <Download size={13} aria-hidden />,
+              onSelect: () =>
+                saveText(asJsonLines(conversation), `${fileNameOf(title)}.jsonl`, 'application/jsonl'),
+            },
+          ],
+          [
+            { label: 'Rename…', icon: <Pencil size={13} aria-hidden />, onSelect: () => setOpen('rename') },
+            {
+              label: 'Delete…',
+              icon: <Trash2 size={13} aria-hidden />,
+              isDangerous: true,
+              onSelect: () => setOpen('delete'),
+            },
+          ],
+        ]}
+      >
+        <IconButton label="More for this conversation" icon={<Ellipsis size={16} aria-hidden />} />
+      </Menu>
+      {open === 'rename' && <RenameDialog id={id} title={title} onClose={close} />}
+      <DeleteDialog id={id} title={title} isOpen={open === 'delete'} onClose={close} />
+    </>
+  )
+}
+
+interface DialogProps {
+  readonly id: string
+  readonly title: string
+  readonly onClose: () => void
+}
+
+function RenameDialog({ id, title, onClose }: DialogProps) {
+  const [name, setName] = useState(title)
+  const rename = useCommand('chat.update', { onDone: onClose })
+  const isUsable = name.trim() !== '' && name.length <= 200
+  const save = () => isUsable && void rename.run({ id, title: name.trim() })
+  return (
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Rename the conversation"
+      actions={
+        <Button variant="primary" disabled={!isUsable} onClick={save}>
+          Rename
+        </Button>
+      }
+    >
+      <Field label="Name">
+        {(ids) => (
+          <TextInput
+            {...ids}
+            value={name}
+            onChange={setName}
+            onKeyDown={({ key }) => key === 'Enter' && save()}
+          />
+        )}
+      </Field>
+    </Dialog>
+  )
+}
+
+function DeleteDialog({ id, title, isOpen, onClose }: DialogProps & { readonly isOpen: boolean }) {
+  const remove = useCommand('chat.delete', {
+    onDone() {
+      toast({ title: `“${title}” was deleted.` })
+      navigate('/chat', {}, { replace: true })
+    },
+  })
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Delete “${title}”?`}
+      action="Delete conversation"
+      onConfirm={() => void remove.run({ id })}
+    >
+      Its messages and answers are removed from this machine and cannot be brought back. Models and
+      checkpoints stay.
+    </ConfirmDialog>
+  )
+}

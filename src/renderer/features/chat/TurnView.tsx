@@ -1,0 +1,75 @@
+import { Pencil } from 'lucide-react'
+import { useState } from 'react'
+import { plural } from '#renderer/client/format.ts'
+import { IconButton } from '#renderer/kit/Button.tsx'
+import { classes } from '#renderer/kit/classes.ts'
+import { CopyButton } from '#renderer/kit/states.tsx'
+import { AnswerView } from './AnswerView.tsx'
+import type { ShownTurn } from './conversation.ts'
+import { EditedText } from './EditedText.tsx'
+import type { Chat } from './useChat.ts'
+
+interface TurnProps {
+  readonly chat: Chat
+  readonly turn: ShownTurn
+  readonly index: number
+}
+
+const grids: Readonly<Record<number, string>> = {
+  1: 'grid-cols-1',
+  2: 'grid-cols-2 narrow:grid-cols-1',
+  3: 'grid-cols-3 narrow:grid-cols-1',
+}
+
+/** A message and what was answered, side by side. */
+export function TurnView({ chat, turn, index }: TurnProps) {
+  const [isEditing, setEditing] = useState(false)
+  const later = chat.turns.length - index - 1
+  const name = `message ${String(index + 1)}`
+  return (
+    <section aria-label={`Turn ${String(index + 1)}`} className="flex flex-col gap-2">
+      {isEditing ? (
+        <EditedText
+          label={`Edit ${name}`}
+          action="Answer again"
+          text={turn.user}
+          note={
+            later === 0 ? null : `${plural(later, 'turn')} after it ${later === 1 ? 'is' : 'are'} removed.`
+          }
+          onCancel={() => setEditing(false)}
+          onSave={(text) => {
+            setEditing(false)
+            chat.send(index, text)
+          }}
+        />
+      ) : (
+        <div className="flex items-start gap-2 rounded bg-raised px-3 py-2">
+          <p dir="auto" className="min-w-0 grow break-words whitespace-pre-wrap">
+            <span className="sr-only">You: </span>
+            {turn.user}
+          </p>
+          <CopyButton text={turn.user} label={`Copy ${name}`} />
+          <IconButton
+            small
+            disabled={chat.isRunning}
+            label={`Edit ${name}`}
+            icon={<Pencil size={13} aria-hidden />}
+            onClick={() => setEditing(true)}
+          />
+        </div>
+      )}
+      <div className={classes('grid gap-3', grids[turn.answers.length])}>
+        {turn.answers.map((answer, column) => (
+          <AnswerView
+            key={answer?.id ?? `column ${String(column)}`}
+            chat={chat}
+            turn={index}
+            column={column}
+            answer={answer}
+            writing={turn.writing[column] ?? null}
+          />
+        ))}
+      </div>
+    </section>
+  )
+}

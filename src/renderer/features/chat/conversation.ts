@@ -1,0 +1,147 @@
+/**
+ * A conversation as the page holds it. Reading guide: `conversation.ts` (here) what is shown while answers are written and
+ * how it is copied; `useChat.ts` the one on the page and its answers; `ChatScreen.tsx` puts `ConversationList`, `ChatHead`,
+ * `TurnView` with its `AnswerView`, and `Composer` together.
+ */
+import type { Answer } from '#renderer/client/api.tsx'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+
+export type Conversation = Answer<'chat.get'>
+export type Turn = Conversation['turns'][number]
+export type ChatAnswer = NonNullable<Turn['answers'][number]>
+export type AnswerToken = Answer<'chat.tokens'>[number]
+type Item = Answer<'chat.answer'>
+
+/** Not kept yet: it is with its first message. */
+export type Draft = Omit<Conversation, 'id' | 'createdAt' | 'updatedAt'> & { readonly id: string | null }
+
+export const untitled = 'New conversation'
+
+/** Who stands in a column. */
+export const choiceOf = (
+  { model, columns }: Pick<Draft, 'model' | 'columns'>,
+  column: number,
+): ModelChoice => {
+  const adapter = columns[column] ?? null
+  return adapter === null ? { model } : { model, adapter }
+}
+
+/** What was asked for on this page last. */
+export interface Asked {
+  readonly id: string
+  readonly turn: number
+  readonly text: string | null
+  readonly columns: readonly number[]
+  /** Ids of the answers that stood there. */
+  readonly before: readonly (string | null)[]
+}
+
+/** What is known of an answer while it is written. */
+export interface Writing {
+  readonly text: string
+  readonly tokens: number
+  readonly promptTokens: number
+  /** Its model has begun. */
+  readonly hasBegun: boolean
+}
+
+export interface ShownTurn {
+  readonly user: string
+  readonly answers: readonly (ChatAnswer | null)[]
+  /** By column; null: nothing is being written there. */
+  readonly writing: readonly (Writing | null)[]
+}
+
+/** The turns with what is being written in the place of what it will be. */
+export function shownTurns(
+  { turns, columns }: Pick<Draft, 'turns' | 'columns'>,
+  asked: Asked | null,
+  items: readonly Item[],
+  isRunning: boolean,
+): readonly ShownTurn[] {
+  const quiet = ({ user, answers }: Turn): ShownTurn => ({
+    user,
+    answers: columns.map((_, column) => answers[column] ?? null),
+    writing: columns.map(() => null),
+  })
+  if (asked === null) return turns.map(quiet)
+  const before = turns.slice(0, asked.turn).map(quiet)
+  const stored = turns[asked.turn] ?? { user: asked.text ?? '', answers: [] }
+  const after = isRunning ? [] : turns.slice(asked.turn + 1).map(quiet)
+  return [...before, askedTurn(quiet(stored), asked, items, isRunning), ...after]
+}
+
+function askedTurn(turn: ShownTurn, asked: Asked, items: readonly Item[], isRunning: boolean): ShownTurn {
+  const written = turn.answers.map((answer, column) => {
+    if (!asked.columns.includes(column)) return { answer, writing: null }
+    const done = items.findLast((item) => item.type === 'done' && item.column === column)
+    if (done?.type === 'done') return { answer: done.answer, writing: null }
+    const writing = writingIn(items, column)
+    // One that was stopped stays in sight until the host has kept it.
+    const isAwaited =
+      isRunning || (writing.text !== '' && (answer?.id ?? null) === (asked.before[column] ?? null))
+    return isAwaited ? { answer: null, writing } : { answer, writing: null }
+  })
+  return {
+    user: isRunning && asked.text !== null ? asked.text : turn.user,
+    answers: written.map(({ answer }) => answer),
+    writing: written.map(({ writing }) => writing),
+  }
+}
+
+function writingIn(items: readonly Item[], column: number): Writing {
+  let writing: Writing = { text: '', tokens: 0, promptTokens: 0, hasBegun: false }
+  for (const item of items) {
+    if (item.type === 'opening' || item.column !== column) continue
+    if (item.type === 'begun') writing = { ...writing, promptTokens: item.promptTokens, hasBegun: true }
+    if (item.type === 'text') writing = { ...writing, text: writing.text + item.text, tokens: item.tokens }
+  }
+  return writing
+}
+
+/** Tokens of the longest column, of which the next message has its share; a turn that failed has none. */
+export function usedTokens(turns: readonly ShownTurn[]): number {
+  const used = turns.map(({ answers, writing }) => {
+    const counts = answers.map((answer, column) => writing[column] ?? answer ?? nothingUsed)
+    return Math.max(0, ...counts.map(({ promptTokens, tokens }) => promptTokens + tokens))
+  })
+  return used.findLast((count) => count > 0) ?? 0
+}
+
+const nothingUsed = { promptTokens: 0, tokens: 0 }
+
+interface Message {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+}
+
+/** What a column's model is told, and what it said. */
+function messagesOf({ system, turns }: Pick<Draft, 'system' | 'turns'>, column: number): readonly Message[] {
+  const said = turns.flatMap(({ user, answers }): Message[] => {
+    const answer = answers[column] ?? answers.find((each) => each !== null && each.stopReason !== 'failed')
+    const isSaid = answer && answer.stopReason !== 'failed'
+    return [
+      { role: 'user', content: user },
+      ...(isSaid ? [{ role: 'assistant' as const, content: answer.text }] : []),
+    ]
+  })
+  return [...(system === '' ? [] : [{ role: 'system' as const, content: system }]), ...said]
+}
+
+/** One line for each column, as data sets of conversations have them. */
+export const asJsonLines = (conversation: Draft): string =>
+  conversation.columns
+    .map((_, column) => `${JSON.stringify({ messages: messagesOf(conversation, column) })}\n`)
+    .join('')
+
+/** To be read; `titles`: of the columns. */
+export function asText({ title, system, turns, columns }: Draft, titles: readonly string[]): string {
+  const parts = turns.flatMap(({ user, answers }) => [
+    `You:\n${user}`,
+    ...columns.flatMap((_, column) => {
+      const answer = answers[column]
+      return answer ? [`${titles[column] ?? ''}:\n${answer.text}`] : []
+    }),
+  ])
+  return `${[title, ...(system === '' ? [] : [`System:\n${system}`]), ...parts].join('\n\n')}\n`
+}

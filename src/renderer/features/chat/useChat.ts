@@ -1,0 +1,130 @@
+/** The conversation on the page: read, changed and answered. */
+import { useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useAnswer, useApi, useCommand, useTask } from '#renderer/client/api.tsx'
+import { navigate } from '#renderer/client/route.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { asError, toastError } from '#renderer/client/toasts.ts'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { readChoice } from '#renderer/features/arena/candidates.ts'
+import {
+  shownTurns,
+  untitled,
+  type Asked,
+  type Conversation,
+  type Draft,
+  type ShownTurn,
+} from './conversation.ts'
+
+type Settings = Pick<Draft, 'model' | 'base' | 'columns' | 'system' | 'sampling'>
+
+const usualSampling: Draft['sampling'] = {
+  ...{ temperature: 0.7, topK: 0, topP: 1, minP: 0, repetitionPenalty: 1 },
+  ...{ maxNewTokens: 256, stopStrings: [], seed: null },
+}
+
+/** What a new conversation begins with: who the address names, else as the last one did. */
+function useStart(named: readonly ModelChoice[]): Settings | null {
+  const { data: models } = useAnswer('models.list', undefined)
+  const [last] = useSetting<Partial<Settings>>('chat.last', {})
+  const { sampling = usualSampling, system = '' } = last
+  const rest = { base: null, system, sampling }
+  const [first] = named
+  if (first !== undefined) {
+    const columns = named.map(({ adapter }) => adapter ?? null)
+    return { model: first.model, columns, ...rest }
+  }
+  if (models === undefined) return null
+  const model = last.model ?? models.find((each) => !('problem' in each))?.name
+  return model === undefined ? null : { model, columns: last.columns ?? [null], ...rest }
+}
+
+export interface Chat {
+  readonly conversation: Draft
+  readonly turns: readonly ShownTurn[]
+  readonly isRunning: boolean
+  /** Why it could not be answered. */
+  readonly error: Error | null
+  readonly change: (changes: Changes) => void
+  readonly send: (turn: number, text: string | null, columns?: readonly number[]) => void
+  readonly stop: () => void
+}
+
+export interface Changes extends Partial<Omit<Settings, 'columns'>> {
+  readonly title?: string
+  readonly columns?: readonly { readonly adapter: Draft['columns'][number]; readonly was: number | null }[]
+}
+
+/** `id`: of the one on the page; null: a new one, with those who are `named`. */
+export function useChat(id: string | null, named: readonly string[]) {
+  const { data: stored, error: loadError } = useAnswer('chat.get', { id: id ?? '' }, { enabled: id !== null })
+  const start = useStart(named.flatMap((each) => readChoice(each) ?? []))
+  const [edits, setEdits] = useState<{ readonly of: string; readonly changes: Partial<Settings> }>()
+  const place = named.join(' ')
+  const own = edits?.of === place ? edits.changes : {}
+  const draft: Draft | null =
+    start === null ? null : { id: null, title: untitled, turns: [], ...start, ...own }
+  const conversation = id === null ? draft : (stored ?? null)
+  const saving = useSaving()
+  const answering = useAnswering(conversation)
+
+  const change = (changes: Changes) => {
+    if (conversation === null) return
+    if (conversation.id !== null) void saving.update(conversation.id, changes)
+    else {
+      const { columns, ...rest } = changes
+      const own = columns === undefined ? {} : { columns: columns.map(({ adapter }) => adapter) }
+      setEdits({ of: place, changes: { ...(edits?.of === place ? edits.changes : {}), ...rest, ...own } })
+    }
+  }
+  const send: Chat['send'] = (turn, text, columns) => {
+    if (conversation === null) return
+    const begin = async () => {
+      const kept = conversation.id === null ? await saving.create(conversation) : (stored ?? null)
+      if (kept !== null) answering.ask(kept, turn, text, columns)
+    }
+    begin().catch((thrown: unknown) => toastError(asError(thrown)))
+  }
+  const chat: Chat | null = conversation === null ? null : { conversation, change, send, ...answering.shown }
+  return { chat, error: loadError }
+}
+
+function useSaving() {
+  const client = useApi()
+  const queries = useQueryClient()
+  const [, setLast] = useSetting<Partial<Settings>>('chat.last', {})
+  const show = (conversation: Conversation) => {
+    const { id, model, columns, system, sampling } = conversation
+    queries.setQueryData(['chat.get', { id }], conversation)
+    setLast({ model, columns, system, sampling })
+  }
+  const command = useCommand('chat.update', { onDone: show })
+  return {
+    update: (id: string, changes: Changes) => command.run({ id, ...changes }),
+    async create({ model, base, columns, system, sampling }: Draft): Promise<Conversation> {
+      const made = await client.call('chat.create', { model, base, columns, system, sampling })
+      show(made)
+      navigate(`/chat/${made.id}`, {}, { replace: true })
+      return made
+    },
+  }
+}
+
+/** It goes on while another conversation is looked at, and ends when the screen is left. */
+function useAnswering(conversation: Draft | null) {
+  const task = useTask('chat.answer')
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const ask = (kept: Conversation, turn: number, text: string | null, given?: readonly number[]) => {
+    const columns = given ?? kept.columns.map((_, column) => column)
+    const answers = text === null ? kept.turns[turn]?.answers : undefined
+    const before = kept.columns.map((_, column) => answers?.[column]?.id ?? null)
+    setAsked({ id: kept.id, turn, text, columns, before })
+    task.start({ id: kept.id, turn, columns, ...(text === null ? {} : { text }) })
+  }
+  const isHere = asked !== null && asked.id === conversation?.id
+  const isRunning = isHere && task.state === 'running'
+  const turns =
+    conversation === null ? [] : shownTurns(conversation, isHere ? asked : null, task.items, isRunning)
+  const shown = { turns, isRunning, error: isHere ? task.error : null, stop: task.cancel }
+  return { ask, shown }
+}

@@ -1,0 +1,107 @@
+import type { Answer } from '#renderer/client/api.tsx'
+import { formatShort } from '#renderer/client/format.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+
+type Found = Answer<'hub.search'>['models'][number]
+
+interface FoundModelsProps {
+  readonly models: readonly Found[]
+  readonly onOpen: (address: string) => void
+}
+
+/** What the hub has, and whether it can be opened here. */
+export function FoundModels({ models, onOpen }: FoundModelsProps) {
+  return (
+    <Table
+      label="Models on the hub"
+      rows={models}
+      columns={columnsFor(onOpen)}
+      rowKey={({ id }) => id}
+      rowHeight={40}
+      onOpen={({ id, verdict }) => {
+        if ('family' in verdict) onOpen(id)
+      }}
+      className="min-h-80 border-t border-line"
+    />
+  )
+}
+
+const formWords = { safetensors: 'safetensors', gguf: 'GGUF' } as const
+
+const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[] => [
+  {
+    id: 'model',
+    title: 'Model',
+    width: 'minmax(260px, 1fr)',
+    cell: ({ id }) => (
+      <span className="font-medium" title={id}>
+        {id}
+      </span>
+    ),
+    sortBy: ({ id }) => id.toLowerCase(),
+  },
+  {
+    id: 'opens',
+    title: 'Opens here',
+    width: 'minmax(200px, 1fr)',
+    cell: ({ verdict }) =>
+      'family' in verdict ? (
+        <Badge tone="good">{verdict.family}</Badge>
+      ) : (
+        <span className="text-muted" title={verdict.problem}>
+          No: {verdict.problem}
+        </span>
+      ),
+    sortBy: ({ verdict }) => ('family' in verdict ? verdict.family : null),
+  },
+  {
+    id: 'parameters',
+    title: 'Parameters',
+    width: '96px',
+    isNumber: true,
+    cell: ({ parameters }) => formatShort(parameters),
+    sortBy: ({ parameters }) => parameters,
+  },
+  {
+    id: 'weights',
+    title: 'Weights',
+    width: '140px',
+    cell: ({ forms }) => (
+      <span className="text-muted">{forms.map((form) => formWords[form]).join(', ')}</span>
+    ),
+  },
+  {
+    id: 'license',
+    title: 'Licence',
+    width: '140px',
+    cell: ({ license, isGated }) => (
+      <span title={isGated ? 'Needs an account that has accepted its terms' : undefined}>
+        {license ?? <span className="text-faint">Not stated</span>}
+        {isGated && <span className="text-faint"> · account</span>}
+      </span>
+    ),
+    sortBy: ({ license }) => license,
+  },
+  {
+    id: 'downloads',
+    title: 'Downloads',
+    width: '96px',
+    isNumber: true,
+    cell: ({ downloads }) => formatShort(downloads),
+    sortBy: ({ downloads }) => downloads,
+  },
+  {
+    id: 'action',
+    title: '',
+    label: 'Actions',
+    width: '72px',
+    cell: ({ id, verdict }) =>
+      'family' in verdict && (
+        <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
+          Get
+        </Button>
+      ),
+  },
+]

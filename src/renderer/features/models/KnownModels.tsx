@@ -1,0 +1,135 @@
+import type { Answer } from '#renderer/client/api.tsx'
+import { fitWords } from '#renderer/client/modelChoice.ts'
+import { formatBytes, formatCount, formatNumber, formatShort } from '#renderer/client/format.ts'
+import { link } from '#renderer/client/route.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+
+type Known = Answer<'hub.known'>[number]
+
+interface KnownModelsProps {
+  readonly models: readonly Known[]
+  readonly onOpen: (address: string) => void
+}
+
+/** What each needs and would do here; opening one asks the hub. */
+export function KnownModels({ models, onOpen }: KnownModelsProps) {
+  const hasSpeed = models.some(({ speed }) => speed !== null)
+  return (
+    <Table
+      label="Recommended models"
+      rows={models}
+      columns={columnsFor(onOpen, hasSpeed)}
+      rowKey={({ id }) => id}
+      rowHeight={52}
+      onOpen={({ id, localName }) => {
+        if (localName === null) onOpen(id)
+      }}
+      className="min-h-80 border-t border-line"
+    />
+  )
+}
+
+const Number = ({ children }: { children: string }) => (
+  <span className="font-mono text-sm tabular-nums">{children}</span>
+)
+
+const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): readonly Column<Known>[] => [
+  {
+    id: 'model',
+    title: 'Model',
+    width: 'minmax(280px, 1fr)',
+    cell: ({ id, goodFor }) => (
+      <span className="flex flex-col" title={goodFor}>
+        <span className="truncate font-medium">{id}</span>
+        <span className="truncate text-sm text-muted">{goodFor}</span>
+      </span>
+    ),
+    sortBy: ({ id }) => id.toLowerCase(),
+  },
+  {
+    id: 'parameters',
+    title: 'Parameters',
+    width: '92px',
+    isNumber: true,
+    cell: ({ parameters }) => formatShort(parameters),
+    sortBy: ({ parameters }) => parameters,
+  },
+  {
+    id: 'memory',
+    title: 'Memory to train',
+    width: '148px',
+    cell: ({ fits, trainingBytes }) => (
+      <span className="flex flex-col">
+        <Number>{formatBytes(trainingBytes)}</Number>
+        <span className={`truncate text-sm ${fits === null ? 'text-warn' : 'text-muted'}`}>
+          {fitWords(fits)}
+        </span>
+      </span>
+    ),
+    sortBy: ({ trainingBytes }) => trainingBytes,
+  },
+  ...(hasSpeed ? speedColumns : []),
+  {
+    id: 'disk',
+    title: 'On disk',
+    width: '80px',
+    isNumber: true,
+    cell: ({ sizeBytes }) => formatBytes(sizeBytes),
+    sortBy: ({ sizeBytes }) => sizeBytes,
+  },
+  {
+    id: 'context',
+    title: 'Context',
+    width: '84px',
+    isNumber: true,
+    cell: ({ contextLength }) => formatCount(contextLength),
+    sortBy: ({ contextLength }) => contextLength,
+  },
+  {
+    id: 'family',
+    title: 'Family',
+    width: '104px',
+    cell: ({ family }) => <span className="text-muted">{family}</span>,
+    sortBy: ({ family }) => family,
+  },
+  {
+    id: 'license',
+    title: 'Licence',
+    width: '116px',
+    cell: ({ license, isGated }) => (
+      <span className="flex flex-col">
+        <span className="truncate">{license}</span>
+        {isGated && <span className="truncate text-sm text-muted">account needed</span>}
+      </span>
+    ),
+    sortBy: ({ license }) => license,
+  },
+  {
+    id: 'action',
+    title: '',
+    label: 'Actions',
+    width: '132px',
+    cell: ({ id, localName }) =>
+      localName === null ? (
+        <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
+          Get
+        </Button>
+      ) : (
+        <a href={link(`/models/${encodeURIComponent(localName)}`)} aria-label={`${id} is on this machine`}>
+          <Badge tone="good">On this machine</Badge>
+        </a>
+      ),
+  },
+]
+
+/** Only where something was measured. */
+const speedColumns: readonly Column<Known>[] = (['generating', 'learning'] as const).map((part) => ({
+  id: part,
+  title: part === 'generating' ? 'Generates' : 'Learns',
+  width: '100px',
+  isNumber: true,
+  cell: ({ speed }) => (speed === null ? '' : `${formatNumber(speed[part], 2)} tok/s`),
+  sortBy: ({ speed }) => speed?.[part] ?? null,
+}))

@@ -1,0 +1,107 @@
+import { Search } from 'lucide-react'
+import { defaultHub } from '#shared/hub.ts'
+import { useAnswer } from '#renderer/client/api.tsx'
+import { link } from '#renderer/client/route.ts'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Checkbox, Select } from '#renderer/kit/choices.tsx'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
+
+/** What is searched for; empty texts: anything. */
+export interface Wanted {
+  readonly words: string
+  readonly family: string
+  readonly license: string
+  /** Largest number of parameters, in 10⁹. */
+  readonly billions: string
+  readonly onlyUsable: boolean
+}
+
+export const noFilters: Wanted = { words: '', family: '', license: '', billions: '', onlyUsable: true }
+
+/** The most usual ones of models that can be opened. */
+const licenses = ['apache-2.0', 'mit', 'llama3.2', 'gemma', 'cc-by-4.0', 'cc-by-nc-4.0']
+const sizes = ['0.2', '0.5', '1', '2', '4', '8', '16']
+
+interface SearchFormProps {
+  readonly wanted: Wanted
+  readonly onChange: (wanted: Wanted) => void
+  readonly onSearch: () => void
+  /** Back to the recommended ones. */
+  readonly onClear: () => void
+  readonly hasAsked: boolean
+}
+
+export function SearchForm({ wanted, onChange, onSearch, onClear, hasAsked }: SearchFormProps) {
+  const { data: families = [] } = useAnswer('hub.families', undefined)
+  const { data: settings } = useAnswer('settings.all', undefined)
+  const endpoint = settings?.['hub.endpoint']
+  const hub = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
+  const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
+  return (
+    <form
+      role="search"
+      className="flex flex-wrap items-center gap-2 border-b border-line px-page py-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSearch()
+      }}
+    >
+      <SearchInput
+        label="Words of the model’s name"
+        value={wanted.words}
+        onChange={(words) => set({ words })}
+        className="w-64 max-w-full grow"
+      />
+      <Select
+        aria-label="Family"
+        value={wanted.family}
+        onChange={(family) => set({ family })}
+        options={[
+          { value: '', label: 'Any family' },
+          ...families.map((family) => ({ value: family, label: family })),
+        ]}
+      />
+      <Select
+        aria-label="Size"
+        value={wanted.billions}
+        onChange={(billions) => set({ billions })}
+        options={[
+          { value: '', label: 'Any size' },
+          ...sizes.map((size) => ({ value: size, label: `Up to ${size} B` })),
+        ]}
+      />
+      <Select
+        aria-label="Licence"
+        value={wanted.license}
+        onChange={(license) => set({ license })}
+        options={[
+          { value: '', label: 'Any licence' },
+          ...licenses.map((license) => ({ value: license, label: license })),
+        ]}
+      />
+      <Checkbox
+        checked={wanted.onlyUsable}
+        onChange={(onlyUsable) => set({ onlyUsable })}
+        label="Only what opens here"
+      />
+      <span className="ml-auto flex items-center gap-2">
+        {hasAsked && (
+          <Button variant="quiet" onClick={onClear}>
+            Recommended models
+          </Button>
+        )}
+        <Button type="submit" variant="primary" icon={<Search size={14} aria-hidden />}>
+          Search the hub
+        </Button>
+      </span>
+      <p className="basis-full text-sm text-faint">
+        A search asks {hub} and no other server; the recommended models ask nobody. Address and token are set
+        under{' '}
+        <a href={link('/settings/privacy')} className="text-accent-ink underline">
+          Settings, Privacy
+        </a>
+        .
+      </p>
+    </form>
+  )
+}

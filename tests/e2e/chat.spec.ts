@@ -1,0 +1,91 @@
+import { expect, seriousProblems, test, trainDemo } from './support.ts'
+
+test('checkpoints are talked to side by side, edited, read token by token and kept', async ({ app }) => {
+  const { page, client } = app
+  const runId = await trainDemo(client, { steps: 2, name: 'two steps' })
+  await app.open(`/runs/${runId}/checkpoints`)
+  await page.getByRole('button', { name: 'Chat with step 2' }).click()
+  await expect(page.getByText(/Loading it takes about .* of memory in f32/)).toBeVisible()
+  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByLabel('Temperature', { exact: true }).fill('0')
+  await page.getByRole('button', { name: 'Settings' }).click()
+  await page.getByRole('button', { name: 'Add a column' }).click()
+  await page.getByLabel('Message', { exact: true }).fill('What is 2 + 3?')
+  await page.getByRole('button', { name: 'Send' }).click()
+
+  const trained = page.getByRole('article', { name: 'Answer of two steps · step 2' })
+  const base = page.getByRole('article', { name: 'Answer of starter' })
+  await expect(trained.getByText(/\d+ tokens · .* · seed \d+/)).toBeVisible({ timeout: 120_000 })
+  await expect(base.getByText(/\d+ tokens · .* · seed \d+/)).toBeVisible()
+  await expect(page.getByText(/Loaded: about/)).toBeVisible()
+  await expect(page.getByText(/[1-9]\d* of 128 tokens of context/)).toBeVisible()
+
+  await base.getByRole('button', { name: 'Token probabilities: starter' }).click()
+  await base.locator('[data-token="0"]').hover()
+  await expect(base.getByRole('status')).toContainText(/“.*” .* % instead: “/)
+  expect(await seriousProblems(page)).toEqual([])
+
+  await page.getByRole('button', { name: 'Edit message 1' }).click()
+  await page.getByLabel('Edit message 1').fill('Sort 8 0 5 7')
+  await page.getByRole('button', { name: 'Answer again', exact: true }).click()
+  await expect(page.getByRole('region', { name: 'Turn 1' })).toContainText('Sort 8 0 5 7')
+  await expect(base.getByText(/\d+ tokens · .* · seed \d+/)).toBeVisible()
+
+  const [kept] = await client.call('chat.list')
+  await page.goto('about:blank')
+  await app.restart()
+  await app.open(`/chat/${kept?.id ?? ''}`)
+  await expect(page.getByRole('region', { name: 'Turn 1' })).toContainText('Sort 8 0 5 7')
+  await expect(trained).toBeVisible()
+  await page.getByRole('button', { name: 'More for this conversation' }).click()
+  await page.getByRole('menuitem', { name: 'Delete…' }).click()
+  await page.getByRole('button', { name: 'Delete conversation' }).click()
+  await expect(page.getByText('was deleted.')).toBeVisible()
+  expect(await app.client.call('chat.list')).toEqual([])
+})
+
+test('by keyboard: sent, stopped, answered again, renamed and copied', async ({ app }) => {
+  const { page, client } = app
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await app.open()
+  await page.keyboard.press('t')
+  const message = page.getByLabel('Message', { exact: true })
+  await expect(message).toBeFocused()
+  // At such a temperature nearly every token is as likely: the answer goes on to the end of the context.
+  const settings = page.getByRole('button', { name: 'Settings' })
+  await settings.focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Temperature', { exact: true }).fill('1000')
+  await page.getByLabel('Seed', { exact: true }).fill('1')
+  await message.focus()
+  await page.keyboard.type('Count')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('button', { name: 'Stop' })).toBeVisible()
+  await expect(page.getByRole('article').getByText(/^\d+ tokens?/)).toBeVisible({ timeout: 120_000 })
+  await page.keyboard.press('Escape')
+  await expect(
+    page.getByRole('article').getByText(/stopped by you|stopped \(EOS\)|length limit/),
+  ).toBeVisible()
+
+  await page.getByLabel('Temperature', { exact: true }).fill('0')
+  await page.getByRole('button', { name: /^Answer again: / }).press('Enter')
+  await expect(page.getByRole('article').getByText(/stopped \(EOS\) · seed 1$/)).toBeVisible()
+  await page.getByRole('button', { name: 'More for this conversation' }).press('Enter')
+  await page.getByRole('menuitem', { name: 'Rename…' }).press('Enter')
+  await page.getByLabel('Name', { exact: true }).fill('Counting')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('navigation', { name: 'Conversations' }).getByText('Counting')).toBeVisible()
+  await page.getByRole('button', { name: 'More for this conversation' }).press('Enter')
+  await page.getByRole('menuitem', { name: 'Copy as JSONL' }).press('Enter')
+  await expect(page.getByText('The conversation was copied as JSONL.')).toBeVisible()
+  const copied = JSON.parse(await page.evaluate(() => navigator.clipboard.readText())) as {
+    readonly messages: readonly object[]
+  }
+  const [kept] = await client.call('chat.list')
+  const { turns } = await client.call('chat.get', { id: kept?.id ?? '' })
+  expect(copied.messages).toEqual([
+    { role: 'user', content: 'Count' },
+    { role: 'assistant', content: turns[0]?.answers[0]?.text },
+  ])
+  expect(await seriousProblems(page)).toEqual([])
+})

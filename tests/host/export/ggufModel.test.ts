@@ -1,0 +1,155 @@
+/** Merged models as one GGUF file: every family, bases of both kinds, tokenizers, and what is refused. */
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openGguf } from '#host/gguf/ggufReader.ts'
+import { describeTokenizer } from '#host/gguf/ggufVocabulary.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { loadTokenizer, textFiles } from '#host/models/tokenizerFolder.ts'
+import { weightErrors } from '#host/export/ggufParity.ts'
+import { modelfile, ollamaTemplate } from '#host/export/ollama.ts'
+import { randomAdapter } from '../../engine/runtime/tinyModel.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { tokenizerFixtures, vocabularies } from '../gguf/vocabularies.ts'
+import { createFixture, failures, fixtureLora, randomFixture, referenceFixture } from './exportFixture.ts'
+
+const root = temporaryFolder()
+let places = 0
+function place(): string {
+  const folder = path.join(root, String(++places))
+  mkdirSync(folder)
+  return folder
+}
+
+/** All that GGUF can say everything of, with each kind of rotary embedding. */
+const families = ['llama-dynamic', 'llama-linear', 'mistral-f16', 'qwen2-bf16', 'phi3', 'phi3-longrope']
+
+test.each(families)('%s gives the log-probabilities and tokens of the policy', async (name) => {
+  const fixture = await referenceFixture(place(), name)
+  expect(failures(await fixture.export({ format: 'gguf-model', dtype: 'f32' }))).toEqual([])
+})
+
+test.each(['f16', 'bf16'] as const)('as %s it is within what rounding does', async (dtype) => {
+  const fixture = await referenceFixture(place(), 'llama-grouped')
+  const report = await fixture.export({ format: 'gguf-model', dtype })
+  expect(failures(report)).toEqual([])
+  expect(report.openIn.map(({ tool }) => tool)).toEqual(['Ollama', 'LM Studio', 'llama.cpp', 'vLLM'])
+})
+
+test('a file with another adapter in it does not pass', async () => {
+  const fixture = await referenceFixture(place(), 'llama-grouped')
+  const { directory } = await fixture.export({ format: 'gguf-model', dtype: 'q8_0' })
+  const written = openModelFolder(path.join(directory, 'model.gguf'))
+  const own = weightErrors(fixture.model, written, fixture.adapter)
+  expect(own.lines.every(({ passed }) => passed)).toBe(true)
+  const tensors = fixture.adapter.tensors.map((tensor) => ({
+    ...tensor,
+    data: tensor.data.map((value) => -value),
+  }))
+  tensors[0] = fixture.adapter.tensors[0]!
+  const other = weightErrors(fixture.model, written, { ...fixture.adapter, tensors })
+  expect(other.lines.some(({ passed }) => !passed)).toBe(true)
+})
+
+test.each([
+  ['gemma2', 'attentionScale'],
+  ['qwen2-window', 'windows'],
+  ['smollm3', 'attention'],
+])('%s is refused, since a file cannot say its %s', async (name, what) => {
+  const fixture = await referenceFixture(place(), name)
+  await expect(fixture.export({ format: 'gguf-model' })).rejects.toThrow(what)
+})
+
+describe('a base that is a GGUF file', () => {
+  const file = path.resolve(import.meta.dirname, '../../fixtures/gguf/llama-biases-llama3.gguf')
+
+  test('gives its own metadata and rotary factors to what is made of it', async () => {
+    const folder = place()
+    const model = openModelFolder(file)
+    const tensors = randomAdapter(model.config, fixtureLora)
+    const fixture = await createFixture(folder, model, {
+      config: fixtureLora,
+      baseModel: 'some/model',
+      tensors,
+    })
+    const report = await fixture.export({ format: 'gguf-model', dtype: 'f32' })
+    expect(failures(report)).toEqual([])
+    const [base, made] = [file, path.join(report.directory, 'model.gguf')].map((each) => openGguf(each))
+    const own = [...base!.metadata].filter(
+      ([key]) => key.startsWith('llama.') || key.startsWith('tokenizer.'),
+    )
+    for (const [key, value] of own) expect([key, made!.metadata.get(key)]).toEqual([key, value])
+    expect(made!.metadata.get('general.base_model.0.name')).toEqual({ type: 'string', value: 'some/model' })
+    expect([...made!.tensors.keys()].sort()).toEqual([...base!.tensors.keys()].sort())
+  })
+})
+
+test('the licence of the base is in the file, its Modelfile and its README, and the text goes along', async () => {
+  const fixture = await randomFixture(place(), 'tiny-llama')
+  writeFileSync(path.join(fixture.model.directory, 'README.md'), '---\nlicense: apache-2.0\n---\n')
+  writeFileSync(path.join(fixture.model.directory, 'LICENSE'), 'Apache License')
+  const { directory } = await fixture.export({ format: 'gguf-model' })
+  const said = openGguf(path.join(directory, 'model.gguf')).metadata.get('general.license')
+  expect(said).toEqual({ type: 'string', value: 'apache-2.0' })
+  const read = (name: string) => readFileSync(path.join(directory, name), 'utf8')
+  expect(read('Modelfile')).toContain('LICENSE """apache-2.0"""')
+  expect(read('README.md')).toContain('license: apache-2.0')
+  expect(read('LICENSE')).toBe('Apache License')
+})
+
+describe('tokenizers', () => {
+  const { config } = openModelFolder(path.resolve(tokenizerFixtures, '../reference/llama-grouped/model'))
+  const describeIn = (name: string, architecture = 'llama') =>
+    describeTokenizer(
+      textFiles(path.join(tokenizerFixtures, name)),
+      { ...config, vocabSize: 2_000, bosId: null, eosIds: [], padId: null },
+      new Map([['general.architecture', { type: 'string', value: architecture }]]),
+    )
+
+  // Where several names stand for one way of cutting, the first of them.
+  const sameWay: Readonly<Record<string, string>> = { refact: 'smollm' }
+
+  test.each(Object.entries(vocabularies))('%s is known again', (name, pre) => {
+    const words = describeIn(name, name.startsWith('phi') ? 'phi3' : 'llama')
+    const found = words.get('tokenizer.ggml.pre')
+    expect(found).toEqual({ type: 'string', value: sameWay[pre ?? ''] ?? pre ?? 'default' })
+  })
+
+  test('one that cuts texts otherwise is refused', () => {
+    expect(() => describeIn('metaspace-split')).toThrow('no name for')
+  })
+})
+
+describe('the Modelfile', () => {
+  const withTemplate = (template: string, tokenizer = 'smollm2') => {
+    const folder = place()
+    cpSync(path.join(tokenizerFixtures, tokenizer), folder, { recursive: true })
+    writeFileSync(path.join(folder, 'chat_template.jinja'), template)
+    return loadTokenizer(folder)
+  }
+  const chatMl =
+    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}{{ '<|im_start|>system\\nBe brief<|im_end|>\\n' }}{% endif %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+
+  test('frames messages as the chat template does, with its usual system message', () => {
+    const found = ollamaTemplate(withTemplate(chatMl))
+    expect(found).toMatchObject({ opening: '', prompt: '<|im_start|>assistant\n', system: 'Be brief' })
+    expect(found?.frames.user).toEqual({ before: '<|im_start|>user\n', behind: '<|im_end|>\n' })
+    const { config } = openModelFolder(path.resolve(tokenizerFixtures, '../reference/llama-grouped/model'))
+    const text = withTemplate(chatMl)
+    const eosId = text.tokenizer.tokenToId('<|im_end|>') ?? 0
+    const written = modelfile({
+      file: 'model.gguf',
+      model: { ...config, eosIds: [eosId] },
+      text,
+      license: null,
+    })
+    expect(written).toContain('FROM ./model.gguf\n')
+    expect(written).toContain('SYSTEM """Be brief"""')
+    expect(written).toContain('PARAMETER stop "<|im_end|>"')
+  })
+
+  test('leaves a template that does more to the file', () => {
+    const loud = chatMl.replace("message['content']", "message['content'] | upper")
+    expect(ollamaTemplate(withTemplate(loud))).toBeNull()
+  })
+})

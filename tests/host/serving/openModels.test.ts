@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { servingStarter, type ServingSetup } from '#host/processes/serving.ts'
+import { OpenModels } from '#host/serving/openModels.ts'
+import { eventually } from '../../eventually.ts'
+
+const cacheDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-open-'))
+const setup: ServingSetup = {
+  ...{ directory: path.join(resourcesDirectory, 'starter'), base: null, precision: 'f32' },
+  ...{ device: { kind: null, threads: 1 }, contextLength: null, maxRows: 4, cacheDirectory },
+}
+
+let started = 0
+let changes = 0
+const models = new OpenModels({
+  startServing: (environment) => {
+    started++
+    return servingStarter(environment)
+  },
+  environment: () => ({}),
+  onChanged: () => {
+    changes++
+  },
+})
+
+afterEach(() => models.endIdle())
+afterAll(() => {
+  models[Symbol.dispose]()
+  rmSync(cacheDirectory, { recursive: true, force: true })
+})
+
+describe('open models', () => {
+  test('are started once for all who ask, and end when nobody has used them for a while', async () => {
+    const before = started
+    const [one, other] = await Promise.all([1, 2].map(() => models.lease(setup, { idleMs: 150 })))
+    expect(one!.model).toBe(other!.model)
+    expect(started).toBe(before + 1)
+    one![Symbol.dispose]()
+    one![Symbol.dispose]()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(models.state(setup)).toBe('open')
+    other![Symbol.dispose]()
+    expect(models.state(setup)).toBe('open')
+    const again = await models.lease(setup, { idleMs: 150 })
+    expect(again.model).toBe(one!.model)
+    again[Symbol.dispose]()
+    await again.model.ended
+    expect(models.state(setup)).toBe('closed')
+    expect(changes).toBeGreaterThan(2)
+  })
+
+  test('are not opened to the end when nobody waits any more', async () => {
+    const leaving = new AbortController()
+    const waiting = models.lease(setup, { idleMs: 60_000, signal: leaving.signal })
+    expect(models.state(setup)).toBe('opening')
+    leaving.abort()
+    await expect(waiting).rejects.toThrow()
+    expect(models.state(setup)).toBe('closed')
+  })
+
+  test('can be asked for again after they failed or died', async () => {
+    const nowhere = { ...setup, directory: '/nowhere' }
+    await expect(models.lease(nowhere, { idleMs: 0 })).rejects.toThrow()
+    await eventually(() => expect(models.state(nowhere)).toBe('closed'))
+    using first = await models.lease(setup, { idleMs: 60_000 })
+    first.model[Symbol.dispose]()
+    await first.model.ended
+    await eventually(() => expect(models.state(setup)).toBe('closed'))
+    using second = await models.lease(setup, { idleMs: 0 })
+    expect(second.model).not.toBe(first.model)
+  })
+})
