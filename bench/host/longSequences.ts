@@ -5,6 +5,7 @@
  */
 import { existsSync } from 'node:fs'
 import { linearNames } from '#engine/models/config.ts'
+import { defaultBlocks } from '#engine/ops/blockwiseAttention.ts'
 import { memoryUse, watchMemory } from '#engine/runtime/memory.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { median, randomIds, SEED, subjectFolder } from '#host/checks/benchModel.ts'
@@ -69,20 +70,19 @@ function shown(times: readonly Times[]): string {
 say(
   `${String(length)} tokens; before: ${String(Math.round(memoryUse().anonymousBytes / 1e6))} MB of own memory`,
 )
-const rows = Number(process.env['BLOCK_ROWS'] ?? 256)
+const { rows } = defaultBlocks
 const limits = { blocks: { longerThan: 0, rows }, parts: { longerThan: Infinity, rows } }
 const forms = form === 'both' ? (['blocks', 'parts'] as const) : [form as keyof typeof limits]
-const policies = new Map<keyof typeof limits, OrtPolicy>()
-const seconds = new Map(forms.map((name) => [name, [] as Times[]]))
+const opened: { readonly name: string; readonly policy: OrtPolicy; readonly times: Times[] }[] = []
 for (const name of forms) {
   const policy = await open(limits[name])
-  policies.set(name, policy)
   say(`${name}: first update ${shown([await update(policy, forms.length === 1)])}`)
+  opened.push({ name, policy, times: [] })
 }
 for (let round = 1; round < Number(rounds); round++) {
-  for (const [name, policy] of policies) seconds.get(name)!.push(await update(policy, false))
+  for (const { policy, times } of opened) times.push(await update(policy, false))
 }
-for (const [name, times] of seconds) {
+for (const { name, policy, times } of opened) {
   if (times.length > 0) say(`${name}: ${shown(times)}`)
-  policies.get(name)![Symbol.dispose]()
+  policy[Symbol.dispose]()
 }

@@ -5,7 +5,7 @@
  */
 import type { Dim } from '../graph/shape.ts'
 import { product } from '../graph/shape.ts'
-import { apply, compose, constant, integers, loop } from '../graph/value.ts'
+import { apply, compose, constant, integers, loop, outputOf } from '../graph/value.ts'
 import type { CompositeOp, Value } from '../graph/value.ts'
 import { add } from './arithmetic.ts'
 import type { AttentionWeights, ScoreRule } from './attention.ts'
@@ -81,11 +81,12 @@ export function blockwiseAttention(inputs: BlockwiseAttentionInputs): Value {
       return { next: [], stacked: [block.padded(matmul(weights, block.keys(v as Value)))] }
     },
   })
-  const mixed = gather(rowsOf(stacked[0] as Value), places)
-  const vjp: CompositeOp['vjp'] = ({ cotangents }) => [
-    ...blockwiseGradients(inputs, mixed, onlyCotangent(cotangents)),
+  // The gradient reads the composite's result, in whose place an activation may have been kept.
+  const vjp: CompositeOp['vjp'] = ({ node, cotangents }) => [
+    ...blockwiseGradients(inputs, outputOf(node), onlyCotangent(cotangents)),
     ...[null, null, null, null],
   ]
+  const mixed = gather(rowsOf(stacked[0] as Value), places)
   const reads = [queries, keys, values, table, keyRows, places, mask]
   return compose({ name: 'BlockwiseAttention', vjp }, reads, [mixed])[0] as Value
 }

@@ -38,13 +38,14 @@ export function blockFeeds(
     keys += path.length
   }
   const keyRows = new Int32Array(keys)
-  paths.forEach((path, sequence) => keyRows.set(path, starts[sequence]!))
+  paths.forEach((path, sequence) => keyRows.set(path, starts[sequence]))
   return {
     [blockNames.keyRows]: int64s(keyRows, [keys]),
     [blockNames.places]: int64s(places, [tokens]),
-    ...Object.assign(
-      {},
-      ...windows.map((window, index) => windowFeeds(blocks, { window, starts, height }, index)),
+    ...Object.fromEntries(
+      windows.flatMap((window, index) =>
+        Object.entries(windowFeeds(blocks, { window, starts, height }, index)),
+      ),
     ),
   }
 }

@@ -121,6 +121,7 @@ describe('the blocks of a batch', () => {
     return windows.map((_, window) => {
       const { table, mask } = blockWindowNames(window)
       const [, width = 0] = feeds[mask]!.dims
+      const added = feeds[mask]!.data as Float32Array
       const seen = Array.from({ length: tree.tokens }, (): number[] => [])
       const cells = numbers(feeds[table]!)
       for (let at = 0; at < cells.length; at += blockColumns.length) {
@@ -132,10 +133,8 @@ describe('the blocks of a batch', () => {
           number,
         ]
         for (let query = from; query < end; query++) {
-          for (let key = firstKey; key < lastKey; key++) {
-            const place = (query - from) * width + column + key - firstKey
-            if ((feeds[mask]!.data as Float32Array)[place] !== HIDDEN) seen[query]!.push(keyRows[key]!)
-          }
+          const row = added.subarray((query - from) * width + column)
+          seen[query] = keyRows.slice(firstKey, lastKey).filter((_key, place) => row[place] !== HIDDEN)
         }
       }
       return seen
