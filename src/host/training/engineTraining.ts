@@ -313,7 +313,7 @@ const trainerEnvironment = (threads: number | null): NodeJS.ProcessEnv => ({
 
 /** What went wrong, of what was written last: a launcher adds lines of its own around it. */
 function lastWords(tail: string): string | null {
-  const killed = /Signal \d+ \((SIG\w+)\) received by PID (\d+)/.exec(tail)
+  const killed = /Signal \d+ \((SIG(?!TERM)\w+)\) received by PID (\d+)/.exec(tail)
   if (killed !== null) return `its process ${killed[2] ?? ''} was ended by ${killed[1] ?? 'a signal'}.`
   const lines = tail.split('\n').map((line) => line.replace(/^\[?rank\d+\]?:\s*/, '').trim())
   const exceptions = lines.filter((line) => /^[\w.]*(?:Error|Exception|Interrupt)\b.*:/.test(line))

@@ -120,7 +120,7 @@ test.skipIf(!hasTrl)(
     expect(before).toHaveProperty('eval_reward')
     expect(after?.['sampling/engine_logp_difference/max']).toBeLessThan(1e-3)
   },
-  300_000,
+  900_000,
 )
 
 test.skipIf(!hasTrl || process.platform !== 'linux')(
@@ -144,5 +144,5 @@ test.skipIf(!hasTrl || process.platform !== 'linux')(
     expect(resolveResume(home.directory, run.id).checkpoint?.step).toBeGreaterThanOrEqual(2)
     await until(() => processesIn(path.join(run.directory, 'engine', 'trl'), 'RANK=0').length === 0)
   },
-  300_000,
+  900_000,
 )
