@@ -97,7 +97,7 @@ async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
 /** How often the trainer's words and the wish to stop are looked at. */
 const everyMs = 200
 
-export class EngineTraining {
+class EngineTraining {
   readonly #run: EngineRun
   readonly #plan: TrainPlan | null
   #state: TrainerState

@@ -35,7 +35,7 @@ export function chartEvents({ run, events, findings }: Happened): readonly Chart
 }
 
 /** One for each step after which settings changed. */
-export const settingMarks = (changes: RunEntry['settingChanges']): readonly ChartEvent[] =>
+const settingMarks = (changes: RunEntry['settingChanges']): readonly ChartEvent[] =>
   [...Map.groupBy(changes, ({ step }) => step)].map(([x, made]) => ({
     ...{ id: `settings-${String(x)}`, x, kind: 'setting' },
     label: madeWords(made),
