@@ -50,7 +50,7 @@ const featureEntrances = [
   'data/(DataPicker|preparation|promptForms|useData)',
   'home/FirstRunGuide',
   'models/(ModelPicker|exportPlan)',
-  'newRun/(useDraft|useNewRun)',
+  'newRun/(Sentence|problems|useDraft|useNewRun)',
   'queue/QueueList',
   'rewards/(CodePicker|RewardPicker|PythonConsent|library|rewardChoice)',
   'run/(runFacts|useRun)',

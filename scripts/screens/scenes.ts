@@ -99,6 +99,15 @@ async function studyScenes(client: Client<Api>): Promise<readonly Scene[]> {
   ]
 }
 
+/** A base model and what was trained on it, side by side. */
+function besideScenes(base: string, trained: string): readonly Scene[] {
+  const [one, other] = [base, trained].map(encodeURIComponent)
+  return [
+    place('arena', `#/arena?a=${one ?? ''}&b=${other ?? ''}&prompt=Reverse%207%200%202%205`, generate),
+    place('chat', `#/chat?a=${other ?? ''}&b=${one ?? ''}`, talk),
+  ]
+}
+
 export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const runs = await client.call('runs.list', {})
   const dataSets = await client.call('datasets.list')
@@ -132,16 +141,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place('run-samples', `#/runs/${run}/samples?step=6`),
     ...(await studyScenes(client)),
     place('compare', `#/compare?runs=${several}`),
-    place(
-      'arena',
-      `#/arena?a=${encodeURIComponent(base ?? '')}&b=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&prompt=Reverse%207%200%202%205`,
-      generate,
-    ),
-    place(
-      'chat',
-      `#/chat?a=${encodeURIComponent(`${base ?? ''}~${run}@30`)}&b=${encodeURIComponent(base ?? '')}`,
-      talk,
-    ),
+    ...besideScenes(base ?? '', `${base ?? ''}~${run}@30`),
     place('model', '#/models/starter'),
     place('find-model', '#/models/browse'),
     place('export', `#/models/export?run=${run}&step=30`),

@@ -136,12 +136,18 @@ const phaseWords: Partial<Record<RunPhase, string>> = {
   evaluating: 'Evaluating on the validation split.',
 }
 
+const engineWords = ({ processes, device, versions }: Extract<RunEvent, { type: 'engine' }>): string =>
+  `Trainer: ${Object.entries(versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(', ')}; ${plural(processes, 'process', 'processes')} on ${device}.`
+
 /** What a person is told of an event; null where it is not worth a line. */
 function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
   if (event.type === 'settings-changed') return settingsWords(event)
   if (event.type === 'device') return `Device: ${deviceTitles[event.device.kind]}. ${event.reason}`
+  if (event.type === 'engine') return engineWords(event)
   if (event.type !== 'evaluation') return null
   const [reward, loss] = [finite(event.metrics.eval_reward), finite(event.metrics.eval_loss)]
   if (reward !== null) return `Eval reward ${formatReward(reward)} after ${plural(event.step, 'step')}.`

@@ -34,6 +34,8 @@ export const dataFolders = (dataDirectory: string) => ({
   rewards: path.join(dataDirectory, 'rewards'),
   /** What evaluations answered and earned, a folder each. */
   evaluations: path.join(dataDirectory, 'evaluations'),
+  /** What teachers answered, a folder for each teacher and how it samples. */
+  answers: path.join(dataDirectory, 'answers'),
   /** Populations, sweeps and runs over seeds, a folder each; their runs are among the others. */
   studies: path.join(dataDirectory, 'studies'),
   /** Conversations with models, a folder each. */

@@ -218,7 +218,7 @@ def number(value):
 
 def samples_of(trainer, seen, reward_names, count):
     names = renamed(trainer, reward_names)
-    weights = trainer.reward_weights.tolist()
+    weights = trainer.args.reward_weights
 
     def parts(i):
         return {names[name]: number(values[i]) for name, values in seen["rewards"].items()}
@@ -236,7 +236,7 @@ def spread(trainer, seen):
     """The standard deviation of the reward within groups, as Turnwise means it."""
     import numpy
 
-    weights = trainer.reward_weights.tolist()
+    weights = trainer.args.reward_weights
     parts = numpy.array(list(seen["all_rewards"].values()), dtype=float)
     totals = numpy.nansum(parts * numpy.array(weights)[:, None], axis=0)
     group = trainer.num_generations

@@ -39,13 +39,12 @@ def command_line(watched):
     words = ["--config", str(HERE / "config.yaml")]
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world > 1 and "--gradient_accumulation_steps" not in given:
-        pieces = config["trajectories_per_update"] // config["per_device_train_batch_size"]
-        if pieces % world != 0:
-            sys.exit(
-                f"{pieces} batches of {config['per_device_train_batch_size']} cannot be divided among {world} processes: "
-                "choose a smaller per_device_train_batch_size in config.yaml."
-            )
-        words += ["--gradient_accumulation_steps", str(pieces // world)]
+        total = config["trajectories_per_update"]
+        if total % world != 0:
+            sys.exit(f"{total} trajectories per update cannot be divided among {world} processes: start fewer.")
+        own = total // world
+        size = max(d for d in range(1, config["per_device_train_batch_size"] + 1) if own % d == 0)
+        words += ["--per_device_train_batch_size", str(size), "--gradient_accumulation_steps", str(own // size)]
     return words + watched + given
 
 

@@ -1,7 +1,7 @@
 /** A conversation in the terminal, line by line. */
 import { createInterface, type Interface } from 'node:readline'
 import { AppError } from '#shared/errors.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { Question } from '#host/models/completing.ts'
 import type { OpenedModel } from '#host/models/openModel.ts'
 import { real, whole, type Context, type OptionsOf } from '../command.ts'
 import type { Output } from '../output.ts'
@@ -30,6 +30,7 @@ export const chat = (context: Context) =>
       await talk(model, options, output)
     })
 
+type ChatMessage = Extract<Question, { readonly messages: unknown }>['messages'][number]
 type ChatOptions = OptionsOf<typeof chat>
 
 /** Until the input ends. */

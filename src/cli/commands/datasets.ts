@@ -29,6 +29,7 @@ import {
   type Context,
   type OptionsOf,
 } from '../command.ts'
+import { answer } from './answers.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress, toMegabytes } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { tableLines } from '../output.ts'
@@ -40,6 +41,7 @@ export const datasets = (context: Context) =>
     .addCommand(add(context))
     .addCommand(list(context))
     .addCommand(show(context))
+    .addCommand(answer(context))
 
 const shownProblems = 10
 

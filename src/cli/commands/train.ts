@@ -9,8 +9,10 @@ import { plural } from '#shared/plural.ts'
 import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
+import { readyEnvironment } from '#host/engines/environment.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import {
   readRunConfig,
@@ -112,6 +114,7 @@ export const train = (context: Context) =>
       const config = readRunConfig(file, dataDirectory)
       if (trustPython === true) allowConfig(config, dataDirectory)
       await requireWorkingCode(config, dataDirectory)
+      await readyEnvironment(config, consentsFile(dataDirectory))
       await using host = createHost({ dataDirectory, servesQueue: false })
       const { warnings } = await verdictOf(config, dataDirectory, host.askText)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)

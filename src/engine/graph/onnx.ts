@@ -8,6 +8,7 @@ import {
   nameOf,
   writeConstant,
   writeIdentity,
+  writeLoop,
   writeNode,
   writeValueInfo,
   writeWeight,
@@ -15,7 +16,7 @@ import {
 } from './onnxMessages.ts'
 import { sameShape, showShape } from './shape.ts'
 import { lower, resolve } from './substitute.ts'
-import type { InputNode, Node, TensorType, Value, WeightNode } from './value.ts'
+import type { InputNode, LoopNode, Node, TensorType, Value, WeightNode } from './value.ts'
 import { outputOf, topologicalOrder } from './value.ts'
 
 const IR_VERSION = 10
@@ -68,6 +69,8 @@ export interface Body {
   readonly outputs: NamedOutputs
   /** Inputs that are not the model's, under the names by which the body has them. */
   readonly own: ReadonlyMap<Node, string>
+  /** What is computed in each turn of its loops. */
+  readonly turns: ReadonlyMap<Node, Body>
 }
 
 /** The inputs that a body shares with others. */
@@ -84,23 +87,62 @@ export interface Writing {
 export function bodyOf(
   program: Program,
   prefix: string,
-  { dialect: { extended }, inputNames }: Writing,
+  writing: Writing,
   own: Body['own'] = new Map(),
 ): Body {
+  const { dialect, inputNames } = writing
   const resolved = Object.values(program).map(resolve)
-  const written = extended ? resolved : lower(resolved)
+  const written = dialect.extended ? resolved : lower(resolved)
   const outputs = Object.keys(program).map((name, index) => [name, written[index] as Value] as const)
   const nodes = topologicalOrder(
     outputs.map(([, value]) => value),
     true,
   )
   const given = new Map([...inputNames, ...own])
-  return { nodes, names: nameValues(nodes, outputs, { prefix, given }), outputs, own }
+  const names = nameValues(nodes, outputs, { prefix, given })
+  const loops = nodes.filter((node) => node.kind === 'loop')
+  const turns = new Map(loops.map((node) => [node, turnOf(node, names, writing)]))
+  return { nodes, names, outputs, own, turns }
+}
+
+/** A turn of a loop. It reads the values around it by the names that they have there. */
+function turnOf({ inputs, outputs, body }: LoopNode, names: Names, writing: Writing): Body {
+  const prefix = `${nameOf(names, outputs[0] as Value)}/`
+  const { turn, reads, carried, next, stacked } = body
+  const own = [
+    [turn.node, `${prefix}turn`],
+    ...reads.map(({ node }, index) => [node, nameOf(names, inputs[1 + index] as Value)] as const),
+    ...carried.map(({ node }, index) => [node, `${prefix}carried ${String(index)}`] as const),
+  ] as const
+  const given = [...next, ...stacked].map((value, index) => [`${prefix}result ${String(index)}`, value])
+  return bodyOf(Object.fromEntries(given) as Program, prefix, writing, new Map(own))
+}
+
+function writeLoopNode(graph: ProtobufWriter, node: LoopNode, { names, turns }: Body): void {
+  const turn = turns.get(node) as Body
+  const { reads, carried } = node.body
+  const called = (value: Value) => nameOf(names, value)
+  const name = called(node.outputs[0] as Value)
+  const goesOn = `${name}/goes on`
+  const initial = node.inputs.slice(1 + reads.length).map(called)
+  const outputs = node.outputs.map(called)
+  writeLoop(graph, { name, turns: called(node.inputs[0] as Value), initial, outputs }, (body) => {
+    writeValueInfo(body, 11, nameOf(turn.names, node.body.turn), node.body.turn)
+    writeValueInfo(body, 11, `${goesOn} now`, { dtype: 'bool', shape: [] })
+    for (const value of carried) writeValueInfo(body, 11, nameOf(turn.names, value), value)
+    writeBody(body, turn)
+    writeIdentity(body, `${goesOn} now`, goesOn)
+    body.string(2, `a turn of ${name}`)
+    writeValueInfo(body, 12, goesOn, { dtype: 'bool', shape: [] })
+    for (const [output, value] of turn.outputs) writeValueInfo(body, 12, output, value)
+  })
 }
 
 /** Nodes and constants; an output that is an input, a constant or another output is repeated under its own name. */
-export function writeBody(graph: ProtobufWriter, { nodes, names, outputs }: Body): void {
+export function writeBody(graph: ProtobufWriter, body: Body): void {
+  const { nodes, names, outputs } = body
   for (const node of nodes) {
+    if (node.kind === 'loop') writeLoopNode(graph, node, body)
     if (node.kind === 'op') writeNode(graph, node, names)
     if (node.kind === 'constant') {
       graph.message(5, (tensor) => {

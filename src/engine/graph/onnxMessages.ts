@@ -82,7 +82,7 @@ const DATA_TYPES: Record<Dtype, number> = {
   bfloat16: 16,
   uint4: 21,
 }
-const ATTRIBUTE_TYPES = { float: 1, int: 2, tensor: 4, graph: 5, ints: 7 }
+const ATTRIBUTE_TYPES = { float: 1, int: 2, text: 3, tensor: 4, graph: 5, ints: 7 }
 
 /** What each value of a graph is called. */
 export type Names = ReadonlyMap<Value, string>
@@ -115,6 +115,7 @@ function writeAttribute(writer: ProtobufWriter, name: string, attribute: Attribu
   writer.string(1, name)
   if ('float' in attribute) writer.float(2, attribute.float).integer(20, ATTRIBUTE_TYPES.float)
   else if ('int' in attribute) writer.integer(3, attribute.int).integer(20, ATTRIBUTE_TYPES.int)
+  else if ('text' in attribute) writer.string(4, attribute.text).integer(20, ATTRIBUTE_TYPES.text)
   else {
     for (const item of attribute.ints) writer.integer(8, item)
     writer.integer(20, ATTRIBUTE_TYPES.ints)

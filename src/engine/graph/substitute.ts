@@ -1,5 +1,5 @@
 import type { Node, OpNode, Value } from './value.ts'
-import { apply, compose, outputOf, topologicalOrder } from './value.ts'
+import { apply, compose, outputOf, repeat, topologicalOrder } from './value.ts'
 
 /**
  * The same expressions with some values replaced, such as activations of the forward pass by inputs that carry what was
@@ -47,6 +47,7 @@ function rebuild(
   if (node.kind === 'composite' && (node.expansion.some(changed) || node.inputs.some(changed))) {
     return compose(node.op, node.inputs.map(read), node.expansion.map(read))
   }
+  if (node.kind === 'loop' && node.inputs.some(changed)) return repeat(node.inputs.map(read), node.body)
   return null
 }
 

@@ -24,10 +24,13 @@ export interface Value extends TensorType {
 
 /** An ONNX attribute; a `Float` is written as float32 whatever its digits. */
 export type Attribute =
-  { readonly int: number } | { readonly float: number } | { readonly ints: readonly number[] }
+  | { readonly int: number }
+  | { readonly float: number }
+  | { readonly ints: readonly number[] }
+  | { readonly text: string }
 export type Attributes = Readonly<Record<string, Attribute>>
 
-export type Node = OpNode | CompositeNode | InputNode | ConstantNode | WeightNode
+export type Node = OpNode | CompositeNode | LoopNode | InputNode | ConstantNode | WeightNode
 
 interface NodeBase {
   readonly outputs: readonly Value[]
@@ -47,6 +50,29 @@ export interface CompositeNode extends NodeBase {
   readonly op: CompositeOp
   readonly inputs: readonly Value[]
   readonly expansion: readonly Value[]
+}
+
+/**
+ * A body that is computed once for every turn; the memory of a turn serves the next one. Its outputs are the last state of
+ * what turns hand on to each other, then what every turn gives, stacked. It has no gradient: the composite around it does.
+ */
+export interface LoopNode extends NodeBase {
+  readonly kind: 'loop'
+  /** The number of turns ([1] i64), what the body reads, and the first state of what turns hand on. */
+  readonly inputs: readonly Value[]
+  readonly body: LoopBody
+}
+
+export interface LoopBody {
+  /** The input that says which turn it is: i64 without axes. */
+  readonly turn: Value
+  /** Inputs in place of the values around the loop. */
+  readonly reads: readonly Value[]
+  /** Inputs in place of what the turn before handed on. */
+  readonly carried: readonly Value[]
+  /** What the next turn is handed. */
+  readonly next: readonly Value[]
+  readonly stacked: readonly Value[]
 }
 
 /** Fed at every run. */
@@ -133,6 +159,42 @@ export function compose(
   return finish({ kind: 'composite', op, inputs, expansion }, expansion).outputs
 }
 
+export interface LoopRequest {
+  /** [1] i64 */
+  readonly turns: Value
+  readonly reads: readonly Value[]
+  /** The first state of what turns hand on to each other. */
+  readonly initial: readonly Value[]
+  /** A turn, from its number ([] i64), the values read and the state handed on. */
+  readonly body: (
+    turn: Value,
+    reads: readonly Value[],
+    carried: readonly Value[],
+  ) => { readonly next: readonly Value[]; readonly stacked: readonly Value[] }
+}
+
+/** Repeats a body; the last state and the stacked values of all turns, [turns, …] each. */
+export function loop({ turns, reads, initial, body }: LoopRequest): {
+  readonly last: readonly Value[]
+  readonly stacked: readonly Value[]
+} {
+  const standIns = (values: readonly Value[], name: string) =>
+    values.map(({ dtype, shape }, index) => input(`${name} ${String(index)}`, dtype, shape))
+  const own = {
+    turn: input('turn', 'int64', []),
+    reads: standIns(reads, 'read'),
+    carried: standIns(initial, 'carried'),
+  }
+  const outputs = repeat([turns, ...reads, ...initial], { ...own, ...body(own.turn, own.reads, own.carried) })
+  return { last: outputs.slice(0, initial.length), stacked: outputs.slice(initial.length) }
+}
+
+/** The loop over a body that is there already. */
+export function repeat(inputs: readonly Value[], body: LoopBody): readonly Value[] {
+  const stacked = body.stacked.map(({ dtype, shape }) => ({ dtype, shape: ['turns', ...shape] }))
+  return finish({ kind: 'loop', inputs, body }, [...body.next, ...stacked]).outputs
+}
+
 export const input = (name: string, dtype: Dtype, shape: Shape): Value =>
   outputOf(finish({ kind: 'input', name }, [{ dtype, shape }]))
 
@@ -172,7 +234,7 @@ export const weight = (
 
 /** What a node reads; a composite reads its expansion only when written, not when differentiated. */
 export const nodeInputs = (node: Node): readonly (Value | null)[] =>
-  node.kind === 'op' || node.kind === 'composite' ? node.inputs : []
+  node.kind === 'op' || node.kind === 'composite' || node.kind === 'loop' ? node.inputs : []
 
 /** All nodes needed for `values`, inputs before users. `inside` also enters composites. */
 export function topologicalOrder(values: readonly Value[], inside: boolean): Node[] {

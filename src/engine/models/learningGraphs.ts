@@ -15,6 +15,7 @@ import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { slicedHead, type LogitCap, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
+import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
 import {
   type LayerAttention,
   type LinearName,
@@ -74,14 +75,34 @@ export type PackedName =
   | PartNames[keyof PartNames]
   | (typeof sharedKeyNames)[keyof typeof sharedKeyNames]
   | ReturnType<typeof maskName>
+  | BlockName
   | RotaryNames[keyof RotaryNames]
 
 /**
- * Graph inputs of a layer beside its parameters: N packed tokens, which stand in as many parts of Q slots as causal
- * attention has; Bᵢ sequences have tokens of their own in part i. R of the keys are of a prefix that up to M sequences share.
+ * How queries meet keys: in four parts of all sequences, a matrix of scores for each; or, where that would be too large, in
+ * blocks of one sequence, one after the other.
  */
-function packedInputs(config: ModelConfig, { window, rope }: LayerAttention) {
-  const { heads, kvHeads } = config
+export type AttentionForm = 'parts' | 'blocks'
+
+/** Graph inputs of a layer beside its parameters: N packed tokens. */
+function packedInputs(config: ModelConfig, { window, rope }: LayerAttention, form: AttentionForm) {
+  return {
+    hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
+    cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
+    // One row of the tables per packed token, so the tokens' order is their position in the tables.
+    positions: input('order', 'int64', [1, 'N']),
+    tables: rope === null ? null : rotaryInputs(config, rope, 'N'),
+    attend: form === 'parts' ? attentionInParts(config, window) : attentionInBlocks(config, window),
+  }
+}
+
+type PackedInputs = ReturnType<typeof packedInputs>
+
+/**
+ * The packed tokens stand in as many parts of Q slots as causal attention has; Bᵢ sequences have tokens of their own in
+ * part i. R of the keys are of a prefix that up to M sequences share.
+ */
+function partInputs({ heads, kvHeads }: ModelConfig, window: number) {
   const group = heads / kvHeads
   const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => partNames(part))
   const slotsOf = (name: string, part: number, length: Dim) =>
@@ -98,21 +119,11 @@ function packedInputs(config: ModelConfig, { window, rope }: LayerAttention) {
       places: input(sharedKeyNames.places, 'int64', [product([kvHeads, 'N'])]),
     },
   }
-  return {
-    hidden: input('hidden', 'float32', ['N', config.hiddenSize]),
-    cotangent: input('cotangent', 'float32', ['N', config.hiddenSize]),
-    // One row of the tables per packed token, so the tokens' order is their position in the tables.
-    positions: input('order', 'int64', [1, 'N']),
-    tables: rope === null ? null : rotaryInputs(config, rope, 'N'),
-    masks: parts.map((_, part) =>
-      input(maskName(window, part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
-    ),
-    queryMap,
-    keyMap,
-  }
+  const masks = parts.map((_, part) =>
+    input(maskName(window, part), 'float32', [product([group, 'Q']), product([part + 1, 'Q'])]),
+  )
+  return { queryMap, keyMap, masks }
 }
-
-type PackedInputs = ReturnType<typeof packedInputs>
 
 /** Cosines and sines of a rotary embedding at so many positions. */
 export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Dim) {
@@ -125,9 +136,13 @@ export function rotaryInputs({ ropes }: ModelConfig, rope: number, positions: Di
 export function layerPrograms(
   config: ModelConfig,
   parameters: LayerParameters,
-  { layer, inputGradient = layer > 0 }: { readonly layer: number; readonly inputGradient?: boolean },
+  {
+    layer,
+    attention = 'parts',
+    inputGradient = layer > 0,
+  }: { readonly layer: number; readonly attention?: AttentionForm; readonly inputGradient?: boolean },
 ): LayerPrograms {
-  const inputs = packedInputs(config, config.attention[layer] as LayerAttention)
+  const inputs = packedInputs(config, config.attention[layer] as LayerAttention, attention)
   const { hidden, activations } = decoderLayer(inputs.hidden, packedScope(config, parameters, inputs))
   const targets = [...(inputGradient ? [inputs.hidden] : []), ...parameters.trained]
   const derived = gradients([{ value: hidden, cotangent: inputs.cotangent }], targets)
@@ -158,7 +173,7 @@ export function packedLayer(
   { hidden, layer }: { readonly hidden: Value; readonly layer: number },
   parameters: LayerParameters,
 ): Value {
-  const inputs = packedInputs(config, config.attention[layer] as LayerAttention)
+  const inputs = packedInputs(config, config.attention[layer] as LayerAttention, 'parts')
   return decoderLayer(hidden, packedScope(config, parameters, inputs)).hidden
 }
 
@@ -179,7 +194,7 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       const tables = { positions: inputs.positions, ...inputs.tables }
       return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables), x.shape)
     },
-    attend: (q, k, v) => blockAttention(config, { q, k, v }, inputs),
+    attend: inputs.attend,
   }
 }
 
@@ -209,22 +224,22 @@ function reducer({
 
 /**
  * Attention of packed tokens: each head's rows into padded blocks, causal attention there, back; one gather each way, no
- * axes change places. q [N, H·C], k and v [N, K·C] → [N, H·C].
+ * axes change places.
  */
-function blockAttention(
-  { heads, kvHeads, headDim, attentionScale, attentionSoftcap }: ModelConfig,
-  { q, k, v }: { readonly q: Value; readonly k: Value; readonly v: Value },
-  { queryMap, keyMap, masks }: PackedInputs,
-): Value {
+function attentionInParts(config: ModelConfig, window: number): Attend {
+  const { heads, kvHeads, headDim, attentionScale, attentionSoftcap } = config
+  const { queryMap, keyMap, masks } = partInputs(config, window)
   const headRows = (x: Value, count: number) => reshape(x, [product([count, 'N']), headDim])
-  const mixed = causalAttention({
-    queries: unpackRows(headRows(q, heads), queryMap),
-    keys: unpackRows(headRows(k, kvHeads), keyMap),
-    values: unpackRows(headRows(v, kvHeads), keyMap),
-    masks,
-    scores: { scale: attentionScale, softcap: attentionSoftcap },
-  })
-  return reshape(packRows(mixed, queryMap), ['N', heads * headDim])
+  return (q, k, v) => {
+    const mixed = causalAttention({
+      queries: unpackRows(headRows(q, heads), queryMap),
+      keys: unpackRows(headRows(k, kvHeads), keyMap),
+      values: unpackRows(headRows(v, kvHeads), keyMap),
+      masks,
+      scores: { scale: attentionScale, softcap: attentionSoftcap },
+    })
+    return reshape(packRows(mixed, queryMap), ['N', heads * headDim])
+  }
 }
 
 /** Parameters of the output head: the final norm and the table of the vocabulary. */

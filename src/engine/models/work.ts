@@ -1,6 +1,7 @@
-import type { LoraConfig, ModelConfig } from './config.ts'
+import type { AttentionWindow, LoraConfig, ModelConfig } from './config.ts'
 import { linearShape, linearsByInput } from './config.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
+import { blockStarts, defaultBlocks, type BlockLimits } from '../ops/blockwiseAttention.ts'
 
 /** Blocks on and below the diagonal, as a fraction of all. */
 const CAUSAL_SHARE = (CAUSAL_PARTS + 1) / (2 * CAUSAL_PARTS)
@@ -12,15 +13,17 @@ export interface LearningWork {
   readonly lengths: readonly number[]
   /** Whether the backward pass recomputes the layers. */
   readonly recompute: boolean
+  /** Which sequences attend in blocks; as measured best if absent. */
+  readonly blocks?: BlockLimits
 }
 
 /**
  * Floating-point operations of the matrix products of one micro-batch forward and backward, every token scored. Attention
  * counts the blocks that are computed of each sequence's own square; padding is no work, so it shows as lost speed.
  */
-export function learningFlops({ config, lora, lengths, recompute }: LearningWork): number {
+export function learningFlops(work: LearningWork): number {
+  const { config, lora, lengths, recompute } = work
   const tokens = lengths.reduce((total, length) => total + length, 0)
-  const squares = lengths.reduce((total, length) => total + length * length, 0)
   let perLayer = 0
   for (const name of config.linears) {
     const [out, width] = linearShape(config, name)
@@ -31,11 +34,33 @@ export function learningFlops({ config, lora, lengths, recompute }: LearningWork
     const adapter = 3 * (out + width) + width + again * out
     if (lora.targets.includes(name)) perLayer += 2 * lora.rank * adapter * tokens
   }
-  // Scores and mixing forward, both again in the backward pass (they are never kept), and their four gradients.
-  const attention = 4 * 4 * config.heads * config.headDim * squares * CAUSAL_SHARE
+  const attention = lengths.reduce((total, length) => total + attentionFlops(length, work), 0)
   const head = 4 * config.vocabSize * config.hiddenSize * tokens
-  return config.layers * (perLayer + attention) - firstLayerFlops(config, lora) * tokens + head
+  return config.layers * perLayer + attention - firstLayerFlops(config, lora) * tokens + head
 }
+
+/** Of one sequence in all layers. */
+function attentionFlops(length: number, { config, recompute, blocks = defaultBlocks }: LearningWork): number {
+  const perPair = 2 * config.heads * config.headDim
+  if (length <= blocks.longerThan) {
+    // Scores and mixing forward, both again in the backward pass (they are never kept), and their four gradients.
+    return 8 * perPair * length * length * CAUSAL_SHARE * config.layers
+  }
+  // The scores once more for the gradients; what was mixed is an activation, which may be kept.
+  const products = recompute ? 9 : 7
+  const pairs = config.attention.reduce(
+    (total, { window }) => total + blockPairs(length, blocks, config.windows[window] ?? null),
+    0,
+  )
+  return products * perPair * pairs
+}
+
+/** Queries times the keys of their blocks. */
+const blockPairs = (length: number, { rows }: BlockLimits, window: AttentionWindow): number =>
+  blockStarts(0, length, rows).reduce((total, at) => {
+    const end = Math.min(at + rows, length)
+    return total + (end - at) * (end - (window === null ? 0 : Math.max(0, at + 1 - window)))
+  }, 0)
 
 /**
  * The same as it is usually counted, which compares programs that compute differently: all layers forward again where they

@@ -29,27 +29,53 @@ export interface ScoreRule {
  * softmax(s·q kᵀ + mask) v → [B, K, Q, C]. Its gradient needs Σ P·dP over the keys, which equals dO·O over the channels:
  * two passes over the scores fewer (Dao et al. 2022, arXiv:2205.14135, §3.1).
  */
-export function attention({ queries, keys, values, mask, scores: rule }: AttentionInputs): Value {
-  const { scale: alpha, softcap: cap } = rule
+export function attention(inputs: AttentionInputs): Value {
+  const { queries, keys, values, mask } = inputs
+  const weighed = attentionWeights(inputs, (scores) => add(scores, mask))
+  const mixed = matmul(weighed.weights, values)
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
+    const dMixed = onlyCotangent(cotangents)
+    const found = attentionGradients(inputs, weighed, { mixed, dMixed })
+    return [found.queries, found.keys, found.values, found.scores]
+  }
+  return compose({ name: 'Attention', vjp }, [queries, keys, values, mask], [mixed])[0] as Value
+}
+
+type Attended = Omit<AttentionInputs, 'mask'>
+
+/** The softmax of the scores, and what their gradient needs. */
+export interface AttentionWeights {
+  /** [B, K, Q, T] */
+  readonly weights: Value
+  /** The scores' tanh, where they have a soft cap. */
+  readonly bent: Value | null
+}
+
+export function attentionWeights(
+  { queries, keys, scores: { scale: alpha, softcap: cap } }: Omit<Attended, 'values'>,
+  masked: (scores: Value) => Value,
+): AttentionWeights {
   const scores = matmul(queries, keys, { transB: true, alpha: cap === null ? alpha : alpha / cap })
   const bent = cap === null ? null : tanh(scores)
   const capped = bent === null || cap === null ? scores : scale(bent, cap)
-  const weights = softmax(add(capped, mask)) // [B, K, Q, T]
-  const mixed = matmul(weights, values)
+  return { weights: softmax(masked(capped)), bent }
+}
 
-  const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
-    const dMixed = onlyCotangent(cotangents)
-    const dWeights = matmul(dMixed, values, { transB: true })
-    const dCapped = mul(weights, sub(dWeights, dotLastAxis(dMixed, mixed)))
-    const dScores = bent === null ? dCapped : sub(dCapped, mul(dCapped, mul(bent, bent)))
-    return [
-      matmul(dScores, keys, { alpha }),
-      matmul(dScores, queries, { transA: true, alpha }),
-      matmul(weights, dMixed, { transA: true }),
-      dCapped,
-    ]
+/** Gradients from that of what was mixed; `scores`: of the scores that the mask is added to. */
+export function attentionGradients(
+  { queries, keys, values, scores: { scale: alpha } }: Attended,
+  { weights, bent }: AttentionWeights,
+  { mixed, dMixed }: { readonly mixed: Value; readonly dMixed: Value },
+): Readonly<Record<'queries' | 'keys' | 'values' | 'scores', Value>> {
+  const dWeights = matmul(dMixed, values, { transB: true })
+  const dCapped = mul(weights, sub(dWeights, dotLastAxis(dMixed, mixed)))
+  const dScores = bent === null ? dCapped : sub(dCapped, mul(dCapped, mul(bent, bent)))
+  return {
+    queries: matmul(dScores, keys, { alpha }),
+    keys: matmul(dScores, queries, { transA: true, alpha }),
+    values: matmul(weights, dMixed, { transA: true }),
+    scores: dCapped,
   }
-  return compose({ name: 'Attention', vjp }, [queries, keys, values, mask], [mixed])[0] as Value
 }
 
 /** Parts of the queries that see ever longer prefixes of the keys. */

@@ -31,4 +31,5 @@ export function onlyCotangent(cotangents: readonly (Value | null)[]): Value {
 
 export const int = (value: number): Attribute => ({ int: value })
 export const float = (value: number): Attribute => ({ float: value })
+export const text = (value: string): Attribute => ({ text: value })
 export const ints = (values: readonly number[]): Attribute => ({ ints: values })

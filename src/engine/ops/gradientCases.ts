@@ -2,89 +2,19 @@
  * One expression or more for every operator with a gradient, small enough to be differentiated numerically. The tests
  * and the self-test of an installation compare each with central differences (runtime/gradientCheck.ts).
  */
-import { product, type Shape } from '../graph/shape.ts'
+import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { packRows, unpackRows } from './gather.ts'
+import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
 import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
 import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
-import { rotary, addMask, attention } from './attention.ts'
+import { rotary, addMask, attention, type ScoreRule } from './attention.ts'
+import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseAttention.ts'
 import { slicedHead, vocabularyHead } from './vocabularyHead.ts'
-
-/* What a central-difference test of an op is made of. */
-
-/** Lengths that the cases' symbolic dimensions have when they run: all different, so that a mix-up shows. */
-export const caseLengths: Readonly<Record<string, number>> = { B: 2, T: 5, N: 7, P: 3, M: 3, R: 2 }
-
-/** Uniform numbers; what is differentiated. */
-interface RealInput {
-  readonly kind: 'real'
-  readonly shape: Shape
-  readonly from: number
-  readonly to: number
-}
-
-/** Numbers that stay as they are: indices, or tables and masks that nobody learns. */
-interface FixedInput {
-  readonly kind: 'integer' | 'constant'
-  readonly shape: Shape
-  readonly values: readonly number[]
-}
-
-export type CaseInput = RealInput | FixedInput
-
-export interface GradientCase {
-  /** The operator or composite that the case is about. */
-  readonly op: string
-  readonly name: string
-  /** f64 where the runtime's CPU has all kernels in it. */
-  readonly dtype: 'float64' | 'float32'
-  readonly inputs: readonly CaseInput[]
-  readonly build: (values: readonly Value[]) => readonly Value[]
-}
-
-type ValuesOf<Inputs> = { readonly [Index in keyof Inputs]: Value }
-
-interface CaseDraft<Inputs extends readonly CaseInput[]> {
-  readonly dtype?: GradientCase['dtype']
-  readonly inputs: Inputs
-  readonly build: (values: ValuesOf<Inputs>) => Value | readonly Value[]
-}
-
-/** `what` tells several cases of one op apart. */
-function gradientCase<const Inputs extends readonly CaseInput[]>(
-  op: string,
-  what: string,
-  { dtype = 'float64', inputs, build }: CaseDraft<Inputs>,
-): GradientCase {
-  return {
-    op,
-    name: what === '' ? op : `${op}, ${what}`,
-    dtype,
-    inputs,
-    build(values) {
-      const built = build(values as ValuesOf<Inputs>)
-      return 'node' in built ? [built] : built
-    },
-  }
-}
-
-const real = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: -1.5, to: 1.5 })
-/** Away from zero, where logarithm, root and quotient are steep. */
-const positive = (...shape: Shape): RealInput => ({ kind: 'real', shape, from: 0.5, to: 2 })
-const integer = (shape: Shape, values: readonly number[]): FixedInput => ({
-  kind: 'integer',
-  shape,
-  values,
-})
-const constant = (shape: Shape, values: readonly number[]): FixedInput => ({
-  kind: 'constant',
-  shape,
-  values,
-})
 
 const arithmetic = [
   gradientCase('Add', 'a row over a matrix', {
@@ -275,6 +205,26 @@ const causalMask = constant(
   Array.from({ length: 50 }, (_, at) => (at % 5 > Math.floor(at / 5) % 5 ? -1e9 : 0)),
 )
 
+/** Sequences of four and five tokens with two in common, in blocks of up to two queries. */
+const blockInputs = [
+  integer(
+    [4, blockColumns.length],
+    [...[0, 2, 0, 2, 4, 6, 0], ...[2, 4, 0, 4, 2, 6, 0], ...[4, 6, 4, 8, 2, 6, 0], ...[6, 7, 4, 9, 0, 5, 1]],
+  ),
+  integer([9], [0, 1, 2, 3, 0, 1, 4, 5, 6]),
+  integer(['N'], [0, 1, 2, 3, 4, 5, 6]),
+  constant([2, 6], [0, 0, 0, 0, 0, -1e9, 0, 0, 0, 0, 0, 0]),
+] as const
+
+const twoHeads = (
+  [table, keyRows, places, mask]: readonly [Value, Value, Value, Value],
+  softcap: number | null,
+): { blocks: QueryBlocks; kvHeads: number; headDim: number; scores: ScoreRule } => ({
+  blocks: { table, keyRows, places, mask },
+  // Scale and scale over cap are exact in f32, in which the product's factor is kept.
+  ...{ kvHeads: 2, headDim: 2, scores: { scale: 0.75, softcap } },
+})
+
 const composites = [
   gradientCase('UnpackRows', 'ragged', {
     inputs: [real('N', 3), ...slots, rows],
@@ -315,6 +265,16 @@ const composites = [
     inputs: [real('B', 2, '2*T', 3), real('B', 2, 'T', 3), real('B', 2, 'T', 3), causalMask],
     build: ([queries, keys, values, mask]) =>
       attention({ queries, keys, values, mask, scores: { scale: 0.6, softcap: 1.5 } }),
+  }),
+  gradientCase('BlockwiseAttention', 'a shared prefix', {
+    inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs],
+    build: ([queries, keys, values, ...blocks]) =>
+      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, null) }),
+  }),
+  gradientCase('BlockwiseAttention', 'capped scores', {
+    inputs: [real('N', 8), real('N', 4), real('N', 4), ...blockInputs],
+    build: ([queries, keys, values, ...blocks]) =>
+      blockwiseAttention({ queries, keys, values, ...twoHeads(blocks, 1.5) }),
   }),
   gradientCase('Swiglu', '', {
     dtype: 'float32',

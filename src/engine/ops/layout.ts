@@ -36,9 +36,7 @@ export function splitRows(x: Value, like: Value): Value {
   const [batch, length] = like.shape as readonly [Dim, Dim]
   const shape = [batch, length, ...x.shape.slice(1)]
   const rest = integers(x.shape.slice(1).map((dim) => (typeof dim === 'number' ? dim : -1)))
-  const written = apply(integerConcatOp, [dimensionsOf(like, 0, 2), rest], { axis: int(0) }, [
-    { dtype: 'int64', shape: [shape.length] },
-  ])[0] as Value
+  const written = joinIntegers([dimensionsOf(like, 0, 2), rest])
   return apply(reshapeOp, [x, written], {}, [{ dtype: x.dtype, shape }])[0] as Value
 }
 
@@ -117,6 +115,11 @@ export const lengthOf = (x: Value, axis: number): Value => {
 export const integerConcatOp = defineOp('IntegerConcat', 'Joins lengths, which are not differentiable.', {
   type: 'Concat',
 })
+/** i64 lists of fixed lengths, one after the other. */
+export function joinIntegers(parts: readonly Value[]): Value {
+  const length = parts.reduce((total, { shape }) => total + (shape[0] as number), 0)
+  return apply(integerConcatOp, parts, { axis: int(0) }, [{ dtype: 'int64', shape: [length] }])[0] as Value
+}
 
 export const integerAddOp = defineOp('IntegerAdd', 'Adds lengths, which are not differentiable.', {
   type: 'Add',
@@ -135,9 +138,12 @@ export interface SliceRange {
   readonly length: Dim
 }
 
-export const sliceOp = defineOp('Slice', 'Only concatenations are split, and only where no gradient flows.')
+export const sliceOp = defineOp(
+  'Slice',
+  'Only what was joined is cut again, where no gradient flows or a composite has its rule.',
+)
 /** Elements start ≤ i < end of one axis. */
-function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
+export function slice(x: Value, { axis, start, end, length }: SliceRange): Value {
   const at = axisIndex(axis, x.shape.length)
   const shape = x.shape.map((dim, index) => (index === at ? length : dim))
   return apply(sliceOp, [x, start, end, integers([at])], {}, [{ dtype: x.dtype, shape }])[0] as Value

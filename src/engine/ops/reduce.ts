@@ -24,8 +24,10 @@ export function expandLike(x: Value, like: Value): Value {
 }
 
 /** Zeros of a shape that is fed: [n] i64. */
-export const zeros = (lengths: Value, shape: Shape): Value =>
-  apply(expandOp, [constant([0], [1]), lengths], {}, [{ dtype: 'float32', shape }])[0] as Value
+export const zeros = (lengths: Value, shape: Shape, like: Value | null = null): Value => {
+  const dtype = like?.dtype === 'float64' ? 'float64' : 'float32'
+  return apply(expandOp, [constant([0], [1], dtype), lengths], {}, [{ dtype, shape }])[0] as Value
+}
 
 export const reduceSumOp = defineOp('ReduceSum', ({ node, cotangents }) => [
   expandLike(onlyCotangent(cotangents), inputOf(node, 0)),

@@ -1,5 +1,5 @@
 import type { ModelConfig } from '../models/config.ts'
-import type { HeadPass, LearningPrograms } from './learningPrograms.ts'
+import { type HeadPass, type LearningPrograms, type ProgramUse, programUse } from './learningPrograms.ts'
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
 import { floats, int64s } from './session.ts'
 
@@ -25,7 +25,7 @@ export interface HeadSlopes extends HeadScores {
 }
 
 interface HeadTask {
-  readonly use: 'score' | 'learn'
+  readonly use: ProgramUse
   readonly pass: HeadPass
   /** [N, D] */
   readonly hidden: Float32Array
@@ -49,7 +49,8 @@ export class HeadRunner {
   /** Scores of the batch's head rows. hidden [N, D]. */
   async score(hidden: Float32Array, batch: PackedBatch, temperature: number): Promise<HeadScores> {
     const scores = emptyScores(batch.headRows.length)
-    const task: HeadTask = { use: 'score', pass: 'score', hidden, rows: batch, temperature }
+    const use = programUse('score', batch)
+    const task: HeadTask = { use, pass: 'score', hidden, rows: batch, temperature }
     await this.#chunks(task, (start, results) => storeScores(scores, start, results))
     return scores
   }
@@ -66,7 +67,7 @@ export class HeadRunner {
     const logprobSlopes = new Float32Array(rows * width)
     const entropySlopes = entropyGradient ? new Float32Array(rows * width) : null
     const pass = entropyGradient ? 'learnEntropy' : 'learn'
-    const task: HeadTask = { use: 'learn', pass, hidden, rows: batch, temperature }
+    const task: HeadTask = { use: programUse('learn', batch), pass, hidden, rows: batch, temperature }
     await this.#chunks(task, (start, results) => {
       storeScores(scores, start, results)
       logprobSlopes.set(results['logprobSlope']!, start * width)

@@ -11,11 +11,12 @@ import { gradientName } from '../models/learningGraphs.ts'
 import type { ModelSource } from '../models/source.ts'
 import { embeddingValue } from '../models/decoder.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
+import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
 import type { BackwardPass } from './learningPrograms.ts'
-import { LearningPrograms } from './learningPrograms.ts'
+import { LearningPrograms, programUse } from './learningPrograms.ts'
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
@@ -36,6 +37,8 @@ export interface LearnerOptions {
   readonly savedTokens: number
   /** What the logits that exist at once stay below. */
   readonly chunkBytes: number
+  /** When attention is computed in blocks. */
+  readonly blocks?: BlockLimits
 }
 
 /** The adapter that learns, and where its gradients add up (both in storage order). */
@@ -149,11 +152,12 @@ export class Learner {
     if (batch.headRows.length === 0) {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
+    const use = programUse('score', batch)
     let hidden = await this.embed(batch.ids, batch.positions)
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
       const feeds = this.#feeds(batch, layer, hidden, adapter)
-      hidden = (await this.#programs.run('score', `forward ${layer}`, feeds))['output']!
+      hidden = (await this.#programs.run(use, `forward ${layer}`, feeds))['output']!
     }
     const policy = head ? null : await this.#head.score(hidden, batch, options.temperature)
     const values = head ? (await this.#valueHead.score(hidden, batch, head)).values : null
@@ -220,12 +224,13 @@ export class Learner {
     adapter: AdapterParameters,
   ): Promise<{ readonly hidden: Float32Array; readonly tapes: LayerTape[] }> {
     const tapes: LayerTape[] = []
+    const use = programUse('learn', batch)
     let hidden = embedded
     for (let layer = 0; layer < this.config.layers; layer++) {
       signal?.throwIfAborted()
       const feeds: Record<string, Feed> = { ...this.#feeds(batch, layer, hidden, adapter), ...masks(layer) }
       const want = saving ? undefined : ['output']
-      const { output, ...activations } = await this.#programs.run('learn', `forward ${layer}`, feeds, want)
+      const { output, ...activations } = await this.#programs.run(use, `forward ${layer}`, feeds, want)
       tapes.push({ hidden: feeds['hidden']!, ...this.#activationFeeds(batch, activations) })
       hidden = output!
     }
@@ -239,10 +244,11 @@ export class Learner {
     tapes: LayerTape[],
     cotangent: Float32Array,
   ): Promise<void> {
+    const use = programUse('learn', batch)
     for (let layer = this.config.layers - 1; layer >= 0; layer--) {
       signal?.throwIfAborted()
       const pass = saving ? 'backwardFromSaved' : 'backward'
-      const results = await this.#programs.run('learn', `${pass} ${layer}`, {
+      const results = await this.#programs.run(use, `${pass} ${layer}`, {
         ...this.#feeds(batch, layer, new Float32Array(0), adapter),
         ...masks(layer),
         ...tapes.pop(),
@@ -254,7 +260,8 @@ export class Learner {
   }
 
   #pack(sequences: readonly TokenSequence[], shares: boolean): PackedBatch {
-    return packBatch(sequences, this.config, { rotary: this.#rotary, shares })
+    const { blocks = defaultBlocks } = this.#options
+    return packBatch(sequences, this.config, { rotary: this.#rotary, shares, blocks })
   }
 
   #feeds(

@@ -3,6 +3,7 @@ import type { Program } from '../graph/onnx.ts'
 import type { Value } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
 import {
+  type AttentionForm,
   type LayerParameters,
   type LayerPrograms,
   headPrograms,
@@ -23,7 +24,13 @@ export type BackwardPass = 'backward' | 'backwardFromSaved'
 export type ProgramName =
   `${'forward' | BackwardPass} ${number}` | `head ${HeadPass}` | `value ${keyof ValueHeadPrograms}`
 export type HeadPass = keyof ReturnType<typeof headPrograms>
-export type ProgramUse = 'score' | 'learn' | 'value'
+/** The programs of long sequences are others. */
+export type ProgramUse = 'score' | 'learn' | `${'score' | 'learn'} in blocks` | 'value'
+
+export const programUse = (
+  use: 'score' | 'learn',
+  { attention }: { readonly attention: AttentionForm },
+): ProgramUse => (attention === 'blocks' ? `${use} in blocks` : use)
 
 type Programs = Record<string, Program>
 
@@ -32,8 +39,8 @@ const SLICE_ROWS = 2048
 
 /**
  * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
- * sessions and can be dropped by the system at any time. Three sets, made when first used: one that only scores, one that
- * learns, and the critic's value head.
+ * sessions and can be dropped by the system at any time. Sets are made when first used: one that only scores and one that
+ * learns, both again for long sequences, and the critic's value head.
  */
 export class LearningPrograms {
   readonly #source: ModelSource
@@ -66,9 +73,13 @@ export class LearningPrograms {
   #create(use: ProgramUse): Promise<ProgramSet> {
     switch (use) {
       case 'score':
-        return this.#open('scoring', this.#scoringPrograms())
+        return this.#open('scoring', this.#scoringPrograms('parts'))
+      case 'score in blocks':
+        return this.#open('scoring in blocks', this.#scoringPrograms('blocks'))
       case 'learn':
-        return this.#open('learning', this.#learningPrograms())
+        return this.#open('learning', this.#learningPrograms('parts'))
+      case 'learn in blocks':
+        return this.#open('learning in blocks', this.#learningPrograms('blocks'))
       case 'value':
         return this.#open('value head', this.#valuePrograms())
     }
@@ -84,15 +95,15 @@ export class LearningPrograms {
     return { 'value forward': forward, 'value backward': backward }
   }
 
-  #scoringPrograms(): Programs {
+  #scoringPrograms(attention: AttentionForm): Programs {
     const programs: Programs = { 'head score': this.#head().score }
     for (let layer = 0; layer < this.#source.config.layers; layer++) {
-      programs[`forward ${layer}`] = this.#layer(layer, false).forward
+      programs[`forward ${layer}`] = this.#layer(layer, { drops: false, attention }).forward
     }
     return programs
   }
 
-  #learningPrograms(): Programs {
+  #learningPrograms(attention: AttentionForm): Programs {
     const { score, learn, learnEntropy } = this.#head()
     const programs: Programs = {
       'head score': score,
@@ -101,7 +112,7 @@ export class LearningPrograms {
     }
     const saves = this.#backward.includes('backwardFromSaved')
     for (let layer = 0; layer < this.#source.config.layers; layer++) {
-      const all = this.#layer(layer, (this.#lora.dropout ?? 0) > 0)
+      const all = this.#layer(layer, { drops: (this.#lora.dropout ?? 0) > 0, attention })
       programs[`forward ${layer}`] = saves ? all.forwardSaving : all.forward
       for (const pass of this.#backward) programs[`${pass} ${layer}`] = all[pass]
     }
@@ -119,7 +130,10 @@ export class LearningPrograms {
     })
   }
 
-  #layer(layer: number, drops: boolean): LayerPrograms {
+  #layer(
+    layer: number,
+    { drops, attention }: { readonly drops: boolean; readonly attention: AttentionForm },
+  ): LayerPrograms {
     const { config } = this.#source
     const adapter = loraInputs(config, this.#lora)
     const weights = new Map(
@@ -138,7 +152,7 @@ export class LearningPrograms {
         return value
       },
     }
-    return layerPrograms(config, parameters, { layer })
+    return layerPrograms(config, parameters, { layer, attention })
   }
 
   #tensor(name: string, [, inputs]: readonly number[]): Value {

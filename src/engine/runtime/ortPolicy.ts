@@ -29,6 +29,7 @@ import type {
 import { prefixFamilies, prefixTree, usedLength } from '../prefixes.ts'
 import { AdapterParameters, type AnsweringRole, type NamedAdapter } from './adapterParameters.ts'
 import type { GenerationStats } from './generation/generate.ts'
+import type { BlockLimits } from '../ops/blockwiseAttention.ts'
 import { FittingSizes, generateFitting, learnFitting, scoreFitting, type FittingWork } from './fitting.ts'
 import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
@@ -61,6 +62,8 @@ export interface OrtPolicyOptions {
   readonly packsWeights?: boolean
   /** How the programs are kept; as the device does best if absent. */
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers'>
+  /** From which length on attention is learned in blocks, and how large these are; as measured best if absent. */
+  readonly blocks?: BlockLimits
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
@@ -80,7 +83,8 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   const { source, lora, loraSeed: seed, device } = options
   const backward = backwardPasses[options.activations]
   const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
-  const learning = { source, lora, seed, device, backward, ...limits }
+  const { blocks } = options
+  const learning = { source, lora, seed, device, backward, ...limits, ...(blocks && { blocks }) }
   const { rolloutPrecision: precision, packsWeights = false } = options
   const programs = await policyPrograms({
     source,

@@ -2,6 +2,7 @@ import type { Device } from '#shared/device.ts'
 import { HIDDEN, CAUSAL_PARTS } from '../ops/attention.ts'
 import type { ModelConfig } from '../models/config.ts'
 import {
+  type AttentionForm,
   type PackedName,
   maskName,
   partNames,
@@ -9,7 +10,9 @@ import {
   sharedKeyNames,
 } from '../models/learningGraphs.ts'
 import type { Heads, LossCoefficients, TokenSequence } from '../policy.ts'
-import { prefixTree } from '../prefixes.ts'
+import { type PrefixTree, prefixTree } from '../prefixes.ts'
+import type { BlockLimits } from '../ops/blockwiseAttention.ts'
+import { blockFeeds } from './attentionBlocks.ts'
 import { type Feed, floats, int64s } from './session.ts'
 import type { RotaryTables } from './passFeeds.ts'
 import { type Slot, slotTables } from './slotTables.ts'
@@ -27,20 +30,30 @@ export interface PackedBatch {
   /** [A] packed rows where the head is computed, and the id it should predict: sequence by sequence; rows may repeat. */
   readonly headRows: Int32Array
   readonly headTargets: Int32Array
+  readonly attention: AttentionForm
   /** What every layer's program reads beside the hidden states. */
   readonly feeds: Readonly<Partial<Record<'order' | 'query rows' | 'key rows' | PackedName, Feed>>>
 }
 
 type AttentionShape = Pick<ModelConfig, 'heads' | 'kvHeads' | 'windows'>
 
-/** `shares`: common prefixes are computed once; not where each sequence's tokens have dropout masks of their own. */
+export interface PackOptions {
+  readonly rotary: readonly RotaryTables[]
+  /** Common prefixes are computed once; not where each sequence's tokens have dropout masks of their own. */
+  readonly shares: boolean
+  /** When attention is computed in blocks; never if absent. */
+  readonly blocks?: BlockLimits
+}
+
 export function packBatch(
   sequences: readonly TokenSequence[],
-  { heads, kvHeads, windows }: AttentionShape,
-  { rotary, shares }: { readonly rotary: readonly RotaryTables[]; readonly shares: boolean },
+  shape: AttentionShape,
+  { rotary, shares, blocks }: PackOptions,
 ): PackedBatch {
-  const { tokens, paths, own } = prefixTree(sequences, shares)
-  const partLength = Math.ceil(Math.max(1, ...paths.map(({ length }) => length)) / CAUSAL_PARTS)
+  const tree = prefixTree(sequences, shares)
+  const { tokens, paths } = tree
+  const longest = Math.max(1, ...paths.map(({ length }) => length))
+  const attention = blocks && longest > blocks.longerThan ? 'blocks' : 'parts'
   const ids = new Int32Array(tokens)
   const positions = new Int32Array(tokens)
   const headRows: number[] = []
@@ -55,24 +68,37 @@ export function packBatch(
       }
     })
   })
-  const rows = paths.map((path, index) => ({ path, own: own[index]! }))
-  const block = { rows: rows.toSorted((a, b) => b.path.length - a.path.length), tokens, partLength }
   return {
     tokens,
     ids,
     positions,
     headRows: Int32Array.from(headRows),
     headTargets: Int32Array.from(headTargets),
+    attention,
     feeds: {
       ...rotaryFeeds(rotary, positions),
       order: int64s(
         positions.map((_, index) => index),
         [1, tokens],
       ),
-      ...queryMap(block, kvHeads, heads / kvHeads),
-      ...keyMap(block, kvHeads),
-      ...causalMasks(partLength, heads / kvHeads, windows),
+      ...(blocks && attention === 'blocks'
+        ? blockFeeds(tree, blocks, shape.windows)
+        : partFeeds(tree, Math.ceil(longest / CAUSAL_PARTS), shape)),
     },
+  }
+}
+
+function partFeeds(
+  { tokens, paths, own }: PrefixTree,
+  partLength: number,
+  { heads, kvHeads, windows }: AttentionShape,
+): MapFeeds {
+  const rows = paths.map((path, index) => ({ path, own: own[index]! }))
+  const block = { rows: rows.toSorted((a, b) => b.path.length - a.path.length), tokens, partLength }
+  return {
+    ...queryMap(block, kvHeads, heads / kvHeads),
+    ...keyMap(block, kvHeads),
+    ...causalMasks(partLength, heads / kvHeads, windows),
   }
 }
 

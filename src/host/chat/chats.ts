@@ -37,6 +37,7 @@ export class Chats implements AsyncDisposable {
   /** Cursors of another host say nothing here. */
   readonly #host = randomUUID()
   #changes = 0
+  #isClosed = false
 
   constructor(options: ChatsOptions) {
     this.#options = options
@@ -203,11 +204,13 @@ export class Chats implements AsyncDisposable {
 
   #changed<Value>(value: Value): Value {
     this.#changes++
-    this.#options.notifier.notify()
+    // Nobody is told any more: whoever would look is being closed too.
+    if (!this.#isClosed) this.#options.notifier.notify()
     return value
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
     const works = [...this.#answering.values()]
     for (const { stopping } of works) stopping.abort()
     await Promise.all(works.map(({ written }) => written))

@@ -108,6 +108,10 @@ function memoryOf(runId: string, pid: number | null): Load['memory']['training']
 const descriptions = {
   runs: { isDisposable: false, description: 'Runs with their checkpoints, samples and logs.' },
   evaluations: { isDisposable: false, description: 'Evaluations with their answers.' },
+  answers: {
+    isDisposable: true,
+    description: 'Answers of teachers (dataset answer); their data sets are kept apart.',
+  },
   studies: { isDisposable: false, description: 'Sweeps and populations; their runs are kept apart.' },
   trash: { isDisposable: true, description: 'Deleted runs; each is permanently removed after a week.' },
   models: { isDisposable: false, description: 'Imported base models.' },

@@ -111,7 +111,8 @@ function requireWhole({ kind, interpreter, packages, install }: EngineEnvironmen
 export function versionNotice({ kind, packages }: EngineEnvironment): string | null {
   const { tool } = engines[kind]
   const own = packages.find(({ name }) => name === tool)
-  if (own === undefined || own.tried === null || own.version === own.tried) return null
+  if (own === undefined || own.version === null || own.tried === null || own.version === own.tried)
+    return null
   return `${toolTitles[tool]} is version ${own.version}; the settings are written for ${own.tried}, so defaults and names may differ.`
 }
 

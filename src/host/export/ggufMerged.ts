@@ -49,7 +49,7 @@ export const computedDeltas = (model: ModelConfig, adapter: Adapter): ReadonlyMa
   )
 
 /** The tensors of base + s·B·A in the file's names, types and order of rows. */
-export function mergedTensors(
+function mergedTensors(
   { config, tensors, directory }: ModelFolder,
   adapter: Adapter,
   mix: GgufMix,
@@ -115,7 +115,7 @@ function arrange(
  * Everything that a merged model's file says beside its weights: of a GGUF base what that file says, of a folder what
  * its configs say. Errors: AppError 'model/unsupported' for what GGUF cannot say, 'tokenizer/invalid', 'file/unreadable'.
  */
-export function mergedWords(base: ModelFolder): ModelWords {
+function mergedWords(base: ModelFolder): ModelWords {
   const gguf = ggufFileOf(base.directory)
   return gguf === null ? wordsOfFolder(base) : wordsOfGguf(gguf)
 }
@@ -149,7 +149,7 @@ function wordsOfFolder({ directory, configFile, config, tokenizerFile }: ModelFo
   }
 }
 
-export interface MergedGguf {
+interface MergedGguf {
   readonly base: ModelFolder
   readonly adapter: Adapter
   readonly mix: GgufMix

@@ -27,7 +27,7 @@ const largestError: Readonly<Record<WrittenType, number>> = {
   Q4_K: Math.sqrt((2 * 32) / 12) / 15,
 }
 
-export interface WeightErrors {
+interface WeightErrors {
   readonly lines: readonly ParityLine[]
   /** Root mean square of the relative errors of the matrices in blocks; 0 where there are none. */
   readonly noise: number

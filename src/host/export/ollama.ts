@@ -43,7 +43,7 @@ interface Frame {
 }
 
 /** A chat template that frames each message by its role and does nothing else. */
-export interface PlainTemplate {
+interface PlainTemplate {
   readonly frames: Readonly<Partial<Record<'system' | 'user' | 'assistant', Frame>>>
   /** Before the first message, whichever it is. */
   readonly opening: string
@@ -90,6 +90,7 @@ function renderer({ tokenizer, chatTemplate }: LoadedTokenizer): Render {
   }
 }
 
+// eslint-disable-next-line complexity -- one deduction after the other
 function framesOf(text: LoadedTokenizer): PlainTemplate | null {
   if (text.chatTemplate === null) return null
   const render = renderer(text)

@@ -17,7 +17,7 @@ import { endOfGeneration } from './ggufTokenizer.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /** What a file says beside its weights. */
-export interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
+interface ModelDescription extends Pick<GgufFile, 'file' | 'metadata'> {
   readonly tensors: ReadonlyMap<string, { readonly shape: readonly number[] }>
   /** The numbers of a small tensor, such as those of the rotary embedding; null: there is none of that name. */
   readonly numbers: (name: string) => readonly number[] | null

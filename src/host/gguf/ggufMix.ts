@@ -4,8 +4,7 @@ import { blockLayouts } from './dequantize.ts'
 import type { WrittenBlocks } from './quantize.ts'
 
 /** Mostly Q4_K: the matrices that matter most get Q6_K in half of the layers. */
-export const ggufMixes = ['F32', 'F16', 'BF16', 'Q8_0', 'Q4_K_M'] as const
-export type GgufMix = (typeof ggufMixes)[number]
+export type GgufMix = 'F32' | 'F16' | 'BF16' | 'Q8_0' | 'Q4_K_M'
 
 /** `general.file_type` */
 export const fileTypes: Readonly<Record<GgufMix, number>> = { F32: 0, F16: 1, BF16: 32, Q8_0: 7, Q4_K_M: 15 }

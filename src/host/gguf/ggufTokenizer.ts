@@ -18,7 +18,7 @@ import {
 import type { GgufFile } from './ggufReader.ts'
 
 /** What of a file says how its texts are cut. */
-export type TokenizerSource = Pick<GgufFile, 'file' | 'metadata'>
+type TokenizerSource = Pick<GgufFile, 'file' | 'metadata'>
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -32,7 +32,7 @@ export function knownModels(dataDirectory: string): OutputOf<Api, 'hub.known'> {
 }
 
 /** Errors: those of `openHubModel`; AppError 'usage/invalid' where there is no such file. */
-export async function lookAt(
+async function lookAt(
   { address, file }: InputOf<Api, 'hub.look'>,
   access: HubAccess,
   dataDirectory: string,

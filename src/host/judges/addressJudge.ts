@@ -4,7 +4,7 @@ import type { JudgeSettings } from '#shared/config/judge.ts'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError } from '#shared/errors.ts'
 import { type Answer, Connection, messageIn, problemOf } from '#host/remote/connection.ts'
-import type { Asked, JudgeModel } from './judge.ts'
+import type { Asked, AskedModel, ModelQuestion } from './judge.ts'
 import type { AnswerToken } from './question.ts'
 
 const described = z.object({ token: z.string(), logprob: z.number() })
@@ -14,6 +14,7 @@ const completionSchema = z.object({
     .array(
       z.object({
         message: z.object({ content: z.string().nullish() }),
+        finish_reason: z.string().nullish(),
         logprobs: z
           .object({ content: z.array(described.extend({ top_logprobs: z.array(described) })).nullish() })
           .nullish(),
@@ -37,9 +38,11 @@ export interface AddressJudgeOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Called before every request that leaves this machine. */
   readonly onRequest: () => void
+  /** What errors call it; the judge if absent. */
+  readonly who?: string
 }
 
-export class AddressJudge implements JudgeModel {
+export class AddressJudge implements AskedModel {
   readonly #settings: JudgeSettings
   readonly #connection: Connection
   readonly #server: string
@@ -49,28 +52,28 @@ export class AddressJudge implements JudgeModel {
   #hasAnswered = false
 
   /** Errors: AppError 'config/invalid' where the variable of its key is not set. */
-  constructor({ settings, environment, onRequest }: AddressJudgeOptions) {
+  constructor({ settings, environment, onRequest, who = 'judge' }: AddressJudgeOptions) {
     this.#settings = settings
     const url = baseOf(settings.address)
-    this.#server = `The judge at ${url}`
+    this.#server = `The ${who} at ${url}`
     const { timeoutSeconds, retries, maxConcurrent } = settings
     this.#connection = new Connection({
       ...{ url, timeoutSeconds, retries, maxConcurrent },
-      apiKey: keyOf(settings, environment),
+      apiKey: keyOf(settings, environment, who),
       onRequest: () => {
         if (!isOnThisMachine(url)) onRequest()
       },
       words: {
         server: this.#server,
-        keyHint: '`keyVariable` of the judge names the environment variable that holds its key.',
+        keyHint: `The setting for the variable of the key names the environment variable that holds it: ${settings.keyVariable || 'none'}.`,
         addressHint:
-          'Check that it is running and that `address` of the judge is right. Its answers so far are kept: a run that is resumed does not ask for them again.',
+          'Check that it is running and that its address is right. Its answers so far are kept and are not asked for again.',
         kindHint: notOpenAi,
       },
     })
   }
 
-  async *ask(questions: readonly string[]): AsyncGenerator<readonly Asked[]> {
+  async *ask(questions: readonly ModelQuestion[]): AsyncGenerator<readonly Asked[]> {
     const stop = new AbortController()
     const running = new Map<number, Promise<Asked>>()
     let next = 0
@@ -91,7 +94,7 @@ export class AddressJudge implements JudgeModel {
     }
   }
 
-  async #askOne(index: number, question: string, signal: AbortSignal): Promise<Asked> {
+  async #askOne(index: number, question: ModelQuestion, signal: AbortSignal): Promise<Asked> {
     const answer = await this.#complete(question, signal)
     if (answer.status !== 200) {
       if (!this.#hasAnswered || !faultsOfOne.includes(answer.status)) throw this.#failed(answer)
@@ -109,7 +112,7 @@ export class AddressJudge implements JudgeModel {
     return { index, ...this.#read(completion) }
   }
 
-  async #complete(question: string, signal: AbortSignal): Promise<Answer> {
+  async #complete(question: ModelQuestion, signal: AbortSignal): Promise<Answer> {
     const { servedModel, temperature, maxNewTokens, read } = this.#settings
     this.#model ??= servedModel === '' ? this.#firstModel(signal) : Promise.resolve(servedModel)
     const model = await this.#model
@@ -118,10 +121,10 @@ export class AddressJudge implements JudgeModel {
       path: '/chat/completions',
       body: {
         model,
-        messages: [{ role: 'user', content: question }],
+        messages: question.messages,
         temperature,
         [limitName]: maxNewTokens,
-        ...(temperature > 0 ? { seed: 0 } : {}),
+        ...(temperature > 0 ? { seed: question.seed } : {}),
         ...(read === 'expected' ? { logprobs: true, top_logprobs: topLogprobs } : {}),
       },
     })
@@ -138,26 +141,27 @@ export class AddressJudge implements JudgeModel {
     throw new AppError(
       'server/unsuitable',
       `${this.#server} lists no models: ${problemOf(answer)}.`,
-      'Say with `servedModel` of the judge what the model is called there.',
+      'Say what the model is called there (`servedModel`).',
     )
   }
 
   #read({ choices: [choice], usage }: ChatCompletion): Omit<Asked, 'index'> {
     const { read, budget } = this.#settings
-    const { message, logprobs = null } = choice!
+    const { message, finish_reason: end, logprobs = null } = choice!
     if (read === 'expected' && !logprobs?.content)
-      throw this.#unsuitable('log-probabilities', 'Set `read` of the judge to parsed.')
+      throw this.#unsuitable('log-probabilities', 'Set `read` to parsed.')
     if (budget > 0 && !usage)
-      throw this.#unsuitable(
-        'counts of tokens',
-        'Its cost cannot be counted: set `budget` of the judge to 0.',
-      )
+      throw this.#unsuitable('counts of tokens', 'Its cost cannot be counted: set `budget` to 0.')
     const tokens = logprobs?.content?.map(({ token, top_logprobs: top }): AnswerToken => ({
       text: token,
       top: () => top.map((each) => ({ text: each.token, logprob: each.logprob })),
     }))
     return {
-      answer: { text: message.content ?? '', tokens: read === 'expected' ? (tokens ?? null) : null },
+      answer: {
+        text: message.content ?? '',
+        tokens: read === 'expected' ? (tokens ?? null) : null,
+        isTruncated: end === 'length',
+      },
       usage: { promptTokens: usage?.prompt_tokens ?? 0, answerTokens: usage?.completion_tokens ?? 0 },
     }
   }
@@ -169,8 +173,8 @@ export class AddressJudge implements JudgeModel {
   #failed(answer: Answer): AppError {
     return new AppError(
       'server/unsuitable',
-      `${this.#server} does not answer as a judge: ${problemOf(answer)}.`,
-      'Check `address` and `servedModel` of the judge, and that the model there takes its settings.',
+      `${this.#server} refuses the question: ${problemOf(answer)}.`,
+      'Check the address and the name of the model there, and that the model takes its settings.',
     )
   }
 
@@ -180,7 +184,7 @@ export class AddressJudge implements JudgeModel {
   }
 }
 
-const notOpenAi = 'Check that `address` of the judge is that of a server that speaks OpenAI’s API.'
+const notOpenAi = 'Check that the address is that of a server that speaks OpenAI’s API.'
 
 /** As OpenAI's own clients take it: with /v1; a bare address gets it. */
 function baseOf(address: string): string {
@@ -192,13 +196,14 @@ function baseOf(address: string): string {
 function keyOf(
   { keyVariable }: JudgeSettings,
   environment: Readonly<Record<string, string | undefined>>,
+  who: string,
 ): string | null {
   if (keyVariable === '') return null
   const key = environment[keyVariable]
   if (key !== undefined && key !== '') return key
   throw new AppError(
     'config/invalid',
-    `\`keyVariable\` of the judge is ${keyVariable}, but there is no such environment variable.`,
-    'Set it in the environment in which Turnwise is started, or leave `keyVariable` empty.',
+    `The key of the ${who} is to be in ${keyVariable}, but there is no such environment variable.`,
+    'Set it in the environment in which Turnwise is started, or name none.',
   )
 }

@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto'
 import { judgeDescription, judgeFunction, type JudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
+import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { RewardAnswer, RewardFunction, RewardInput } from '#rl/rewards.ts'
 import { addUsage, noUsage, type Judgement, type JudgeLog, type Usage } from './judgeLog.ts'
 import { questionText, readScore, type JudgeAnswer } from './question.ts'
@@ -22,13 +23,19 @@ export interface Asked {
   readonly usage: Usage
 }
 
-/** Who is asked. */
-export interface JudgeModel extends AsyncDisposable {
+export interface ModelQuestion {
+  readonly messages: readonly ChatMessage[]
+  /** Of a sampled answer, which depends on it and the messages alone. */
+  readonly seed: number
+}
+
+/** Who is asked: a judge, or a teacher whose answers are learned from. */
+export interface AskedModel extends AsyncDisposable {
   /**
    * Yields every answer once; those yielded together are kept together or not at all, since they were computed together.
-   * Errors: AppError, where the judge cannot be asked.
+   * Errors: AppError, where it cannot be asked.
    */
-  ask(questions: readonly string[]): AsyncGenerator<readonly Asked[]>
+  ask(questions: readonly ModelQuestion[]): AsyncGenerator<readonly Asked[]>
 }
 
 /** What judging came to; sums since it was asked for last. */
@@ -41,13 +48,13 @@ export interface JudgeCounts {
   readonly seconds: number
 }
 
-export const noCounts: JudgeCounts = { answers: 0, cached: 0, unscored: 0, tokens: 0, seconds: 0 }
+const noCounts: JudgeCounts = { answers: 0, cached: 0, unscored: 0, tokens: 0, seconds: 0 }
 
 export interface JudgeParts {
   /** Of the reward on charts. */
   readonly name: string
   readonly settings: JudgeSettings
-  readonly model: JudgeModel
+  readonly model: AskedModel
   readonly log: JudgeLog
   /** Told once, when all of the budget is spent. */
   readonly onSpent: (sentence: string) => void
@@ -119,7 +126,7 @@ export class Judge implements RewardFunction, AsyncDisposable {
     const { log, model, settings } = this.#parts
     const keys = [...open.keys()]
     let tokens = 0
-    for await (const group of open.size === 0 ? [] : model.ask([...open.values()])) {
+    for await (const group of open.size === 0 ? [] : model.ask([...open.values()].map(asUser))) {
       const judged = new Map<string, Judgement>()
       for (const { index, answer } of group) {
         const key = keys[index]!
@@ -174,6 +181,8 @@ export class Judge implements RewardFunction, AsyncDisposable {
   }
 }
 
+const asUser = (content: string): ModelQuestion => ({ messages: [{ role: 'user', content }], seed: 0 })
+
 const unanswered: RewardAnswer = { failure: { message: 'The judge did not answer.' } }
 
 const shown = (cost: number): string => String(Number(cost.toPrecision(3)))
@@ -186,4 +195,5 @@ function digestOf(settings: JudgeSettings): string {
   return digestText(JSON.stringify([...parts, temperature, maxNewTokens]))
 }
 
-const digestText = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32)
+export const digestText = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 32)

@@ -10,32 +10,33 @@ import { encodeQuestion, openText, samplingFor, stopIdsOf } from '#host/models/c
 import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { contextTokens, tokenText } from '#host/serving/completionText.ts'
-import type { Asked, JudgeModel } from './judge.ts'
+import type { Asked, AskedModel, ModelQuestion } from './judge.ts'
 import type { AnswerToken } from './question.ts'
 
 /** More rows at once cost memory and bring a CPU nothing. */
 const maxRows = 64
 /** All scores of a scale are among so many tokens. */
 const topLogprobs = 20
-/** Of sampled answers; they depend on their question alone. */
-const answerSeed = 0
 
 interface Opened {
   readonly model: OpenedModel
   readonly text: LoadedTokenizer
 }
 
-export class LocalJudge implements JudgeModel {
+export class LocalJudge implements AskedModel {
   readonly #settings: JudgeSettings
   readonly #cacheDirectory: string
+  readonly #who: string
   #opened: Promise<Opened> | null = null
 
-  constructor(settings: JudgeSettings, cacheDirectory: string) {
+  /** `who`: what errors call it. */
+  constructor(settings: JudgeSettings, cacheDirectory: string, who = 'the judge') {
     this.#settings = settings
     this.#cacheDirectory = cacheDirectory
+    this.#who = who
   }
 
-  async *ask(questions: readonly string[]): AsyncGenerator<readonly Asked[]> {
+  async *ask(questions: readonly ModelQuestion[]): AsyncGenerator<readonly Asked[]> {
     this.#opened ??= this.#open()
     const opened = await this.#opened
     const prepared = questions.map((question) => this.#prepare(question, opened))
@@ -65,10 +66,13 @@ export class LocalJudge implements JudgeModel {
   }
 
   /** A model without a chat template goes on with the text of the question. */
-  #prepare(question: string, { model, text }: Opened): GenerationRequest | { readonly problem: string } {
+  #prepare(
+    { messages, seed }: ModelQuestion,
+    { model, text }: Opened,
+  ): GenerationRequest | { readonly problem: string } {
     const { temperature, maxNewTokens, read } = this.#settings
-    const asked =
-      text.chatTemplate === null ? { text: question } : { messages: [{ role: 'user', content: question }] }
+    const plain = messages.map(({ content }) => content).join('\n\n')
+    const asked = text.chatTemplate === null ? { text: plain } : { messages }
     try {
       const promptIds = encodeQuestion(asked, text)
       const stopIds = stopIdsOf(model.folder, text)
@@ -80,12 +84,12 @@ export class LocalJudge implements JudgeModel {
       )
       return {
         promptIds,
-        streams: [randomStream(answerSeed, crc32(question))],
+        streams: [randomStream(seed, crc32(plain))],
         sampling: { ...sampling, topLogprobs: read === 'expected' ? topLogprobs : 0 },
       }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'data/invalid') throw error
-      return { problem: `The judge cannot read this completion: ${error.message}` }
+      return { problem: `It cannot be read by ${this.#who}: ${error.message}` }
     }
   }
 
@@ -103,12 +107,16 @@ export class LocalJudge implements JudgeModel {
     }
     const found: Asked[] = []
     const requests = asked.map(({ request }) => request)
-    for await (const { request: at, ids } of model.policy.generate(requests, options)) {
+    for await (const { request: at, ids, stopReason } of model.policy.generate(requests, options)) {
       const { index, request } = asked[at]!
       const tokens = writers[at]!.finish()
       found.push({
         index,
-        answer: { text: tokens.map(({ text }) => text).join(''), tokens: isExpected ? tokens : null },
+        answer: {
+          text: tokens.map(({ text }) => text).join(''),
+          tokens: isExpected ? tokens : null,
+          isTruncated: stopReason === 'length',
+        },
         usage: { promptTokens: request.promptIds.length, answerTokens: ids.length },
       })
     }

@@ -47,6 +47,8 @@ export interface JudgeAnswer {
   readonly text: string
   /** null where they are not needed. */
   readonly tokens: readonly AnswerToken[] | null
+  /** It was not at its end when it had as many tokens as it may have. */
+  readonly isTruncated?: boolean
 }
 
 type Scale = Pick<JudgeSettings, 'min' | 'max' | 'read' | 'scoreAfter'>

@@ -140,6 +140,22 @@ export type Question =
       readonly inputs: readonly RewardInput[]
       readonly cacheDirectory: string
     }
+  /** Every row answered by a teacher, and scored. */
+  | {
+      readonly type: 'answer-rows'
+      /** Which model, where, and how it samples; paths absolute. */
+      readonly teacher: GivenJudgeSettings
+      readonly rows: readonly DataRow[]
+      /** Of each row. */
+      readonly samples: number
+      readonly seed: number
+      /** How rows become prompts, and what scores the answers; no rewards: nothing does. */
+      readonly config: RewardsConfig
+      /** Keeps the answers: none is asked for twice. */
+      readonly folder: string
+      readonly cacheDirectory: string
+      readonly consents: string
+    }
   /** What a run of this config would need; its paths are absolute. */
   | {
       readonly type: 'calibrate'
@@ -185,6 +201,23 @@ export interface JudgedInputs {
   readonly seconds: number
 }
 
+/** Some rows, in order. */
+export interface TaughtRows {
+  /** Rows so far. */
+  readonly done: number
+  readonly answers: readonly TaughtAnswer[]
+  readonly problems: readonly { readonly row: number; readonly problem: string }[]
+}
+
+export interface TaughtAnswer {
+  readonly row: number
+  readonly sample: number
+  readonly text: string
+  readonly isTruncated: boolean
+  /** null: nothing scored it, or no reward applied. */
+  readonly reward: number | null
+}
+
 /** How far it is, and at last the report. */
 export type ExportNews = { readonly progress: ExportProgress } | { readonly result: ExportReport }
 
@@ -206,6 +239,7 @@ export interface Answers {
   readonly 'write-project': ProjectReport
   readonly 'score-text': Reward
   readonly judge: JudgedInputs
+  readonly 'answer-rows': TaughtRows
   readonly 'check-precision': PrecisionEffect
   readonly 'try-workflow': TrialNews
 }

@@ -14,6 +14,7 @@ import { writeProject } from '#host/exchange/project/project.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { answerRows } from '#host/training/answering.ts'
 import { calibrate } from '#host/training/calibrating.ts'
 import { evaluate } from '#host/training/evaluating.ts'
 import { tryWorkflow } from '#host/training/tryingWorkflow.ts'
@@ -88,6 +89,7 @@ const answers: {
   'write-project': async ({ request }, say) => say(await writeProject(request)),
   'score-text': scoreText,
   judge: judgeInputs,
+  'answer-rows': answerRows,
   'try-workflow': tryWorkflow,
 }
 

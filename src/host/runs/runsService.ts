@@ -11,6 +11,8 @@ import { seedFamilies } from '#shared/seeds.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, readCursor, stampOf, writeCursor } from '#host/api/feeds.ts'
+import { readyEnvironment } from '#host/engines/environment.ts'
+import { consentsFile } from '#host/python/consent.ts'
 import { requireGates } from '#host/rewards/rewardVersions.ts'
 import { exchanging } from '#host/exchange/exchanging.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
@@ -77,6 +79,7 @@ const beginning = (host: Host) =>
     async start({ config, tags, queue, continueOnError }) {
       const resolved = await resolveRunConfig(config, host.dataDirectory)
       await requireGates(host, resolved)
+      await readyEnvironment(resolved, consentsFile(host.dataDirectory))
       settingWarnings(resolved, openModelFolder(resolved.model, resolved).config)
       // Made first: a crash leaves a visible run.
       const run = createRun(host, resolved)

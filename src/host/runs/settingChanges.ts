@@ -53,7 +53,7 @@ export interface PlannedChanges {
 
 /**
  * Checks changes as a new config is checked. `target`: a run, or the folder of one of its checkpoints. Errors: ConfigError for
- * settings that cannot change or values that cannot be; AppError 'api/refused' for a trial of a study; those of
+ * settings that cannot change or values that cannot be; AppError 'api/refused' for a trial of a study or a run of another trainer; those of
  * `resolveResume` and `verdictOf`.
  */
 export async function planChanges(
@@ -64,6 +64,7 @@ export async function planChanges(
   const { run, checkpoint } = resolveResume(dataDirectory, target)
   requireOwnSettings(run)
   const own = readJsonObject(runPaths(run.directory).config, 'config/invalid')
+  requireTrainedHere(own)
   requireChangeable(own, wanted)
   const { step, stage } = placeOf(run, checkpoint?.directory ?? null)
   const known = changesOfRun(run.directory)
@@ -99,6 +100,16 @@ function requireOwnSettings({ id, study }: RunFolder): void {
   throw new AppError('api/refused', 'This run is a trial of a study, and its settings belong to the study.', {
     ...{ text: 'Fork one of its checkpoints to train on with others.', command: `turnwise fork ${id}` },
   })
+}
+
+/** Another trainer goes on with the settings of its project. */
+function requireTrainedHere(own: JsonObject): void {
+  if ((valueAt(own, 'engine.kind') ?? 'local') === 'local') return
+  throw new AppError(
+    'api/refused',
+    'Another trainer trains this run, with the settings that it began with.',
+    'Nothing was changed. Start a new run with other settings, and with `adapter.initial` set to a checkpoint of this one.',
+  )
 }
 
 function requireChangeable(own: JsonObject, wanted: JsonObject): void {

@@ -133,8 +133,14 @@ export class OpenModels implements Disposable {
     this.#options.onChanged()
   }
 
+  /** Nobody is told: whoever would look at what changed is being closed too. */
   [Symbol.dispose](): void {
-    for (const entry of [...this.#entries.values()]) this.#end(entry)
+    const entries = [...this.#entries.values()]
+    this.#entries.clear()
+    for (const { idle, kill } of entries) {
+      clearTimeout(idle)
+      kill()
+    }
   }
 }
 

@@ -162,6 +162,9 @@ function problemsOf({ search, run }: StudyConfig, start: JsonObject): Problem[] 
   if (search.kind !== 'population') return []
   const { initial, mutation } = search
   const { parameters } = mutation
+  const trainer = valueAt(run, 'engine.kind')
+  if (trainer !== undefined && trainer !== 'local')
+    return [conflict('engine.kind', 'clones continue from checkpoints, which only Turnwise itself does.')]
   return Object.keys(parameters).flatMap((key) => {
     const at = `population.mutation.parameters.${key}`
     if (fixedInClones.includes(key.split('.')[0] ?? ''))

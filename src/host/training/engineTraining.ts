@@ -97,7 +97,7 @@ async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
 /** How often the trainer's words and the wish to stop are looked at. */
 const everyMs = 200
 
-export class EngineTraining {
+class EngineTraining {
   readonly #run: EngineRun
   readonly #plan: TrainPlan | null
   #state: TrainerState
@@ -136,7 +136,7 @@ export class EngineTraining {
     while (!this.#isOver() && !control.signal.aborted) {
       yield this.#status('training')
       yield* this.#trainUntilEnd(environment)
-      if (this.#isOver() || !control.pause.isWanted) break
+      if (this.#isOver() || !control.pause.isWanted) continue
       yield this.#status('paused')
       await control.pause.over()
     }
@@ -176,8 +176,8 @@ export class EngineTraining {
     })
     try {
       const end = yield* this.#follow(project, program)
-      if (end.exitCode !== 0) throw this.#died(end)
-      if (!this.#isOver() && !this.#isHeld) throw this.#died(end)
+      // It ends early only where it was asked to.
+      if (end.exitCode !== 0 || !(this.#isOver() || end.wasAsked)) throw this.#died(end)
     } finally {
       program.kill()
       await program.ended
@@ -213,9 +213,9 @@ export class EngineTraining {
   async *#follow(
     project: WatchedProject & { readonly notes: readonly string[] },
     program: Program,
-  ): AsyncGenerator<RunEvent, ProgramEnd> {
+  ): AsyncGenerator<RunEvent, ProgramEnd & { readonly wasAsked: boolean }> {
     let end: ProgramEnd | null = null
-    let isAsked = false
+    let wasAsked = false
     for (;;) {
       const isLastLook = end !== null
       for (const news of project.read()) {
@@ -223,9 +223,9 @@ export class EngineTraining {
         else if (news.type === 'engine') yield* this.#introduce(news, project.notes)
         else yield news
       }
-      if (isLastLook && end !== null) return end
-      if (this.#isHeld && !isAsked) project.askToStop()
-      isAsked ||= this.#isHeld
+      if (isLastLook && end !== null) return { ...end, wasAsked }
+      if (this.#isHeld && !wasAsked) project.askToStop()
+      wasAsked ||= this.#isHeld
       const later = new Promise<null>((resolve) => setTimeout(resolve, everyMs, null))
       end = await Promise.race([program.ended, later])
     }
@@ -311,12 +311,14 @@ const trainerEnvironment = (threads: number | null): NodeJS.ProcessEnv => ({
   ...(threads === null ? {} : { OMP_NUM_THREADS: `${threads}` }),
 })
 
-/** The last line that says what went wrong: launchers add lines of their own around the exception. */
+/** What went wrong, of what was written last: a launcher adds lines of its own around it. */
 function lastWords(tail: string): string | null {
+  const killed = /Signal \d+ \((SIG(?!TERM)\w+)\) received by PID (\d+)/.exec(tail)
+  if (killed !== null) return `its process ${killed[2] ?? ''} was ended by ${killed[1] ?? 'a signal'}.`
   const lines = tail.split('\n').map((line) => line.replace(/^\[?rank\d+\]?:\s*/, '').trim())
-  const exceptions = lines.filter((line) => /^[\w.]*(?:Error|Exception|Interrupt|Exit)\b.*:/.test(line))
+  const exceptions = lines.filter((line) => /^[\w.]*(?:Error|Exception|Interrupt)\b.*:/.test(line))
   const own = exceptions.filter((line) => !/ChildFailedError|CalledProcessError/.test(line))
-  return own.at(-1) ?? lines.findLast((line) => line !== '') ?? null
+  return own.at(-1) ?? lines.findLast((line) => /\w/.test(line)) ?? null
 }
 
 /** Between the trainer's log-probabilities and ours, with the same adapter, nats per token. */

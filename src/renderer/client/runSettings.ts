@@ -1,6 +1,13 @@
 /** The settings of runs as the window shows them: fields of the config and of its algorithm, and the names other tools have. */
 import { useMemo } from 'react'
-import { configSections, fieldAt, type FieldSection, type SettingField } from '#shared/config/fields.ts'
+import type { SettingChange } from '#shared/config/changes.ts'
+import {
+  configSections,
+  fieldAt,
+  labelOf,
+  type FieldSection,
+  type SettingField,
+} from '#shared/config/fields.ts'
 import { byPlace, isEqual, isObject, leaves, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { useAnswer, type Answer } from './api.tsx'
@@ -168,6 +175,10 @@ export function valueWords(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(valueWords).join(', ')
   return JSON.stringify(value)
 }
+
+/** `Learning rate 0.001 → 0.0001, Temperature 1 → 0.8`. */
+export const madeWords = (changes: readonly SettingChange[]): string =>
+  changes.map(({ key, from, to }) => `${labelOf(key)} ${valueWords(from)} → ${valueWords(to)}`).join(', ')
 
 /** A value as the file has it, text without quotes. */
 export const valueText = (value: unknown): string =>

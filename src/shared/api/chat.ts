@@ -5,7 +5,7 @@ import { count, cursor, failure, instant, name, path } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 import { adapter, candidate, sampling } from './models.ts'
 
-export const conversationId = z.string().regex(/^chat_[0-9a-f-]{36}$/)
+const conversationId = z.string().regex(/^chat_[0-9a-f-]{36}$/)
 
 /** So many answers side by side. */
 export const maxColumns = 3
@@ -15,7 +15,7 @@ export const keptAlternatives = 5
 const text = z.string().max(200_000)
 const system = z.string().max(100_000)
 
-export const chatSampling = sampling.omit({ seed: true }).extend({
+const chatSampling = sampling.omit({ seed: true }).extend({
   /** null: a new one for every answer. */
   seed: z.int().min(0).nullable().default(null),
 })

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Program } from '#engine/graph/onnx.ts'
 import type { Dim } from '#engine/graph/shape.ts'
-import { input, topologicalOrder, type OpNode } from '#engine/graph/value.ts'
+import { input, topologicalOrder, type Node, type OpNode, type Value } from '#engine/graph/value.ts'
 import { linearNames, type LinearName, type LoraConfig } from '#engine/models/config.ts'
-import { headPrograms, layerPrograms } from '#engine/models/learningGraphs.ts'
+import { headPrograms, layerPrograms, type AttentionForm } from '#engine/models/learningGraphs.ts'
 import { loraInputs } from '#engine/models/lora.ts'
 import { layerTensors } from '#engine/models/source.ts'
 import { conventionalFlops, learningFlops } from '#engine/models/work.ts'
@@ -12,16 +12,36 @@ import { modelShapes } from '#host/models/modelShapes.ts'
 import { exampleConfig } from './exampleConfig.ts'
 
 /** One sequence of eight tokens: the block has four parts of two. */
-const lengths: Readonly<Record<string, number>> = { B0: 1, B1: 1, B2: 1, B3: 1, N: 8, Q: 2 }
+const lengths: Record<string, number> = { B0: 1, B1: 1, B2: 1, B3: 1, N: 8, Q: 2 }
 
 const size = (dims: readonly Dim[]): number =>
   dims
     .flatMap((dim) => String(dim).split('*'))
     .reduce((total, factor) => total * (lengths[factor] ?? Number(factor)), 1)
 
-/** Operations of all matrix products that a program would run. */
-function productsOf(program: Program): number {
-  const nodes = topologicalOrder(Object.values(program), true)
+/** Operations of all matrix products that a program would run, once for each turn of its loops. */
+const productsOf = (program: Program): number => productsIn(Object.values(program))
+
+/** The queries and keys of three blocks: eight tokens, three at a time. */
+const turns = [
+  { q: 3, t: 3 },
+  { q: 3, t: 6 },
+  { q: 2, t: 8 },
+]
+
+function productsIn(values: readonly Value[]): number {
+  const nodes = topologicalOrder(values, true)
+  const loops = nodes.filter((node) => node.kind === 'loop')
+  return loops.reduce((total, { body }) => {
+    const ofTurns = turns.map((turn) => {
+      Object.assign(lengths, turn)
+      return productsIn([...body.next, ...body.stacked])
+    })
+    return ofTurns.reduce((sum, count) => sum + count, total)
+  }, productsOutsideLoops(nodes))
+}
+
+function productsOutsideLoops(nodes: readonly Node[]): number {
   const products = nodes.filter(
     (node): node is OpNode => node.kind === 'op' && (node.op === matmulOp || node.op === matmulAddOp),
   )
@@ -31,7 +51,7 @@ function productsOf(program: Program): number {
   }, 0)
 }
 
-function layer(targets: readonly LinearName[], index: number) {
+function layer(targets: readonly LinearName[], index: number, attention: AttentionForm = 'parts') {
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets }
   const adapter = loraInputs(exampleConfig, lora)
   const weights = new Map(
@@ -41,11 +61,16 @@ function layer(targets: readonly LinearName[], index: number) {
   return layerPrograms(
     exampleConfig,
     { adapter, trained, weight: (path) => weights.get(path)! },
-    { layer: index },
+    { layer: index, attention },
   )
 }
 
-test.each([true, false])('the work is that of the graphs that run (layers again: %s)', (recompute) => {
+test.each([
+  { recompute: true, attention: 'parts' },
+  { recompute: false, attention: 'parts' },
+  { recompute: true, attention: 'blocks' },
+  { recompute: false, attention: 'blocks' },
+] as const)('the work is that of the graphs that run: %o', ({ recompute, attention }) => {
   const { hiddenSize, vocabSize, layers } = exampleConfig
   const head = headPrograms(exampleConfig, {
     vector: (name) => input(name, 'float32', [hiddenSize]),
@@ -53,12 +78,13 @@ test.each([true, false])('the work is that of the graphs that run (layers again:
   })
   let run = productsOf(head.learn)
   for (let index = 0; index < layers; index++) {
-    const programs = layer(linearNames, index)
+    const programs = layer(linearNames, index, attention)
     run += productsOf(programs.forward)
     run += productsOf(recompute ? programs.backward : programs.backwardFromSaved)
   }
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames }
-  const counted = learningFlops({ config: exampleConfig, lora, lengths: [8], recompute })
+  const blocks = { longerThan: attention === 'blocks' ? 0 : Infinity, rows: 3 }
+  const counted = learningFlops({ config: exampleConfig, lora, lengths: [8], recompute, blocks })
   expect(counted / run).toBeCloseTo(1, 9)
 })
 

@@ -1,6 +1,7 @@
 /** Every operator of the expression graph. A new op is one definition and one line here; its gradient case is then demanded by name. */
 import type { Op } from '#engine/graph/value.ts'
 import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
+import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
 import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
 import { argMaxOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from '#engine/ops/choice.ts'
@@ -41,6 +42,7 @@ export const ops: readonly Op[] = [
   integerAddOp,
   integerConcatOp,
   integerMatmulOp,
+  integerSubOp,
   layerNormOp,
   lessOrEqualOp,
   logOp,
@@ -57,6 +59,7 @@ export const ops: readonly Op[] = [
   reshapeOp,
   rmsNormOp,
   rotaryOp,
+  scatterAddOp,
   shapeOp,
   sigmoidOp,
   siluOp,
@@ -72,6 +75,7 @@ export const ops: readonly Op[] = [
 /** Groups of ops that share one hand-written gradient. */
 export const composites = [
   'Attention',
+  'BlockwiseAttention',
   'PackRows',
   'SlicedHead',
   'Swiglu',

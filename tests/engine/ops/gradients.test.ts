@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type GradientCase, gradientCases } from '#engine/ops/gradientCases.ts'
+import type { GradientCase } from '#engine/ops/gradientCase.ts'
+import { gradientCases } from '#engine/ops/gradientCases.ts'
 import { mul } from '#engine/ops/arithmetic.ts'
 import { defineOp, onlyCotangent } from '#engine/ops/define.ts'
 import { composites, ops } from './everyOp.ts'

@@ -137,7 +137,7 @@ describe('the demo', () => {
   })
 
   test.each(['trl', 'agilerl'] as const)(
-    'a workflow or a loss of one’s own is refused by name: %s',
+    'a workflow, a judge or a loss of one’s own is refused by name: %s',
     async (tool) => {
       const title = tool === 'trl' ? 'TRL' : 'AgileRL'
       const workflow = { function: path.join(folder, 'debate.ts'), settings: {} }
@@ -151,6 +151,13 @@ describe('the demo', () => {
         message: `The run learns with the loss “mine.ts”, and losses of your own cannot be exported to ${title}.`,
         hint: expect.stringMatching(/^Choose an algorithm that .* has: (?:\w+, )*grpo\b/) as string,
       })
+      const judged = parseRunConfig({
+        ...demo(),
+        rewards: [{ function: 'judge', name: 'grader', settings: { model: demo().model } }],
+      })
+      await expect(write(judged, { tool })).rejects.toThrow(
+        `The run learns by the judge “grader”, and judges cannot be exported to ${title}.`,
+      )
       expect(readdirSync(folder)).toEqual([])
     },
   )

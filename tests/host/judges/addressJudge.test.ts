@@ -129,7 +129,7 @@ describe('a judge behind our own server', () => {
       message: expect.stringMatching(/^The judge at http.* does not accept the key\.$/) as string,
     })
     await using unknown = openJudge({ servedModel: 'nobody' })
-    await expect(unknown.judge.score(completions)).rejects.toThrow(/does not answer as a judge: .*nobody/)
+    await expect(unknown.judge.score(completions)).rejects.toThrow(/refuses the question: .*nobody/)
     expect(() => openJudge({}, {})).toThrow(/TEST_JUDGE_KEY, but there is no such/)
   })
 

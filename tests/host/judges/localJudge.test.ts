@@ -88,7 +88,9 @@ describe('a judge on this machine', () => {
   test('that cannot read a completion fails for that one', async () => {
     const { answers } = await judged(null, [input('3 8 5'), input('1 '.repeat(200))])
     expect(answers[0]).toHaveProperty('value')
-    expect(answers[1]).toMatchObject({ failure: { message: expect.stringMatching(/cannot read/) as string } })
+    expect(answers[1]).toMatchObject({
+      failure: { message: expect.stringMatching(/cannot be read by the judge/) as string },
+    })
   })
 })
 

@@ -287,7 +287,7 @@ const startText = (tool: ProjectTool): string =>
     ? [
         '## Start',
         '```sh\ncd trl\npip install -r requirements.txt\naccelerate launch --config_file accelerate.yaml train.py\n```',
-        'Any value in `config.yaml` can be overridden by appending it, such as `--max_steps 2`. On several GPUs, set `distributed_type: MULTI_GPU` and raise `num_processes` in `accelerate.yaml`. On CPUs `accelerate launch` starts one process whatever the file says; `torchrun --nproc_per_node 2 train.py --use_cpu true` starts two. `train.py` divides the batches, so that the number of completions per update stays the same.',
+        'Any value in `config.yaml` can be overridden by appending it, such as `--max_steps 2`. On several GPUs, set `distributed_type: MULTI_GPU` and raise `num_processes` in `accelerate.yaml`. On CPUs `accelerate launch` starts one process for `MULTI_CPU`, whatever `num_processes` says; `torchrun --nproc_per_node 2 train.py --use_cpu true`, or `accelerate launch --multi_gpu --num_processes 2 … train.py --use_cpu true`, starts two. `train.py` divides the batches, so that the number of completions per update stays the same.',
       ].join('\n\n')
     : [
         '## Start',

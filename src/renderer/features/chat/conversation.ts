@@ -116,10 +116,7 @@ interface Message {
 }
 
 /** What a column's model is told, and what it said. */
-export function messagesOf(
-  { system, turns }: Pick<Draft, 'system' | 'turns'>,
-  column: number,
-): readonly Message[] {
+function messagesOf({ system, turns }: Pick<Draft, 'system' | 'turns'>, column: number): readonly Message[] {
   const said = turns.flatMap(({ user, answers }): Message[] => {
     const answer = answers[column] ?? answers.find((each) => each !== null && each.stopReason !== 'failed')
     const isSaid = answer && answer.stopReason !== 'failed'

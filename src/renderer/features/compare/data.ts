@@ -1,4 +1,6 @@
 /** From series to the lines of a panel. */
+import { readChanges } from '#shared/config/changes.ts'
+import { madeWords } from '#renderer/client/runSettings.ts'
 import { formatNumber } from '#renderer/client/format.ts'
 import type { RunStyle } from '#renderer/client/runs.ts'
 import { bandOf, type BandKind, forgettingUnit, smooth } from '#renderer/charts/curves.ts'
@@ -118,6 +120,7 @@ interface LoggedEvent {
   readonly step?: unknown
   readonly keep?: unknown
   readonly message?: unknown
+  readonly changes?: unknown
 }
 
 export interface EventSource {
@@ -130,7 +133,7 @@ export interface EventSource {
 
 const maxWithCheckpoints = 3
 
-/** Resumptions, checkpoints, warnings and forks as marks. */
+/** Resumptions, checkpoints, changes of settings, warnings and forks as marks. */
 export function marksOf(
   sources: readonly EventSource[],
   placed: ReadonlyMap<string, Placement>,
@@ -171,7 +174,7 @@ export function marksOf(
   })
 }
 
-function markOf({ type, step, keep, message }: LoggedEvent, resumed: (keep: number) => number) {
+function markOf({ type, step, keep, message, ...event }: LoggedEvent, resumed: (keep: number) => number) {
   if (type === 'resumed' && typeof keep === 'number') {
     const from = resumed(keep)
     return { step: from, kind: 'resume', words: `resumed at step ${String(from)}` } as const
@@ -179,6 +182,10 @@ function markOf({ type, step, keep, message }: LoggedEvent, resumed: (keep: numb
   if (typeof step !== 'number') return null
   const at = `step ${String(step)}`
   if (type === 'checkpoint-saved') return { step, kind: 'checkpoint', words: `checkpoint at ${at}` } as const
+  if (type === 'settings-changed') {
+    const made = readChanges(event).filter((change) => change.step === step)
+    return made.length === 0 ? null : ({ step, kind: 'setting', words: madeWords(made) } as const)
+  }
   if (type !== 'warning') return null
   return { step, kind: 'alarm', words: typeof message === 'string' ? message : `warning at ${at}` } as const
 }

@@ -1,4 +1,5 @@
 /** Settings of several runs side by side: only what differs. */
+import { historyWords, type SettingChange } from '#shared/config/changes.ts'
 import { byName, isObject, leaves } from '#shared/config/paths.ts'
 
 /** A setting as text; undefined: the run has no such setting. */
@@ -12,6 +13,13 @@ export const flatSettings = (config: unknown): Settings =>
       isObject(value) ? [] : [[key, Array.isArray(value) ? 'none' : (value as SettingValue)] as const],
     ),
   )
+
+/** What was changed within the run has all its values. */
+export const withHistory = (settings: Settings, changes: readonly SettingChange[]): Settings =>
+  new Map([
+    ...settings,
+    ...[...Map.groupBy(changes, ({ key }) => key)].map(([key, own]) => [key, historyWords(own)] as const),
+  ])
 
 export interface SettingRow {
   readonly key: string

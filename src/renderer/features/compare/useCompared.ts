@@ -1,11 +1,11 @@
 /** What a comparison reads of its runs besides their series. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { flatSettings, type Settings } from './settingDiff.ts'
+import { flatSettings, withHistory, type Settings } from './settingDiff.ts'
 import { tailLength } from './measures.ts'
 import { useApi, useAnswer, useAnswers, type Answer } from '#renderer/client/api.tsx'
 
-export type RunRecord = Pick<Answer<'runs.get'>, 'config' | 'manifest'>
+export type RunRecord = Pick<Answer<'runs.get'>, 'config' | 'manifest' | 'settingChanges'>
 export type StoredEvent = Answer<'runs.events'>[number]
 export type Sample = Answer<'samples.list'>[number]
 
@@ -21,7 +21,11 @@ const byRun = <T>(runIds: readonly string[], answers: readonly (T | undefined)[]
   )
 
 /** Their other columns change with every step. */
-const recordOf = ({ config, manifest }: RunRecord): RunRecord => ({ config, manifest })
+const recordOf = ({ config, manifest, settingChanges }: RunRecord): RunRecord => ({
+  config,
+  manifest,
+  settingChanges,
+})
 
 /** Config and manifest of each run. */
 export function useRecords(runIds: readonly string[]): Found<RunRecord> {
@@ -34,7 +38,13 @@ const inputOf = (runId: string) => ({ runId })
 /** Settings of each run by dotted name. */
 export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
   return useMemo(
-    () => new Map([...records].map(([id, { config }]) => [id, flatSettings(JSON.parse(config))])),
+    () =>
+      new Map(
+        [...records].map(([id, { config, settingChanges }]) => [
+          id,
+          withHistory(flatSettings(JSON.parse(config)), settingChanges),
+        ]),
+      ),
     [records],
   )
 }

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { keepers } from '#shared/api/models.ts'
 import { useArrivals } from '#renderer/client/adding.ts'
 import { shell } from '#renderer/client/connection.ts'
-import { useAnswer, useCommand, useTask } from '#renderer/client/api.tsx'
+import { useAnswer, useCommand, useTask, type Answer } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
 import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
@@ -24,10 +24,10 @@ import { ModelFacts } from './ModelFacts.tsx'
 import { TrainedHere } from './TrainedHere.tsx'
 import type { PrecisionEffect } from '#shared/precision.ts'
 
-function Uses({ name, takesMessages }: { name: string; takesMessages: boolean }) {
+function Uses({ name, info }: { name: string; info: Answer<'models.info'> | undefined }) {
   return (
     <>
-      {takesMessages && (
+      {info?.hasChatTemplate === true && (
         <Button
           icon={<MessagesSquare size={13} aria-hidden />}
           onClick={() => navigate('/chat', { a: name })}
@@ -89,7 +89,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
           >
             <IconButton label="More actions" icon={<Ellipsis size={16} aria-hidden />} />
           </Menu>
-          {isUsable && <Uses name={model.name} takesMessages={info?.hasChatTemplate === true} />}
+          {isUsable && <Uses name={model.name} info={info} />}
         </span>
       </header>
       {'problem' in model && (

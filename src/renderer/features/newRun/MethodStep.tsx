@@ -21,6 +21,7 @@ import { AllSettings, DraftSetting } from './AllSettings.tsx'
 import { changedFields, effectiveValue, type Draft } from './draft.ts'
 import { withValue, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { stepOf } from './problems.ts'
+import { TrainedBy } from './TrainedBy.tsx'
 import { algorithmOf, plannedStages, stagePlans, stagesOf, withStages } from './stages.ts'
 import { StagesEditor } from './StagesEditor.tsx'
 import { RadioGroup } from 'radix-ui'
@@ -101,6 +102,9 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
         </div>
       )}
       <SimpleSettings draft={draft} known={known} problems={problems} onChange={onChange} />
+      {draft.fork === null && (
+        <TrainedBy draft={draft} known={known} problems={problems} onChange={onChange} />
+      )}
       <div className="border-t border-line pt-3">
         <Button
           variant="quiet"

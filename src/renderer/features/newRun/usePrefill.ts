@@ -6,6 +6,7 @@ import { bestOf } from '#renderer/client/modelChoice.ts'
 import { withModel, withRoom, modelFactsOf, withData, startingFrom } from './chosenRows.ts'
 import { pruned, type Draft } from './draft.ts'
 import { isObject, valueAt, withValue, withValues, type JsonObject } from '#shared/config/paths.ts'
+import { settingsAfter } from '#shared/config/changes.ts'
 import { useApi, useLatest, type ApiClient } from '#renderer/client/api.tsx'
 import { useLastDataSet } from '#renderer/features/data/useData.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
@@ -114,7 +115,7 @@ async function prefilling(
   const { model, adapter, data, reward, fork, copy, study, changes } = wanted
   let other: Draft | null = null
   if (copy !== undefined)
-    other = { config: pruned(await configOfRun(client, copy), known.fields), fork: null }
+    other = { config: pruned(await configOfRun(client, copy, Infinity), known.fields), fork: null }
   if (study !== undefined)
     other = { config: pruned(await fileOfStudy(client, study), known.fields), fork: null }
   if (fork !== undefined) other = await forkOf(client, fork, wanted.step)
@@ -142,11 +143,11 @@ const isOtherData = (config: JsonObject, rows: JsonObject): boolean =>
 const pick = (config: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(config).filter(([key]) => keys.includes(key)))
 
-/** Its name is its own. */
-async function configOfRun(client: ApiClient, runId: string): Promise<JsonObject> {
-  const { config } = await client.call('runs.get', { runId })
+/** With what was changed up to a step. Its name is its own. */
+async function configOfRun(client: ApiClient, runId: string, step: number): Promise<JsonObject> {
+  const { config, settingChanges } = await client.call('runs.get', { runId })
   const json: unknown = JSON.parse(config)
-  return isObject(json) ? withValue(json, 'name', undefined) : {}
+  return isObject(json) ? withValue(settingsAfter(json, settingChanges, step), 'name', undefined) : {}
 }
 
 /** As it was given; its name is its own. */
@@ -156,9 +157,10 @@ async function fileOfStudy(client: ApiClient, id: string): Promise<JsonObject> {
 }
 
 async function forkOf(client: ApiClient, runId: string, step: string | undefined): Promise<Draft> {
-  const parent = await configOfRun(client, runId)
   const best = step === undefined ? bestOf(await client.call('checkpoints.list', { runId })) : undefined
-  return { config: parent, fork: { runId, step: Number(step ?? best?.step ?? 0), parent } }
+  const from = Number(step ?? best?.step ?? 0)
+  const parent = await configOfRun(client, runId, from)
+  return { config: parent, fork: { runId, step: from, parent } }
 }
 
 /** A version, or whatever names rows in a config. */

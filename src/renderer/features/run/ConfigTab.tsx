@@ -1,5 +1,6 @@
 import { Download } from 'lucide-react'
 import { useMemo, useRef, useState } from 'react'
+import { historyWords } from '#shared/config/changes.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useKeys } from '#renderer/client/keys.ts'
 import { navigate } from '#renderer/client/route.ts'
@@ -83,7 +84,7 @@ export function ConfigTab({ run, record, config }: Props) {
             <Panel key={name} isFlush title={<code>{name}</code>}>
               <ul>
                 {inside.map((row) => (
-                  <Setting key={row.field.key} row={row} section={name} />
+                  <Setting key={row.field.key} row={row} section={name} changes={record.settingChanges} />
                 ))}
               </ul>
             </Panel>
@@ -106,7 +107,15 @@ function sectionsOf(rows: readonly RunSetting[]) {
 
 const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.-]+/g, '-')
 
-function Setting({ row: { field, value, isChanged }, section }: { row: RunSetting; section: string }) {
+interface SettingProps {
+  readonly row: RunSetting
+  readonly section: string
+  /** Of the run's settings. */
+  readonly changes: RunEntry['settingChanges']
+}
+
+function Setting({ row: { field, value, isChanged }, section, changes }: SettingProps) {
+  const history = changes.filter((change) => change.key === field.key)
   const { key, help, default: defaultValue } = field
   const name = key.startsWith(`${section}.`) ? key.slice(section.length + 1) : key
   const text = settingWords(key, value, useRunSettings()?.algorithms ?? [])
@@ -131,6 +140,11 @@ function Setting({ row: { field, value, isChanged }, section }: { row: RunSettin
         >
           {text}
         </code>
+        {history.length > 0 && (
+          <span className="shrink-0 text-sm text-muted">
+            within the run: <code>{historyWords(history)}</code>
+          </span>
+        )}
         {isChanged && defaultValue !== undefined && (
           <span className="shrink-0 text-sm text-faint">
             default <code>{valueText(defaultValue)}</code>

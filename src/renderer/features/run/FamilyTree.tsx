@@ -1,10 +1,12 @@
-import { GitFork } from 'lucide-react'
+import { GitFork, SlidersHorizontal } from 'lucide-react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { link } from '#renderer/client/route.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { formatReward } from '#renderer/client/format.ts'
+import { madeWords } from '#renderer/client/runSettings.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Badge, StatusBadge } from '#renderer/kit/Badge.tsx'
+import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
@@ -51,6 +53,13 @@ export function FamilyTree({ run }: { run: RunEntry }) {
               {member.parentCheckpointStep !== null && (
                 <span className="text-sm text-muted">from step {member.parentCheckpointStep}</span>
               )}
+              {member.settingChanges.length > 0 && (
+                <Tooltip text={madeWords(member.settingChanges)}>
+                  <Badge icon={<SlidersHorizontal size={11} aria-hidden />}>
+                    {`Settings changed at step ${changedAt(member)}`}
+                  </Badge>
+                </Tooltip>
+              )}
               <span className="ml-auto font-mono text-sm text-muted tabular-nums">
                 step {member.step}
                 {member.rewardAfter !== null && ` · eval reward ${formatReward(member.rewardAfter)}`}
@@ -62,6 +71,9 @@ export function FamilyTree({ run }: { run: RunEntry }) {
     </Panel>
   )
 }
+
+const changedAt = ({ settingChanges }: RunEntry): string =>
+  [...new Set(settingChanges.map(({ step }) => step))].join(', ')
 
 /** Runs that descend from each other, as an indented list. */
 interface Member {

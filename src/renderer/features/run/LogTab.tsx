@@ -11,7 +11,9 @@ import { classes } from '#renderer/kit/classes.ts'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { CopyButton } from '#renderer/kit/states.tsx'
+import { readChanges } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
+import { madeWords } from '#renderer/client/runSettings.ts'
 import { stepsOfFolders } from './chartEvents.ts'
 import { deviceOfEvent, deviceWords } from './runFacts.ts'
 
@@ -214,6 +216,18 @@ const tellers: Readonly<Record<string, Teller>> = {
   schedule(event) {
     const stages = Array.isArray(event['stages']) ? event['stages'].length : 0
     return { title: `Planned ${plural(stages, 'stage')} of steps and evaluations`, tone: 'plain' }
+  },
+  'settings-changed'(event) {
+    const changes = readChanges(event)
+    const step = number(event['step']) ?? 0
+    const made = changes.filter((change) => change.step === step)
+    if (made.length > 0)
+      return {
+        title: `Settings changed after step ${String(step)}`,
+        detail: madeWords(made),
+        tone: 'caution',
+      }
+    return { title: 'Settings changed before stay changed', detail: madeWords(changes), tone: 'plain' }
   },
   'checkpoint-saved'(event) {
     const reward = number(event['reward'])

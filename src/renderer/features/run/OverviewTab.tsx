@@ -163,17 +163,18 @@ const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: 
 
 /** The same list as long as it says the same: most news of a run change no mark, and every chart reads them. */
 function useMarks(
-  { parentRunId, parentCheckpointStep }: RunEntry,
+  { parentRunId, parentCheckpointStep, settingChanges: changes }: RunEntry,
   events: readonly StoredEvent[],
   findings: readonly Finding[],
   place: Placement,
 ): readonly ChartEvent[] {
+  const settingChanges = useKept(changes)
   const marks = useMemo(
     () =>
-      chartEvents({ run: { parentRunId, parentCheckpointStep }, events, findings })
+      chartEvents({ run: { parentRunId, parentCheckpointStep, settingChanges }, events, findings })
         .map((mark) => ({ ...mark, x: place(mark.x) }))
         .filter(({ x }) => Number.isFinite(x)),
-    [parentRunId, parentCheckpointStep, events, findings, place],
+    [parentRunId, parentCheckpointStep, settingChanges, events, findings, place],
   )
   return useKept(marks)
 }

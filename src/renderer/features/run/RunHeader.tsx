@@ -9,6 +9,7 @@ import {
   Scale,
   Send,
   Skull,
+  SlidersHorizontal,
   Square,
   Tag,
   Trash2,
@@ -33,7 +34,7 @@ import { DeleteRuns } from '#renderer/features/runs/DeleteRuns.tsx'
 import { StudyLink } from '#renderer/features/studies/StudyLink.tsx'
 import { ContinueElsewhere } from './ContinueElsewhere.tsx'
 import type { ForkProposal } from './ForkDialog.tsx'
-import { dataName, deviceWords, rewardWords, serverWords } from './runFacts.ts'
+import { dataName, deviceWords, engineWords, rewardWords, serverWords } from './runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
 /** The name, which a click lets one change in place. */
@@ -96,8 +97,9 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
   const data = config === null ? null : dataName(config.data.train, names)
   const rewards = config === null ? null : rewardWords(config)
   const server = config === null ? null : serverWords(config)
+  const engine = config === null ? null : engineWords(config)
   const place = device === null ? null : `on ${deviceWords(device)}`
-  const facts = [run.algorithm.toUpperCase(), lastPart(run.model), data, rewards, server, place].filter(
+  const facts = [run.algorithm.toUpperCase(), lastPart(run.model), data, rewards, server, engine, place].filter(
     (fact) => fact !== null,
   )
   return (
@@ -119,10 +121,12 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
 interface ActionsProps {
   readonly run: RunEntry
   readonly onFork: (proposal: ForkProposal) => void
+  /** Asks for the settings with which it goes on. */
+  readonly onChange: () => void
 }
 
 /** Pause or go on, stop and save, and everything else behind ⋯. */
-export function RunActions({ run, onFork }: ActionsProps) {
+export function RunActions({ run, onFork, onChange }: ActionsProps) {
   const worker = useWorkerOf(run.id)
   const pause = useCommand('runs.pause')
   const unpause = useCommand('runs.unpause')
@@ -141,6 +145,11 @@ export function RunActions({ run, onFork }: ActionsProps) {
           onClick={() => void pause.run({ runId })}
         >
           Pause
+        </Button>
+      )}
+      {(activity === 'paused' || (canResume && changeable.has(run.status))) && (
+        <Button icon={<SlidersHorizontal size={14} aria-hidden />} disabled={isBusy} onClick={onChange}>
+          Change settings
         </Button>
       )}
       {activity === 'paused' && (
@@ -186,6 +195,9 @@ const resumable: ReadonlySet<RunEntry['status']> = new Set([
   'paused',
 ])
 
+/** Begun, but not over. */
+const changeable: ReadonlySet<RunEntry['status']> = new Set(['stopped', 'failed', 'interrupted', 'paused'])
+
 /** Says from which step it goes on, and why not from the newest checkpoint where that is so. */
 export function useResume() {
   return useCommand('runs.resume', {
@@ -199,7 +211,7 @@ export function useResume() {
 
 type Asked = 'kill' | 'delete' | 'tags' | 'elsewhere' | null
 
-function MoreMenu({ run, onFork }: ActionsProps) {
+function MoreMenu({ run, onFork }: Pick<ActionsProps, 'run' | 'onFork'>) {
   const [asked, setAsked] = useState<Asked>(null)
   const kill = useCommand('runs.kill')
   const exportBundles = useExportBundles()

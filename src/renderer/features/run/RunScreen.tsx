@@ -10,7 +10,16 @@ import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { PythonConsent } from '#renderer/features/rewards/PythonConsent.tsx'
 import { SamplesTab } from '#renderer/features/samples/SamplesTab.tsx'
-import { goToTab, runTabs, useDiagnosis, useRunConfig, type RunTab, useSlowPace } from './useRun.ts'
+import {
+  configAfter,
+  goToTab,
+  runTabs,
+  useDiagnosis,
+  useRunConfig,
+  type RunTab,
+  useSlowPace,
+} from './useRun.ts'
+import { ChangeDialog } from './ChangeDialog.tsx'
 import { CheckpointsTab } from './CheckpointsTab.tsx'
 import { ConfigTab } from './ConfigTab.tsx'
 import { DiagnosisTab } from './DiagnosisTab.tsx'
@@ -35,7 +44,8 @@ export function RunScreen() {
 
 /* The page of one run. Reading guide: `RunHeader.tsx` names it and steers it, `RunNotices.tsx` says what went wrong and
  * the way out, then one tab each: `OverviewTab` (charts, planned by `chartPlan.ts`), `../samples/SamplesTab`,
- * `DiagnosisTab`, `CheckpointsTab`, `ConfigTab`, `LogTab`. `ForkDialog.tsx` is shared by those that propose a change. */
+ * `DiagnosisTab`, `CheckpointsTab`, `ConfigTab`, `LogTab`. `ForkDialog.tsx` is shared by those that propose a change; `ChangeDialog.tsx` changes
+ * this run where it goes on. */
 
 interface RunPageProps {
   readonly runId: string
@@ -78,11 +88,14 @@ function KnownRun({ run, view, tab }: KnownProps) {
   const { record, config } = useRunConfig(run.id)
   const diagnosis = useDiagnosis(run)
   const [proposal, setProposal] = useState<ForkProposal | null>(null)
+  const [isChanging, setChanging] = useState(false)
   const findings = diagnosis.data?.findings
   const serious = useMemo(() => (findings ?? []).filter(({ severity }) => severity !== 'note'), [findings])
   const go = (to: RunTab) =>
     goToTab(run.id, to, to === 'samples' || tab === 'samples' ? keptQuery(query) : {})
   const worker = useWorkerOf(run.id)
+  // A fork goes on as this run did from its checkpoint.
+  const parent = proposal && configAfter(record?.config, run.settingChanges, proposal.step)
   const shown = {
     overview: <OverviewTab run={run} config={config} events={view.events} findings={serious} />,
     samples: <SamplesTab run={run} config={config} events={view.events} />,
@@ -95,7 +108,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
     <Page
       title={<RunName run={run} />}
       about={<RunFacts run={run} config={config} device={deviceOf(view.events)} />}
-      main={<RunActions run={run} onFork={setProposal} />}
+      main={<RunActions run={run} onFork={setProposal} onChange={() => setChanging(true)} />}
       isFull
     >
       <p role="status" className="sr-only">
@@ -113,8 +126,11 @@ function KnownRun({ run, view, tab }: KnownProps) {
       >
         {shown[tab]}
       </Tabs>
-      {proposal !== null && config !== null && (
-        <ForkDialog run={run} config={config} proposal={proposal} onClose={() => setProposal(null)} />
+      {proposal !== null && parent !== null && (
+        <ForkDialog run={run} config={parent} proposal={proposal} onClose={() => setProposal(null)} />
+      )}
+      {isChanging && config !== null && (
+        <ChangeDialog run={run} config={config} onClose={() => setChanging(false)} />
       )}
     </Page>
   )

@@ -1,15 +1,16 @@
 /** What happened to a run, as marks on its charts. */
 import type { Finding } from '#shared/diagnosis.ts'
+import { madeWords } from '#renderer/client/runSettings.ts'
 import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
 import type { ChartEvent } from '#renderer/charts/lines.ts'
 
 interface Happened {
-  readonly run: Pick<RunEntry, 'parentRunId' | 'parentCheckpointStep'>
+  readonly run: Pick<RunEntry, 'parentRunId' | 'parentCheckpointStep' | 'settingChanges'>
   readonly events: readonly StoredEvent[]
   readonly findings: readonly Finding[]
 }
 
-/** Checkpoints that are still there, resumptions, the point of a fork, and where findings begin, in order of step. */
+/** Checkpoints that are still there, resumptions, the point of a fork, changes of settings, and where findings begin, in order of step. */
 export function chartEvents({ run, events, findings }: Happened): readonly ChartEvent[] {
   const marks: ChartEvent[] = []
   if (run.parentRunId !== null && run.parentCheckpointStep !== null) {
@@ -28,8 +29,17 @@ export function chartEvents({ run, events, findings }: Happened): readonly Chart
     if (event.type === 'warning')
       marks.push({ id: String(id), x: step, kind: 'alarm', label: String(event['message']) })
   }
-  return [...marks, ...findings.flatMap(alarmOf)].sort((a, b) => a.x - b.x)
+  return [...marks, ...settingMarks(run.settingChanges), ...findings.flatMap(alarmOf)].sort(
+    (a, b) => a.x - b.x,
+  )
 }
+
+/** One for each step after which settings changed. */
+const settingMarks = (changes: RunEntry['settingChanges']): readonly ChartEvent[] =>
+  [...Map.groupBy(changes, ({ step }) => step)].map(([x, made]) => ({
+    ...{ id: `settings-${String(x)}`, x, kind: 'setting' },
+    label: madeWords(made),
+  }))
 
 /** For small charts: what one must see everywhere. */
 export const gravestEvents = (events: readonly ChartEvent[]): readonly ChartEvent[] =>

@@ -2,6 +2,7 @@
 import type { ExperienceKind } from '#shared/metrics.ts'
 import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { toolTitles } from '#shared/tools.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import type { StoredEvent } from '#renderer/client/runs.ts'
 import { fileReference } from '#renderer/features/rewards/library.ts'
@@ -61,6 +62,18 @@ export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>)
   // A run of an earlier version has no such setting.
   if (!server) return null
   return `rollouts by ${serverTitles[server.kind]} on ${URL.parse(server.url)?.host ?? server.url}`
+}
+
+/** Who trains it, if not Turnwise. */
+export function engineWords({ engine }: Pick<RunConfig, 'engine'>): string | null {
+  // A run of an earlier version has no such setting.
+  const { kind, processes } = (engine as RunConfig['engine'] | undefined) ?? {
+    kind: 'local',
+    processes: null,
+  }
+  if (kind === 'local') return null
+  const many = processes === null || processes === 1 ? '' : ` in ${processes} processes`
+  return `trained by ${toolTitles[kind]}${many}`
 }
 
 /** Where the code of a reward of a run is: in the library, among the built-ins, or in a file of one's own. */

@@ -1,6 +1,7 @@
 /** What the page of one run asks for. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { settingsAfter, type SettingChange } from '#shared/config/changes.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
 import { useNow } from '#renderer/client/live.ts'
@@ -10,15 +11,31 @@ import { useSeries } from '#renderer/charts/useSeries.ts'
 
 export type RunRecord = Answer<'runs.get'>
 
-/** The settings of a run, every default filled in as its folder has them; null while they are on their way. */
+/**
+ * The settings of a run as they are now, every default filled in as its folder has them; null while they are on their way.
+ */
 export function useRunConfig(runId: string): {
   readonly record: RunRecord | null
   readonly config: RunConfig | null
 } {
   const { data } = useAnswer('runs.get', { runId })
   const text = data?.config
-  const config = useMemo(() => readConfig(text), [text])
+  const changes = JSON.stringify(data?.settingChanges.filter(({ step }) => step <= data.step) ?? [])
+  const config = useMemo(
+    () => configAfter(text, JSON.parse(changes) as readonly SettingChange[], Infinity),
+    [text, changes],
+  )
   return { record: data ?? null, config }
+}
+
+/** The settings with which a run goes on after a step; null as `readConfig`. */
+export function configAfter(
+  text: string | undefined,
+  changes: readonly SettingChange[],
+  step: number,
+): RunConfig | null {
+  const config = readConfig(text)
+  return config && (settingsAfter(config, changes, step) as RunConfig)
 }
 
 const sections = [

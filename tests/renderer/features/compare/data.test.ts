@@ -84,12 +84,15 @@ describe('zoom', () => {
 })
 
 test('what happened in a run, as marks', () => {
+  const changes = [{ step: 15, key: 'rollout.temperature', from: 1, to: 0.8 }]
   const events = [
     { seq: 5, event: { type: 'checkpoint-saved', step: 10 } },
     { seq: 9, event: { type: 'checkpoint-saved', step: 20 } },
     { seq: 12, event: { type: 'resumed', keep: 8 } },
     { seq: 13, event: { type: 'warning', step: 11, message: 'memory is low' } },
     { seq: 14, event: { type: 'status', step: 11 } },
+    { seq: 15, event: { type: 'settings-changed', step: 15, changes } },
+    { seq: 16, event: { type: 'settings-changed', step: 18, changes } },
   ]
   const source = { id: 'a', label: 'A', color: 'red', parentStep: 4, events }
   const marks = marksOf([source], new Map([['a', (step: number) => step * 2]]))
@@ -99,8 +102,9 @@ test('what happened in a run, as marks', () => {
     ['checkpoint', 40],
     ['resume', 20],
     ['alarm', 22],
+    ['setting', 30],
   ])
-  expect(marks.at(-1)?.label).toBe('A: memory is low')
+  expect(marks.slice(-2).map(({ label }) => label)).toEqual(['A: memory is low', 'A: Temperature 1 → 0.8'])
   const many = marksOf([source, source, source, source], new Map([['a', byStep]]))
   expect(many.some(({ kind }) => kind === 'checkpoint')).toBe(false)
 })

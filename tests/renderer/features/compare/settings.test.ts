@@ -6,6 +6,7 @@ import {
   flatSettings,
   settingRows,
   shortSetting,
+  withHistory,
 } from '#renderer/features/compare/settingDiff.ts'
 
 const config = (more: object = {}) => ({
@@ -19,6 +20,15 @@ const config = (more: object = {}) => ({
 })
 
 describe('settings', () => {
+  test('one that changed within a run has all its values, and so differs from a run without', () => {
+    const plain = flatSettings(config())
+    const changes = [{ step: 40, key: 'optimization.learningRate', from: 0.001, to: 0.0001 }]
+    const changed = withHistory(plain, changes)
+    expect(changed.get('optimization.learningRate')).toBe('0.001, after step 40: 0.0001')
+    expect(differingKeys([plain, changed])).toEqual(['optimization.learningRate'])
+    expect(withHistory(plain, [])).toEqual(plain)
+  })
+
   test('leaves by dotted name; entries of lists by theirs', () => {
     expect([...flatSettings(config())]).toEqual([
       ['name', 'x'],

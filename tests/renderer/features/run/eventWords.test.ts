@@ -50,6 +50,16 @@ test('what went wrong is said as it is', () => {
   expect(words({ type: 'something-new' }).title).toBe('something-new')
 })
 
+test('settings that changed, or were changed before and stay so', () => {
+  const changes = [{ step: 20, key: 'rollout.temperature', from: 1, to: 0.8 }]
+  expect(words({ type: 'settings-changed', step: 20, changes })).toMatchObject({
+    ...{ title: 'Settings changed after step 20', detail: 'Temperature 1 → 0.8', tone: 'caution' },
+  })
+  expect(words({ type: 'settings-changed', step: 30, changes }).title).toBe(
+    'Settings changed before stay changed',
+  )
+})
+
 test('the filter looks at words, details and steps', () => {
   const saved = words({ type: 'checkpoint-saved', step: 20, directory: '/x', reward: 0.84, sizeBytes: 1 })
   expect(matchesEvent(saved, ' EVAL ')).toBe(true)

@@ -63,7 +63,13 @@ test('what happened to a run is marked on its charts', () => {
     event: { at: 0, ...event },
   })
   const marks = chartEvents({
-    run: { parentRunId: 'run_a', parentCheckpointStep: 10 },
+    run: {
+      ...{ parentRunId: 'run_a', parentCheckpointStep: 10 },
+      settingChanges: [
+        { step: 12, key: 'optimization.learningRate', from: 0.001, to: 0.0001 },
+        { step: 12, key: 'rollout.temperature', from: 1, to: 0.8 },
+      ],
+    },
     events: [
       stored(1, { type: 'status', phase: 'training', step: 10 }),
       stored(2, { type: 'checkpoint-saved', step: 20 }),
@@ -79,8 +85,10 @@ test('what happened to a run is marked on its charts', () => {
       },
     ],
   })
+  expect(marks.find(({ x }) => x === 12)?.label).toBe('Learning rate 0.001 → 0.0001, Temperature 1 → 0.8')
   expect(marks.map(({ x, kind }) => [x, kind])).toEqual([
     [10, 'setting'],
+    [12, 'setting'],
     [15, 'alarm'],
     [20, 'checkpoint'],
     [20, 'resume'],

@@ -1,0 +1,143 @@
+/** Parts of the dialogs in which settings of a run are changed. */
+import { Lock } from 'lucide-react'
+import { useState } from 'react'
+import type { JsonObject } from '#shared/config/paths.ts'
+import type { Problem } from '#shared/errors.ts'
+import {
+  searched,
+  unknownField,
+  valueText,
+  type RunSetting,
+  type ToolNames,
+} from '#renderer/client/runSettings.ts'
+import { classes } from '#renderer/kit/classes.ts'
+import { SearchInput } from '#renderer/kit/inputs.tsx'
+import { SettingRow } from '#renderer/kit/SettingRow.tsx'
+import { problemsAt, problemWords } from '#renderer/features/newRun/problems.ts'
+import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
+
+interface ChangedProps {
+  /** Settings as they are. */
+  readonly rows: readonly RunSetting[]
+  readonly changes: JsonObject
+  /** What stands there before any is chosen. */
+  readonly empty: string
+  /** Of a setting with this value. */
+  readonly noteOf: (value: string) => string
+  readonly problems?: readonly Problem[]
+  readonly onChange: (changes: JsonObject) => void
+}
+
+/** What was chosen, each with its new value and what it was. */
+export function ChangedSettings({ rows, changes, empty, noteOf, problems = [], onChange }: ChangedProps) {
+  const keys = Object.keys(changes)
+  if (keys.length === 0) return <p className="text-muted">{empty}</p>
+  return (
+    <div role="group" aria-label="Changed settings" className="grid grid-cols-2 gap-x-6 gap-y-2 pl-2.5">
+      {keys.map((key) => {
+        const row = rows.find(({ field }) => field.key === key)
+        const { [key]: _, ...others } = changes
+        const [problem] = problemsAt(problems, key)
+        return (
+          <SettingRow
+            key={key}
+            field={row?.field ?? unknownField(key)}
+            value={changes[key]}
+            base={row?.value}
+            isChanged
+            note={noteOf(valueText(row?.value))}
+            problem={problem && <Sentence text={problemWords(problem)} />}
+            onChange={(value) => onChange({ ...changes, [key]: value ?? null })}
+            onReset={() => onChange(others)}
+          />
+        )
+      })}
+    </div>
+  )
+}
+
+interface AddProps {
+  readonly rows: readonly RunSetting[]
+  readonly changes: JsonObject
+  readonly toolNames: ToolNames
+  /** Why one cannot be changed; null where it can. */
+  readonly whyFixed?: (key: string) => string | null
+  readonly onAdd: (row: RunSetting) => void
+}
+
+const first: readonly string[] = [
+  'optimization.learningRate',
+  'steps',
+  'rollout.temperature',
+  'rollout.groupSize',
+  'rollout.maxNewTokens',
+  'algorithm.settings.klCoefficient',
+]
+
+/** Every setting by its name or what it does; without a search those that are changed most. */
+export function AddSetting({ rows, changes, toolNames, whyFixed = () => null, onAdd }: AddProps) {
+  const [text, setText] = useState('')
+  const open = rows.filter(({ field }) => !(field.key in changes))
+  const isFree = ({ field }: RunSetting) => whyFixed(field.key) === null
+  const found =
+    text.trim() === ''
+      ? first.flatMap((key) => open.filter((row) => row.field.key === key && isFree(row)))
+      : searched(open, text, toolNames)
+          .toSorted((a, b) => Number(isFree(b)) - Number(isFree(a)))
+          .slice(0, 40)
+  return (
+    <section className="rounded border border-line">
+      <div className="border-b border-line p-2">
+        <SearchInput
+          autoFocus
+          label="Search settings to change"
+          value={text}
+          onChange={setText}
+          className="w-full"
+        />
+      </div>
+      <ul className="max-h-52 overflow-auto p-1" aria-label="Settings to change">
+        {found.map((row) => (
+          <li key={row.field.key}>
+            <OpenSetting row={row} reason={whyFixed(row.field.key)} onAdd={onAdd} />
+          </li>
+        ))}
+        {found.length === 0 && <li className="px-2 py-1 text-muted">No settings match.</li>}
+      </ul>
+    </section>
+  )
+}
+
+interface OpenProps {
+  readonly row: RunSetting
+  /** Why it cannot be changed; null where it can. */
+  readonly reason: string | null
+  readonly onAdd: (row: RunSetting) => void
+}
+
+function OpenSetting({ row, reason, onAdd }: OpenProps) {
+  const { field, value } = row
+  const shape = 'flex min-h-7 w-full items-baseline gap-3 rounded-sm px-2 py-1 text-left'
+  if (reason !== null) {
+    return (
+      <p className={classes(shape, 'text-muted')}>
+        <Lock size={12} aria-hidden className="shrink-0 self-center" />
+        <span className="shrink-0" title={field.key}>
+          {field.label}
+        </span>
+        <span className="min-w-0 grow text-sm text-pretty">Stays: {reason}</span>
+      </p>
+    )
+  }
+  return (
+    <button type="button" onClick={() => onAdd(row)} className={classes(shape, 'hover:bg-raised')}>
+      <span className="shrink-0" title={field.key}>
+        {field.label}
+      </span>
+      <span className="min-w-0 grow truncate text-sm text-muted" title={field.help}>
+        {field.help}
+      </span>
+      <span className="max-w-32 shrink-0 truncate font-mono text-sm text-muted">{valueText(value)}</span>
+    </button>
+  )
+}

@@ -1,0 +1,44 @@
+/** A run that another trainer trains, set up in the window: allowed, looked at, and told what is missing. */
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
+import { expect, seriousProblems, test } from './support.ts'
+
+const hasPython = spawnSync('python3', ['-m', 'venv', '--help']).status === 0
+
+test('TRL is chosen for a run, asks before Python runs, and tells what its environment lacks', async ({
+  app,
+}, info) => {
+  test.skip(!hasPython, 'There is no Python with venv on this machine.')
+  const { page } = app
+  const bare = info.outputPath('bare')
+  spawnSync('python3', ['-m', 'venv', '--without-pip', bare])
+  await app.open('/new-run')
+  await page.getByRole('button', { name: 'Fill in the sample run' }).click()
+  await page
+    .getByRole('heading', { level: 2, name: /method/i })
+    .getByRole('button')
+    .click()
+  const where = page.getByRole('region', { name: 'Where' })
+  await where.getByRole('radio', { name: 'TRL, in Python' }).click()
+  await where.getByRole('textbox', { name: 'Python of the trainer' }).fill(path.join(bare, 'bin', 'python'))
+  await where.getByRole('textbox', { name: 'Processes' }).fill('2')
+  await expect(where.getByText('Nothing of Python has run')).toBeVisible()
+  await where.getByRole('button', { name: 'Allow Python…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Allow this Python code on this machine?' })
+  await expect(dialog.getByText('engine:trl', { exact: true })).toBeVisible()
+  await dialog.getByRole('button', { name: 'Allow Python' }).click()
+  await expect(where.getByText('Allowed on this machine')).toBeVisible()
+  await expect(where.getByText(/pip install torch transformers==/)).toBeVisible({ timeout: 30_000 })
+  await expect(where.getByRole('listitem').filter({ hasText: 'trl' }).getByText('missing')).toBeVisible()
+  await where.scrollIntoViewIfNeeded()
+  await page.screenshot({ path: info.outputPath('where.png') })
+  expect(await seriousProblems(page)).toEqual([])
+
+  await page.setViewportSize({ width: 390, height: 844 })
+  await where.scrollIntoViewIfNeeded()
+  await page.screenshot({ path: info.outputPath('where-narrow.png') })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
+
+  await where.getByRole('radio', { name: 'Turnwise, here' }).click()
+  await expect(where.getByText('Python environment')).toHaveCount(0)
+})

@@ -1,0 +1,129 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { engineSection } from '#shared/config/engine.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import {
+  engineSource,
+  engineSourceById,
+  requireAllowedEngine,
+  reviewEngine,
+} from '#host/engines/engineCode.ts'
+import { readyEnvironment } from '#host/engines/environment.ts'
+import { requireFittingEngine } from '#host/engines/fitting.ts'
+import { askedProcesses, launchers } from '#host/engines/launch.ts'
+import { allowPython, consentsFile } from '#host/python/consent.ts'
+import { starterConfig } from '../runs/runFixture.ts'
+import { hasPython } from '../python/interpreter.ts'
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'turnwise-engines-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const engineOf = (given: object) => engineSection.parse({ kind: 'trl', ...given })
+const configOf = (engine: object, changes: object = {}) =>
+  parseRunConfig({ ...starterConfig, engine: { kind: 'trl', ...engine }, ...changes })
+
+function wordsOf(given: object): readonly string[] | string {
+  const engine = engineOf(given)
+  const words = launchers[engine.launcher]({ script: 'train.py', engine })
+  return 'args' in words ? words.args : words.shell("/home/o'hara/python")
+}
+
+describe('how the processes of a trainer are started', () => {
+  test('one process is the interpreter itself, several are torchrun', () => {
+    expect(wordsOf({})).toEqual(['train.py'])
+    expect(wordsOf({ processes: 2 })).toEqual(
+      expect.arrayContaining(['torch.distributed.run', '--nproc_per_node', '2', 'train.py']),
+    )
+  })
+
+  test('accelerate is told to start several on CPUs too, unless a file of its own says how', () => {
+    expect(wordsOf({ launcher: 'accelerate', processes: 2 })).toEqual(
+      expect.arrayContaining(['accelerate.yaml', '--num_processes', '2', '--multi_gpu', 'train.py']),
+    )
+    const own = wordsOf({ launcher: 'accelerate', accelerateConfig: '/ds.yaml' })
+    expect(own).toEqual(expect.arrayContaining(['--config_file', '/ds.yaml']))
+    expect(own).not.toContain('--multi_gpu')
+    expect(own).not.toContain('--num_processes')
+  })
+
+  test.skipIf(process.platform === 'win32')('a command gets its words quoted for the shell', () => {
+    const line = wordsOf({ launcher: 'command', processes: 3, command: 'echo {processes} {python} {script}' })
+    const { stdout } = spawnSync('sh', ['-c', String(line)], { encoding: 'utf8' })
+    expect(stdout).toBe("3 /home/o'hara/python train.py\n")
+  })
+
+  test('a file that asks accelerate for several processes on CPUs is refused: it would start one', () => {
+    const file = path.join(folder, 'accelerate.yaml')
+    const write = (type: string, useCpu: boolean) =>
+      writeFileSync(file, `distributed_type: ${type}\nnum_processes: 2\nuse_cpu: ${useCpu}\n`)
+    const asked = () => askedProcesses(engineOf({ launcher: 'accelerate', accelerateConfig: file }))
+    write('MULTI_CPU', true)
+    expect(asked).toThrow('asks for 2 processes on CPUs, of which accelerate starts only one')
+    write('MULTI_GPU', false)
+    expect(asked()).toBe(2)
+    writeFileSync(file, '- no config\n')
+    expect(asked).toThrow('is no config of accelerate')
+  })
+})
+
+describe('what a trainer cannot do', () => {
+  const refusal = (engine: object, changes: object) => () => requireFittingEngine(configOf(engine, changes))
+
+  test('is refused before anything is started', () => {
+    expect(refusal({}, {})).not.toThrow()
+    expect(refusal({}, { algorithm: { id: 'remax' } })).toThrow('TRL 1.16.0 has no equivalent of remax')
+    expect(refusal({}, { stages: [{ steps: 1 }, { steps: 1 }] })).toThrow('2 stages')
+    expect(refusal({}, { rewards: [{ function: '/r.py#f', name: 'r', weight: 1 }] })).toThrow('in Python')
+    expect(refusal({ launcher: 'command' }, {})).toThrow('there is none')
+    expect(refusal({ accelerateConfig: '/a.yaml' }, {})).toThrow('only the launcher accelerate reads it')
+  })
+})
+
+describe('consent to a trainer', () => {
+  test('is to its code and the command that starts it', () => {
+    const consents = consentsFile(folder)
+    const allowed = configOf({
+      python: process.execPath,
+      launcher: 'command',
+      command: 'nice {python} {script}',
+    })
+    expect(() => requireAllowedEngine(allowed, consents)).toThrow('has not been allowed on this machine')
+    allowPython(reviewEngine(allowed, folder), consents)
+    expect(requireAllowedEngine(allowed, consents)).toBe(process.execPath)
+    const other = configOf({ python: process.execPath, launcher: 'command', command: 'rm -r /' })
+    expect(() => requireAllowedEngine(other, consents)).toThrow('engine:trl rm -r /')
+  })
+
+  test('can be given by the id that the refusal names', () => {
+    for (const engine of [engineOf({}), engineOf({ launcher: 'command', command: 'a b' })]) {
+      const source = engineSource(engine)
+      expect(source).not.toBeNull()
+      expect(engineSourceById(source?.file ?? '')).toEqual(source)
+    }
+    expect(engineSourceById('engine:other')).toBeNull()
+    expect(engineSourceById('rewards.py')).toBeNull()
+  })
+
+  test.skipIf(!hasPython('venv'))(
+    'an interpreter without the packages is told with the command that installs them (skipped without Python)',
+    async () => {
+      const bare = path.join(folder, 'bare')
+      spawnSync(process.env['TURNWISE_PYTHON'] ?? 'python3', ['-m', 'venv', '--without-pip', bare])
+      const config = configOf({ python: path.join(bare, 'bin', 'python') })
+      allowPython(reviewEngine(config, folder), consentsFile(folder))
+      await expect(readyEnvironment(config, consentsFile(folder))).rejects.toMatchObject({
+        code: 'engine/unsuitable',
+        message: expect.stringContaining(
+          'torch, transformers, trl, accelerate, peft, datasets are not installed',
+        ),
+        command: expect.stringMatching(/bin\/python -m pip install torch transformers==\S+ trl==1\.16\.0 /),
+      })
+    },
+  )
+})
