@@ -249,7 +249,7 @@ test('a model is fetched from a hub by its address, looked at and imported', asy
   await page.getByRole('textbox', { name: 'Address' }).fill('someone/tiny')
   await page.getByRole('button', { name: 'Look it up' }).click()
   await expect(page.getByRole('button', { name: 'Download' })).toBeDisabled()
-  await page.getByRole('checkbox', { name: 'I may use it, although it states no licence' }).check()
+  await page.getByRole('checkbox', { name: 'I have read and accept the licence apache-2.0' }).check()
   await page.getByRole('button', { name: 'Download' }).click()
   await expect(page.getByRole('dialog')).toBeHidden()
   await expect(page.getByLabel('Hub id')).toHaveValue('someone/tiny')

@@ -208,7 +208,7 @@ const foundRow = (model: Found): string[] => [
   `${model.downloads}`,
   model.license ?? 'not stated',
   model.forms.join(', '),
-  'problem' in model.verdict ? `no: ${model.verdict.problem}` : model.verdict.family,
+  'problem' in model.verdict ? `No. ${model.verdict.problem}` : model.verdict.family,
 ]
 
 /** `0.5 B parameters`, `3.2 M parameters`. */

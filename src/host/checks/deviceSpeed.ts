@@ -52,8 +52,6 @@ const shapes: readonly [ModelShape, ModelShape] = [
 /** Of one round: groups, completions of each, and their tokens. */
 const [groups, samples, promptTokens] = [4, 4, 24]
 const newTokens = measuredTokens - promptTokens
-/** The fastest counts: whatever else the machine does only makes it slower. */
-const rounds = 2
 
 /** Yields what it does, and each speed as it is known. Errors: those of the device; AppError 'file/…'. */
 export async function* measureSpeed(device: Device): AsyncGenerator<SpeedNews> {
@@ -80,8 +78,8 @@ export async function* measureSpeed(device: Device): AsyncGenerator<SpeedNews> {
 export async function* measureThroughput(
   device: Device,
   precisions: readonly FittingPrecision[],
+  shape: ModelShape = shapes[1],
 ): AsyncGenerator<ThroughputNews> {
-  const [, shape] = shapes
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-speed-'))
   try {
     await writeRandomModel(directory, shape, seed, 'F32')
@@ -89,7 +87,8 @@ export async function* measureThroughput(
     const rates: Throughput['rates'][number][] = []
     for (const precision of precisions) {
       yield { on: precision }
-      const taken = await timedRounds(directory, device, precision)
+      // One round: that the machine does something else meanwhile matters less here than to wait.
+      const taken = await timedRounds(directory, device, { base: precision, rounds: 1 })
       const tokensPerSecond = (tokens: number, part: keyof Round) =>
         (groups * samples * tokens) / Math.min(...taken.map((round) => round[part]))
       rates.push({
@@ -111,12 +110,18 @@ interface Round {
 }
 
 async function roundSeconds(directory: string, device: Device): Promise<number> {
-  const taken = await timedRounds(directory, device, 'f32')
+  const taken = await timedRounds(directory, device, { base: 'f32', rounds: 2 })
   return Math.min(...taken.map(({ generating, learning }) => generating + learning))
 }
 
+interface Timing {
+  readonly base: FittingPrecision
+  /** The fastest counts: whatever else the machine does only makes it slower. */
+  readonly rounds: number
+}
+
 /** One round goes before that is not counted: programs are made, weights uploaded and kernels compiled in it. */
-async function timedRounds(directory: string, device: Device, base: FittingPrecision): Promise<Round[]> {
+async function timedRounds(directory: string, device: Device, { base, rounds }: Timing): Promise<Round[]> {
   const precisions = { base, rollout: 'f32', int8Form: int8Form(device) } as const
   using policy = await createOrtPolicy({
     source: await asPolicySource(openModelFolder(directory), precisions, path.join(directory, 'cache')),

@@ -89,14 +89,13 @@ function formsOf({ filePaths }: Entry): Found['forms'] {
 }
 
 function verdictOf(entry: Entry): Found['verdict'] {
-  const { name, config, gguf, filePaths } = entry
+  const { config, gguf, filePaths } = entry
   const [form] = formsOf(entry)
-  if (filePaths.includes('adapter_config.json'))
-    return { problem: `${name} is an adapter; download its base model.` }
-  if (form === undefined) return { problem: `${name} has neither safetensors weights nor a GGUF file.` }
+  if (filePaths.includes('adapter_config.json')) return { problem: 'It is an adapter: get its base model.' }
+  if (form === undefined) return { problem: 'It has neither safetensors weights nor a GGUF file.' }
   try {
-    if (form === 'safetensors') return { family: readModelType(config ?? {}, name) }
-    return { family: ggufArchitecture(gguf?.architecture ?? '', name).modelType }
+    if (form === 'safetensors') return { family: readModelType(config ?? {}, 'It') }
+    return { family: ggufArchitecture(gguf?.architecture ?? '', 'It').modelType }
   } catch (error) {
     if (error instanceof AppError) return { problem: error.message }
     throw error

@@ -51,7 +51,7 @@ const columnsFor = (onOpen: (address: string) => void): readonly Column<Found>[]
         <Badge tone="good">{verdict.family}</Badge>
       ) : (
         <span className="text-muted" title={verdict.problem}>
-          No: {verdict.problem}
+          No. {verdict.problem}
         </span>
       ),
     sortBy: ({ verdict }) => ('family' in verdict ? verdict.family : null),

@@ -22,7 +22,7 @@ export function KnownModels({ models, onOpen }: KnownModelsProps) {
       rows={models}
       columns={columnsFor(onOpen, hasSpeed)}
       rowKey={({ id }) => id}
-      rowHeight={52}
+      rowHeight={68}
       onOpen={({ id, localName }) => {
         if (localName === null) onOpen(id)
       }}
@@ -41,9 +41,9 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
     title: 'Model',
     width: 'minmax(280px, 1fr)',
     cell: ({ id, goodFor }) => (
-      <span className="flex flex-col" title={goodFor}>
+      <span className="flex flex-col whitespace-normal">
         <span className="truncate font-medium">{id}</span>
-        <span className="truncate text-sm text-muted">{goodFor}</span>
+        <span className="line-clamp-2 text-sm text-muted text-pretty">{goodFor}</span>
       </span>
     ),
     sortBy: ({ id }) => id.toLowerCase(),
@@ -59,7 +59,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
   {
     id: 'memory',
     title: 'Memory to train',
-    width: '148px',
+    width: '124px',
     cell: ({ fits, trainingBytes }) => (
       <span className="flex flex-col">
         <Number>{formatBytes(trainingBytes)}</Number>
@@ -90,14 +90,14 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
   {
     id: 'family',
     title: 'Family',
-    width: '104px',
+    width: '96px',
     cell: ({ family }) => <span className="text-muted">{family}</span>,
     sortBy: ({ family }) => family,
   },
   {
     id: 'license',
     title: 'Licence',
-    width: '116px',
+    width: '112px',
     cell: ({ license, isGated }) => (
       <span className="flex flex-col">
         <span className="truncate">{license}</span>
@@ -110,7 +110,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
     id: 'action',
     title: '',
     label: 'Actions',
-    width: '132px',
+    width: '124px',
     cell: ({ id, localName }) =>
       localName === null ? (
         <Button small aria-label={`Get ${id}`} onClick={() => onOpen(id)}>
@@ -128,7 +128,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
 const speedColumns: readonly Column<Known>[] = (['generating', 'learning'] as const).map((part) => ({
   id: part,
   title: part === 'generating' ? 'Generates' : 'Learns',
-  width: '100px',
+  width: '92px',
   isNumber: true,
   cell: ({ speed }) => (speed === null ? '' : `${formatNumber(speed[part], 2)} tok/s`),
   sortBy: ({ speed }) => speed?.[part] ?? null,
