@@ -16,7 +16,7 @@ import { AppError, ConfigError, type Problem } from '#shared/errors.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
-import type { Host } from '#host/host.ts'
+import type { AskText } from '#host/processes/textQuestion.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { isCheckpoint, readState } from './checkpointState.ts'
 import { lastEvent } from './eventLog.ts'
@@ -57,7 +57,7 @@ export interface PlannedChanges {
  * `resolveResume` and `verdictOf`.
  */
 export async function planChanges(
-  { dataDirectory, askText }: Pick<Host, 'dataDirectory' | 'askText'>,
+  { dataDirectory, askText }: { readonly dataDirectory: string; readonly askText: AskText },
   target: string,
   wanted: JsonObject,
 ): Promise<PlannedChanges> {

@@ -8,15 +8,16 @@ import { conflict } from './problems.ts'
 import { isObject, withValues, type JsonObject } from './paths.ts'
 import type { Problem } from '../errors.ts'
 
-export const settingChange = z.object({
+export interface SettingChange {
   /** Steps completed when it was made; it applies from the next one on. */
-  step: count,
+  readonly step: number
   /** Such as `optimization.learningRate`. */
-  key: z.string(),
-  from: z.unknown(),
-  to: z.unknown(),
-})
-export type SettingChange = Readonly<z.infer<typeof settingChange>>
+  readonly key: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+export const settingChange = z.object({ step: count, key: z.string(), from: z.unknown(), to: z.unknown() })
 
 /** Settings as they are after a step; Infinity: with every change. */
 export const settingsAfter = (

@@ -3,7 +3,7 @@
  * by TURNWISE_PYTHON; scripts/python/setup makes one. Elsewhere these tests are passed over, by name.
  */
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { TrajectorySample } from '#shared/events.ts'
@@ -46,7 +46,7 @@ const samplesOf = (run: Parameters<typeof historyOf>[0], source: string): Trajec
     .filter((event) => event['source'] === source)
     .flatMap((event) => event['samples'] as TrajectorySample[])
 
-/** Of the trainer of a run, with these variables. */
+/** Of the trainer that runs in this folder, with this variable. */
 function processesIn(folder: string, variable: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -55,7 +55,7 @@ function processesIn(folder: string, variable: string): number[] {
         const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
         const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
         return (
-          environment.includes(`PWD=${folder}`) &&
+          readlinkSync(`/proc/${pid}/cwd`) === folder &&
           environment.includes(variable) &&
           words.includes('train.py')
         )

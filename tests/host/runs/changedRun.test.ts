@@ -88,7 +88,9 @@ describe('changes of a paused run', () => {
 
   test('cannot be made while it trains or when it is over', async () => {
     const changes = { 'rollout.temperature': 0.5 }
-    await expect(client.call('runs.resume', { runId, changes })).rejects.toMatchObject({ code: 'api/refused' })
+    await expect(client.call('runs.resume', { runId, changes })).rejects.toMatchObject({
+      code: 'api/refused',
+    })
     await expect(client.call('runs.unpause', { runId, changes })).rejects.toMatchObject({
       ...{ code: 'api/refused', message: 'Settings can change only while the run is paused or stopped.' },
     })
@@ -101,6 +103,9 @@ test('a trial of a study keeps its settings', async () => {
   const run = createRunFolder(fixture.directory, smallConfig, { trial })
   const host = { dataDirectory: fixture.directory, askText: () => Promise.reject(new Error('not asked')) }
   await expect(planChanges(host, run.directory, { steps: 9 })).rejects.toMatchObject({
-    ...{ code: 'api/refused', message: expect.stringContaining('its settings belong to the study') as string },
+    ...{
+      code: 'api/refused',
+      message: expect.stringContaining('its settings belong to the study') as string,
+    },
   })
 })

@@ -20,7 +20,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { navigate } from '#renderer/client/route.ts'
 import { useDataNames } from './useRun.ts'
-import { useRunStyles, useWorkerOf, type RunEntry } from '#renderer/client/runs.ts'
+import { useRunStyles, useWorkerOf, type RunEntry, type WorkerView } from '#renderer/client/runs.ts'
 import { useExportBundles } from '#renderer/features/runs/useRunsTable.ts'
 import { toast } from '#renderer/client/toasts.ts'
 import { runTitle } from '#renderer/client/words.ts'
@@ -99,9 +99,15 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
   const server = config === null ? null : serverWords(config)
   const engine = config === null ? null : engineWords(config)
   const place = device === null ? null : `on ${deviceWords(device)}`
-  const facts = [run.algorithm.toUpperCase(), lastPart(run.model), data, rewards, server, engine, place].filter(
-    (fact) => fact !== null,
-  )
+  const facts = [
+    run.algorithm.toUpperCase(),
+    lastPart(run.model),
+    data,
+    rewards,
+    server,
+    engine,
+    place,
+  ].filter((fact) => fact !== null)
   return (
     <>
       <StatusBadge status={run.status} finding={run.finding} />
@@ -137,7 +143,7 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
   const isBusy = pause.isRunning || unpause.isRunning || stop.isRunning || resume.isRunning
   const canResume = activity === undefined && resumable.has(run.status)
   return (
-    <div className="flex shrink-0 items-center gap-2">
+    <div className="flex shrink-0 items-center gap-2 narrow:shrink narrow:flex-wrap">
       {(activity === 'running' || activity === 'starting' || activity === 'pausing') && (
         <Button
           icon={<Pause size={14} aria-hidden />}
@@ -147,7 +153,7 @@ export function RunActions({ run, onFork, onChange }: ActionsProps) {
           Pause
         </Button>
       )}
-      {(activity === 'paused' || (canResume && changeable.has(run.status))) && (
+      {isChangeable(activity, run) && (
         <Button icon={<SlidersHorizontal size={14} aria-hidden />} disabled={isBusy} onClick={onChange}>
           Change settings
         </Button>
@@ -195,8 +201,11 @@ const resumable: ReadonlySet<RunEntry['status']> = new Set([
   'paused',
 ])
 
-/** Begun, but not over. */
-const changeable: ReadonlySet<RunEntry['status']> = new Set(['stopped', 'failed', 'interrupted', 'paused'])
+/** Begun, but not over, and not between two steps that follow each other. */
+const isChangeable = (activity: WorkerView['activity'] | undefined, { status }: RunEntry): boolean =>
+  activity === undefined
+    ? ['stopped', 'failed', 'interrupted', 'paused'].includes(status)
+    : activity === 'paused'
 
 /** Says from which step it goes on, and why not from the newest checkpoint where that is so. */
 export function useResume() {
