@@ -66,7 +66,7 @@ function answer({ sources, fault }: Content, request: IncomingMessage, response:
   for (const { api, files, id, commit: sha, source } of repositories(sources)) {
     const place = { files: `${files}/resolve/${sha}/`, tree: `${api}/tree/${sha}` }
     if (pathname === `${api}/revision/main`) json({ ...facts, id, sha })
-    else if (pathname === place.tree || pathname === `${place.tree}/`)
+    else if (pathname.replace(/\/$/, '') === place.tree)
       json(listing(source, searchParams.get('recursive') === 'true'))
     else if (pathname.startsWith(place.files))
       sendFile({ source, fault }, decodeURIComponent(pathname.slice(place.files.length)), request, response)

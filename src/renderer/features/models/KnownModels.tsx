@@ -128,7 +128,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
 const speedColumns: readonly Column<Known>[] = (['generating', 'learning'] as const).map((part) => ({
   id: part,
   title: part === 'generating' ? 'Generates' : 'Learns',
-  width: '92px',
+  width: '104px',
   isNumber: true,
   cell: ({ speed }) => (speed === null ? '' : `${formatNumber(speed[part], 2)} tok/s`),
   sortBy: ({ speed }) => speed?.[part] ?? null,
