@@ -56,7 +56,7 @@ interface PlainTemplate {
 const goTemplate = ({ frames, opening, prompt }: PlainTemplate): string => {
   const branches = Object.entries(frames).map(
     ([role, { before, behind }], place) =>
-      `{{ ${place === 0 ? '' : 'else '}if eq .Role "${role}" }}${before}{{ .Content }}${behind}`,
+      `{{ ${place === 0 ? '' : 'else '}if eq .Role ${JSON.stringify(role)} }}${before}{{ .Content }}${behind}`,
   )
   return `${opening}{{ range .Messages }}${branches.join('')}{{ end }}{{ end }}${prompt}`
 }

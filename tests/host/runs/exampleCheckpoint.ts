@@ -42,5 +42,6 @@ export function exampleCheckpoint(
       buffers: { firstMoments: numbers(parameters, 7 + step), secondMoments: numbers(parameters, 8 + step) },
     },
     model: null,
+    engine: null,
   }
 }

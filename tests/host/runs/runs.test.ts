@@ -130,6 +130,7 @@ describe('a run that is followed live', () => {
       ['peft', null],
       ['merged', null],
       ['gguf', null],
+      ['gguf-model', null],
       ['onnx', null],
     ])
     const out = path.join(fixture.directory, 'exported')
