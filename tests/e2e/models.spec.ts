@@ -64,7 +64,7 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
   await expect(page).toHaveURL(new RegExp(`/models/export\\?run=${runId}&step=`))
   await expect(page.getByRole('button', { name: 'Run: short run' })).toBeVisible()
   await page.getByRole('combobox', { name: 'Checkpoint' }).selectOption('1')
-  await expect(page.getByRole('radio', { name: 'GGUF' })).toBeEnabled()
+  await expect(page.getByRole('radio', { name: 'GGUF adapter' })).toBeEnabled()
 
   const out = path.join(dataDirectory, 'exports', 'short-run-step-1-peft')
   await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(out)
@@ -93,14 +93,25 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
   await page.getByRole('button', { name: 'Export another' }).click()
   await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(`${out}-2`)
 
-  await page.getByRole('radio', { name: 'GGUF' }).click()
+  await page.getByRole('radio', { name: 'GGUF adapter' }).click()
   await page.getByRole('combobox', { name: 'Precision' }).selectOption('f16')
   await page.getByRole('button', { name: 'Export', exact: true }).click()
   await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
-  await expect(page.getByText('adapter.gguf')).toBeVisible()
+  await expect(page.getByRole('cell', { name: 'adapter.gguf' })).toBeVisible()
   await expect(page.getByText('Passed')).toHaveCount(3)
   const gguf = readFileSync(path.join(out.replace(/peft$/, 'gguf'), 'adapter.gguf'))
   expect(gguf.toString('latin1', 0, 4)).toBe('GGUF')
+
+  await page.getByRole('button', { name: 'Export another' }).click()
+  await page.getByRole('radio', { name: 'GGUF model' }).click()
+  await page.getByRole('combobox', { name: 'Precision' }).selectOption('q8_0')
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'Exported and checked' })).toBeVisible()
+  await expect(page.getByRole('cell', { name: 'Modelfile' })).toBeVisible()
+  await expect(page.getByText('llama.cpp').first()).toBeVisible()
+  await expectNoProblems(page)
+  const model = out.replace(/peft$/, 'gguf-model')
+  expect(readdirSync(model)).toEqual(expect.arrayContaining(['Modelfile', 'README.md', 'model.gguf']))
 })
 
 test('an export keeps to the run and step it was opened with while others are trained', async ({ app }) => {
