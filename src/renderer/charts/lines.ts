@@ -56,7 +56,7 @@ export interface ChartLine {
   readonly band?: readonly BandPoint[] | undefined
 }
 
-export type EventKind = 'resume' | 'checkpoint' | 'alarm' | 'reward' | 'setting'
+export type EventKind = 'resume' | 'checkpoint' | 'alarm' | 'reward' | 'fork' | 'setting'
 
 /** Something that happened at a place of the x axis. */
 export interface ChartEvent {

@@ -18,7 +18,8 @@ export const eventColors: Readonly<Record<EventKind, string>> = {
   checkpoint: 'var(--faint)',
   alarm: 'var(--bad)',
   reward: 'var(--accent)',
-  setting: 'var(--caution)',
+  fork: 'var(--caution)',
+  setting: 'var(--accent)',
 }
 
 const words: readonly (readonly [EventKind, string])[] = [
@@ -26,7 +27,8 @@ const words: readonly (readonly [EventKind, string])[] = [
   ['resume', 'resumed'],
   ['alarm', 'warning'],
   ['reward', 'reward changed'],
-  ['setting', 'fork'],
+  ['fork', 'fork'],
+  ['setting', 'settings changed'],
 ]
 
 /** What the dotted lines across the charts mean: of each kind that is there. */

@@ -163,7 +163,7 @@ export function marksOf(
             {
               id: `${id} fork`,
               x: place(parentStep),
-              kind: 'setting',
+              kind: 'fork',
               label: `${label}: forked at step ${formatNumber(parentStep, 9)}`,
               color,
             },

@@ -15,7 +15,7 @@ export function chartEvents({ run, events, findings }: Happened): readonly Chart
   const marks: ChartEvent[] = []
   if (run.parentRunId !== null && run.parentCheckpointStep !== null) {
     const x = run.parentCheckpointStep
-    marks.push({ id: 'fork', x, kind: 'setting', label: `Forked at step ${String(x)}` })
+    marks.push({ id: 'fork', x, kind: 'fork', label: `Forked at step ${String(x)}` })
   }
   const removed = removedSteps(events)
   let reached = 0

@@ -97,7 +97,7 @@ test('what happened in a run, as marks', () => {
   const source = { id: 'a', label: 'A', color: 'red', parentStep: 4, events }
   const marks = marksOf([source], new Map([['a', (step: number) => step * 2]]))
   expect(marks.map(({ kind, x }) => [kind, x])).toEqual([
-    ['setting', 8],
+    ['fork', 8],
     ['checkpoint', 20],
     ['checkpoint', 40],
     ['resume', 20],

@@ -87,7 +87,7 @@ test('what happened to a run is marked on its charts', () => {
   })
   expect(marks.find(({ x }) => x === 12)?.label).toBe('Learning rate 0.001 → 0.0001, Temperature 1 → 0.8')
   expect(marks.map(({ x, kind }) => [x, kind])).toEqual([
-    [10, 'setting'],
+    [10, 'fork'],
     [12, 'setting'],
     [15, 'alarm'],
     [20, 'checkpoint'],
