@@ -90,6 +90,7 @@ describe('the demo', () => {
     expect(first).toEqual({
       prompt: [{ role: 'user', content: 'Largest of 4 0 1 0' }],
       prompt_text: '<|user|>Largest of 4 0 1 0<|end|><|assistant|>',
+      row_number: 0,
       row: '{"prompt":"Largest of 4 0 1 0","answer":"4","task":"largest"}',
     })
     expect(lines('data/eval.jsonl').length).toBeGreaterThan(10)
