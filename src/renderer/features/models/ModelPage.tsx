@@ -51,8 +51,8 @@ export function ModelPage({ model }: { model: ListedModel }) {
   const canDelete = model.origin === null && (!isUsable || info?.isBuiltIn === false)
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">
-      <header className="mb-4 flex min-h-7 items-center gap-2">
-        <h2 className="truncate text-xl font-semibold">{model.name}</h2>
+      <header className="mb-4 flex min-h-7 flex-wrap items-center gap-2">
+        <h2 className="max-w-full truncate text-xl font-semibold">{model.name}</h2>
         {info?.isBuiltIn === true && <Badge tone="accent">Built in</Badge>}
         {model.origin !== null && <Badge>{keepers[model.origin]}</Badge>}
         <span className="ml-auto flex items-center gap-2">
