@@ -62,7 +62,7 @@ describe('wrong usage is status 2 with one sentence and a hint, and nothing on s
     [['bench', '--model', 'a', '--shape', 'b'], 'turnwise: Give either --model or --shape, not both.\n'],
     [
       ['export', 'r', '--format', 'safetensors', '--out', 'x'],
-      `turnwise: option '--format <FORMAT>' argument 'safetensors' is invalid. Allowed choices are peft, merged, gguf, onnx.\n${more}`,
+      `turnwise: option '--format <FORMAT>' argument 'safetensors' is invalid. Allowed choices are peft, merged, gguf, gguf-model, onnx.\n${more}`,
     ],
   ])('%j', async (args, sentence) => {
     expect(await answer(...args)).toEqual({ status: 2, stdout: '', stderr: sentence })
