@@ -2,6 +2,8 @@
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { ModelOrigin } from '#shared/api/models.ts'
+import { AppError } from '#shared/errors.ts'
 import { createChatTemplate } from '#engine/text/chatTemplate.ts'
 import { loadCheckpoint, saveCheckpoint } from '#host/runs/checkpoints.ts'
 import { openDataFile } from '#host/data/dataFile.ts'
@@ -282,23 +284,34 @@ const keepers: FuzzReader = {
     const digest = 'a'.repeat(64)
     const [store, studio] = [path.join(folder, 'ollama'), path.join(folder, '.lmstudio')]
     const manifest = path.join(store, 'manifests/registry.ollama.ai/library/tiny/latest')
-    for (const place of [path.dirname(manifest), path.join(store, 'blobs'), studio])
+    const downloads = path.join(folder, 'models')
+    const downloaded = path.join(downloads, 'someone', 'tiny')
+    for (const place of [path.dirname(manifest), path.join(store, 'blobs'), studio, downloaded])
       mkdirSync(place, { recursive: true })
     writeFileSync(path.join(store, 'blobs', `sha256-${digest}`), 'GGUF')
-    const read = () => void foundModels({ OLLAMA_MODELS: store, HF_HOME: folder }, folder)
+    writeFileSync(path.join(downloaded, 'tiny.gguf'), 'GGUF')
+    const readFrom = (keeper: ModelOrigin) => () => {
+      const found = foundModels({ OLLAMA_MODELS: store, HF_HOME: folder }, folder)
+      requireSome(found.filter(({ origin }) => origin === keeper))
+    }
     const layer = (kind: string, of: string) => ({
       ...{ mediaType: `application/vnd.ollama.image.${kind}`, digest: `sha256:${of}`, size: 4 },
     })
     const layers = [layer('license', 'b'.repeat(64)), layer('model', digest), layer('params', 'c'.repeat(64))]
     const mediaType = 'application/vnd.docker.distribution.manifest.v2+json'
     const documents = [
-      ['manifest', manifest, { schemaVersion: 2, mediaType, config: layer('config', digest), layers }],
-      ['settings', path.join(studio, 'settings.json'), { downloadsFolder: path.join(folder, 'models') }],
+      ['ollama', manifest, { schemaVersion: 2, mediaType, config: layer('config', digest), layers }],
+      ['lmstudio', path.join(studio, 'settings.json'), { downloadsFolder: downloads }],
     ] as const
     return documents.map(([name, file, document]): FuzzTarget => ({
-      ...{ name, original: Buffer.from(JSON.stringify(document)), file, read },
+      ...{ name, original: Buffer.from(JSON.stringify(document)), file, read: readFrom(name) },
     }))
   },
+}
+
+/** Readers that pass over what they cannot read refuse it by finding nothing. */
+function requireSome(found: readonly unknown[]): void {
+  if (found.length === 0) throw new AppError('model/invalid', 'Nothing was found.')
 }
 
 /** What a model says of its licence: its card, and the note of its download. */
@@ -314,7 +327,7 @@ const card: FuzzReader = {
     return Object.entries(texts).map(([name, text]): FuzzTarget => {
       const own = path.join(folder, name === 'README.md' ? 'card' : 'note')
       mkdirSync(own)
-      const read = () => void licenseOf(own)
+      const read = () => requireSome([licenseOf(own)].filter((license) => license !== null))
       return { name, original: Buffer.from(text), file: path.join(own, name), read }
     })
   },
