@@ -44,7 +44,7 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
   return [
     ...places.map(({ route }) => route),
     `/data/${versionId}`,
-    ...tabs(`/data/${versionId}?tab=*`, ['prompt', 'lengths', 'split', 'difficulty', 'problems']),
+    ...tabs(`/data/${versionId}?tab=*`, ['prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems']),
     `/rewards/${reward}`,
     `/rewards/${environment}`,
     '/new-run',

@@ -153,6 +153,35 @@ test('the pass rate of rows under a model tells which are worth training on', as
   await expectNoProblems(page)
 })
 
+test('the right answers of a teacher become a data set to learn from', async ({ app }) => {
+  const { page, client } = app
+  const versionId = await importDemo(app)
+  await app.open(`/data/${versionId}?tab=answers`)
+  await expect(page.getByText('Learn from a teacher')).toBeVisible()
+  await page.getByRole('button', { name: 'Add reward' }).click()
+  await page.getByRole('menuitem', { name: 'Exact match (built-in)' }).click()
+  await page.getByLabel('Answers per row', { exact: true }).fill('3')
+  await expect(page.getByText('Above 0 for several answers')).toBeVisible()
+  await page.getByLabel('Temperature', { exact: true }).fill('1')
+  await page.getByLabel('Max new tokens', { exact: true }).fill('16')
+  await page.getByLabel('Rows (of 150)', { exact: true }).fill('20')
+  await page.getByLabel('Name of the new data set', { exact: true }).fill('taught')
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Answer the rows' }).click()
+  await expect(page.getByText(/^Kept \d+ of 60 answers/)).toBeVisible({ timeout: 60_000 })
+  const table = page.getByRole('table', { name: 'Answers of the teacher' })
+  await expect(table.getByText('too low').first()).toBeVisible()
+  await expectNoProblems(page)
+
+  const taught = (await client.call('datasets.list')).find(({ name }) => name === 'taught')
+  const { id = '', rows: count = 0 } = taught?.versions[0] ?? {}
+  const { rows } = await client.call('datasets.rows', { versionId: id, from: 0, count: 500 })
+  expect(count).toBeGreaterThan(2)
+  expect(rows.map(({ completion }) => completion)).toEqual(rows.map(({ answer }) => answer))
+  await page.getByRole('link', { name: 'Open the new data set' }).click()
+  await expect(page.getByRole('heading', { name: /taught/ })).toBeVisible()
+})
+
 test('a data set is renamed, gets a new version, and is deleted once it is known what reads it', async ({
   app,
 }) => {

@@ -13,7 +13,7 @@ export const chat = (context: Context) =>
       'Talk to a model\n\nEvery line is a message. /again answers the last one again, /clear forgets what was said, /quit ends; Ctrl-C stops an answer.',
     )
     .option(...adapter)
-    .option('--system <TEXT>', 'what the model is told before the first message')
+    .option('--system <TEXT>', 'system message, before the first turn')
     .option('--temperature <T>', '0 always takes the most probable token', real(0), 0.7)
     .option(
       '--top-p <P>',

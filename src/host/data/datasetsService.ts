@@ -1,4 +1,5 @@
 /** Data sets: importing, viewing and preparing them for runs. */
+import path from 'node:path'
 import type { z } from 'zod'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
@@ -6,6 +7,7 @@ import type { datasetsApi } from '#shared/api/datasets.ts'
 import { AppError } from '#shared/errors.ts'
 import type { progress } from '#shared/api/common.ts'
 import { readFetched } from '#host/hub/fetchData.ts'
+import { resolveCandidate } from '#host/models/candidates.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
@@ -33,6 +35,7 @@ import {
   removeDataSet,
   parsePromptForm,
 } from './dataSetVersions.ts'
+import { teach, type Teaching } from './taught.ts'
 import { measureDifficulty, knownDifficulties, knownDifficulty } from './difficulty.ts'
 
 /** Judged by so many rows. */
@@ -45,6 +48,7 @@ export const datasetsService = (host: Host): Handlers<typeof datasetsApi> => ({
   ...prompts(host),
   ...sides(host),
   ...difficulties(host),
+  answer: (request, { signal }) => answering(host, request, signal),
 })
 
 const library = (host: Host) => {
@@ -201,6 +205,59 @@ const difficulties = (host: Host) =>
       throw new AppError('data/invalid', 'This difficulty was not measured.', 'Measure it.')
     },
   }) satisfies Partial<Handlers<typeof datasetsApi>>
+
+type TeachingRequest = Parameters<Handlers<typeof datasetsApi>['answer']>[0]
+
+async function* answering(
+  host: Host,
+  request: TeachingRequest,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'datasets.answer'>> {
+  const { store, notifier } = host
+  const version = openVersion(host, request.versionId)
+  const { samplesPerRow: samples, prompt, rewards, interpreter, minReward, seed, name } = request
+  const rows = version.rows(0, request.rows)
+  const teaching: Teaching = {
+    ...{ source: version.directory, rows, prompt, samples, seed, rewards, minReward, name },
+    ...(interpreter === undefined ? {} : { interpreter }),
+    ...{ teacher: teacherOf(host, request), base: host.dataDirectory },
+    origin: `${version.info.name}, answered by ${teacherName(request.teacher)}`,
+  }
+  for await (const news of teach(host, teaching, signal)) {
+    if ('done' in news) {
+      const { done, answers, problems } = news
+      const progress = { phase: 'Answering', done, total: rows.length, unit: 'rows' as const }
+      yield { progress, answers: [...answers], problems: [...problems] }
+      continue
+    }
+    const { added, problems, ...counts } = news.result
+    const known = store.dataSets.findVersion(added.version.info.id)
+    const dataSet = known === null ? store.dataSets.create(name) : findDataSet(host, known.dataSetId)
+    addVersion(store, dataSet, added.version)
+    notifier.notify()
+    const ids = { dataSetId: dataSet.id, versionId: added.version.info.id }
+    yield { result: { ...ids, ...counts, problems: [...problems] } }
+  }
+}
+
+/** Errors: AppError 'model/invalid', 'run/not-found'. */
+function teacherOf(host: Host, { teacher, temperature, maxNewTokens }: TeachingRequest): Teaching['teacher'] {
+  const sampling = { temperature, maxNewTokens }
+  if ('address' in teacher) {
+    const { address, servedModel, keyVariable } = teacher
+    return {
+      address,
+      ...(servedModel === undefined ? {} : { servedModel }),
+      ...(keyVariable === undefined ? {} : { keyVariable }),
+      ...sampling,
+    }
+  }
+  const { directory, adapter } = resolveCandidate(host, teacher)
+  return { model: directory, ...(adapter === null ? {} : { adapter }), ...sampling }
+}
+
+const teacherName = (teacher: TeachingRequest['teacher']): string =>
+  'address' in teacher ? teacher.address : path.basename(teacher.model)
 
 /** Rows of the parts by their places in the data set that was split. */
 function placedOverlap(

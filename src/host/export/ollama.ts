@@ -90,28 +90,43 @@ function renderer({ tokenizer, chatTemplate }: LoadedTokenizer): Render {
   }
 }
 
-// eslint-disable-next-line complexity -- one deduction after the other
 function framesOf(text: LoadedTokenizer): PlainTemplate | null {
   if (text.chatTemplate === null) return null
   const render = renderer(text)
+  const turns = turnFrames(render)
+  const prompt = promptOf(render)
+  if (turns === null || prompt === null) return null
+  const { opening, user, assistant } = turns
+  const system = systemFrame(render, user)
+  if (system === null) return { opening, prompt, system: '', frames: { user, assistant } }
+  const frames = { system, user, assistant }
+  const isDefault = opening.length > system.before.length + system.behind.length
+  if (!isDefault) return { opening, prompt, system: '', frames }
+  const usual = within(opening, system)
+  return usual === null ? null : { opening: '', prompt, system: usual, frames }
+}
+
+/** What stands before the first message, and around those of user and assistant. null: they are not framed alike. */
+function turnFrames(render: Render): { opening: string; user: Frame; assistant: Frame } | null {
   const [start = '', turn = '', again = '', userEnd = ''] = between(render(['user', 'assistant', 'user']), 3)
   const answerEnd = render(['user', 'assistant']).split(mark(1))[1] ?? ''
   if (!turn.startsWith(userEnd) || !again.startsWith(answerEnd)) return null
   const user = { before: again.slice(answerEnd.length), behind: userEnd }
-  const assistant = { before: turn.slice(userEnd.length), behind: answerEnd }
   if (!start.endsWith(user.before)) return null
   const opening = start.slice(0, start.length - user.before.length)
+  return { opening, user, assistant: { before: turn.slice(userEnd.length), behind: answerEnd } }
+}
+
+/** What asks for an answer. null: it changes what stands before. */
+function promptOf(render: Render): string | null {
   const [whole, asked] = [render(['user']), render(['user'], true)]
-  if (!asked.startsWith(whole)) return null
-  const common = { opening, prompt: asked.slice(whole.length), system: '' }
-  const system = systemFrame(render, user)
-  if (system === null) return { ...common, frames: { user, assistant } }
-  const frames = { system, user, assistant }
-  const isDefault = opening.length > system.before.length + system.behind.length
-  if (!isDefault) return { ...common, frames }
-  if (!opening.startsWith(system.before) || !opening.endsWith(system.behind)) return null
-  const usual = opening.slice(system.before.length, opening.length - system.behind.length)
-  return { ...common, frames, opening: '', system: usual }
+  return asked.startsWith(whole) ? asked.slice(whole.length) : null
+}
+
+/** What a frame stands around; null where it does not. */
+function within(text: string, { before, behind }: Frame): string | null {
+  if (!text.startsWith(before) || !text.endsWith(behind)) return null
+  return text.slice(before.length, text.length - behind.length)
 }
 
 /** null: the template knows no such messages. */

@@ -20,6 +20,7 @@ const words: Readonly<Record<TaskName, string>> = {
   'datasets.fetch': 'Fetching data',
   'datasets.import': 'Importing data',
   'datasets.difficulty': 'Measuring difficulty',
+  'datasets.answer': 'Answering rows',
   'runs.calibrate': 'Checking the new run',
   'studies.calibrate': 'Checking the new study',
   'rewards.dryRun': 'Dry-run of a reward',

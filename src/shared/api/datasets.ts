@@ -15,6 +15,7 @@ import {
 } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 import { difficultyProcedures } from './difficulty.ts'
+import { teachingProcedures } from './teaching.ts'
 
 /** Steps from a file's columns to the columns a run reads; the reader of data sets is their judge. */
 const mapping = z.array(z.looseObject({ kind: z.string() })).max(200)
@@ -192,6 +193,7 @@ export const datasetsApi = {
     z.object({ trainDuplicates: matches, heldOutDuplicates: matches, leaks: matches }),
   ),
   ...difficultyProcedures,
+  ...teachingProcedures,
   /** Tells that the list changed, also by another process. */
   watch: feed(z.void(), z.object({ cursor })),
 }

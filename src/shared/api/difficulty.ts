@@ -7,6 +7,9 @@ import { adapter, sampling } from './models.ts'
 
 type RewardEntry = NonNullable<z.input<typeof runConfigSchema>['rewards']>[number]
 
+/** An entry of `rewards` of a run config; that schema is its judge. */
+export const rewardEntry = z.custom<RewardEntry>((entry) => typeof entry === 'object' && entry !== null)
+
 const measurement = z.object({
   versionId: digest,
   /** `data.prompt` of a run config. */
@@ -14,10 +17,7 @@ const measurement = z.object({
   model: path,
   adapter: adapter.optional(),
   /** As `rewards` of a run config. */
-  rewards: z
-    .array(z.custom<RewardEntry>((entry) => typeof entry === 'object' && entry !== null))
-    .min(1)
-    .max(50),
+  rewards: z.array(rewardEntry).min(1).max(50),
   /** As `python.interpreter` of a run config. */
   interpreter: path.nullable().optional(),
   samplesPerRow: z.int().min(1).max(64).default(4),

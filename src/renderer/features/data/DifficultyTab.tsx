@@ -16,6 +16,7 @@ import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import { useDifficulty } from './useData.ts'
+import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 import { PassRates } from './PassRates.tsx'
 import { rowsSoFar } from './passRates.ts'
@@ -248,6 +249,3 @@ function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyForm
     </div>
   )
 }
-
-const isWhole = (value: number | null, min: number, max: number): value is number =>
-  value !== null && Number.isInteger(value) && value >= min && value <= max

@@ -19,6 +19,7 @@ import { runTitle } from '#renderer/client/words.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useAddVersion, useLastDataSet, useRunsReading } from './useData.ts'
+import { AnswersTab } from './AnswersTab.tsx'
 import { DifficultyTab } from './DifficultyTab.tsx'
 import { findVersion, versionNumber, type DataSet } from './DataPicker.tsx'
 import { LengthsTab } from './LengthsTab.tsx'
@@ -28,7 +29,7 @@ import { SplitTab } from './SplitTab.tsx'
 import { RowDetail, Cell, rowColumns } from './RowsTable.tsx'
 import type { RowProblem } from './columnFacts.ts'
 
-const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'problems'] as const
+const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
 
 /** One version of a data set, from its rows to what runs will make of them. */
@@ -108,6 +109,7 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
         {tab === 'lengths' && <LengthsTab opened={opened} />}
         {tab === 'split' && <SplitTab opened={opened} />}
         {tab === 'difficulty' && <DifficultyTab opened={opened} />}
+        {tab === 'answers' && <AnswersTab opened={opened} name={dataSet?.name ?? 'data'} />}
         {tab === 'problems' && <Problems count={version.problems} problems={problems} />}
       </Tabs>
     </Page>
@@ -120,6 +122,7 @@ const tabsOf = (problems: number): readonly Tab<TabId>[] => [
   { id: 'lengths', label: 'Lengths' },
   { id: 'split', label: 'Split' },
   { id: 'difficulty', label: 'Difficulty' },
+  { id: 'answers', label: 'Answers' },
   {
     id: 'problems',
     label: 'Problems',

@@ -1,0 +1,341 @@
+import { GraduationCap } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { link } from '#renderer/client/route.ts'
+import { useTask, type Answer } from '#renderer/client/api.tsx'
+import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
+import type { ModelChoice } from '#renderer/client/modelChoice.ts'
+import { useSetting } from '#renderer/client/settings.ts'
+import { Badge } from '#renderer/kit/Badge.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Segmented } from '#renderer/kit/choices.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
+import { SplitPane } from '#renderer/kit/SplitPane.tsx'
+import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
+import { Table, type Column } from '#renderer/kit/Table.tsx'
+import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
+import type { RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
+import { cellText } from './columnFacts.ts'
+import { isWhole } from './numbers.ts'
+import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
+
+type Item = Answer<'datasets.answer'>
+type TaughtAnswer = Extract<Item, { answers: readonly unknown[] }>['answers'][number]
+type Result = Extract<Item, { result: unknown }>['result']
+
+/** A larger model answers the rows; the answers that earn enough become a data set to learn from. */
+export function AnswersTab({ opened, name }: { opened: Opened; name: string }) {
+  const { version } = opened
+  const { prompt } = usePrompt(opened)
+  const task = useTask('datasets.answer')
+  const [least, setLeast] = useState<number | null>(null)
+  return (
+    <SplitPane id="data.answers" sizes={[32, 68]} minimums={[300, 420]}>
+      <TeacherForm
+        rows={version.rows}
+        suggestedName={`${name}-answers`}
+        isRunning={task.state === 'running'}
+        onCancel={task.cancel}
+        onStart={(asked) => {
+          setLeast(asked.minReward)
+          task.start({ versionId: version.id, prompt, ...asked, rewards: [...asked.rewards] })
+        }}
+      />
+      <section aria-label="Answers" className="flex min-h-0 grow flex-col">
+        {task.error !== null && <ErrorNote error={task.error} className="m-4" />}
+        <Given items={task.items} isRunning={task.state === 'running'} least={least} />
+        {task.state === 'idle' && <NothingYet />}
+      </section>
+    </SplitPane>
+  )
+}
+
+const NothingYet = () => (
+  <EmptyState icon={<GraduationCap size={28} strokeWidth={1.5} aria-hidden />} title="Learn from a teacher">
+    A larger model answers the rows. Answers that earn enough become a data set, from which a small model
+    learns by supervised finetuning.
+  </EmptyState>
+)
+
+interface GivenProps {
+  readonly items: readonly Item[]
+  readonly isRunning: boolean
+  /** What an answer must earn; null: nothing. */
+  readonly least: number | null
+}
+
+/** Answers as they come, and at last the data set. */
+function Given({ items, isRunning, least }: GivenProps) {
+  const last = items.at(-1)
+  const answers = useMemo(
+    () => items.flatMap((item) => ('answers' in item ? [...item.answers] : [])),
+    [items],
+  )
+  const columns = useMemo(() => answerColumns(least), [least])
+  const [chosen, choose] = useState<string | null>(null)
+  const shown = answers.find((answer) => keyOf(answer) === chosen) ?? answers[0]
+  if (last === undefined) return isRunning ? <Loading label="Starting the teacher" /> : null
+  return (
+    <>
+      {isRunning && 'progress' in last && (
+        <div className="shrink-0 border-b border-line px-6 py-3">
+          <TaskProgress progress={last.progress} />
+        </div>
+      )}
+      {'result' in last && <Added {...last.result} />}
+      <Table
+        label="Answers of the teacher"
+        rows={answers}
+        columns={columns}
+        rowKey={keyOf}
+        rowHeight={28}
+        isSelected={(answer) => answer === shown}
+        onOpen={(answer) => choose(keyOf(answer))}
+        empty={<p className="p-4 text-muted">No answer yet.</p>}
+      />
+      {shown !== undefined && (
+        <div className="max-h-2/5 shrink-0 overflow-auto border-t border-line bg-panel px-6 py-3">
+          <p className="text-sm text-muted">Answer to row {formatCount(shown.row + 1)}</p>
+          <pre dir="auto" className="mt-1 font-mono text-sm whitespace-pre-wrap">
+            {shown.text}
+          </pre>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Added({ versionId, answers, truncated, kept, problems }: Result) {
+  const [first] = problems
+  return (
+    <div role="status" className="shrink-0 border-b border-line bg-good-soft px-6 py-3">
+      <p>
+        Kept {formatCount(kept)} of {plural(answers, 'answer')}
+        {truncated > 0 && `; ${formatCount(truncated)} truncated`}.{' '}
+        <a className="underline" href={link(`/data/${versionId}`)}>
+          Open the new data set
+        </a>
+        . To learn from it, choose the algorithm sft in a new run.
+      </p>
+      {first !== undefined && (
+        <p className="text-sm text-caution">
+          {plural(problems.length, 'prompt')} without an answer. Row {formatCount(first.row + 1)}:{' '}
+          {first.problem}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const keyOf = ({ row, sample }: TaughtAnswer): string => `${String(row)}.${String(sample)}`
+
+const answerColumns = (least: number | null): readonly Column<TaughtAnswer>[] => [
+  {
+    id: 'row',
+    title: 'Row',
+    width: '72px',
+    isNumber: true,
+    cell: ({ row }) => formatCount(row + 1),
+    sortBy: ({ row }) => row,
+  },
+  {
+    id: 'fate',
+    title: 'Kept',
+    width: '116px',
+    cell: (answer) => <Fate answer={answer} least={least} />,
+  },
+  {
+    id: 'reward',
+    title: 'Reward',
+    width: '88px',
+    isNumber: true,
+    cell: ({ reward }) => formatNumber(reward),
+    sortBy: ({ reward }) => reward,
+  },
+  {
+    id: 'text',
+    title: 'Answer',
+    width: 'minmax(240px, 1fr)',
+    cell: ({ text }) => (
+      <span dir="auto" className="font-mono text-sm">
+        {cellText(text)}
+      </span>
+    ),
+  },
+]
+
+function Fate({ answer, least }: { answer: TaughtAnswer; least: number | null }) {
+  if (answer.isTruncated) return <Badge tone="caution">truncated</Badge>
+  const isLow = least !== null && (answer.reward === null || answer.reward < least)
+  return isLow ? <Badge>too low</Badge> : <Badge tone="good">kept</Badge>
+}
+
+interface Asked {
+  readonly teacher: ModelChoice | { readonly address: string; servedModel?: string; keyVariable?: string }
+  readonly rewards: readonly RewardChoice[]
+  readonly minReward: number | null
+  readonly samplesPerRow: number
+  readonly rows: number
+  readonly temperature: number
+  readonly maxNewTokens: number
+  readonly name: string
+}
+
+interface TeacherFormProps {
+  readonly rows: number
+  readonly suggestedName: string
+  readonly isRunning: boolean
+  readonly onStart: (asked: Asked) => void
+  readonly onCancel: () => void
+}
+
+const noRewards: readonly RewardChoice[] = []
+
+/** Who answers, what scores the answers, and which are kept. */
+function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: TeacherFormProps) {
+  const teacher = useTeacher()
+  const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.answers.rewards', noRewards)
+  const [minReward, setMinReward] = useState<number | null>(1)
+  const [samplesPerRow, setSamples] = useState<number | null>(1)
+  const [temperature, setTemperature] = useState<number | null>(0)
+  const [maxNewTokens, setMaxNewTokens] = useState<number | null>(512)
+  const [most, setMost] = useState<number | null>(rows)
+  const [name, setName] = useState(suggestedName)
+  const isGreedyTwice = temperature === 0 && (samplesPerRow ?? 1) > 1
+  const isReady =
+    teacher.chosen !== null &&
+    isWhole(samplesPerRow, 1, 1024) &&
+    isWhole(most, 1, 1_000_000) &&
+    isWhole(maxNewTokens, 1, 1_000_000) &&
+    temperature !== null &&
+    temperature >= 0 &&
+    !isGreedyTwice &&
+    name.trim() !== ''
+  const start = () => {
+    if (!isReady || teacher.chosen === null) return
+    const asked = { samplesPerRow, rows: most, temperature, maxNewTokens, name: name.trim() }
+    onStart({
+      teacher: teacher.chosen,
+      rewards,
+      minReward: rewards.length === 0 ? null : minReward,
+      ...asked,
+    })
+  }
+  return (
+    <div className="flex min-h-0 grow flex-col">
+      <div className="flex min-h-0 grow flex-col gap-4 overflow-auto py-4 pr-6 pl-page">
+        {teacher.fields}
+        <div>
+          <p className="flex min-h-6 items-center text-sm font-medium text-muted">Rewards</p>
+          <RewardPicker value={rewards} onChange={setRewards} />
+        </div>
+        <div className="grid grid-cols-2 gap-3">
+          {rewards.length > 0 && (
+            <Field label="Minimum reward" help="Answers that earn less are left out. Empty: all are kept.">
+              {(ids) => <NumberInput {...ids} value={minReward} onChange={setMinReward} />}
+            </Field>
+          )}
+          <Field
+            label="Answers per row"
+            help="With several and a minimum reward, hard rows are answered too."
+            error={isWhole(samplesPerRow, 1, 1024) ? null : '1 to 1 024'}
+          >
+            {(ids) => <NumberInput {...ids} value={samplesPerRow} onChange={setSamples} />}
+          </Field>
+          <Field
+            label="Temperature"
+            help="0: the most probable answer."
+            error={isGreedyTwice ? 'Above 0 for several answers' : null}
+          >
+            {(ids) => <NumberInput {...ids} value={temperature} onChange={setTemperature} />}
+          </Field>
+          <Field
+            label="Max new tokens"
+            help="Longer answers are truncated, and left out."
+            error={isWhole(maxNewTokens, 1, 1_000_000) ? null : '1 or more'}
+          >
+            {(ids) => <NumberInput {...ids} value={maxNewTokens} onChange={setMaxNewTokens} />}
+          </Field>
+          <Field
+            label={`Rows (of ${formatCount(rows)})`}
+            help="From the first."
+            error={isWhole(most, 1, 1_000_000) ? null : '1 or more'}
+          >
+            {(ids) => <NumberInput {...ids} value={most} onChange={setMost} />}
+          </Field>
+        </div>
+        <Field label="Name of the new data set">
+          {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
+        </Field>
+      </div>
+      <footer className="flex shrink-0 items-center gap-2 border-t border-line py-2 pr-6 pl-page">
+        {isRunning ? (
+          <Button onClick={onCancel}>Cancel</Button>
+        ) : (
+          <Button disabled={!isReady} onClick={start}>
+            Answer the rows
+          </Button>
+        )}
+        <span className="text-sm text-faint">Answers are kept: none is asked for twice.</span>
+      </footer>
+    </div>
+  )
+}
+
+/** A model of this machine or one behind an address. `chosen` is null until it can be asked. */
+function useTeacher() {
+  const [usual] = usePreviewModel()
+  const [isHere, setHere] = useState(true)
+  const [model, setModel] = useState<ModelChoice | null>(null)
+  const [address, setAddress] = useState('')
+  const [servedModel, setServedModel] = useState('')
+  const [keyVariable, setKeyVariable] = useState('')
+  const choice = model ?? (usual === null ? null : { model: usual })
+  const isAddress = /^https?:\/\/./.test(address)
+  const away = {
+    address,
+    ...(servedModel === '' ? {} : { servedModel }),
+    ...(keyVariable === '' ? {} : { keyVariable }),
+  }
+  const fields = (
+    <>
+      <div className="flex flex-col items-start gap-1">
+        <span className="text-sm font-medium text-muted">Where the teacher is</span>
+        <Segmented
+          label="Where the teacher is"
+          value={isHere ? 'machine' : 'address'}
+          options={[
+            { value: 'machine', label: 'On this machine' },
+            { value: 'address', label: 'Behind an address' },
+          ]}
+          onChange={(next) => setHere(next === 'machine')}
+        />
+      </div>
+      {isHere ? (
+        <Field label="Teacher" help="A larger model, or a checkpoint that answers well.">
+          {(ids) => (
+            <ModelPicker {...ids} label="Teacher" withCheckpoints value={choice} onChange={setModel} />
+          )}
+        </Field>
+      ) : (
+        <div className="flex flex-col gap-2">
+          <Field
+            label="Address"
+            help="Of a server that speaks OpenAI’s API. The prompts are sent to it."
+            error={address === '' || isAddress ? null : 'Begins with http:// or https://'}
+          >
+            {(ids) => <TextInput {...ids} value={address} onChange={setAddress} />}
+          </Field>
+          <Field label="Model at the address" help="Empty: the first it lists.">
+            {(ids) => <TextInput {...ids} value={servedModel} onChange={setServedModel} />}
+          </Field>
+          <Field label="Variable with the key" help="Environment variable of the host; empty: no key.">
+            {(ids) => <TextInput {...ids} value={keyVariable} onChange={setKeyVariable} />}
+          </Field>
+        </div>
+      )}
+    </>
+  )
+  return { fields, chosen: isHere ? choice : isAddress ? away : null }
+}
