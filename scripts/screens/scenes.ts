@@ -117,6 +117,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
   const codeNamed = (wanted: string) => rewards.find(({ name }) => name === wanted)?.id ?? ''
   const firstOf = (wanted: string) => rewards.find(({ kind }) => kind === wanted)?.id ?? ''
   const run = named('arith-grpo-1')
+  const additions = named('Additions with SmolLM2-135M')
   const [base] = runs.map(({ model }) => model)
   const several = ['arith-grpo-1', 'arith-grpo-2', 'arith-grpo-3', 'arith-slow', 'arith-ppo']
     .map(named)
@@ -137,6 +138,8 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
     ),
+    // Of examples/additions, where it was trained.
+    ...(additions === '' ? [] : [place('run-real', `#/runs/${additions}/overview`)]),
     // While answers still differ.
     place('run-samples', `#/runs/${run}/samples?step=6`),
     ...(await studyScenes(client)),
