@@ -151,3 +151,22 @@ test(
     expect(readdirSync(adapterFolder)).toEqual([])
   },
 )
+
+test('the demo task is learned from completions that are one step old', { timeout: 120_000 }, async () => {
+  server.reset()
+  const run = home.createRun({
+    ...configWith({}, { promptsPerStep: 4, groupSize: 8, maxNewTokens: 8, maxStaleness: 1 }),
+    ...{ steps: 10, evaluation: { every: 0, rows: 60 }, checkpoints: { every: 0 } },
+    optimization: { learningRate: 0.005, weightDecay: 0 },
+    algorithm: { id: 'grpo', settings: { klCoefficient: 0 } },
+    adapter: { rank: 16, alpha: 32 },
+  })
+  await trainRun(run)
+  const staleness = metricsOf(run).map((metrics) => metrics['rollout/staleness'])
+  expect(staleness).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1, 1])
+  const [before, after] = historyOf(run, 'evaluation').map(
+    ({ metrics }) => (metrics as Numbers)['eval_reward'],
+  )
+  expect(before).toBeLessThan(0.3)
+  expect(after).toBeGreaterThan(0.5)
+})
