@@ -40,7 +40,12 @@ interface Member {
   openJobs: number
   /** Aborted when it is left out. */
   gone: AbortController
+  /** While it is asked whether it is there. */
+  asking: Promise<boolean> | null
 }
+
+/** Throws where a server cannot serve the run. */
+type Check = (server: RolloutServer) => Promise<void>
 
 /** A job at a server. */
 interface Placed<J> {
@@ -62,8 +67,9 @@ type Settled<T, J> = Done<T, J> | Failed<J>
 
 const firstWaitMs = 250
 const longestWaitMs = 30_000
-/** Of a server that may have come back. */
+/** How long a server that may have come back has to answer, and how long that keeps a rollout waiting. */
 const tryingSeconds = 10
+const momentMs = 1000
 
 export class ServerPool implements Disposable {
   readonly #options: ServerPoolOptions
@@ -76,7 +82,8 @@ export class ServerPool implements Disposable {
   constructor(options: ServerPoolOptions) {
     this.#options = options
     this.#members = options.servers.map((server) => ({
-      ...{ server, state: 'unchecked', openTokens: 0, openJobs: 0, gone: new AbortController() },
+      ...{ server, state: 'unchecked', openTokens: 0, openJobs: 0 },
+      ...{ gone: new AbortController(), asking: null },
     }))
   }
 
@@ -110,7 +117,7 @@ export class ServerPool implements Disposable {
    * Admits the servers that pass the check. Errors: AppError 'server/unreachable' if none answers, and what the check says
    * of one that does.
    */
-  async open(check: (server: RolloutServer) => Promise<void>): Promise<void> {
+  async open(check: Check): Promise<void> {
     const missing: { readonly member: Member; readonly error: AppError }[] = []
     await Promise.all(
       this.#members.map(async (member) => {
@@ -129,29 +136,56 @@ export class ServerPool implements Disposable {
   }
 
   /**
-   * Asks those that are left out whether they are there again. `check`: for a server that has never been checked; without
-   * it, such a server stays out.
+   * Asks those that are left out whether they are there again; who takes longer than a moment may join later. `check`: for a
+   * server that has never been checked; without it, such a server stays out.
    */
-  async tryAgain(check: ((server: RolloutServer) => Promise<void>) | null): Promise<void> {
-    await Promise.all(this.#members.map((member) => this.#tryMember(member, check)))
+  async tryAgain(check: Check | null): Promise<void> {
+    const answering: Member[] = []
+    const asked = this.#members.map(async (member) => {
+      if (await this.#answers(member)) answering.push(member)
+    })
+    await Promise.race([Promise.all(asked), wait(momentMs, undefined, { ref: false })])
+    if (check !== null) for (const member of [...answering]) await this.#admit(member, check)
   }
 
-  async #tryMember(member: Member, check: ((server: RolloutServer) => Promise<void>) | null): Promise<void> {
-    const { server } = member
-    if (member.state !== 'out' && (member.state !== 'unchecked' || check === null)) return
+  /** Of a server that takes no part, though it may; one that was checked before takes part from then on. */
+  async #answers(member: Member): Promise<boolean> {
+    if (member.state !== 'out' && member.state !== 'unchecked') return false
+    member.asking ??= this.#ask(member).finally(() => (member.asking = null))
+    return member.asking
+  }
+
+  async #ask(member: Member): Promise<boolean> {
     try {
-      await server.models({ retries: 0, timeoutSeconds: tryingSeconds })
-      await (member.state === 'unchecked' ? check?.(server) : this.#options.onReturn(server))
+      await member.server.models({ retries: 0, timeoutSeconds: tryingSeconds })
+      if (member.state === 'out') {
+        await this.#options.onReturn(member.server)
+        this.#takeIn(member)
+      }
+      return true
+    } catch (error) {
+      if (error instanceof AppError) return false
+      throw error
+    }
+  }
+
+  async #admit(member: Member, check: Check): Promise<void> {
+    if (member.state !== 'unchecked') return
+    try {
+      await check(member.server)
+      this.#takeIn(member)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      if (member.state !== 'unchecked' || error.code !== 'server/unsuitable') return
+      if (isUnreachable(error)) return
       member.state = 'unsuitable'
-      this.#notes.push(`${error.message} The server at ${server.url} takes no part in this run.`)
-      return
+      this.#notes.push(`${error.message} The server at ${member.server.url} takes no part in this run.`)
     }
+  }
+
+  #takeIn(member: Member): void {
     member.state = 'in'
     member.gone = new AbortController()
-    this.#notes.push(`The rollout server at ${server.url} answers and takes part again.`)
+    this.#notes.push(`The rollout server at ${member.server.url} answers and takes part again.`)
   }
 
   /** Does the same on every server that takes part, at once. Errors: as the action, of a server that answers. */
