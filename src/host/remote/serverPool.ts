@@ -176,7 +176,7 @@ export class ServerPool implements Disposable {
       this.#takeIn(member)
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      if (isUnreachable(error)) return
+      if (error.code === 'server/unreachable') return
       member.state = 'unsuitable'
       this.#notes.push(`${error.message} The server at ${member.server.url} takes no part in this run.`)
     }
