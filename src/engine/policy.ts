@@ -147,6 +147,12 @@ export interface UpdateResult {
   readonly gradNorms: GradientNorms
 }
 
+/** A policy with its parameters as they were, which generates while they change; it acts as the actor or the base. */
+export interface PolicySnapshot extends Disposable {
+  /** As the policy's; a log-probability that is missing is NaN. */
+  generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>
+}
+
 export interface Policy {
   readonly vocabSize: number
   /** Longest prompt plus completion. */
@@ -160,6 +166,9 @@ export interface Policy {
 
   /** Yields completions as they finish, in any order. Continuous batching: finished rows leave, waiting ones enter. */
   generate(requests: readonly GenerationRequest[], options: GenerateOptions): AsyncGenerator<Completion>
+
+  /** With the parameters of now; they must not change before it resolves. Absent: it cannot generate while it learns. */
+  snapshot?(): Promise<PolicySnapshot>
 
   /** Heads of every sequence, in order. No gradient. */
   score(sequences: readonly TokenSequence[], options: ScoreOptions): Promise<Heads[]>

@@ -83,6 +83,8 @@ export interface TrajectorySample {
   readonly tokens: number
   /** How the policy's last turn stopped, or what broke its episode off. */
   readonly stopReason: 'stop-id' | 'stop-string' | 'length' | EpisodeCut
+  /** Steps that the policy had learned from when it generated; absent: all before this one. */
+  readonly version?: number
   /** Columns that reward functions logged for this completion. */
   readonly logged?: Readonly<Record<string, unknown>>
   /** What went wrong in reward functions, one sentence each. */

@@ -74,10 +74,16 @@ test('a rollout server is set up in a form of its own', async ({ app }) => {
   await expect(field(page, 'Adapter versions kept')).toHaveValue('2')
   await page.getByRole('searchbox', { name: 'Search settings' }).fill('server')
   await expect(page.getByText('2 problems')).toBeVisible()
-  await field(page, 'Address').fill('box:8000')
+  const addAddress = async (address: string) => {
+    await field(page, 'Addresses: another one').fill(address)
+    await page.keyboard.press('Enter')
+  }
+  await addAddress('box:8000')
   await field(page, 'Adapter folder').fill('/shared/adapters')
   await expect(page.getByText(/an address that begins with http/).first()).toBeVisible()
-  await field(page, 'Address').fill('http://box:8000')
+  await page.getByRole('button', { name: 'Remove box:8000' }).click()
+  await addAddress('http://box:8000')
+  await addAddress('http://box:8001')
   await field(page, 'Retries').fill('3')
   await expect(page.getByText('The settings fit together')).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
@@ -86,14 +92,17 @@ test('a rollout server is set up in a form of its own', async ({ app }) => {
     .toMatchObject({
       config: {
         rollout: {
-          server: { kind: 'vllm', url: 'http://box:8000', adapterFolder: '/shared/adapters', retries: 3 },
+          server: {
+            ...{ kind: 'vllm', url: ['http://box:8000', 'http://box:8001'] },
+            ...{ adapterFolder: '/shared/adapters', retries: 3 },
+          },
         },
       },
     })
   await page.getByRole('button', { name: 'Reset Retries to 10' }).click()
   await expect(field(page, 'Retries')).toHaveValue('10')
   await page.getByRole('radio', { name: 'Off' }).click()
-  await expect(field(page, 'Address')).toHaveCount(0)
+  await expect(field(page, 'Addresses: another one')).toHaveCount(0)
   await expect(page.getByText('The settings fit together')).toBeVisible()
 })
 

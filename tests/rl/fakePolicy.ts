@@ -1,10 +1,12 @@
 /** A bigram softmax policy and critic with exact gradients: the smallest thing that can learn. One character is one token. */
+import { setTimeout as wait } from 'node:timers/promises'
 import type {
   Completion,
   GenerationRequest,
   Heads,
   Policy,
   PolicyRole,
+  PolicySnapshot,
   TokenSequence,
   UpdateOptions,
 } from '#engine/policy.ts'
@@ -41,6 +43,8 @@ export interface FakeOptions {
   readonly critic?: Float64Array
   /** The table if absent. */
   readonly reference?: Float64Array
+  /** It can generate while it learns: so many milliseconds after each call, which the number of the snapshot tells. */
+  readonly snapshotDelay?: (snapshot: number) => number
 }
 
 export function fakePolicy({
@@ -49,6 +53,7 @@ export function fakePolicy({
   table = new Float64Array(vocabulary ** 2),
   critic = new Float64Array(vocabulary),
   reference = table.slice(),
+  snapshotDelay,
 }: FakeOptions = {}): FakePolicy {
   const base = new Float64Array(vocabulary ** 2)
   const criticGradient = new Float64Array(vocabulary)
@@ -80,7 +85,19 @@ export function fakePolicy({
       : null
     return { logprobs, entropies, values }
   }
+  const snapshot = async (): Promise<PolicySnapshot> => {
+    const number = count('snapshot')
+    const frozen = fakePolicy({ samplerGap, table: table.slice() })
+    return {
+      async *generate(requests, options) {
+        await wait(snapshotDelay?.(number) ?? 0, undefined, { signal: options.signal })
+        yield* frozen.generate(requests, options)
+      },
+      [Symbol.dispose]: () => void count('snapshot disposed'),
+    }
+  }
   return {
+    ...(snapshotDelay === undefined ? {} : { snapshot }),
     table,
     critic,
     reference,

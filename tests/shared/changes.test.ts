@@ -78,6 +78,7 @@ test('every setting either changes within a run or says why it cannot', () => {
       "rewardLimits.callMs",
       "rewardLimits.memoryMb",
       "rollout.maxNewTokens",
+      "rollout.maxStaleness",
       "rollout.minNewTokens",
       "rollout.minP",
       "rollout.mismatchCap",

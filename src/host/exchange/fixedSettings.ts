@@ -292,8 +292,10 @@ const areal: readonly FixedSetting[] = [
     'actor.adv_norm.std_level',
     'actor.reward_norm.group_size',
   ]),
-  ...unread('a step learns from completions of the same parameters', [
+  ...unread('rollouts run while the policy learns only on a rollout server, with rollout.maxStaleness', [
     'rollout.max_head_offpolicyness',
+  ]),
+  ...unread('a step learns from completions of the same parameters', [
     'actor.recompute_logprob',
     'actor.prox_logp_method',
     'rollout.consumer_batch_size',

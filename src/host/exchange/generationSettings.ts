@@ -83,6 +83,7 @@ export const generationSettings: readonly SettingRow[] = [
   },
   { ours: 'rollout.stopStrings', for: generating, areal: one('gconfig.stop', null, off([], null)) },
   { ours: 'rollout.precision', off: 'f32', for: generating },
+  { ours: 'rollout.maxStaleness', off: 0, for: generating },
   {
     ours: 'rollout.mismatchCorrection',
     for: groups,

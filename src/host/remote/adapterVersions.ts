@@ -1,6 +1,6 @@
 /**
- * Versions of the adapters on a rollout server. Whenever parameters have changed, the next rollout gets a version of its
- * own under a new name, so that the server cannot confuse it with a cached older one; requests that use an older version
+ * Versions of the adapters on rollout servers. Whenever parameters have changed, the next rollout gets a version of its
+ * own under a new name, so that no server can confuse it with a cached older one; requests that use an older version
  * end with it, and it is unloaded and deleted when there are enough newer ones.
  */
 import { randomBytes } from 'node:crypto'
@@ -11,10 +11,11 @@ import type { NamedTensor } from '#engine/models/source.ts'
 import type { AdapterRole } from '#engine/policy.ts'
 import { writeAdapter } from '#host/adapters/peft.ts'
 import type { RolloutServer } from './rolloutServer.ts'
+import type { ServerPool } from './serverPool.ts'
 import type { ServerSettings } from './settings.ts'
 
 export interface AdapterVersionsOptions {
-  readonly server: RolloutServer
+  readonly servers: Pick<ServerPool, 'servers' | 'onEach'>
   readonly settings: Pick<ServerSettings, 'adapterFolder' | 'serverAdapterFolder' | 'keepVersions'>
   readonly lora: LoraConfig
   /** Hub id, if known. */
@@ -30,15 +31,15 @@ interface Version {
   readonly folder: string
   /** Rollouts that use it now. */
   users: number
-  /** While it is being loaded again. */
-  reloading: Promise<void> | null
+  /** By server, while it is being loaded again. */
+  readonly reloading: Map<RolloutServer, Promise<void>>
 }
 
 /** A version in use; it is not unloaded before this is disposed. */
 export interface Lease extends Disposable {
   readonly name: string
-  /** After the server has forgotten it. */
-  reload(): Promise<void>
+  /** Where a server has forgotten it, or was not there when it was loaded. */
+  reload(server: RolloutServer): Promise<void>
 }
 
 export class AdapterVersions {
@@ -48,6 +49,7 @@ export class AdapterVersions {
   readonly #stale = new Set<AdapterRole>()
   #versions: readonly Version[] = []
   #count = 0
+  #handOverSeconds = 0
   /** One after the other: two rollouts that begin together share a version. */
   #queue: Promise<unknown> = Promise.resolve()
 
@@ -57,9 +59,16 @@ export class AdapterVersions {
     this.#prefix = `${cleanName(options.name)}-${randomBytes(3).toString('hex')}`
   }
 
-  /** Versions the server holds. */
+  /** Versions that the servers hold. */
   get loaded(): number {
     return this.#versions.length
+  }
+
+  /** Seconds since the last call in which versions were written and loaded; 0: none was. */
+  takeHandOverSeconds(): number {
+    const seconds = this.#handOverSeconds
+    this.#handOverSeconds = 0
+    return seconds
   }
 
   /** The parameters are others than those of the newest version. */
@@ -67,7 +76,7 @@ export class AdapterVersions {
     for (const role of roles) this.#stale.add(role)
   }
 
-  /** The newest version, loaded. Errors: AppError 'server/…', 'file/unwritable'. */
+  /** The newest version, loaded on all servers. Errors: AppError 'server/…', 'file/unwritable'. */
   async use(role: AdapterRole): Promise<Lease> {
     const version = await this.#inTurn(async () => {
       const current = this.#current.get(role)
@@ -77,7 +86,7 @@ export class AdapterVersions {
     })
     return {
       name: version.name,
-      reload: () => this.#reload(version),
+      reload: (server) => this.#reload(version, server),
       [Symbol.dispose]: () => {
         version.users--
       },
@@ -91,16 +100,17 @@ export class AdapterVersions {
   }
 
   async #publish(role: AdapterRole): Promise<Version> {
-    const { server, settings, lora, baseModel, tensors } = this.#options
+    const { servers, settings, lora, baseModel, tensors } = this.#options
+    const begun = performance.now()
     const number = ++this.#count
     const name = `${this.#prefix}-${role === 'actor' ? '' : `${role}-`}v${number}`
     const folder = path.join(settings.adapterFolder, name)
-    const version: Version = { role, name, folder, users: 0, reloading: null }
+    const version: Version = { role, name, folder, users: 0, reloading: new Map() }
     this.#stale.delete(role)
     try {
       const metadata = { 'turnwise.version': String(number) }
       await writeAdapter(folder, { config: lora, baseModel, tensors: tensors(role), metadata })
-      await server.load(name, this.#serverFolder(name))
+      await servers.onEach((server) => server.load(name, this.#serverFolder(name)))
     } catch (error) {
       this.#stale.add(role)
       deleteFolder(folder)
@@ -108,6 +118,7 @@ export class AdapterVersions {
     }
     this.#versions = [...this.#versions, version]
     this.#current.set(role, version)
+    this.#handOverSeconds += (performance.now() - begun) / 1000
     await this.#unloadOld()
     return version
   }
@@ -120,11 +131,10 @@ export class AdapterVersions {
     return `${folder.replace(/[\\/]+$/, '')}${separator}${name}`
   }
 
-  async #reload(version: Version): Promise<void> {
-    version.reloading ??= this.#options.server
-      .load(version.name, this.#serverFolder(version.name))
-      .finally(() => (version.reloading = null))
-    await version.reloading
+  async #reload({ name, reloading }: Version, server: RolloutServer): Promise<void> {
+    const loading = reloading.get(server) ?? server.load(name, this.#serverFolder(name))
+    reloading.set(server, loading)
+    await loading.finally(() => reloading.delete(server))
   }
 
   /** What cannot be unloaded now is tried again with the next version. */
@@ -136,18 +146,26 @@ export class AdapterVersions {
   }
 
   async #unload(version: Version): Promise<void> {
-    if (!(await this.#options.server.unload(version.name))) return
+    if (!(await this.#unloadEverywhere(version.name))) return
     this.#versions = this.#versions.filter((other) => other !== version)
     deleteFolder(version.folder)
   }
 
-  /** What an earlier process of the same name has left, on the server and in the folder. */
-  async clearLeftovers(): Promise<void> {
-    const { server, settings, name } = this.#options
-    const own = new RegExp(`^${cleanName(name)}-[0-9a-f]{6}-(?:reference-|critic-)?v\\d+$`)
-    for (const { id } of await server.models()) if (own.test(id)) await server.unload(id)
+  /** False where one of them could not do it now. */
+  async #unloadEverywhere(name: string): Promise<boolean> {
+    const done = await Promise.all(this.#options.servers.servers.map((server) => server.unload(name)))
+    return done.every((isDone) => isDone)
+  }
+
+  /** What an earlier process of the same name has left on a server and in the folder, or this one while the server was away. */
+  async clearLeftovers(server: RolloutServer): Promise<void> {
+    const { settings, name } = this.#options
+    const pattern = new RegExp(`^${cleanName(name)}-[0-9a-f]{6}-(?:reference-|critic-)?v\\d+$`)
+    const isLeft = (id: string) => pattern.test(id) && !this.#versions.some((version) => version.name === id)
+    for (const { id } of await server.models()) if (isLeft(id)) await server.unload(id)
     for (const entry of foldersIn(settings.adapterFolder)) {
-      if (own.test(entry)) deleteFolder(path.join(settings.adapterFolder, entry))
+      if (isLeft(entry) && !entry.startsWith(this.#prefix))
+        deleteFolder(path.join(settings.adapterFolder, entry))
     }
   }
 
@@ -155,7 +173,7 @@ export class AdapterVersions {
   async clear(): Promise<void> {
     await this.#inTurn(async () => {
       const versions = this.#versions
-      await Promise.all(versions.map(({ name }) => this.#options.server.unload(name)))
+      await Promise.all(versions.map(({ name }) => this.#unloadEverywhere(name)))
       this.#versions = []
       this.#current.clear()
       for (const { folder } of versions) deleteFolder(folder)

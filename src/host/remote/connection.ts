@@ -37,6 +37,8 @@ export interface ConnectionOptions {
   readonly apiKey: string | null
   readonly timeoutSeconds: number
   readonly retries: number
+  /** Others can answer in its place: without any answer, it is given up after one more attempt. */
+  readonly hasOthers?: boolean
   readonly maxConcurrent: number
   /** Called before every request. */
   readonly onRequest: () => void
@@ -83,11 +85,17 @@ export class Connection implements Disposable {
     for (let attempt = 0; ; attempt++) {
       const tried = await this.#attempt(call, options)
       if ('answer' in tried && isFinal(tried.answer, options)) return this.#admitted(tried.answer)
-      if (attempt >= retries) throw this.#unreachable(tried)
+      if (attempt >= Math.min(retries, this.#retriesAfter(tried))) throw this.#unreachable(tried)
       await wait(waitBefore(attempt, tried), undefined, { signal: options.signal }).catch(() => undefined)
       options.signal?.throwIfAborted()
       this.retried++
     }
+  }
+
+  /** A broken connection may be an idle one that was closed; who is silent for the whole time will be again. */
+  #retriesAfter(tried: Tried): number {
+    if ('answer' in tried || this.#options.hasOthers !== true) return Infinity
+    return tried.isTimeout ? 0 : 1
   }
 
   async #attempt(call: Call, { signal, timeoutSeconds }: AskOptions): Promise<Tried> {
@@ -99,7 +107,8 @@ export class Connection implements Disposable {
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof AppError) throw error
-      return { failure: timeout.aborted ? `no answer within ${seconds} seconds` : reasonOf(error) }
+      const isTimeout = timeout.aborted
+      return { failure: isTimeout ? `no answer within ${seconds} seconds` : reasonOf(error), isTimeout }
     }
   }
 
@@ -143,7 +152,9 @@ export class Connection implements Disposable {
   }
 }
 
-type Tried = { readonly answer: Answer; readonly retryAfter: number } | { readonly failure: string }
+type Tried =
+  | { readonly answer: Answer; readonly retryAfter: number }
+  | { readonly failure: string; readonly isTimeout: boolean }
 
 const isFinal = ({ status }: Answer, { finalStatuses = [] }: AskOptions): boolean =>
   (status < 500 && status !== 429 && status !== 408) || finalStatuses.includes(status)

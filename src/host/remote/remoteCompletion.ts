@@ -43,7 +43,7 @@ export async function completeRemotely(
   for (let idle = 0; idle <= patience; idle++) {
     const answer = await server.generate(tokenRequest(request, ids, options.sampling), signal)
     if (answer === 'adapter-missing') {
-      await request.adapter?.reload()
+      await request.adapter?.reload(server)
       continue
     }
     if (take(answer, { ids, logprobs, vocabSize: request.vocabSize })) idle = -1

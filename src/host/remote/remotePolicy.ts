@@ -1,16 +1,19 @@
 /**
- * A policy that learns here and acts on a vLLM or SGLang server. Reading guide of this folder:
+ * A policy that learns here and acts on vLLM or SGLang servers. Reading guide of this folder:
  *
- *   remotePolicy.ts     (here) generates there, scores and learns here, and compares the two
+ *   remotePolicy.ts     (here) generates there, scores and learns here
+ *   openRemotePolicy.ts opens it from a run's settings
+ *   gapCheck.ts         compares log-probabilities of the two
  *   startUp.ts          what is asked of a server before it is trusted
  *   adapterVersions.ts  the adapter as folders under versioned names: written, loaded, unloaded, deleted
+ *   serverPool.ts       several servers as one: which is asked for what, and what happens when one is gone
  *   remoteCompletion.ts one completion, and where it ends
- *   rolloutServer.ts    the server's calls; connection.ts: requests, limits, repetition
- *   dialect.ts          what differs between servers; vllm.ts, sglang.ts
- *   settings.ts         what a run says of its server
+ *   rolloutServer.ts    the calls of one server; connection.ts: requests, limits, repetition
+ *   dialect.ts          what differs between vLLM and SGLang
+ *   settings.ts         what a run says of its servers
  *
- * Only adapters move, as PEFT folders that both machines see. Log-probabilities must be those of the unfiltered tempered
- * softmax, as `Completion` says; where the server has none, our own stand in, so that their ratio is 1.
+ * Only adapters move, as PEFT folders that all machines see. Log-probabilities must be those of the unfiltered tempered
+ * softmax, as `Completion` says; where a server has none, our own stand in, so that their ratio is 1.
  */
 import { AppError } from '#shared/errors.ts'
 import type { Metrics } from '#shared/metrics.ts'
@@ -25,78 +28,37 @@ import type {
   Heads,
   LossCoefficients,
   Policy,
+  PolicySnapshot,
   SamplingOptions,
   ScoreOptions,
   TokenSequence,
   UpdateOptions,
   UpdateResult,
 } from '#engine/policy.ts'
-import type { LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
-import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import { AdapterVersions } from './adapterVersions.ts'
-import { bothGaps, type Gap, gapBetween, noGap, ownLogprobs, checkAdapter, checkServer } from './startUp.ts'
+import type { AdapterVersions, Lease } from './adapterVersions.ts'
+import { type Compared, type GapCheck, scoringOptions } from './gapCheck.ts'
+import { ownLogprobs } from './startUp.ts'
 import { completeRemotely, type RemoteCompletion } from './remoteCompletion.ts'
-import { RolloutServer } from './rolloutServer.ts'
-import { readApiKey, type ServerSettings } from './settings.ts'
+import type { RolloutServer } from './rolloutServer.ts'
+import type { Job, ServerPool } from './serverPool.ts'
+import type { ServerSettings } from './settings.ts'
 
 /** What learns: a policy whose adapters can be read. */
 export interface LearningPolicy extends Policy {
   adapterTensors(role: AdapterRole): readonly NamedTensor[]
 }
 
-export interface RemotePolicyOptions {
-  readonly settings: ServerSettings
-  readonly lora: LoraConfig
-  /** Hub id of the base model, if known. */
-  readonly baseModel: string | null
-  /** Of the base model, named in the command that starts a server. */
-  readonly modelFolder: string
-  /** Names of adapters begin with it; no other living process uses it. */
-  readonly name: string
-  readonly tokenizer: Pick<Tokenizer, 'encode'>
-  /** Called before every request. */
-  readonly onRequest: () => void
-  readonly environment: Readonly<Record<string, string | undefined>>
-}
-
-/** Opens the connection and checks the server, with the adapter as it is now. Errors: AppError 'server/…', 'config/invalid', 'file/unwritable'. */
-export async function openRemotePolicy(
-  local: LearningPolicy,
-  options: RemotePolicyOptions,
-): Promise<RemotePolicy> {
-  const { settings, lora, baseModel, name, tokenizer } = options
-  const launch = {
-    model: settings.model ?? options.modelFolder,
-    rank: lora.rank,
-    adapters: settings.keepVersions + 1,
-    contextLength: local.contextLength,
-  }
-  const apiKey = readApiKey(settings, options.environment)
-  const server = new RolloutServer({ settings, apiKey, onRequest: options.onRequest, launch })
-  const tensors = (role: AdapterRole) => local.adapterTensors(role)
-  const versions = new AdapterVersions({ server, settings, lora, baseModel, name, tensors })
-  const startUp = { server, policy: local, tokenizer, gapLimit: settings.gapLimit }
-  try {
-    const contextLength = await checkServer(startUp)
-    await versions.clearLeftovers()
-    using actor = await versions.use('actor')
-    await checkAdapter(startUp, actor.name)
-    return new RemotePolicy({ local, server, versions, settings, contextLength })
-  } catch (error) {
-    await versions.clear()
-    server[Symbol.dispose]()
-    throw error
-  }
-}
-
-interface Parts {
+export interface RemoteParts {
   readonly local: LearningPolicy
-  readonly server: RolloutServer
+  readonly servers: ServerPool
   readonly versions: AdapterVersions
   readonly settings: ServerSettings
-  /** The server's limit of prompt plus completion; null: not known. */
-  readonly contextLength: number | null
+  readonly gaps: GapCheck
+  /** Checks a server that did not answer at the start. */
+  readonly admit: (server: RolloutServer) => Promise<void>
+  /** The servers' limit of prompt plus completion; null: not known. */
+  readonly contextLength: () => number | null
 }
 
 /** A completion asked for: its place, and what was asked. */
@@ -110,10 +72,10 @@ interface Place {
   readonly options: GenerateOptions
 }
 
-/** One whose log-probabilities are compared: NaN where there is nothing to compare. */
-interface Compared extends Pick<Place, 'promptIds' | 'options'> {
-  readonly ids: readonly number[]
-  readonly logprobs: readonly number[]
+interface CompletionJob extends Job<RemoteCompletion> {
+  readonly place: Place
+  /** Among the completions of its round. */
+  readonly index: number
 }
 
 export class RemotePolicy implements Policy, AsyncDisposable {
@@ -122,12 +84,11 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   readonly learningTokens: number
   readonly sharesPrefixes: boolean
   readonly replicas: number
-  readonly #parts: Parts
-  #gap: Gap = noGap
+  readonly #parts: RemoteParts
   #missing = 0
   #retriedBefore = 0
 
-  constructor(parts: Parts) {
+  constructor(parts: RemoteParts) {
     this.vocabSize = parts.local.vocabSize
     this.contextLength = parts.local.contextLength
     this.learningTokens = parts.local.learningTokens
@@ -144,55 +105,105 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     requests: readonly GenerationRequest[],
     options: GenerateOptions,
   ): AsyncGenerator<Completion> {
-    const asked: GenerationRequest[] = []
-    for (let round: readonly GenerationRequest[] | null = requests; round !== null;) {
-      const first = asked.length
-      asked.push(...round)
-      yield* this.#generateRound(round, first, options)
-      round = (await options.later?.(true)) ?? null
+    const { servers, versions, admit } = this.#parts
+    await servers.tryAgain(admit)
+    for await (const [round, first] of roundsOf(requests, options)) {
+      using adapter = options.role === 'base' ? null : await versions.use(options.role)
+      yield* this.#comparedRound(round, first, options, adapter)
     }
   }
 
-  /** The requests from number `first` on. */
-  async *#generateRound(
+  /**
+   * Parameters are compared with the servers' now, since those here are about to change. Missing log-probabilities stay NaN.
+   * Errors: as `generate`.
+   */
+  async snapshot(): Promise<PolicySnapshot> {
+    const { servers, versions, gaps, admit } = this.#parts
+    await servers.tryAgain(admit)
+    const adapter = await versions.use('actor')
+    const dispose = () => adapter[Symbol.dispose]()
+    try {
+      await servers.onEach((server) => gaps.probe(server, adapter.name))
+    } catch (error) {
+      dispose()
+      throw error
+    }
+    return {
+      generate: (requests, options) => this.#generateWith(adapter, requests, options),
+      [Symbol.dispose]: dispose,
+    }
+  }
+
+  async *#generateWith(
+    actor: Lease,
+    requests: readonly GenerationRequest[],
+    options: GenerateOptions,
+  ): AsyncGenerator<Completion> {
+    const { role } = options
+    if (role !== 'actor' && role !== 'base') throw new Error(`Expected the actor of a snapshot, got ${role}.`)
+    const adapter = role === 'base' ? null : actor
+    for await (const [round, first] of roundsOf(requests, options)) {
+      for await (const { place, made } of this.#round(round, first, options, adapter)) yield told(place, made)
+    }
+  }
+
+  /** What the learner's own log-probabilities complete and confirm. */
+  async *#comparedRound(
     requests: readonly GenerationRequest[],
     first: number,
     options: GenerateOptions,
+    adapter: Lease | null,
   ): AsyncGenerator<Completion> {
+    const { settings, gaps } = this.#parts
+    const compared: Compared[] = []
+    const samples = requests.reduce((sum, { streams }) => sum + streams.length, 0)
+    const isCompared = spread(samples, settings.gapCompletions)
+    for await (const { place, made, server, index } of this.#round(requests, first, options, adapter)) {
+      const isNew = compared.every((each) => each.server !== server)
+      if (isCompared(index) || isNew) compared.push({ ...place, ...made, server })
+      yield await this.#finished(place, made)
+    }
+    await gaps.require(compared)
+  }
+
+  /** The requests from number `first` on, completed by the servers. */
+  async *#round(
+    requests: readonly GenerationRequest[],
+    first: number,
+    options: GenerateOptions,
+    adapter: Lease | null,
+  ) {
     const planned = requests.map((request) => {
       const sampling = request.sampling ?? options.sampling
       requireUnfiltered(sampling)
       return { ...request, limit: this.#limitOf(request, sampling), options: { ...options, sampling } }
     })
-    const { server, versions, settings } = this.#parts
-    using adapter = options.role === 'base' ? null : await versions.use(options.role)
-    const leaving = new AbortController()
-    const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])])
     const places = planned.flatMap(({ streams, ...rest }, i) =>
       streams.map((stream, sample): Place => ({ ...rest, request: first + i, sample, stream })),
     )
-    const jobs = places.map((place) => async () => {
+    const jobs = places.map((place, index): CompletionJob => {
       const wanted = { ...place, adapter, vocabSize: this.vocabSize }
-      return { place, made: await completeRemotely(server, wanted, place.options, signal) }
+      return {
+        ...{ place, index, group: place.request, tokens: place.promptIds.length + place.limit },
+        run: (server, signal) => completeRemotely(server, wanted, place.options, signal),
+      }
     })
-    const toCompare = new Set(spread(places, settings.gapCompletions))
-    const compared: Compared[] = []
+    const leaving = new AbortController()
+    const signal = AbortSignal.any([leaving.signal, ...(options.signal ? [options.signal] : [])])
     try {
-      for await (const { place, made } of inParallel(jobs, settings.maxConcurrent)) {
-        const known = this.#knownLogprobs(made, place.options)
-        if (toCompare.has(place)) compared.push({ ...place, ids: made.ids, logprobs: known })
+      const done = this.#parts.servers.run<RemoteCompletion, CompletionJob>(jobs, signal)
+      for await (const { job, server, value } of done) {
+        const { place, index } = job
+        const made = { ...value, logprobs: this.#knownLogprobs(value, place.options) }
         const { request, sample } = place
         for (const [i, id] of made.ids.entries()) {
-          options.onToken?.({ request, sample, id, logprob: known[i] ?? NaN, top: [] })
+          options.onToken?.({ request, sample, id, logprob: made.logprobs[i] ?? NaN, top: [] })
         }
-        yield await this.#finished(place, { ...made, logprobs: known })
+        yield { index, place, server, made }
       }
     } finally {
       leaving.abort()
     }
-    const alike = Map.groupBy(compared, (each) => scoringOptions(each.options).temperature)
-    for (const [temperature, some] of alike)
-      await this.#requireSmallGap(some, { ...scoringOptions(options), temperature })
   }
 
   /** NaN where there is none, or none that counts: an id that may not end yet is left out of what the server tells. */
@@ -204,7 +215,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
 
   /** Most tokens of a completion. Errors: AppError 'data/invalid', 'server/unsuitable'. */
   #limitOf({ promptIds }: GenerationRequest, sampling: SamplingOptions): number {
-    const { server, contextLength } = this.#parts
+    const { servers, contextLength } = this.#parts
     const limit = Math.min(sampling.maxNewTokens, this.contextLength - promptIds.length)
     if (promptIds.length === 0 || limit < 1) {
       throw new AppError(
@@ -213,18 +224,20 @@ export class RemotePolicy implements Policy, AsyncDisposable {
         'A prompt needs at least one token, and the completion needs room for one more.',
       )
     }
-    if (contextLength === null || promptIds.length + limit <= contextLength) return limit
-    throw server.unsuitable(
-      `The rollout server accepts ${contextLength} tokens of prompt plus completion, but ${promptIds.length + limit} are needed.`,
+    const longest = contextLength()
+    if (longest === null || promptIds.length + limit <= longest) return limit
+    throw new AppError(
+      'server/unsuitable',
+      `The rollout server accepts ${longest} tokens of prompt plus completion, but ${promptIds.length + limit} are needed.`,
+      servers.servers[0]?.launchHint,
     )
   }
 
   async #finished(place: Place, made: RemoteCompletion): Promise<Completion> {
-    const { request, sample, promptIds, options } = place
-    const { ids, stopReason } = made
-    const completion = { request, sample, ids: Int32Array.from(ids), stopReason }
-    const logprobs = Float64Array.from(made.logprobs)
-    if (!logprobs.some(Number.isNaN)) return { ...completion, logprobs }
+    const completion = told(place, made)
+    const { logprobs, ids } = completion
+    if (!logprobs.some(Number.isNaN)) return completion
+    const { promptIds, options } = place
     const [own] = await ownLogprobs(this.#parts.local, [{ promptIds, ids }], scoringOptions(options))
     return {
       ...completion,
@@ -232,38 +245,13 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  async #requireSmallGap(
-    compared: readonly Compared[],
-    scoring: ReturnType<typeof scoringOptions>,
-  ): Promise<void> {
-    const own = await ownLogprobs(this.#parts.local, compared, scoring)
-    const gap = compared.map(({ logprobs }, i) => gapBetween(logprobs, own[i] ?? [])).reduce(bothGaps, noGap)
-    this.#gap = bothGaps(this.#gap, gap)
-    const { gapLimit } = this.#parts.settings
-    const { server } = this.#parts
-    const isUntold =
-      compared.some(({ ids, options }) => ids.length > options.sampling.minNewTokens) && gap.tokens === 0
-    if (isUntold) {
-      const { title, remedies } = server.dialect
-      throw server.unsuitable(
-        `The rollout server (${title}) stopped returning log-probabilities: ${remedies.logprobs}.`,
-      )
-    }
-    if (gap.mean <= gapLimit) return
-    throw new AppError(
-      'server/unsuitable',
-      `The log-probabilities of the rollout server differ from Turnwise’s by ${gap.mean.toPrecision(3)} nats per token, more than rollout.server.gapLimit (${gapLimit}).`,
-      `It may have lost the adapter, or its precision may be too low. ${server.launchHint}`,
-    )
-  }
-
   /** What there is to report since the last time. */
   takeMetrics(): Metrics {
-    const { server, versions } = this.#parts
-    const [gap, missing, retried] = [this.#gap, this.#missing, server.retried - this.#retriedBefore]
-    this.#gap = noGap
+    const { servers, versions, gaps } = this.#parts
+    const [gap, missing, retried] = [gaps.take(), this.#missing, servers.retried - this.#retriedBefore]
+    const handOver = versions.takeHandOverSeconds()
     this.#missing = 0
-    this.#retriedBefore = server.retried
+    this.#retriedBefore = servers.retried
     return {
       ...(gap.tokens === 0
         ? {}
@@ -272,9 +260,15 @@ export class RemotePolicy implements Policy, AsyncDisposable {
             'sampling/server_logp_difference/max': gap.max,
           }),
       ...(missing === 0 ? {} : { 'sampling/server_missing_logprobs': missing }),
+      ...(handOver === 0 ? {} : { 'time/handover': handOver }),
+      ...(servers.size === 1 ? {} : { 'rollout/servers': servers.servers.length }),
       'rollout/server_retries': retried,
       'rollout/server_adapters': versions.loaded,
     }
+  }
+
+  takeNotes(): readonly string[] {
+    return [...this.#parts.servers.takeNotes(), ...(this.#parts.local.takeNotes?.() ?? [])]
   }
 
   score(sequences: readonly TokenSequence[], options: ScoreOptions): Promise<Heads[]> {
@@ -307,9 +301,9 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     this.#parts.local.refreshReference(mix)
   }
 
-  /** Lets the connection go; adapters stay loaded and the local policy open. */
+  /** Lets the connections go; adapters stay loaded and the local policy open. */
   [Symbol.dispose](): void {
-    this.#parts.server[Symbol.dispose]()
+    this.#parts.servers[Symbol.dispose]()
   }
 
   /** Also unloads and deletes its adapters. */
@@ -319,11 +313,24 @@ export class RemotePolicy implements Policy, AsyncDisposable {
   }
 }
 
-const scoringOptions = ({ role, sampling, signal }: GenerateOptions) => ({
-  role,
-  temperature: sampling.greedy ? 1 : sampling.temperature,
-  ...(signal === undefined ? {} : { signal }),
+const told = ({ request, sample }: Place, { ids, logprobs, stopReason }: RemoteCompletion): Completion => ({
+  ...{ request, sample, stopReason },
+  ids: Int32Array.from(ids),
+  logprobs: Float64Array.from(logprobs),
 })
+
+/** Round by round, each with the number of its first request: those that come later are asked for when all before are done. */
+async function* roundsOf(
+  requests: readonly GenerationRequest[],
+  { later }: GenerateOptions,
+): AsyncGenerator<readonly [requests: readonly GenerationRequest[], first: number]> {
+  let first = 0
+  for (let round: readonly GenerationRequest[] | null = requests; round !== null;) {
+    yield [round, first]
+    first += round.length
+    round = (await later?.(true)) ?? null
+  }
+}
 
 /** Errors: AppError 'config/invalid'. */
 function requireUnfiltered({ topK, topP, minP, repetitionPenalty }: SamplingOptions): void {
@@ -335,32 +342,8 @@ function requireUnfiltered({ topK, topP, minP, repetitionPenalty }: SamplingOpti
   )
 }
 
-/** So many of them, evenly spaced, or all where there are fewer. */
-function spread<T>(items: readonly T[], count: number): readonly T[] {
-  const every = Math.max(1, items.length / count)
-  return items.filter((_, i) => i === 0 || Math.floor(i / every) > Math.floor((i - 1) / every))
-}
-
-/** Runs jobs, so many at once, and yields their results as they come. The first error ends it; others are let go. */
-async function* inParallel<T>(jobs: readonly (() => Promise<T>)[], limit: number): AsyncGenerator<T> {
-  type Settled = { readonly place: number } & ({ readonly value: T } | { readonly error: unknown })
-  const running = new Map<number, Promise<Settled>>()
-  let next = 0
-  const start = (place: number): void => {
-    const job = jobs[place]
-    if (job === undefined) return
-    const settled = job().then(
-      (value): Settled => ({ place, value }),
-      (error: unknown): Settled => ({ place, error }),
-    )
-    running.set(place, settled)
-  }
-  while (next < jobs.length && running.size < limit) start(next++)
-  while (running.size > 0) {
-    const settled = await Promise.race(running.values())
-    running.delete(settled.place)
-    if ('error' in settled) throw settled.error
-    if (next < jobs.length) start(next++)
-    yield settled.value
-  }
+/** Whether a place is among `count` evenly spaced ones of all; all are where there are fewer. */
+function spread(all: number, count: number): (place: number) => boolean {
+  const every = Math.max(1, all / count)
+  return (place) => place === 0 || Math.floor(place / every) > Math.floor((place - 1) / every)
 }

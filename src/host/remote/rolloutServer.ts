@@ -1,5 +1,6 @@
 /** A client for one rollout server in its dialect: its models, token generation, and loading and unloading adapters. */
 import { z } from 'zod'
+import { serverUrls } from '#shared/config/addresses.ts'
 import { AppError } from '#shared/errors.ts'
 import {
   type Answer,
@@ -21,9 +22,12 @@ import {
 import type { ServerSettings } from './settings.ts'
 
 export interface RolloutServerOptions {
+  /** One of those in the settings. */
+  readonly url: string
   readonly settings: ServerSettings
   readonly apiKey: string | null
-  readonly onRequest: () => void
+  /** Called before every request. */
+  readonly onRequest: (url: string) => void
   readonly launch: Omit<LaunchFacts, 'host' | 'port'>
 }
 
@@ -55,13 +59,15 @@ export class RolloutServer implements Disposable {
   /** What the base model is called there; asked from the server where the settings do not say. */
   #model: string
 
-  constructor({ settings, apiKey, onRequest, launch }: RolloutServerOptions) {
+  constructor({ url, settings, apiKey, onRequest, launch }: RolloutServerOptions) {
     this.dialect = dialects[settings.kind]
-    this.#connection = new Connection({ ...settings, apiKey, onRequest, words: wordsFor(settings.url) })
+    const hasOthers = serverUrls(settings).length > 1
+    const own = { url, apiKey, hasOthers, onRequest: () => onRequest(url), words: wordsFor(url) }
+    this.#connection = new Connection({ ...settings, ...own })
     this.url = this.#connection.url
     this.#retries = settings.retries
     this.#model = settings.model ?? ''
-    const { hostname, port, protocol } = new URL(settings.url)
+    const { hostname, port, protocol } = new URL(url)
     const defaultPort = protocol === 'https:' ? '443' : '80'
     this.#launch = { ...launch, host: hostname, port: port === '' ? defaultPort : port }
   }

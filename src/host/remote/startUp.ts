@@ -41,9 +41,13 @@ export async function checkServer(options: StartUpOptions): Promise<number | nul
   return contextLength
 }
 
-/** The same with an adapter that is loaded. Errors: AppError 'server/…'. */
+/** The gap of a few tokens with an adapter that is loaded. Errors: AppError 'server/…'. */
+export const adapterGap = (options: StartUpOptions, name: string): Promise<Gap> =>
+  probe(options, 'actor', name)
+
+/** The same as `checkServer` with an adapter that is loaded. Errors: AppError 'server/…'. */
 export async function checkAdapter(options: StartUpOptions, name: string): Promise<void> {
-  const gap = await probe(options, 'actor', name)
+  const gap = await adapterGap(options, name)
   if (gap.mean <= options.gapLimit) return
   throw new AppError(
     'server/unsuitable',

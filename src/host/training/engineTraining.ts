@@ -69,7 +69,7 @@ export async function* runOnEngine(run: EngineStages, start: TrainingStart | nul
     )
   const { config } = stage.parts
   // Evaluations are computed here whatever samples there.
-  const own = { ...config, rollout: { ...config.rollout, server: null } }
+  const own = { ...config, rollout: { ...config.rollout, server: null, maxStaleness: 0 } }
   const setup = { name, model, device, cacheDirectory, begin: null }
   await using training = await openIfItFits({
     ...setup,

@@ -11,7 +11,8 @@ import type { Checkpoint, CriticState } from '#host/runs/checkpoints.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
-import { openRemotePolicy, type RemotePolicy } from '#host/remote/remotePolicy.ts'
+import { openRemotePolicy } from '#host/remote/openRemotePolicy.ts'
+import type { RemotePolicy } from '#host/remote/remotePolicy.ts'
 import { firstAdapter, withReference, type AdapterStart, type StartWithReference } from './adapterStart.ts'
 import type { TrainedState } from './recording.ts'
 import type { Stage, StageBeginning, TrainingStart } from './stages.ts'
@@ -106,14 +107,14 @@ async function openRemote(
   { name, stage: { parts }, model, cacheDirectory }: TrainingSetup,
   { lora, baseModel }: AdapterStart,
 ): Promise<RemotePolicy | null> {
-  const { server: settings } = parts.config.rollout
+  const { server: settings, maxStaleness: snapshots } = parts.config.rollout
   if (settings === null || parts.algorithm.experience !== 'rollout') return null
   return openRemotePolicy(policy, {
-    ...{ settings, lora, baseModel, name, tokenizer: parts.tokenizer },
+    ...{ settings, lora, baseModel, name, snapshots, tokenizer: parts.tokenizer },
     modelFolder: model.directory,
     environment: process.env,
-    onRequest: () => {
-      if (!isOnThisMachine(settings.url)) countBeside(cacheDirectory)
+    onRequest: (url) => {
+      if (!isOnThisMachine(url)) countBeside(cacheDirectory)
     },
   })
 }

@@ -103,7 +103,8 @@ function meantText(text: string): string {
 
 /** A list of texts, such as stop strings. */
 export function Texts({ label, value, onChange, disabled = false }: ListProps) {
-  const texts = Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
+  const given: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const texts = given.filter((text) => typeof text === 'string')
   return (
     <div className="flex flex-col gap-1">
       <ListEditor

@@ -34,7 +34,8 @@ export interface Experience {
   /** [T] rewards of single tokens, which are part of that; null if there are none. */
   readonly tokenRewards: Float64Array | null
   /**
-   * Log-probabilities under the parameters that generated the trajectory, computed by the learner; null until scored.
+   * Log-probabilities under the parameters before the first update of the step, computed by the learner; null until scored.
+   * Unless older ones generated the trajectory, they are the behaviour policy's, else those of the proximal policy.
    */
   readonly behaviorLogprobs: Float64Array | null
   /** Under the reference policy; null unless `needs.reference`. */

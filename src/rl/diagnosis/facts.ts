@@ -37,6 +37,8 @@ export interface RunFacts {
   readonly basePrecision: RunConfig['base']['precision']
   /** What generates in place of this machine. */
   readonly server: Pick<NonNullable<RunConfig['rollout']['server']>, 'kind' | 'url'> | null
+  /** Steps by which the policy that generates may be older. */
+  readonly maxStaleness: number
   readonly learningRate: number
   /** Null: gradients are as long as they are. */
   readonly maxGradNorm: number | null
@@ -82,6 +84,7 @@ export function factsOf({
     precision: rollout.precision,
     basePrecision: base.precision,
     server: rollout.server,
+    maxStaleness: rollout.maxStaleness,
     learningRate: optimization.learningRate,
     maxGradNorm: optimization.maxGradNorm,
     adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),

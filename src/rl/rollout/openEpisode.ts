@@ -15,6 +15,8 @@ export interface EpisodeBatch {
   readonly groupSize: number
   readonly seed: number
   readonly step: number
+  /** Steps that the policy has learned from; absent: all before. */
+  readonly version?: number
   readonly source: 'training' | 'evaluation'
   /** Row → how often it was already rolled out in this step. */
   readonly earlier?: ReadonlyMap<number, number>

@@ -16,6 +16,8 @@ export interface Trajectory extends Experience {
   readonly ids: Int32Array
   /** Log-probabilities recorded by the sampler, one per action token in order; null if it recorded none. */
   readonly samplerLogprobs: Float64Array | null
+  /** Steps that the policy had learned from when it chose the tokens; absent: all before the trajectory's own. */
+  readonly version?: number
   /** The generated text, without special tokens. */
   readonly completion: string
   /** Number of generated tokens in all turns. */

@@ -103,7 +103,7 @@ class Play {
       seed,
       step,
       onNews: request.onNews,
-      version: source === 'training' ? step - 1 : step,
+      version: request.version ?? (source === 'training' ? step - 1 : step),
     })
     this.#episodes = openEpisodes(request)
   }

@@ -82,7 +82,7 @@ function oneGroup(
     config: {
       ...config,
       steps: 1,
-      rollout: { ...config.rollout, promptsPerStep: 1 },
+      rollout: { ...config.rollout, promptsPerStep: 1, maxStaleness: 0 },
       optimization: { ...config.optimization, minibatchSize: null },
     },
     algorithm: { ...algorithm, acceptance: null },

@@ -5,7 +5,7 @@ import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 
-type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs'>
+type Parts = Pick<ConfiguredAlgorithm, 'id' | 'experience' | 'groupSize' | 'needs' | 'acceptance'>
 
 /** Empty if there are none. */
 export function configConflicts(config: RunConfig, algorithm: Parts): Problem[] {
@@ -59,8 +59,10 @@ function modelConflicts(
 }
 
 /** Completions per prompt; 1 or a pair for given answers. */
-export const groupSizeOf = ({ rollout }: RunConfig, { experience, groupSize, needs }: Parts): number =>
-  experience === 'rollout' ? (rollout.groupSize ?? groupSize.default) : needs.unit
+export const groupSizeOf = (
+  { rollout }: RunConfig,
+  { experience, groupSize, needs }: Omit<Parts, 'acceptance'>,
+): number => (experience === 'rollout' ? (rollout.groupSize ?? groupSize.default) : needs.unit)
 
 function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, algorithm: Parts): Problem[] {
   const { id, groupSize } = algorithm
@@ -89,6 +91,7 @@ function rolloutConflicts({ rewards, environment, data, rollout }: RunConfig, al
       `${rollout.minNewTokens}, but \`rollout.maxNewTokens\` truncates completions at ${rollout.maxNewTokens}.`,
     ),
     ...(rollout.server === null ? [] : serverConflicts(rollout)),
+    ...(rollout.maxStaleness === 0 ? [] : stalenessConflicts(rollout, algorithm)),
   ]
 }
 
@@ -122,6 +125,35 @@ function serverConflicts({
       precision !== 'f32',
       'rollout.precision',
       `${precision}, but a \`rollout.server\` generates with its own precision: it must be f32.`,
+    ),
+  ]
+}
+
+/** What rollouts that run while the policy learns cannot be combined with. */
+function stalenessConflicts(
+  { maxStaleness, server, mismatchCorrection, minNewTokens }: RunConfig['rollout'],
+  { acceptance }: Parts,
+): Problem[] {
+  return [
+    ...when(
+      server === null,
+      'rollout.maxStaleness',
+      `${maxStaleness}, but this machine cannot generate while it learns: without a \`rollout.server\` it must be 0.`,
+    ),
+    ...when(
+      acceptance !== null,
+      'rollout.maxStaleness',
+      `${maxStaleness}, but with \`dynamicSampling\` the prompts of a step follow from the rewards of those before: it must be 0.`,
+    ),
+    ...when(
+      mismatchCorrection === 'off',
+      'rollout.mismatchCorrection',
+      `off, but with \`rollout.maxStaleness\` ${maxStaleness} completions come from older policies, which only importance weights correct: auto or on.`,
+    ),
+    ...when(
+      minNewTokens > 0,
+      'rollout.minNewTokens',
+      `${minNewTokens}, but with \`rollout.maxStaleness\` ${maxStaleness} the log-probabilities of the first tokens would be missing: it must be 0.`,
     ),
   ]
 }

@@ -87,7 +87,8 @@ export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
   readonly policy: Pick<Policy, 'contextLength'>
 }
 
-// Where a step's trajectories come from. rolloutSource.ts lets the policy act, exampleSource.ts takes given answers.
+// Where a step's trajectories come from. rolloutSource.ts lets the policy act, aheadSource.ts while it learns from earlier
+// ones; exampleSource.ts takes given answers.
 
 export interface ExperienceSource {
   /** Prompts, or rows with answers, of one pass. */
@@ -104,6 +105,8 @@ export interface ExperienceSource {
   isOver?(): boolean
   /** Called with the result of the step; returns what a script adds, and its state. */
   complete?(metrics: Metrics): Promise<CompletedStep>
+  /** Gives up what was begun for later steps. */
+  close?(): Promise<void>
   /** Held-out rows; `step` is the number of steps completed. Yields nothing without such rows. */
   evaluate(step: number): AsyncGenerator<EvaluationEvent | SamplesEvent>
 }
@@ -122,6 +125,6 @@ export interface Collected {
   readonly drawn: number
   /** Metrics of the trajectories. */
   readonly metrics: Metrics
-  /** Seconds. */
-  readonly times: { readonly rollout: number; readonly reward: number }
+  /** Seconds; `background`: of generating while the policy learned, where `rollout` is the time spent waiting for it. */
+  readonly times: { readonly rollout: number; readonly reward: number; readonly background?: number }
 }

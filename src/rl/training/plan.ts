@@ -5,11 +5,12 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import type { EncodedExamples } from '../rollout/examples.ts'
 import type { EncodedPrompts } from '../rollout/prompts.ts'
 import type { WeightLimit } from './samplingMismatch.ts'
+import { aheadSource, type AheadPlan } from './aheadSource.ts'
 import { groupSizeOf, requireFitting } from './conflicts.ts'
 import type { PlanningParts, TrainDependencies, ExperienceSource } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
-import { maxTurnsOf, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
+import { type ActingPolicy, maxTurnsOf, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
 import { scriptSource } from './scriptSource.ts'
 import { rolloutSource } from './rolloutSource.ts'
 import { noUpdates } from './updateGuard.ts'
@@ -61,9 +62,13 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
   const generate: GenerateOptions = { role: 'actor', sampling: samplingOptions(dependencies), decode }
   const isRollout = algorithm.experience === 'rollout'
   const acting = isRollout ? dependencies : { ...dependencies, environment: null, workflow: null }
-  const rollOut = planRollOut(acting, { policy: dependencies.policy, generate, decode })
+  const rollOutAs = (policy: ActingPolicy, signal?: AbortSignal) => {
+    const own = signal === undefined ? generate : { ...generate, signal }
+    return planRollOut({ ...acting, policy }, { policy, generate: own, decode })
+  }
+  const rollOut = rollOutAs(dependencies.policy)
   const referenceRole = config.reference.policy === 'base' ? 'base' : 'reference'
-  const source = sourceOf(dependencies, { rollOut, referenceRole })
+  const source = sourceOf(dependencies, { rollOut, referenceRole, rollOutAs })
   const own = stepsOver(config, source.size)
   const place = dependencies.stage ?? { index: 0, firstStep: 0, steps: own, isLast: true }
   const { mismatchCorrection, precision, server } = config.rollout
@@ -101,9 +106,9 @@ const stepsOver = ({ steps, passes, rollout }: RunConfig, size: number): number 
 
 function sourceOf(
   dependencies: TrainDependencies,
-  shared: Pick<TrainPlan, 'rollOut' | 'referenceRole'>,
+  shared: Pick<TrainPlan, 'rollOut' | 'referenceRole'> & Pick<AheadPlan, 'rollOutAs'>,
 ): ExperienceSource {
-  const { config, algorithm, trainRows, heldOutRows } = dependencies
+  const { config, algorithm, trainRows, heldOutRows, stage } = dependencies
   const shownRows = config.evaluation.rows ?? undefined
   if (algorithm.experience === 'rollout') {
     const { prompts, tooLong } = promptsOf(dependencies, trainRows)
@@ -118,7 +123,10 @@ function sourceOf(
       tokenLimit: config.rollout.maxNewTokens * maxTurnsOf(dependencies),
     }
     const { script } = dependencies
-    return script ? scriptSource(dependencies, rolloutPlan, script) : rolloutSource(dependencies, rolloutPlan)
+    if (script) return scriptSource(dependencies, rolloutPlan, script)
+    if (config.rollout.maxStaleness === 0) return rolloutSource(dependencies, rolloutPlan)
+    const lastStep = (stage?.firstStep ?? 0) + stepsOver(config, prompts.length)
+    return aheadSource(dependencies, { ...rolloutPlan, lastStep, rollOutAs: shared.rollOutAs })
   }
   const { examples, tooLong } = examplesOf(dependencies, trainRows)
   const heldOut: EncodedExamples =

@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
 import { type Environment, withFormatBonus } from '../environment.ts'
+import type { Policy } from '#engine/policy.ts'
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'
 import {
@@ -25,6 +26,8 @@ export interface RollOutRequest {
   /** Trajectories per prompt. */
   readonly groupSize: number
   readonly step: number
+  /** Steps that the policy has learned from; absent: all before this one. */
+  readonly version?: number
   /** Evaluation decodes greedily, and its episodes begin the same way at every step. */
   readonly source: 'training' | 'evaluation'
   /** Decodes greedily in training too. */
@@ -43,11 +46,13 @@ export interface RollOutRequest {
 export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
 
 /** What rollouts need, and what learning needs besides. */
-export type ActingParts = Pick<
-  TrainDependencies,
-  'config' | 'policy' | 'environment' | 'tokenizer' | 'chatTemplate'
-> &
-  Partial<Pick<TrainDependencies, 'algorithm' | 'workflow' | 'rewards'>>
+export type ActingParts = Pick<TrainDependencies, 'config' | 'environment' | 'tokenizer' | 'chatTemplate'> &
+  Partial<Pick<TrainDependencies, 'algorithm' | 'workflow' | 'rewards'>> & {
+    readonly policy: ActingPolicy
+  }
+
+/** A policy as rollouts see it. */
+export type ActingPolicy = Pick<Policy, 'generate' | 'vocabSize' | 'contextLength'>
 
 export function planRollOut(dependencies: ActingParts, options: RolloutOptions): RollOut {
   const { seed } = dependencies.config

@@ -41,20 +41,23 @@ export function rolloutSource(dependencies: TrainDependencies, plan: RolloutPlan
 }
 
 /**
+ * The trajectories of the step after `before`, by a policy that has learned from `version` steps.
+ *
  * One round of prompts; if the algorithm rejects groups, further rounds with as many prompts as are missing. Rejected
  * groups are reported, but not learned from.
  */
-async function collectStep(
+export async function collectStep(
   dependencies: TrainDependencies,
   plan: RolloutPlan,
-  before: TrainerState,
+  before: Pick<TrainerState, 'step' | 'promptsDrawn'>,
+  version = before.step,
 ): Promise<Collected> {
   const { config, algorithm } = dependencies
   const rounds = algorithm.acceptance?.rounds ?? 0
   // Trajectories without a reward, or without the baseline they need, are left out.
   const takesPart = ({ reward, baselineReward }: Trajectory) =>
     reward.total !== null && !(algorithm.needs.greedyBaseline && baselineReward === null)
-  const drawing = drawer(dependencies, plan, before)
+  const drawing = drawer(dependencies, plan, before, version)
   const times = { rollout: 0, reward: 0 }
   const played: Round[] = []
   let accepted: Trajectory[] = []
@@ -91,7 +94,12 @@ interface Drawn {
 }
 
 /** Hands out the prompts of one step, round by round. A row that occurs again gets samples of its own. */
-function drawer({ config }: TrainDependencies, plan: RolloutPlan, { step, promptsDrawn }: TrainerState) {
+function drawer(
+  { config }: TrainDependencies,
+  plan: RolloutPlan,
+  { step, promptsDrawn }: Pick<TrainerState, 'step' | 'promptsDrawn'>,
+  version: number,
+) {
   const order = { seed: config.seed, shuffle: config.data.shuffle }
   const earlier = new Map<number, number>()
   let drawn = 0
@@ -102,6 +110,7 @@ function drawer({ config }: TrainDependencies, plan: RolloutPlan, { step, prompt
       const request = {
         groupSize: plan.groupSize,
         step: step + 1,
+        version,
         source: 'training' as const,
         earlier: new Map(earlier),
       }
@@ -132,8 +141,11 @@ async function playRound(
   const baselines = await rewardTrajectories(greedy, options)
   times.reward += watch.lap()
   const earned = new Map(baselines.map(({ group, reward }) => [group, reward.total]))
+  const { version, step } = request
+  const isOlder = version !== undefined && version < step - 1
   const trajectories = scored.map((trajectory) => ({
     ...trajectory,
+    ...(isOlder ? { version } : {}),
     tokenLimit: Math.max(tokenLimit, trajectory.tokenLimit ?? 0),
     group: firstGroup + trajectory.group + (trajectory.subgroup ?? 0) * groupNumbers,
     baselineReward: trajectory.baselineReward ?? earned.get(trajectory.group) ?? null,

@@ -26,6 +26,7 @@ export function shownSamples(
       advantage: row ? meanAdvantage(row) : null,
       tokens: trajectory.completionTokens,
       stopReason: stopReasonOf(trajectory),
+      ...(trajectory.version === undefined ? {} : { version: trajectory.version }),
       ...loggedBy(trajectory.reward),
       arrays: tokenArrays(trajectory, row, heads.get(trajectory)),
     }

@@ -22,6 +22,10 @@ export function scriptSource(
   script: TrainingScript,
 ): ExperienceSource {
   const { config } = dependencies
+  if (config.rollout.maxStaleness > 0) {
+    const message = 'A training script says itself when the policy acts: `rollout.maxStaleness` must be 0.'
+    throw new AppError('config/invalid', message)
+  }
   let session: ScriptSession | null = null
   return {
     size: plan.prompts.length,

@@ -188,6 +188,8 @@ const namedSummary = (summary: MismatchSummary): Metrics => ({
 /** Seconds. */
 export interface StepTimes {
   readonly rollout: number
+  /** Of generating, where `rollout` is the time spent waiting for it. */
+  readonly background?: number
   readonly reward: number
   readonly score: number
   readonly update: number
@@ -208,7 +210,7 @@ export function timeMetrics(
     'time/reward': times.reward,
     'time/score': times.score,
     'time/update': times.update,
-    'rollout/tokens_per_second': generated / Math.max(times.rollout, 1e-9),
+    'rollout/tokens_per_second': generated / Math.max(times.background ?? times.rollout, 1e-9),
     'update/tokens_per_second': learned / Math.max(times.update, 1e-9),
   }
 }

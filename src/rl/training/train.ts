@@ -5,7 +5,7 @@
  *   dependencies.ts  what a run is made of; plan.ts: the numbers that follow from its config and data
  *   conflicts.ts     settings that do not fit each other
  *   source.ts        where trajectories come from: rolloutSource.ts (the policy acts; rollOut.ts says in what),
- *                    exampleSource.ts (given answers)
+ *                    aheadSource.ts (it acts while it learns), exampleSource.ts (given answers)
  *   experience.ts    which forward passes are needed before the update
  *   update.ts        minibatches, micro-batches, gradients, optimizer; updateGuard.ts: whether its numbers can be right
  *   packing.ts       how rows are cut into minibatches and micro-batches
@@ -36,16 +36,20 @@ import { guardSettings, UpdateGuard } from './updateGuard.ts'
 export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent, TrainerState> {
   const plan = planTraining(dependencies)
   let state = dependencies.state ?? initialState
-  if (isBeginning(dependencies, plan, state)) yield* beginning(dependencies, plan, state)
-  yield status('training', state, plan)
-  yield* waitWherePaused(dependencies, plan, state)
-  while (goesOn(dependencies, plan, state)) {
-    state = yield* trainStep(dependencies, plan, state)
-    yield* afterStep(dependencies, plan, state)
+  try {
+    if (isBeginning(dependencies, plan, state)) yield* beginning(dependencies, plan, state)
+    yield status('training', state, plan)
     yield* waitWherePaused(dependencies, plan, state)
+    while (goesOn(dependencies, plan, state)) {
+      state = yield* trainStep(dependencies, plan, state)
+      yield* afterStep(dependencies, plan, state)
+      yield* waitWherePaused(dependencies, plan, state)
+    }
+    yield* ending(dependencies, plan, state)
+    return state
+  } finally {
+    await plan.source.close?.()
   }
-  yield* ending(dependencies, plan, state)
-  return state
 }
 
 /** The last checkpoint; a stage that others follow does not report the end of the run. */

@@ -64,6 +64,7 @@ const changeable = [
   'rollout.mismatchCorrection',
   'rollout.mismatchCap',
   'rollout.mismatchMode',
+  'rollout.maxStaleness',
   'optimization.learningRate',
   'optimization.criticLearningRate',
   'optimization.schedule',

@@ -23,7 +23,7 @@ export type Control =
   | { readonly kind: 'text' }
   | { readonly kind: 'flag' }
   | { readonly kind: 'choice'; readonly options: readonly ChoiceOption[] }
-  /** A list of texts. */
+  /** A list of texts; a single one may stand without a list. */
   | { readonly kind: 'texts' }
   | { readonly kind: 'choices'; readonly options: readonly string[] }
   /** One word that stands for all, or some of the options. */
@@ -249,9 +249,15 @@ function unionOf(alternatives: readonly z.ZodType[]): Control {
   const [first, second] = alternatives.map((each) => bare(each).inner)
   if (alternatives.length !== 2) return { kind: 'json' }
   if (first instanceof z.ZodNumber && second instanceof z.ZodTuple) return { kind: 'number-or-pair' }
-  const list = second instanceof z.ZodArray ? listOf(second.element as z.ZodType) : null
-  return first instanceof z.ZodLiteral && list?.kind === 'choices'
-    ? { kind: 'all-or-choices', all: String(first.value), options: list.options }
+  return second instanceof z.ZodArray
+    ? oneOrList(first, listOf(second.element as z.ZodType))
+    : { kind: 'json' }
+}
+
+function oneOrList(one: z.ZodType | undefined, list: Control): Control {
+  if (one instanceof z.ZodString && list.kind === 'texts') return list
+  return one instanceof z.ZodLiteral && list.kind === 'choices'
+    ? { kind: 'all-or-choices', all: String(one.value), options: list.options }
     : { kind: 'json' }
 }
 

@@ -1,4 +1,4 @@
-/** How completions are generated, and by whom: this machine, or a server that is waited for. */
+/** How completions are generated, and by whom: this machine, or servers, which are waited for or generate meanwhile. */
 import { z } from 'zod'
 import { isWebAddress } from './addresses.ts'
 import { rolloutPrecisions } from '../precision.ts'
@@ -6,20 +6,31 @@ import { defaultNewTokens, share, wholeNumber, maxSetting, maxTokenCount } from 
 
 const absoluteFolder = z.string().regex(/^(?:\/|[A-Za-z]:[\\/]|\\\\)/, 'an absolute path')
 
+const serverAddress = z.string().refine(isWebAddress, 'an address that begins with http:// or https://')
+
 const rolloutServerSection = z.strictObject({
   kind: z.enum(['vllm', 'sglang']).meta({
     label: 'Kind of server',
-    description: 'The program that serves the model.',
+    description: 'The program that serves the model; the same on all servers.',
     options: { vllm: 'vLLM', sglang: 'SGLang' },
   }),
   url: z
-    .string()
-    .refine(isWebAddress, 'an address that begins with http:// or https://')
-    .meta({ label: 'Address', description: 'Its address, such as http://127.0.0.1:8000.' }),
+    .union([
+      serverAddress,
+      z
+        .array(serverAddress)
+        .min(1)
+        .refine((urls) => new Set(urls).size === urls.length, 'each address once'),
+    ])
+    .meta({
+      label: 'Addresses',
+      description:
+        'An address such as http://127.0.0.1:8000, or a list of them: several servers share the completions of a step.',
+    }),
   adapterFolder: absoluteFolder.meta({
     label: 'Adapter folder',
     description:
-      'Folder that this machine writes and the server reads; each version of the adapter gets a subfolder.',
+      'Folder that this machine writes and every server reads; each version of the adapter gets a subfolder.',
   }),
   serverAdapterFolder: absoluteFolder.nullable().default(null).meta({
     label: 'Adapter folder on the server',
@@ -52,13 +63,18 @@ const rolloutServerSection = z.strictObject({
     .min(0)
     .max(100)
     .default(10)
-    .describe('Retries of a failed request, at growing intervals; 10 take two minutes.'),
+    .describe(
+      'Retries of a failed request, at growing intervals; 10 take two minutes. Of several servers, one that does not answer is left out instead.',
+    ),
   maxConcurrent: z
     .int()
     .min(1)
     .max(1024)
     .default(64)
-    .meta({ label: 'Max concurrent completions', description: 'Completions requested at the same time.' }),
+    .meta({
+      label: 'Max concurrent completions',
+      description: 'Completions requested of a server at the same time.',
+    }),
   keepVersions: z.int().min(1).max(64).default(2).meta({
     label: 'Adapter versions kept',
     description: 'Versions of the adapter that stay loaded, including the newest.',
@@ -154,7 +170,12 @@ export const rolloutSection = z.strictObject({
   }),
   server: rolloutServerSection.nullable().default(null).meta({
     label: 'Rollout server',
-    description: 'A vLLM or SGLang server that generates instead of this machine.',
+    description: 'vLLM or SGLang servers that generate instead of this machine.',
     empty: 'none',
+  }),
+  maxStaleness: wholeNumber(0, 64).default(0).meta({
+    label: 'Max staleness (steps)',
+    description:
+      'Above 0, rollout servers generate while this machine learns, with a policy that is at most so many steps older than the one that learns; 0: they take turns.',
   }),
 })

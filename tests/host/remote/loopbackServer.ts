@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { LoopbackModel, type Made, type Wanted } from './loopbackModel.ts'
 import { notFound, type Reply, type Routes } from './loopbackReply.ts'
 import { sglangRoutes } from './loopbackSglang.ts'
@@ -38,13 +39,15 @@ export interface Faults {
   clinging: boolean
   /** Spells ids into tokens, as older versions do. */
   isOld: boolean
+  /** Waits so long before each generation. */
+  delayMs: number
 }
 
 const noFaults: Faults = {
   ...{ busy: 0, closing: 0, hanging: 0, aborting: 0, empty: 0 },
   ...{ withoutIds: false, withoutLogprobs: false, missing: 'none', rawLogprobs: false, shift: 0, idShift: 0 },
   ...{ otherTokenizer: false, loraOff: 'no', maxRank: 64, contextLength: 4096, key: null },
-  ...{ clinging: false, isOld: false },
+  ...{ clinging: false, isOld: false, delayMs: 0 },
 }
 
 export interface Received {
@@ -158,6 +161,7 @@ export class LoopbackServer {
   /** null: never. */
   async generate(wanted: Wanted, response: ServerResponse): Promise<Told | Reply | null> {
     const { faults } = this
+    if (faults.delayMs > 0) await wait(faults.delayMs)
     if (faults.busy > 0) {
       faults.busy--
       return { status: 503, body: { error: { message: 'Too many requests are waiting.' } } }

@@ -12,13 +12,14 @@ import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { ownLogprobs } from '#host/remote/startUp.ts'
-import { openRemotePolicy, type RemotePolicy } from '#host/remote/remotePolicy.ts'
+import { openRemotePolicy } from '#host/remote/openRemotePolicy.ts'
+import type { RemotePolicy } from '#host/remote/remotePolicy.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { LoopbackServer, type Kind } from './loopbackServer.ts'
 
 export const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-remote-'))
-const starter = path.join(resourcesDirectory, 'starter')
+export const starter = path.join(resourcesDirectory, 'starter')
 const cache = path.join(folder, 'cache')
 const { tokenizer } = loadTokenizer(starter)
 const lora: LoraConfig = {
@@ -39,7 +40,7 @@ export const options = (changes: Partial<SamplingOptions> = {}): GenerateOptions
   sampling: { ...sampling, ...changes },
   decode,
 })
-const promptIds = (text: string) => tokenizer.encode(text, { addSpecialTokens: false })
+export const promptIds = (text: string) => tokenizer.encode(text, { addSpecialTokens: false })
 export const requests: readonly GenerationRequest[] = ['1 + 2 =', 'Say 7', 'abc'].map((text, prompt) => ({
   promptIds: promptIds(text),
   streams: [randomStream(3, prompt, 0), randomStream(3, prompt, 1)],
@@ -97,6 +98,22 @@ export const ownOf = (completion: Completion, temperature = 1): Promise<Float64A
     temperature,
   })
 
+/** A policy on the servers that the settings name. */
+export function openOn(
+  given: Record<string, unknown>,
+  environment: Record<string, string> = {},
+): Promise<RemotePolicy> {
+  const { server: settings } = parseRunConfig({
+    ...{ model: 'm', data: { train: 't' }, rewards: [{ function: 'f' }] },
+    rollout: { server: given },
+  }).rollout
+  if (settings === null) throw new Error('Expected settings, got none.')
+  return openRemotePolicy(local, {
+    ...{ settings, lora, baseModel: null, modelFolder: '/models/starter' },
+    ...{ name: 'run_test', snapshots: 1, tokenizer, onRequest: () => undefined, environment },
+  })
+}
+
 /** To be called inside a `describe`. */
 export function serveAs(kind: Kind) {
   const server = new LoopbackServer(kind, starter, cache)
@@ -111,21 +128,8 @@ export function serveAs(kind: Kind) {
     rmSync(adapterFolder, { recursive: true, force: true })
   })
 
-  function settingsOf(changes: Record<string, unknown>) {
-    const given = { kind, url: server.url, adapterFolder, retries: 3, ...changes }
-    const { server: settings } = parseRunConfig({
-      ...{ model: 'm', data: { train: 't' }, rewards: [{ function: 'f' }] },
-      rollout: { server: given },
-    }).rollout
-    if (settings === null) throw new Error('Expected settings, got none.')
-    return settings
-  }
-
   const open = (changes: Record<string, unknown> = {}, environment: Record<string, string> = {}) =>
-    openRemotePolicy(local, {
-      ...{ settings: settingsOf(changes), lora, baseModel: null, modelFolder: '/models/starter' },
-      ...{ name: 'run_test', tokenizer, onRequest: () => undefined, environment },
-    })
+    openOn({ kind, url: server.url, adapterFolder, retries: 3, ...changes }, environment)
   const generated = () =>
     server.received.filter(({ path: place }) => place === '/v1/completions' || place === '/generate')
 

@@ -249,6 +249,20 @@ describe('sampler and trainer', () => {
     const rounded = findingOf({ curves, config: { rollout: { server }, base: { precision: 'int8' } } })
     expect(rounded.words).toContain('rounded to int8')
     expect(changesOf(rounded)).toMatchObject({ 'base.precision': 'f32' })
+    const both = { ...server, url: ['http://a:8000', 'http://b:8000'] }
+    expect(findingOf({ curves, config: { rollout: { server: both } } }).words).toContain(
+      'vLLM servers at http://a:8000, http://b:8000',
+    )
+  })
+
+  test('of completions that are older than the policy only what servers differ in counts', () => {
+    const server = { kind: 'vllm' as const, url: 'http://box:8000', adapterFolder: '/shared/adapters' }
+    const config = { rollout: { server, maxStaleness: 1 } }
+    expect(idsOf({ curves, config })).toEqual([])
+    const differing = { 'sampling/server_logp_difference/mean': flat(0.2) }
+    const finding = findingOf({ curves: differing, config })
+    expect(finding.id).toBe('sampler-gap')
+    expect(changesOf(finding)).toMatchObject({ 'rollout.server': null, 'rollout.maxStaleness': 0 })
   })
 
   test('not where they nearly agree', () => {

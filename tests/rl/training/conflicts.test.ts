@@ -40,6 +40,19 @@ describe('settings that do not fit each other are named', () => {
     [{ base: { precision: 'bf16' }, device: { kind: 'dml' } }, 'bf16, which needs CUDA'],
     [{ base: { precision: 'f16' }, device: { kind: 'cpu' } }, 'f16, which needs CUDA and DirectML'],
     [{ rollout: { server, precision: 'int8' } }, 'rollout.precision: int8'],
+    [{ rollout: { maxStaleness: 1 } }, 'rollout.maxStaleness: 1, but this machine cannot generate while it'],
+    [
+      {
+        rollout: { server, maxStaleness: 2 },
+        algorithm: { id: 'grpo', settings: { dynamicSampling: true } },
+      },
+      'rollout.maxStaleness: 2, but with `dynamicSampling` the prompts',
+    ],
+    [
+      { rollout: { server, maxStaleness: 2, mismatchCorrection: 'off' } },
+      'rollout.mismatchCorrection: off, but with `rollout.maxStaleness` 2',
+    ],
+    [{ rollout: { server, maxStaleness: 2, minNewTokens: 3 } }, 'rollout.minNewTokens: 3, but with'],
     [
       { base: { precision: 'int4' }, rollout: { precision: 'int8' } },
       'rollout.precision: int8, but with `base.precision` int4 rollouts use the quantised base',
@@ -57,6 +70,8 @@ describe('settings that do not fit each other are named', () => {
   test.each([
     {},
     { rollout: { server } },
+    { rollout: { server: { ...server, url: [server.url, 'http://127.0.0.1:8001'] }, maxStaleness: 4 } },
+    { rollout: { maxStaleness: 4 }, algorithm: { id: 'sft' }, rewards: [] },
     { base: { precision: 'int8' } },
     { optimization: { minibatchSize: 16 } },
     { environment: { function: 'countdown' }, rewards: [], data: { train: { episodes: 4 } } },

@@ -1,6 +1,7 @@
 import type { SeriesByMetric } from '#renderer/charts/useSeries.ts'
 import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
 import { StackedTime, TimeColumns, type TimeColumn } from '#renderer/charts/TimeShares.tsx'
+import { noun } from '#shared/plural.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 
@@ -14,6 +15,9 @@ export const timeMetrics = [
   'checkpoint_time',
   'rollout/tokens_per_second',
   'update/tokens_per_second',
+  'time/handover',
+  'rollout/staleness',
+  'rollout/servers',
   'rollout/server_adapters',
   'rollout/server_retries',
 ] as const
@@ -66,11 +70,19 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
               ['Learns from', means['update/tokens_per_second'], 'tokens/s'],
               ['Evaluation takes', means['eval_time'], 's'],
               ['Checkpoint takes', means['checkpoint_time'], 's'],
+              ['Adapter hand-over takes', means['time/handover'], 's'],
             ]
               .flatMap(([words, value, unit]) =>
                 typeof value === 'number' ? [`${String(words)} ${formatNumber(value)} ${String(unit)}`] : [],
               )
-              .concat(serverFacts(lastOf('rollout/server_adapters'), means['rollout/server_retries'] ?? null))
+              .concat(
+                serverFacts({
+                  servers: lastOf('rollout/servers') ?? 1,
+                  adapters: lastOf('rollout/server_adapters'),
+                  retries: means['rollout/server_retries'] ?? null,
+                  staleness: lastOf('rollout/staleness'),
+                }),
+              )
               .join(' · ')}
           </p>
         </div>
@@ -79,10 +91,21 @@ export function TimePanel({ runId, byMetric, isGenerating }: Props) {
   )
 }
 
-/** Of a server that generates in place of this machine; nothing without one. */
-function serverFacts(adapters: number | null, retries: number | null): string[] {
+interface ServerFacts {
+  readonly servers: number
+  readonly adapters: number | null
+  readonly retries: number | null
+  readonly staleness: number | null
+}
+
+/** Of servers that generate in place of this machine; nothing without one. */
+function serverFacts({ servers, adapters, retries, staleness }: ServerFacts): string[] {
+  const holding = servers === 1 ? 'The server holds' : `${formatNumber(servers)} servers hold`
   return [
-    ...(adapters === null ? [] : [`The server holds ${plural(adapters, 'adapter version')}`]),
+    ...(adapters === null ? [] : [`${holding} ${plural(adapters, 'adapter version')}`]),
+    ...(staleness === null
+      ? []
+      : [`Completions are ${formatNumber(staleness)} ${noun(staleness, 'step')} old`]),
     ...(retries === null || retries === 0 ? [] : [`${formatNumber(retries)} retries per step`]),
   ]
 }

@@ -1,9 +1,10 @@
 /** What a run is, in the few words of its header. */
+import { serverUrls } from '#shared/config/addresses.ts'
 import type { ExperienceKind } from '#shared/metrics.ts'
 import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
-import { lastPart } from '#renderer/client/format.ts'
+import { lastPart, plural } from '#renderer/client/format.ts'
 import type { StoredEvent } from '#renderer/client/runs.ts'
 import { fileReference } from '#renderer/features/rewards/library.ts'
 
@@ -61,7 +62,9 @@ const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
 export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>): string | null {
   // A run of an earlier version has no such setting.
   if (!server) return null
-  return `rollouts by ${serverTitles[server.kind]} on ${URL.parse(server.url)?.host ?? server.url}`
+  const hosts = serverUrls(server).map((url) => URL.parse(url)?.host ?? url)
+  const others = hosts.length > 1 ? ` and ${plural(hosts.length - 1, 'other server')}` : ''
+  return `rollouts by ${serverTitles[server.kind]} on ${hosts[0] ?? ''}${others}`
 }
 
 /** Who trains it, if not Turnwise. */

@@ -3,6 +3,7 @@ import { errorBetween, heldOutLevel, levelOf, perhaps, rewardScaleOf, spanOf } f
 import { type DiagnosedRun, type Measured, seriesOf, averageOf, evidence } from '../diagnosedRun.ts'
 import type { RunFacts } from '../facts.ts'
 import { change, percent, short, tryTheSelftest, changeSetting, numberSettingOf } from '../rule.ts'
+import { serverUrls } from '#shared/config/addresses.ts'
 import { exactGapLimit } from '#rl/training/updateGuard.ts'
 
 const enough = 5
@@ -85,23 +86,30 @@ const gapSteps = 3
 
 /** Sampler and learner disagree on token probabilities, although both represent the same policy. */
 export function samplerGap(run: DiagnosedRun): Finding[] {
-  const gap = seriesOf(run, 'sampling/sampling_logp_difference/mean').slice(-gapWindow)
+  const { server, maxStaleness } = run.facts
+  // An older policy samples otherwise than the one that learns; versions of the same age are still to agree.
+  const metric = `sampling/${maxStaleness > 0 ? 'server' : 'sampling'}_logp_difference/mean` as const
+  const gap = seriesOf(run, metric).slice(-gapWindow)
   if (gap.length < gapSteps || averageOf(gap) <= exactGapLimit) return []
-  const { precision, basePrecision, server } = run.facts
-  if (server !== null) return [ofServer(gap, server, basePrecision)]
+  if (server === null) return [onThisMachine(gap, run.facts)]
+  return [ofServer(evidence(metric, gap), averageOf(gap), { ...run.facts, server })]
+}
+
+function onThisMachine(
+  gap: readonly Measured[],
+  { precision, basePrecision }: Pick<RunFacts, 'precision' | 'basePrecision'>,
+): Finding {
   const isRounded = precision !== 'f32' || basePrecision !== 'f32'
   const cause = isRounded
     ? `${precision === 'f32' ? 'products' : 'weights'} rounded to 8 bits are too coarse for this model`
     : 'it suggests a fault in precision or masks, on this device or in Turnwise'
-  return [
-    {
-      id: 'sampler-gap',
-      severity: isRounded ? 'warning' : 'problem',
-      words: `Train–inference logprob mismatch of ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
-      evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
-      proposals: isRounded ? withoutRounding(precision === 'f32' ? 'base' : 'rollout') : [tryTheSelftest],
-    },
-  ]
+  return {
+    id: 'sampler-gap',
+    severity: isRounded ? 'warning' : 'problem',
+    words: `Train–inference logprob mismatch of ${short(averageOf(gap))} nats per token on the same completions: ${cause}.`,
+    evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
+    proposals: isRounded ? withoutRounding(precision === 'f32' ? 'base' : 'rollout') : [tryTheSelftest],
+  }
 }
 
 const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
@@ -112,25 +120,32 @@ const serverSettings = {
   sglang: 'started without SGLANG_RETURN_ORIGINAL_LOGPROB',
 } as const
 
-type Facts = Pick<RunFacts, 'server' | 'basePrecision'>
-
 /** Two programs that hold the weights each in its own way. */
 function ofServer(
-  gap: readonly Measured[],
-  { kind, url }: NonNullable<Facts['server']>,
-  basePrecision: Facts['basePrecision'],
+  seen: Finding['evidence'][number],
+  gap: number,
+  {
+    server: { kind, url },
+    basePrecision,
+    maxStaleness,
+  }: RunFacts & { readonly server: NonNullable<RunFacts['server']> },
 ): Finding {
   const isRounded = basePrecision !== 'f32'
   const here = isRounded ? `this machine, whose base is rounded to ${basePrecision},` : 'this machine'
+  const urls = serverUrls({ url })
+  const [servers, it] = urls.length === 1 ? ['server', 'it'] : ['servers', 'each']
   return {
     id: 'sampler-gap',
     severity: 'warning',
-    words: `The ${serverTitles[kind]} server at ${url} and ${here} disagree by ${short(averageOf(gap))} nats per token on the same completions. Check that it serves the model of this run unquantised, loads every version of the adapter, and was ${serverSettings[kind]}.`,
-    evidence: [evidence('sampling/sampling_logp_difference/mean', gap)],
+    words: `The ${serverTitles[kind]} ${servers} at ${urls.join(', ')} and ${here} disagree by ${short(gap)} nats per token on the same completions. Check that ${it} serves the model of this run unquantised, loads every version of the adapter, and was ${serverSettings[kind]}.`,
+    evidence: [seen],
     proposals: [
       ...(isRounded ? [change('Learn on an exact base.', { 'base.precision': 'f32' })] : []),
       change('Correct with importance weights.', { 'rollout.mismatchCorrection': 'on' }),
-      change('Or generate on this machine.', { 'rollout.server': null }),
+      change('Or generate on this machine.', {
+        'rollout.server': null,
+        ...(maxStaleness === 0 ? {} : { 'rollout.maxStaleness': 0 }),
+      }),
     ],
   }
 }

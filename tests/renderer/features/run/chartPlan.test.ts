@@ -68,11 +68,18 @@ test('numbers that rewards log get a chart each', () => {
 test('rollouts on a server get charts of its mismatch and of retries', () => {
   const names = [
     'rollout/server_retries',
+    'rollout/servers',
+    'rollout/staleness',
     'sampling/server_logp_difference/max',
     'sampling/server_logp_difference/mean',
   ]
   const charts = planLearning(names, rewards)
-  expect(titles(charts)).toEqual(['Server logprob mismatch', 'Server retries'])
+  expect(titles(charts)).toEqual([
+    'Server logprob mismatch',
+    'Rollout servers',
+    'Staleness',
+    'Server retries',
+  ])
   expect(charts[0]?.lines.map(({ label }) => label)).toEqual(['mean', 'max'])
   expect(titles(planLearning(['grad_norm'], rewards))).toEqual(['Gradient norm'])
 })

@@ -150,6 +150,11 @@ test('a server that generates is named by its program and address', () => {
     serverWords({ rollout: { server } } as Parameters<typeof serverWords>[0])
   expect(wordsOf({ kind: 'sglang', url: 'http://box:30000/' })).toBe('rollouts by SGLang on box:30000')
   expect(wordsOf({ kind: 'vllm', url: 'https://gpu.local' })).toBe('rollouts by vLLM on gpu.local')
+  const two = { kind: 'vllm', url: ['http://a:8000', 'http://b:8000'] }
+  expect(wordsOf(two)).toBe('rollouts by vLLM on a:8000 and 1 other server')
+  expect(wordsOf({ ...two, url: [...two.url, 'http://c'] })).toBe(
+    'rollouts by vLLM on a:8000 and 2 other servers',
+  )
   expect(wordsOf(null)).toBeNull()
   expect(wordsOf(undefined)).toBeNull()
 })
