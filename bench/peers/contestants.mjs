@@ -9,7 +9,10 @@ const readTorchTraining = (output) => {
   return { ...rest, anonymousBytes }
 }
 
-const ours = (activations) => (item) => ({ ...oursCommand(item, activations), read: (output) => readOurs(item, output) })
+const ours = (activations, base) => (item) => ({
+  ...oursCommand(item, activations, base),
+  read: (output) => readOurs(item, output),
+})
 
 const torchTraining = (flags, preload) => (item) => ({
   command: python(),
@@ -31,6 +34,10 @@ const node = () => process.execPath
 const fused = ['--checkpoint', '--head', 'fused']
 /** Layers computed again, like the peer's, and what a run does by default where there is memory. */
 const both = ['turnwise (recompute)', 'turnwise (save)']
+/** With a base in 8 bits, too, which learns in whole numbers where the processor is fast at it. */
+const recomputed = ['turnwise (recompute)', 'turnwise int8 (recompute)']
+const saved = ['turnwise (save)', 'turnwise int8 (save)']
+const bf16 = ['--dtype', 'bfloat16']
 
 /**
  * `against`: which of ours are divided by a peer. `isExtra`: only with --all or by name.
@@ -40,6 +47,8 @@ export const contestants = {
   train: {
     'turnwise (recompute)': { start: ours('recompute') },
     'turnwise (save)': { start: ours('save') },
+    'turnwise int8 (recompute)': { start: ours('recompute', 'int8') },
+    'turnwise int8 (save)': { start: ours('save', 'int8') },
     'pytorch-checkpoint': { start: torchTraining(['--checkpoint']), against: both },
     'pytorch-checkpoint-tcmalloc': {
       start: torchTraining(['--checkpoint'], true),
@@ -57,6 +66,17 @@ export const contestants = {
       needs: tcmalloc,
       isExtra: true,
     },
+    'pytorch-bf16-checkpoint-tcmalloc': {
+      start: torchTraining(['--checkpoint', ...bf16], true),
+      against: [...recomputed, ...saved],
+      needs: tcmalloc,
+    },
+    'pytorch-bf16-checkpoint': {
+      start: torchTraining(['--checkpoint', ...bf16]),
+      against: [...recomputed, ...saved],
+      isExtra: true,
+    },
+    'pytorch-bf16-tcmalloc': { start: torchTraining(bf16, true), against: saved, needs: tcmalloc, isExtra: true },
     pytorch: { start: torchTraining([]), against: ['turnwise (save)'], isExtra: true },
     'pytorch-tcmalloc': { start: torchTraining([], true), against: ['turnwise (save)'], needs: tcmalloc, isExtra: true },
   },

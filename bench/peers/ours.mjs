@@ -1,12 +1,12 @@
 /** How Turnwise is asked for one item, and how its report is read. The only file that knows `turnwise bench`. */
 import { dataFolder, modelFolder, pinnedNode, turnwise } from './places.mjs'
 
-export function oursCommand(item, activations) {
+export function oursCommand(item, activations, base = 'f32') {
   const common = ['bench', '--json', '--data-dir', dataFolder, '--model', `${modelFolder(item.shape)}/hf`]
   const part = ['--only', item.kind, '--threads', String(item.threads), '--steps', String(item.steps)]
   const what =
     item.kind === 'train'
-      ? ['--lengths', `${item.rows}x${item.length}`, '--activations', activations]
+      ? ['--lengths', `${item.rows}x${item.length}`, '--activations', activations, '--base', base]
       : ['--batch', String(item.batch), '--precision', item.precision, '--rank', '0'] // as the peers: no adapter
   // On its own Node the launcher becomes the process that works, so that its memory is what is watched.
   return { command: pinnedNode(), args: [turnwise, ...common, ...part, ...what] }

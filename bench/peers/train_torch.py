@@ -2,7 +2,8 @@
 
 transformers' model (sdpa attention) with peft on all seven linears. The loss is sum(c * logprob) with given c, as in a
 policy gradient. `--checkpoint` recomputes each layer in the backward pass; logits then exist for a chunk of tokens at
-a time. `--head recompute` is the usual checkpointed chunk; `--head fused` keeps each token's hidden gradient instead
+a time. `--dtype bfloat16` holds the frozen weights and computes in 16 bits, with peft's adapter in f32, its default.
+`--head recompute` is the usual checkpointed chunk; `--head fused` keeps each token's hidden gradient instead
 and multiplies it by c later, which saves the second vocabulary product; `--head whole` is the plain model's head.
 """
 
@@ -22,7 +23,7 @@ LINEARS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down
 
 
 def chunk_logprobs(hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    logits = torch.nn.functional.linear(hidden, weight)
+    logits = torch.nn.functional.linear(hidden, weight).float()
     return logits.gather(1, targets[:, None])[:, 0] - logits.logsumexp(1)
 
 
@@ -60,7 +61,7 @@ def head_logprobs(hidden, weight, targets, flags) -> torch.Tensor:
 
 
 def make_model(flags):
-    model = AutoModelForCausalLM.from_pretrained(f"{flags.model}/hf", dtype=torch.float32, attn_implementation="sdpa")
+    model = AutoModelForCausalLM.from_pretrained(f"{flags.model}/hf", dtype=flags.dtype, attn_implementation="sdpa")
     model.config.use_cache = False
     if flags.checkpoint:
         model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -93,8 +94,8 @@ def train(model, flags):
         yield loss.item()
 
 
-def matmul_gflops() -> float:
-    a, b, best = torch.randn(1024, 896), torch.randn(4864, 896), float("inf")
+def matmul_gflops(dtype: torch.dtype) -> float:
+    a, b, best = torch.randn(1024, 896).to(dtype), torch.randn(4864, 896).to(dtype), float("inf")
     for _ in range(10):
         start = time.perf_counter()
         torch.nn.functional.linear(a, b)
@@ -103,7 +104,7 @@ def matmul_gflops() -> float:
 
 
 def measure(flags) -> dict:
-    gflops = matmul_gflops()
+    gflops = matmul_gflops(flags.dtype)
     imported = dict(importedRssBytes=status_bytes("VmRSS"), importedAnonymousBytes=status_bytes("RssAnon"))
     model = make_model(flags)
     reset_peak()
@@ -116,7 +117,7 @@ def measure(flags) -> dict:
             cpu_seconds.append(cpu_now - cpu)
             losses.append(loss)
             start, cpu = now, cpu_now
-    name = "pytorch"
+    name = "pytorch" + ("-bf16" if flags.dtype == torch.bfloat16 else "")
     if flags.checkpoint:
         name += "-checkpoint" + ("-fused-head" if flags.head == "fused" else "")
     return dict(
@@ -127,6 +128,7 @@ def measure(flags) -> dict:
         length=flags.length,
         checkpoint=flags.checkpoint,
         head=flags.head,
+        dtype=str(flags.dtype),
         secondsPerStep=min(seconds[1:]),
         secondsPerStepMedian=statistics.median(seconds[1:]),
         secondsPerStepRounds=seconds[1:],
@@ -151,9 +153,11 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=3, help="measured steps, after one that warms up")
     parser.add_argument("--checkpoint", action="store_true")
     parser.add_argument("--head", choices=["whole", "recompute", "fused"])
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--chunk", type=int, default=256, help="tokens of a head chunk")
     flags = parser.parse_args()
     flags.head = flags.head or ("recompute" if flags.checkpoint else "whole")
+    flags.dtype = getattr(torch, flags.dtype)
     torch.set_num_threads(flags.threads)
     torch.manual_seed(1)
     print(json.dumps(measure(flags)))

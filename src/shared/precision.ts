@@ -22,6 +22,13 @@ export const isHalfPrecision = (precision: BasePrecision): precision is HalfPrec
 export const rolloutPrecisions = ['f32', 'int8'] as const
 export type RolloutPrecision = (typeof rolloutPrecisions)[number]
 
+/**
+ * How learning multiplies with a base in 8 bits: in whole numbers where the processor is fast at it, or always in f32. Their
+ * products differ by about 3·10⁻⁵, by more only for tokens with a value many times as large as its other ones.
+ */
+export const frozenProducts = ['auto', 'f32'] as const
+export type FrozenProducts = (typeof frozenProducts)[number]
+
 /** What rounding the base does to a model, on texts and on completions that it drew itself. Nats per token. */
 export interface PrecisionEffect {
   readonly precision: RoundedPrecision

@@ -10,7 +10,7 @@ import { type Value, constant, input } from '../graph/value.ts'
 import { add, mul, scale } from '../ops/arithmetic.ts'
 import { CAUSAL_PARTS, causalAttention, rotary } from '../ops/attention.ts'
 import { type RowMap, packRows, unpackRows } from '../ops/gather.ts'
-import { frozenMatmul } from '../ops/frozenMatmul.ts'
+import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
 import { slicedHead, type LogitCap, vocabularyHead } from '../ops/vocabularyHead.ts'
@@ -28,9 +28,12 @@ import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
 
-/** Where a program's parameters come from. `weight` takes the path within the layer: `self_attn.q_proj.weight`. */
+/** Where a program's parameters come from. */
 export interface LayerParameters {
+  /** A vector by its path within the layer: `input_layernorm.weight`. */
   weight(path: string): Value
+  /** The same for matrices, as they are multiplied. */
+  matrix(path: string): FrozenMatrix
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
   /** Whether adapters read their inputs through masks, which are graph inputs then. */
   readonly drops?: boolean
@@ -179,12 +182,13 @@ export function packedLayer(
 
 function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: PackedInputs): LayerScope {
   const reduced = reducer(parameters)
+  const round = roundedOnce()
   return {
     config,
     vector: (path) => parameters.weight(path),
     linear(name, x) {
       const path = linearPath(name)
-      const product = frozenMatmul(x, parameters.weight(`${path}.weight`))
+      const product = frozenMatmul(x, parameters.matrix(`${path}.weight`), round)
       const biased = config.biases[name] === true ? add(product, parameters.weight(`${path}.bias`)) : product
       const factors = parameters.adapter.get(name)
       return factors ? addReduced(biased, reduced(name, x), factors) : biased
@@ -195,6 +199,16 @@ function packedScope(config: ModelConfig, parameters: LayerParameters, inputs: P
       return reshape(rotary(reshape(x, [1, ...x.shape]), heads, tables), x.shape)
     },
     attend: inputs.attend,
+  }
+}
+
+/** Several linears read the same x. */
+function roundedOnce(): (x: Value) => RoundedRows {
+  const known = new Map<Value, RoundedRows>()
+  return (x) => {
+    const rows = known.get(x) ?? roundRows(x)
+    known.set(x, rows)
+    return rows
   }
 }
 

@@ -88,13 +88,8 @@ function layersOf({ first, end }: Segment, options: SegmentProgramOptions) {
     const inputName = (name: string) => layerInputName(layer, name)
     const adapter = loraInputs(config, lora, inputName)
     trained.push(...[...adapter.values()].flatMap(({ a, b }) => [a, b]))
-    const parameters = {
-      adapter,
-      trained: [],
-      drops,
-      inputName,
-      weight: (path: string) => weight(`${layerPrefix(config, layer)}${path}`),
-    }
+    const ownWeight = (path: string) => weight(`${layerPrefix(config, layer)}${path}`)
+    const parameters = { adapter, trained: [], drops, inputName, weight: ownWeight, matrix: ownWeight }
     hidden = packedLayer(config, { hidden, layer }, parameters)
   }
   return { start, hidden, trained, isFirst: first === 0 }

@@ -1,9 +1,10 @@
+import type { Dim } from '../graph/shape.ts'
 import { type Dtype, type Value, compose, apply, constant } from '../graph/value.ts'
 import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
 import { matmul } from './matmul.ts'
-import { concat, reshape } from './layout.ts'
-import { reduceMax } from './reduce.ts'
+import { concat, reshape, transpose } from './layout.ts'
+import { expandLike, reduceMax, reduceSum } from './reduce.ts'
 
 /*
  * Products with a frozen matrix in 16 bits, which matrix units of GPUs multiply many times faster than f32. What goes in and
@@ -45,24 +46,21 @@ function product(x: Value, weight: Value, dtype: HalfType, transB: boolean): Val
   return mul(times(div(x, scales)), scales)
 }
 
-/** x Wᵀ with a frozen matrix in whatever it is held in. x […, K], W [N, K] → […, N] f32. */
-export const frozenMatmul = (x: Value, weight: Value): Value =>
-  isHalf(weight.dtype) ? halfMatmul(x, weight, { transB: true }) : matmul(x, weight, { transB: true })
-
 /*
  * Products in whole numbers. Weights have 8 bits and a scale for each output. What they are multiplied with has 16, as two
  * bytes that are multiplied like two rows: that reads the weights once for both, and what is rounded there is far less
  * than what is rounded of the weights.
  */
 
-const ROLLOUTS = 'Used for rollouts only; learning reads weights in f32.'
+const WHOLE_NUMBERS = 'Occurs only inside ByteMatmul, which has its own rule, and in rollouts.'
 
-export const absOp = defineOp('Abs', ROLLOUTS)
-export const integerMatmulOp = defineOp('MatMulIntegerToFloat', ROLLOUTS, { domain: 'com.microsoft' })
+export const absOp = defineOp('Abs', WHOLE_NUMBERS)
+export const quantizeOp = defineOp('QuantizeLinear', WHOLE_NUMBERS)
+export const integerMatmulOp = defineOp('MatMulIntegerToFloat', WHOLE_NUMBERS, { domain: 'com.microsoft' })
 
 /** Rows in 16 bits: x ≈ scale · (upper − 128 + (lower − 128) / 254). */
 export interface RoundedRows {
-  /** [2N, K] u8: the upper bytes of all rows, then the lower ones. */
+  /** [2N, K] u8: the upper bytes of each row, then its lower ones. */
   readonly bytes: Value
   /** [N, 1] */
   readonly scales: Value
@@ -72,33 +70,86 @@ export interface RoundedRows {
 const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
+/** What stands for zero in a byte. */
+const zeroByte = (): Value => cast(constant([128], [1]), 'uint8')
 
 /** max |x| of each row, [N, 1]; of a row of zeros a number that it can be divided by. Without a gradient. x [N, K] f32. */
-const largestMagnitudes = (x: Value): Value =>
-  add(reduceMax(apply(absOp, [x], {}, [x])[0] as Value, [-1]), constant([SMALLEST_SCALE], [1]))
+const largestMagnitudes = (x: Value): Value => largestOf(abs(x))
 
-/** x [N, K] f32. */
+const abs = (x: Value): Value => apply(absOp, [x], {}, [x])[0] as Value
+const largestOf = (magnitudes: Value): Value =>
+  add(reduceMax(magnitudes, [-1]), constant([SMALLEST_SCALE], [1]))
+
+/** x [N, K] f32. Every value is off by at most its row's largest magnitude / 64,516. */
 export function roundRows(x: Value): RoundedRows {
-  const scales = scale(largestMagnitudes(x), 1 / 127)
-  // A cast to bytes cuts the fraction off, so a half more rounds to nearest.
-  const shifted = add(div(x, scales), constant([128.5], [1])) // [1.5, 255.5]
-  const upper = cast(shifted, 'uint8')
-  const fraction = sub(shifted, cast(upper, 'float32')) // [0, 1), a half more than what is left
-  const lower = cast(add(scale(fraction, FINE_STEPS), constant([1.5], [1])), 'uint8')
-  return { bytes: concat([upper, lower], 0), scales }
+  const magnitudes = abs(x)
+  // Bytes hide what is not finite, and a maximum skips what is no number; a sum does not: its row becomes NaN.
+  const nothing = scale(reduceSum(magnitudes, [-1]), 0)
+  const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127)
+  const upper = byRows(x, scales)
+  const lower = byRows(sub(x, upper.values), scale(scales, 1 / FINE_STEPS))
+  const width = x.shape[1] as Dim
+  return { bytes: reshape(concat([upper.bytes, lower.bytes], 1), [-1, width]), scales }
 }
 
-/** x W. weights [K, M] i8 with a scale for each column, scales [M] → [N, M] f32. */
+/** x / scales to the nearest whole number, 128 added, and the numbers that these bytes stand for. x [N, K], scales [N, 1]. */
+function byRows(x: Value, scales: Value): { readonly bytes: Value; readonly values: Value } {
+  const factors = reshape(scales, [x.shape[0] as Dim])
+  const zeros = expandLike(zeroByte(), factors)
+  const rows = { axis: int(0) }
+  const bytes = apply(quantizeOp, [x, factors, zeros], rows, [{ dtype: 'uint8', shape: x.shape }])[0] as Value
+  return { bytes, values: apply(dequantizeOp, [bytes, factors, zeros], rows, [x])[0] as Value }
+}
+
+/** x W. weights [K, M] i8, multiplied with scales, [M] for the columns or [1] → [N, M] f32. */
 export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Value {
-  const [rows, outputs] = [x.bytes.shape[0] ?? 1, weights.shape[1] ?? 1]
-  const zero = cast(constant([128], []), 'uint8')
-  const inputs = [x.bytes, weights, constant([1], []), scales, zero]
+  const [rows, outputs] = [x.bytes.shape[0] as Dim, weights.shape[1] as number]
+  const inputs = [x.bytes, weights, constant([1], []), scales, zeroByte()]
   const type = { dtype: 'float32', shape: [rows, outputs] } as const
   const product = apply(integerMatmulOp, inputs, {}, [type])[0] as Value
-  // One pass over both halves, where taking them apart would copy them.
-  const halves = reshape(product, [2, -1])
-  const sums = matmul(constant([1, 1 / FINE_STEPS], [1, 2]), halves)
-  return mul(reshape(sums, [-1, outputs]), x.scales)
+  // The two parts of a row are added, and its scale is taken back, in one pass over both: [1, 2] · [2, M] for each row.
+  const parts = reshape(product, [x.scales.shape[0] as Dim, 2, outputs])
+  const factors = matmul(x.scales, constant([1, 1 / FINE_STEPS], [1, 2])) // [N, 2]
+  const sums = matmul(reshape(factors, [x.scales.shape[0] as Dim, 1, 2]), parts)
+  return reshape(sums, [-1, outputs])
+}
+
+/** A frozen matrix W [N, K] in 8 bits with a scale for each row: W[n, k] = scales[n] · columns[k, n]. */
+export interface ByteMatrix {
+  /** [K, N] i8 */
+  readonly columns: Value
+  /** [N] */
+  readonly scales: Value
+}
+
+/**
+ * x Wᵀ, x [R, K] f32 → [R, N]. The gradient of x is a product in whole numbers too: the scales go to the cotangent, since they
+ * belong to what is summed over there, and W is read the other way round. `rounded` are the rows of x, where other
+ * products read them as well.
+ */
+export const byteMatmul = (x: Value, { columns, scales }: ByteMatrix, rounded = roundRows(x)): Value =>
+  compose(
+    {
+      name: 'ByteMatmul',
+      vjp: ({ cotangents }) => {
+        const rows = roundRows(mul(onlyCotangent(cotangents), scales))
+        return [integerMatmul(rows, transpose(columns, [1, 0]), constant([1], [1])), null, null]
+      },
+    },
+    [x, columns, scales],
+    [integerMatmul(rounded, columns, scales)],
+  )[0] as Value
+
+/** A frozen matrix [N, K] as a product reads it: in f32, in 16 bits or in 8. */
+export type FrozenMatrix = Value | ByteMatrix
+
+/**
+ * x Wᵀ with a frozen matrix in whatever it is held in. x […, K], W [N, K] → […, N] f32. `round` may remember the rows that
+ * several products read.
+ */
+export function frozenMatmul(x: Value, matrix: FrozenMatrix, round = roundRows): Value {
+  if ('columns' in matrix) return byteMatmul(x, matrix, round(x))
+  return isHalf(matrix.dtype) ? halfMatmul(x, matrix, { transB: true }) : matmul(x, matrix, { transB: true })
 }
 
 /* Frozen weights in the forms in which they lie on disk, turned into f32 while a graph runs. */
@@ -123,3 +174,10 @@ export const dequantize = ({ blocks, scales, zeros, blockSize }: BlockedMatrix):
   apply(dequantizeOp, [blocks, scales, zeros], { axis: int(1), block_size: int(blockSize) }, [
     { dtype: 'float32', shape: blocks.shape },
   ])[0] as Value
+
+/** The matrix [N, K] in f32. */
+export function dequantizeRows({ columns, scales }: ByteMatrix): Value {
+  const type = { dtype: 'float32', shape: columns.shape } as const
+  const transposed = apply(dequantizeOp, [columns, scales], { axis: int(1) }, [type])[0] as Value
+  return transpose(transposed, [1, 0])
+}

@@ -3,6 +3,7 @@
  * bits widened and blocks dequantised while a program runs, so that no more than one layer of them is in f32 at a time.
  */
 import { AppError } from '#shared/errors.ts'
+import type { FrozenProducts } from '#shared/precision.ts'
 import type { Dtype, Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
 import type { BlockWeight, RowWeight } from '../models/blocks.ts'
@@ -20,7 +21,16 @@ import type { GenerationWeights } from '../models/generationGraph.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
 import { type ModelSource, type TensorLocation, headWeightName } from '../models/source.ts'
 import { cast } from '../ops/arithmetic.ts'
-import { dequantize, frozenMatmul, integerMatmul, roundRows, type RoundedRows } from '../ops/frozenMatmul.ts'
+import {
+  dequantize,
+  dequantizeRows,
+  frozenMatmul,
+  integerMatmul,
+  roundRows,
+  type ByteMatrix,
+  type FrozenMatrix,
+  type RoundedRows,
+} from '../ops/frozenMatmul.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
 import type { SessionPurpose } from './device.ts'
@@ -53,12 +63,28 @@ function requireTensor(source: ModelSource, name: string): TensorLocation {
   throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
 }
 
-/** A matrix [out, in] as learning reads it: exact or in 16 bits where the source has it so, else out of its blocks. */
+/** Rows of bytes that are all that the source has of a matrix; null where it has another form. */
+const onlyRows = (source: ModelSource, name: string): RowWeight | null =>
+  source.tensors.has(name) ? null : rowWeight(source, name)
+
+/** A matrix [out, in] as learning multiplies with it: in whole numbers where the source has it in rows of bytes alone. */
+export function multipliedMatrix(source: ModelSource, name: string, inputs: number): FrozenMatrix {
+  const rows = onlyRows(source, name)
+  return rows ? byteMatrix(name, rows) : learningMatrix(source, name, inputs)
+}
+
+/** Whether learning multiplies in whole numbers. */
+export const learnsInBytes = (source: ModelSource, products: FrozenProducts = 'auto'): boolean =>
+  products === 'auto' && linearWeights(source.config).every(({ name }) => onlyRows(source, name) !== null)
+
+/** A matrix [out, in] as a value: exact or in 16 bits where the source has it so, else out of its bytes or blocks. */
 export function learningMatrix(source: ModelSource, name: string, inputs: number): Value {
   const exact = source.tensors.get(name)
   if (exact) return exactMatrix(name, exact)
   const half = halfMatrix(source, name)
   if (half) return half
+  const rows = rowWeight(source, name)
+  if (rows) return dequantizeRows(byteMatrix(name, rows))
   const blocked = blockWeight(source, name)
   return blocked ? dequantized(name, blocked, inputs) : mappedWeight(source, name)
 }
@@ -133,11 +159,12 @@ export function generationWeights(
   const vector = cachedBy((name: string) => mappedWeight(source, name))
   const rowsOf = cachedBy(roundRows) // several products read the same x
   const roundedProduct = (x: Value, name: string): Value | null => {
-    const rows = rounded ? rowWeight(source, name) : null
+    const isRounded = rounded || !source.tensors.has(name)
+    const rows = isRounded ? rowWeight(source, name) : null
     if (rows) return rowProduct(rowsOf(x), name, rows)
     const half = halfMatrix(source, name)
     if (half) return frozenMatmul(x, half)
-    const blocked = rounded || !source.tensors.has(name) ? blockWeight(source, name) : null
+    const blocked = isRounded ? blockWeight(source, name) : null
     return blocked && blockProduct(x, name, blocked)
   }
   // A single row has a kernel of its own, which reads each row of W once and packs nothing either.
@@ -168,8 +195,15 @@ function blockProduct(x: Value, name: string, { precision, form, blocks, scales 
   })
 }
 
-const rowProduct = (x: RoundedRows, name: string, { values, scales }: RowWeight): Value =>
-  integerMatmul(x, weight(rowsName(name), values, 'int8'), weight(rowScalesName(name), scales))
+function rowProduct(x: RoundedRows, name: string, rows: RowWeight): Value {
+  const { columns, scales } = byteMatrix(name, rows)
+  return integerMatmul(x, columns, scales)
+}
+
+const byteMatrix = (name: string, { values, scales }: RowWeight): ByteMatrix => ({
+  columns: weight(rowsName(name), values, 'int8'),
+  scales: weight(rowScalesName(name), scales),
+})
 
 function cachedBy<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new Map<Key, Made>()

@@ -4,19 +4,15 @@
  * the cotangent that runs back through the layers. Logits exist for one chunk of tokens or one slice of the vocabulary at
  * a time. A critic runs through the same programs with its own adapter and ends in a value head instead of the vocabulary.
  */
-import type { Device } from '#shared/device.ts'
 import type { AccumulateOptions, Heads, LossCoefficients, ScoreOptions, TokenSequence } from '../policy.ts'
-import type { LoraConfig } from '../models/config.ts'
 import { gradientName } from '../models/learningGraphs.ts'
-import type { ModelSource } from '../models/source.ts'
 import { embeddingValue } from '../models/decoder.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
-import type { BackwardPass } from './learningPrograms.ts'
-import { LearningPrograms, programUse } from './learningPrograms.ts'
+import { type LearningProgramOptions, LearningPrograms, programUse } from './learningPrograms.ts'
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
@@ -25,14 +21,9 @@ import { Session, floats, int64s } from './session.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 import { ValueHeadRunner } from './valueHead.ts'
 
-export interface LearnerOptions {
-  readonly source: ModelSource
-  readonly lora: LoraConfig
+export interface LearnerOptions extends LearningProgramOptions {
   /** What the masks of dropout are drawn from; read only where the adapter has any. */
   readonly seed?: number
-  readonly device: Device
-  /** The ways to go back that may be asked for. */
-  readonly backward: readonly BackwardPass[]
   /** Up to this many tokens, activations are kept for the backward pass (faster); above, layers are recomputed. */
   readonly savedTokens: number
   /** What the logits that exist at once stay below. */
@@ -122,8 +113,8 @@ export class Learner {
   }
 
   static async create(options: LearnerOptions): Promise<Learner> {
-    const { source, lora, device, backward } = options
-    const programs = new LearningPrograms(source, lora, device, backward)
+    const { source, device } = options
+    const programs = new LearningPrograms(options)
     const program = { hidden: embeddingValue(source.config, (name) => programs.weight(name)) }
     const embedding = await Session.create({ name: 'embedding', program, device, purpose: 'weights' })
     return new Learner(options, programs, embedding)

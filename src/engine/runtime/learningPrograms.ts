@@ -1,4 +1,5 @@
 import type { Device } from '#shared/device.ts'
+import type { FrozenProducts } from '#shared/precision.ts'
 import type { Program } from '../graph/onnx.ts'
 import type { Value } from '../graph/value.ts'
 import type { LoraConfig } from '../models/config.ts'
@@ -13,7 +14,14 @@ import {
 } from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
 import { type ModelSource, headWeightName, layerPrefix, layerTensors } from '../models/source.ts'
-import { learningMatrix, learningPurpose, mappedSlices, mappedWeight } from './frozenWeights.ts'
+import type { FrozenMatrix } from '../ops/frozenMatmul.ts'
+import {
+  learningMatrix,
+  learningPurpose,
+  mappedSlices,
+  mappedWeight,
+  multipliedMatrix,
+} from './frozenWeights.ts'
 import { ProgramSet } from './programs.ts'
 import { OnDemand, type Feed } from './session.ts'
 
@@ -34,6 +42,16 @@ export const programUse = (
 
 type Programs = Record<string, Program>
 
+export interface LearningProgramOptions {
+  readonly source: ModelSource
+  readonly lora: LoraConfig
+  readonly device: Device
+  /** The ways to go back that may be asked for. */
+  readonly backward: readonly BackwardPass[]
+  /** 'auto' if absent. */
+  readonly products?: FrozenProducts
+}
+
 /** Rows of the vocabulary whose logits exist at once while learning. */
 const SLICE_ROWS = 2048
 
@@ -47,13 +65,15 @@ export class LearningPrograms {
   readonly #lora: LoraConfig
   readonly #device: Device
   readonly #backward: readonly BackwardPass[]
+  readonly #products: FrozenProducts
   readonly #sets = new OnDemand<ProgramSet>()
 
-  constructor(source: ModelSource, lora: LoraConfig, device: Device, backward: readonly BackwardPass[]) {
+  constructor({ source, lora, device, backward, products = 'auto' }: LearningProgramOptions) {
     this.#source = source
     this.#lora = lora
     this.#device = device
     this.#backward = backward
+    this.#products = products
   }
 
   /** Runs one program of a set; the learning set has all that the scoring set has. */
@@ -136,27 +156,27 @@ export class LearningPrograms {
   ): LayerPrograms {
     const { config } = this.#source
     const adapter = loraInputs(config, this.#lora)
-    const weights = new Map(
-      layerTensors(config).map(({ name, shape }) => [
-        name,
-        this.#tensor(`${layerPrefix(config, layer)}${name}`, shape),
-      ]),
-    )
+    const [vectors, matrices] = [new Map<string, Value>(), new Map<string, FrozenMatrix>()]
+    for (const { name, shape } of layerTensors(config)) {
+      const fullName = `${layerPrefix(config, layer)}${name}`
+      const [, inputs] = shape
+      if (inputs === undefined) vectors.set(name, this.weight(fullName))
+      else matrices.set(name, this.#matrix(fullName, inputs))
+    }
     const parameters: LayerParameters = {
       adapter,
       drops,
       trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
-      weight(path) {
-        const value = weights.get(path)
-        if (!value) throw new Error(`A layer has no weight ${path}.`)
-        return value
-      },
+      weight: (path) => known(vectors, path),
+      matrix: (path) => known(matrices, path),
     }
     return layerPrograms(config, parameters, { layer, attention })
   }
 
-  #tensor(name: string, [, inputs]: readonly number[]): Value {
-    return inputs === undefined ? this.weight(name) : learningMatrix(this.#source, name, inputs)
+  #matrix(name: string, inputs: number): FrozenMatrix {
+    return this.#products === 'f32'
+      ? learningMatrix(this.#source, name, inputs)
+      : multipliedMatrix(this.#source, name, inputs)
   }
 
   /** A frozen f32 tensor by its full name, which the runtime maps. */
@@ -167,4 +187,10 @@ export class LearningPrograms {
   [Symbol.dispose](): void {
     this.#sets[Symbol.dispose]()
   }
+}
+
+function known<Found>(weights: ReadonlyMap<string, Found>, path: string): Found {
+  const value = weights.get(path)
+  if (value === undefined) throw new Error(`A layer has no weight ${path}.`)
+  return value
 }

@@ -6,6 +6,7 @@
  */
 import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
+import type { FrozenProducts } from '#shared/precision.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { ModelSource, NamedTensor } from '../models/source.ts'
 import type { ValueHead } from '../models/learningGraphs.ts'
@@ -35,6 +36,7 @@ import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
+import { learnsInBytes } from './frozenWeights.ts'
 import { learningTokens, replicasOf } from './packedBatch.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
@@ -56,6 +58,8 @@ export interface OrtPolicyOptions {
   readonly criticSeed?: number
   readonly rolloutPrecision: 'f32' | 'int8'
   readonly activations: 'recompute' | 'save' | 'auto'
+  /** Of learning with a base in 8 bits; 'auto' if absent. */
+  readonly products?: FrozenProducts
   /** Most completions that decode together. */
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
@@ -83,8 +87,8 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   const { source, lora, loraSeed: seed, device } = options
   const backward = backwardPasses[options.activations]
   const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
-  const { blocks } = options
-  const learning = { source, lora, seed, device, backward, ...limits, ...(blocks && { blocks }) }
+  const { blocks, products = 'auto' } = options
+  const learning = { source, lora, seed, device, backward, products, ...limits, ...(blocks && { blocks }) }
   const { rolloutPrecision: precision, packsWeights = false } = options
   const programs = await policyPrograms({
     source,
@@ -143,7 +147,8 @@ export class OrtPolicy implements Policy {
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
-    this.learningTokens = learningTokens(config, options.device)
+    const { source, device, products } = options
+    this.learningTokens = learningTokens(config, device, learnsInBytes(source, products))
     this.replicas = replicasOf(options.device)
     this.#options = options
     this.#programs = programs

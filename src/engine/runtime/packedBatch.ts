@@ -293,14 +293,18 @@ export function replicasOf({ kind, threads }: Pick<Device, 'kind' | 'threads'>):
 
 /**
  * The fastest number of tokens per micro-batch: few enough per thread that a layer's activations stay in its cache, so
- * more for small layers than for large ones. The 512 per thread are measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
+ * more for small layers than for large ones; half as many where products are in whole numbers, whose sums have two rows for each token.
+ * The 512 and 256 per thread are measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
  */
 export function learningTokens(
   { intermediateSize }: Pick<ModelConfig, 'intermediateSize'>,
   { threads }: Pick<Device, 'threads'>,
+  inBytes = false,
 ): number {
-  const fitting = Math.floor(NEAR_CORE / intermediateSize / LEAST) * LEAST
-  return Math.min(MOST, Math.max(LEAST, fitting)) * Math.min(threads, MAX_REPLICAS)
+  const rows = inBytes ? 2 : 1
+  const least = LEAST / rows
+  const fitting = Math.floor(NEAR_CORE / rows / intermediateSize / least) * least
+  return Math.min(MOST, Math.max(least, fitting)) * Math.min(threads, MAX_REPLICAS)
 }
 
 /** Whether any coefficient is not 0; one that is not a number counts. */

@@ -14,9 +14,17 @@ import {
   type PrecisionEffect,
 } from '#shared/precision.ts'
 import { randomStream } from '#shared/random.ts'
-import { blocksName, halfName, linearWeights, scalesName } from '#engine/models/blocks.ts'
+import {
+  blocksName,
+  halfName,
+  linearWeights,
+  rowScalesName,
+  rowsName,
+  scalesName,
+} from '#engine/models/blocks.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { Completion, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
@@ -47,7 +55,7 @@ const SEED = 42
  */
 export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {
   const { model, precision, texts, cacheDirectory, device } = check
-  const rounded = await asRoundedBase(model, precision, cacheDirectory)
+  const rounded = await asRoundedBase(model, precision, cacheDirectory, { int8Form: int8Form(device) })
   const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', effectName(precision, device)) : null
   const known = kept === null ? null : readKept(kept)
   if (known !== null) return known
@@ -56,9 +64,11 @@ export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEf
   return effect
 }
 
-/** Blocks are the same numbers everywhere; products in 16 bits are the device's. */
-const effectName = (precision: RoundedPrecision, { kind }: Device): string =>
-  isHalfPrecision(precision) ? `effect-${precision}-${kind}.json` : `effect-${precision}.json`
+/** Rounded numbers are the same everywhere; products in 16 bits are the device's, and so is what generation rounds in 8. */
+function effectName(precision: RoundedPrecision, device: Device): string {
+  if (isHalfPrecision(precision)) return `effect-${precision}-${device.kind}.json`
+  return precision === 'int8' ? `effect-int8-scaled-${int8Form(device)}.json` : `effect-${precision}.json`
+}
 
 const number = z.number()
 const effectSchema = z.strictObject({
@@ -83,7 +93,7 @@ async function measure(check: PrecisionCheck, rounded: ModelSource): Promise<Pre
   const { model, precision, device, cacheDirectory } = check
   const texts = textSequences(check)
   const own = await ownSide(rounded, device, texts)
-  const exact = await exactBeside(model, precision, cacheDirectory)
+  const exact = await exactBeside(model, precision, cacheDirectory, int8Form(device))
   using policy = await open(exact, device)
   const exactTexts = await policy.score(texts, scoring)
   const exactOwn = await policy.score(own.sequences, scoring)
@@ -194,10 +204,11 @@ const meanOf = (values: readonly number[]): number =>
 function baseBytes({ config, tensors }: ModelSource, precision: RoundedPrecision) {
   const linears = linearWeights(config)
   const exactBytes = linears.reduce((sum, { shape }) => sum + 4 * elementCount(shape), 0)
+  // A source has a matrix in one form only.
   const names = ({ name }: { readonly name: string }) =>
     isHalfPrecision(precision)
       ? [halfName(name, precision)]
-      : [blocksName(name, precision), scalesName(name, precision)]
+      : [blocksName(name, precision), scalesName(name, precision), rowsName(name), rowScalesName(name)]
   const stored = linears.flatMap(names).map((name) => tensors.get(name))
   return { exactBytes, roundedBytes: stored.reduce((sum, location) => sum + (location?.byteLength ?? 0), 0) }
 }

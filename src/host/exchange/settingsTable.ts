@@ -120,6 +120,7 @@ const identity: readonly SettingRow[] = [
 const adapter: readonly SettingRow[] = [
   { ours: 'contextLength', isCarried: true },
   { ours: 'base.precision', off: 'f32' },
+  { ours: 'base.products', isCarried: true },
   {
     ours: 'adapter.rank',
     trl: one('lora_r', 16),

@@ -24,7 +24,7 @@ import {
 import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
 import { bytesOf, isQuantized, type TensorToWrite } from '#host/files/safetensors.ts'
 import { f32ToBf16, f32ToF16 } from '#host/files/halfPrecision.ts'
-import { asInt8Source, blockTensors, convertedRows, keepTensors } from './int8Cache.ts'
+import { asInt8Source, blockTensors, convertedRows, keepTensors, rowScaledTensors } from './int8Cache.ts'
 import { zeroByte } from './quantize.ts'
 import {
   asFloat32Source,
@@ -35,7 +35,9 @@ import {
   isPlainFloat32,
 } from './weightCache.ts'
 
-const baseName = (precision: RoundedPrecision): string => `base-${precision}.safetensors`
+/** In 8 bits the same numbers lie in two ways; a file of an earlier version has other numbers under its shorter name. */
+const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
+  precision === 'int8' ? `base-int8-scaled-${form}.safetensors` : `base-${precision}.safetensors`
 
 /** What the linears are held in: for everything, and what rollouts read where that is f32. */
 export interface WeightPrecisions {
@@ -50,9 +52,15 @@ export function asPolicySource<Source extends ModelSource>(
   { base, rollout, int8Form }: WeightPrecisions,
   cacheDirectory: string,
 ): Promise<Source> {
-  if (base !== 'f32') return asRoundedBase(source, base, cacheDirectory)
+  if (base !== 'f32') return asRoundedBase(source, base, cacheDirectory, { int8Form })
   if (rollout === 'f32') return asFloat32Source(source, cacheDirectory)
   return asInt8Source(source, cacheDirectory, int8Form)
+}
+
+interface BaseOptions {
+  /** How 8 bits lie; in blocks, which every device reads, if absent. */
+  readonly int8Form?: Int8Form
+  readonly onProgress?: CacheProgress
 }
 
 /**
@@ -63,29 +71,35 @@ export async function asRoundedBase<Source extends ModelSource>(
   source: Source,
   precision: RoundedPrecision,
   cacheDirectory: string,
-  onProgress: CacheProgress = () => undefined,
+  { int8Form = 'blocks', onProgress = () => undefined }: BaseOptions = {},
 ): Promise<Source> {
   const folder = await cacheFolder(source, cacheDirectory, onProgress)
   const linears = new Set(linearWeights(source.config).map(({ name }) => name))
   const tensors = [...source.tensors].flatMap(([name, location]) =>
-    linears.has(name) ? roundedTensors(name, location, precision) : [convertedTensor(name, location)],
+    linears.has(name)
+      ? roundedTensors(name, location, precision, int8Form)
+      : [convertedTensor(name, location)],
   )
+  const hasBlocks = precision === 'int4' || (precision === 'int8' && int8Form === 'blocks')
   const written = await keepTensors(
-    join(folder, baseName(precision)),
-    isHalfPrecision(precision) ? tensors : [...tensors, zeroPoints(source, precision)],
+    join(folder, baseName(precision, int8Form)),
+    hasBlocks ? [...tensors, zeroPoints(source, precision)] : tensors,
     onProgress,
   )
   return { ...source, tensors: written }
 }
 
-const roundedTensors = (
+function roundedTensors(
   name: string,
   location: TensorLocation,
   precision: RoundedPrecision,
-): readonly TensorToWrite[] =>
-  isHalfPrecision(precision)
-    ? [halfTensor(name, location, precision)]
+  int8Form: Int8Form,
+): readonly TensorToWrite[] {
+  if (isHalfPrecision(precision)) return [halfTensor(name, location, precision)]
+  return precision === 'int8'
+    ? rowScaledTensors(name, location, int8Form)
     : blockTensors(name, location, precision)
+}
 
 /** The largest f16 number. */
 const LARGEST_HALF = 65504
@@ -138,9 +152,10 @@ export async function exactBeside<Source extends ModelSource>(
   source: Source,
   precision: RoundedPrecision,
   cacheDirectory: string,
+  int8Form?: Int8Form,
 ): Promise<Source> {
   if (isPlainFloat32(source) || !isReadAsStored(source)) return asFloat32Source(source, cacheDirectory)
-  const rounded = await asRoundedBase(source, precision, cacheDirectory)
+  const rounded = await asRoundedBase(source, precision, cacheDirectory, { ...(int8Form && { int8Form }) })
   const gathered = await gatherInOneFolder(source, cacheDirectory, () => undefined)
   const tensors = [...gathered.tensors].map(
     ([name, location]) => [name, rounded.tensors.get(name) ?? location] as const,

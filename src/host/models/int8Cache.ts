@@ -18,7 +18,7 @@ import {
   type TensorLocation,
   headWeightName,
 } from '#engine/models/source.ts'
-import { blockScales, quantizeRows } from './quantize.ts'
+import { blockScales, quantizeRows, rowScales } from './quantize.ts'
 import { bytesOf, openSafetensors, type TensorToWrite, writeSafetensors } from '#host/files/safetensors.ts'
 import {
   asFloat32Source,
@@ -91,6 +91,7 @@ export function blockTensors(
   name: string,
   location: TensorLocation,
   precision: BlockPrecision,
+  scalesOf = blockScales,
 ): TensorToWrite[] {
   const [rows = 0, columns = 1] = location.shape
   const form = blockForm(precision, columns)
@@ -99,13 +100,17 @@ export function blockTensors(
   const blockBytes = (form.blockSize * form.bits) / 8
   return [
     tensor(blocksName(name, precision), 'U8', [rows, blocks, blockBytes], (weights) =>
-      quantizeRows(weights, blockScales(weights, columns, form), columns, form),
+      quantizeRows(weights, scalesOf(weights, columns, form), columns, form),
     ),
     tensor(scalesName(name, precision), 'F32', [rows, blocks], (weights) =>
-      bytesOf(blockScales(weights, columns, form)),
+      bytesOf(scalesOf(weights, columns, form)),
     ),
   ]
 }
+
+/** A matrix with one scale for each row, in blocks or in rows: the same numbers. */
+export const rowScaledTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
+  form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8', rowScales)
 
 /** A matrix in rows of 8 bits: the values, transposed in memory as a whole, and the scales. */
 function rowTensors(name: string, location: TensorLocation): TensorToWrite[] {

@@ -24,6 +24,16 @@ export function blockScales(weights: Float32Array, columns: number, form: BlockF
   return scales
 }
 
+/** The same, where all blocks of a row have the scale of the whole row. */
+export function rowScales(weights: Float32Array, columns: number, form: BlockForm): Float32Array {
+  const scales = blockScales(weights, columns, { ...form, blockSize: columns })
+  const blocks = blocksPerRow(columns, form)
+  return Float32Array.from(
+    { length: scales.length * blocks },
+    (_, block) => scales[Math.floor(block / blocks)] ?? 0,
+  )
+}
+
 /** The value farthest from zero. */
 function largestOf(values: Float32Array, start: number, end: number): number {
   let [largest, size] = [0, 0]

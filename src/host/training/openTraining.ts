@@ -201,6 +201,7 @@ async function openPolicy(
     ...(reference === null ? {} : { reference }),
     rolloutPrecision,
     activations: memory,
+    products: base.products,
     optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,
   })

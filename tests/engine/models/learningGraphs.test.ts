@@ -14,18 +14,28 @@ const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearName
 
 function parameters(config = exampleConfig, targets: readonly LinearName[] = linearNames): LayerParameters {
   const adapter = loraInputs(config, { ...lora, targets })
+  const stored = (path: string) => weight(path, { ...nowhere, shape: shapeOf(path, config) })
   return {
     adapter,
     trained: [...adapter.values()].flatMap(({ a, b }) => [a, b]),
-    weight: (path) =>
-      weight(path, {
-        file: '/nowhere/m.safetensors',
-        offset: 0,
-        byteLength: 0,
-        shape: shapeOf(path, config),
-      }),
+    weight: stored,
+    matrix: stored,
   }
 }
+
+const nowhere = { file: '/nowhere/m.safetensors', offset: 0, byteLength: 0 }
+
+/** With matrices of bytes. */
+const inBytes = (): LayerParameters => ({
+  ...parameters(),
+  matrix(path) {
+    const [outputs = 0, inputs = 0] = shapeOf(path, exampleConfig)
+    return {
+      columns: weight(`${path} as bytes`, { ...nowhere, shape: [inputs, outputs] }, 'int8'),
+      scales: weight(`${path} scales`, { ...nowhere, shape: [outputs] }),
+    }
+  },
+})
 
 function shapeOf(path: string, config: typeof exampleConfig): readonly number[] {
   const tensor = layerTensors(config).find(({ name }) => name === path)
@@ -57,6 +67,19 @@ describe('a layer', () => {
 
   test('recomputes all but the last product, whose result no gradient needs', () => {
     expect(frozenProducts(written(later.backward))).toBe(6 + 7)
+  })
+
+  test('multiplies with matrices of bytes as often, and rounds what several of them read only once', () => {
+    const programs = layerPrograms(exampleConfig, inBytes(), { layer: 1 })
+    const counts = ({ nodes }: ReadModel) => {
+      const of = (type: string) => nodes.filter((node) => node.type === type).length
+      return { products: of('MatMulIntegerToFloat'), rounded: of('QuantizeLinear') / 2 }
+    }
+    // The inputs of q, k and v, of o, of gate and up, and of down; going back, every product has a cotangent of its own.
+    expect(counts(written(programs.forward))).toEqual({ products: 7, rounded: 4 })
+    expect(counts(written(programs.backwardFromSaved))).toEqual({ products: 7, rounded: 7 })
+    expect(counts(written(programs.backward))).toEqual({ products: 6 + 7, rounded: 3 + 7 })
+    expect(frozenProducts(written(programs.backward))).toBe(0)
   })
 
   test('computes no gradient for its input where nobody learns it', () => {

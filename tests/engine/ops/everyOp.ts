@@ -16,7 +16,7 @@ import {
   splitOp,
   transposeOp,
 } from '#engine/ops/layout.ts'
-import { dequantizeOp, absOp, integerMatmulOp } from '#engine/ops/frozenMatmul.ts'
+import { dequantizeOp, absOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
 import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from '#engine/ops/matmul.ts'
 import { layerNormOp, rmsNormOp } from '#engine/ops/normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from '#engine/ops/reduce.ts'
@@ -53,6 +53,7 @@ export const ops: readonly Op[] = [
   negOp,
   oneHotOp,
   quantizedMatmulOp,
+  quantizeOp,
   reduceMaxOp,
   reduceSumOp,
   reduceSumSquareOp,

@@ -2,23 +2,25 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { gradients } from '#engine/graph/gradient.ts'
 import type { Dtype } from '#engine/graph/value.ts'
 import { constant, input, weight } from '#engine/graph/value.ts'
 import { silu } from '#engine/ops/activation.ts'
 import { add, mul, cast } from '#engine/ops/arithmetic.ts'
 import type { Value } from '#engine/graph/value.ts'
-import { dequantize, integerMatmul, roundRows } from '#engine/ops/frozenMatmul.ts'
+import { byteMatmul, dequantize, dequantizeRows, integerMatmul, roundRows } from '#engine/ops/frozenMatmul.ts'
 import { packRows, unpackRows } from '#engine/ops/gather.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, splitSizes, transpose } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { rmsNorm } from '#engine/ops/normalization.ts'
 import { meanLastAxis, reduceSum, sumToShape } from '#engine/ops/reduce.ts'
 import { slicedHead, vocabularyHead } from '#engine/ops/vocabularyHead.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { evaluate } from '../graph/evaluate.ts'
-import { largestDifference } from '../runtime/differences.ts'
+import { largestDifference, relativeError } from '../runtime/differences.ts'
 
 describe('numbers', () => {
   test('silu is x · sigmoid(x)', async () => {
@@ -221,6 +223,71 @@ test('a product in whole numbers rounds its rows to 16 bits, whatever their size
       most * scales[output]! * terms.reduce((sum, _, k) => sum + Math.abs(weights[k * outputs + output]!), 0)
     expect(Math.abs(value - exact)).toBeLessThanOrEqual(bound * 1.01)
   }
+})
+
+/** Products of signed bytes are wrong on a processor without VNNI, where two of them overflow 16 bits. */
+const multipliesBytes = int8Form({ kind: 'cpu', threads: 1, deviceId: 0 }) === 'rows'
+
+describe.skipIf(!multipliesBytes)('a product with a matrix of bytes', () => {
+  const [rows, inputs, outputs] = [24, 320, 192]
+  const random = new SequentialRandom(randomStream(11))
+  const normals = (count: number) => Array.from({ length: count }, () => random.normal())
+  const bytes = Int8Array.from({ length: inputs * outputs }, () => Math.floor(255 * random.uniform()) - 127)
+  const matrix = {
+    columns: stored('matrix of bytes', 'int8', [inputs, outputs], new Uint8Array(bytes.buffer)),
+    scales: constant(
+      Array.from({ length: outputs }, () => 0.001 + random.uniform()),
+      [outputs],
+    ),
+  }
+  /** Tokens differ in size by orders of magnitude; one has a channel a hundred times as large as the others. */
+  const sized = (values: number[], width: number) =>
+    values.map((value, at) => {
+      const row = Math.floor(at / width)
+      return value * 10 ** ((row % 9) - 6) * (row === 2 && at % width === 7 ? 100 : 1)
+    })
+  const xData = sized(normals(rows * inputs), inputs)
+  const cotangentData = sized(normals(rows * outputs), outputs)
+  const x = input('x', 'float32', ['N', inputs])
+  const cotangent = input('cotangent', 'float32', ['N', outputs])
+  const sides = { whole: byteMatmul(x, matrix), exact: matmul(x, dequantizeRows(matrix), { transB: true }) }
+  const both = async (feeds: { readonly x: number[]; readonly cotangent: number[] }) => {
+    const program = Object.fromEntries(
+      Object.entries(sides).flatMap(([name, value]) => [
+        [`${name} product`, value],
+        [`${name} gradient`, gradients([{ value, cotangent }], [x])[0] as Value],
+      ]),
+    )
+    const count = feeds.x.length / inputs
+    return evaluate(program, {
+      x: { data: feeds.x, dims: [count, inputs] },
+      cotangent: { data: feeds.cotangent, dims: [count, outputs] },
+    })
+  }
+
+  test('equals the product with the same numbers in f32, row by row, and so does its gradient', async () => {
+    const found = await both({ x: xData, cotangent: cotangentData })
+    for (const [part, width] of [
+      ['product', outputs],
+      ['gradient', inputs],
+    ] as const) {
+      for (let row = 0; row < rows; row++) {
+        const of = (name: string) => found[`${name} ${part}`]!.subarray(row * width, (row + 1) * width)
+        expect(relativeError(of('whole'), of('exact'))).toBeLessThan(row === 2 ? 3e-4 : 1e-4)
+      }
+    }
+    // Rounded all the same: one byte alone would be off by a hundred times as much.
+    expect(found['whole product']).not.toEqual(found['exact product'])
+  })
+
+  test.each([NaN, Infinity, -Infinity])('is no number where a row has %d', async (value) => {
+    const bad = (values: number[]) => values.map((own, at) => (at === 5 ? value : own))
+    const found = await both({ x: bad(xData), cotangent: bad(cotangentData) })
+    for (const part of ['product', 'gradient']) {
+      expect(found[`whole ${part}`]![0]).toBeNaN()
+      expect(found[`whole ${part}`]!.at(-1)).toBeCloseTo(found[`exact ${part}`]!.at(-1)!, 1)
+    }
+  })
 })
 
 describe('stored weights', () => {

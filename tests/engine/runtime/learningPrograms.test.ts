@@ -16,11 +16,13 @@ beforeAll(async () => {
   source = await tinySource(folder)
 })
 
+const options = { lora: tinyLora, device: oneThread, backward: ['backward'] } as const
+
 describe('programs in sets', () => {
   const feeds = { hidden: floats(new Float32Array(0), [0, 1]) }
 
   test('a set has its own programs and refuses others by name', async () => {
-    using programs = new LearningPrograms(source, tinyLora, oneThread, ['backward'])
+    using programs = new LearningPrograms({ ...options, source })
     await expect(programs.run('score', 'head learn', feeds)).rejects.toThrow(
       'There is no program head learn.',
     )
@@ -31,7 +33,7 @@ describe('programs in sets', () => {
     const tensors = new Map(
       [...source.tensors].map(([name, location]) => [name, { ...location, offset: 1e12 }]),
     )
-    const programs = new LearningPrograms({ ...source, tensors }, tinyLora, oneThread, ['backward'])
+    const programs = new LearningPrograms({ ...options, source: { ...source, tensors } })
     await expect(programs.run('score', 'forward 0', feeds)).rejects.toThrow('could not prepare scoring')
     programs[Symbol.dispose]() // a rejection nobody handles would fail this file
     await new Promise((resolve) => setImmediate(resolve))

@@ -10,3 +10,11 @@ test.each([
 ])('$threads threads learn from $tokens tokens of width $intermediateSize', ({ tokens, ...given }) => {
   expect(learningTokens(given, given)).toBe(tokens)
 })
+
+test.each([
+  [192, 1, 2048],
+  [1408, 2, 512],
+  [4864, 1, 256],
+])('takes half as many in whole numbers (%i wide, %i threads)', (intermediateSize, threads, tokens) => {
+  expect(learningTokens({ intermediateSize }, { threads }, true)).toBe(tokens)
+})

@@ -1,12 +1,12 @@
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { blockForm, blockWeight, linearWeights } from '#engine/models/blocks.ts'
+import { blockForm, blockWeight, linearWeights, rowWeight } from '#engine/models/blocks.ts'
 import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
 import { asRoundedBase, exactBeside } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
-import { blockScales, quantizeRows } from '#host/models/quantize.ts'
+import { blockScales, quantizeRows, rowScales } from '#host/models/quantize.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { readPieces, readTensor } from '#host/files/safetensors.ts'
 import { weightsFolder } from '#host/models/weightCache.ts'
@@ -36,9 +36,10 @@ describe('a rounded base', () => {
         const exact = readTensor(get(source, name))
         const columns = get(source, name).shape[1] ?? 0
         const form = blockForm(precision, columns)
-        expect(readTensor(scales)).toEqual(blockScales(exact, columns, form))
+        const expected = (precision === 'int8' ? rowScales : blockScales)(exact, columns, form)
+        expect(readTensor(scales)).toEqual(expected)
         const bytes = Buffer.concat([...readPieces(blocks, 1 << 24)])
-        expect(bytes.equals(quantizeRows(exact, blockScales(exact, columns, form), columns, form))).toBe(true)
+        expect(bytes.equals(quantizeRows(exact, expected, columns, form))).toBe(true)
       }
       const matrices = new Set(linears.map(({ name }) => name))
       const others = [...source.tensors].filter(([name]) => !matrices.has(name))
@@ -49,12 +50,36 @@ describe('a rounded base', () => {
       }
       const [folder, ...rest] = readdirSync(cache).filter((name) => name !== 'hashes.json')
       expect(rest).toEqual([])
-      expect(readdirSync(join(cache, folder ?? ''))).toEqual([`base-${precision}.safetensors`])
+      const file = precision === 'int8' ? 'base-int8-scaled-blocks' : 'base-int4'
+      expect(readdirSync(join(cache, folder ?? ''))).toEqual([`${file}.safetensors`])
       const { mtimeMs } = statSync(get(base, 'lm_head.weight').file)
       expect((await asRoundedBase(source, precision, cache)).tensors).toEqual(base.tensors)
       expect(statSync(get(base, 'lm_head.weight').file).mtimeMs).toBe(mtimeMs)
     },
   )
+
+  test('holds the same numbers in 8 bits as blocks and as rows, which have one scale each', async () => {
+    const source = openModelFolder(brainFolder)
+    const cache = newCache()
+    const blocks = await asRoundedBase(source, 'int8', cache)
+    const rows = await asRoundedBase(source, 'int8', cache, { int8Form: 'rows' })
+    for (const { name } of linearWeights(source.config)) {
+      expect(rows.tensors.has(name) || blockWeight(rows, name)).toBeFalsy()
+      const [columns, others] = [rowWeight(rows, name)!, blockWeight(blocks, name)!]
+      const [count = 0, width = 0] = get(source, name).shape
+      expect(columns.values.shape).toEqual([width, count])
+      const scales = readTensor(columns.scales)
+      const perRow = others.scales.shape[1]!
+      expect(readTensor(others.scales)).toEqual(
+        Float32Array.from({ length: count * perRow }, (_, at) => scales[Math.floor(at / perRow)]!),
+      )
+      const signed = new Int8Array(Buffer.concat([...readPieces(columns.values, 1 << 24)]))
+      const unsigned = Buffer.concat([...readPieces(others.blocks, 1 << 24)])
+      const stride = perRow * others.form.blockSize
+      const found = signed.map((_, at) => unsigned[(at % count) * stride + Math.floor(at / count)]! - 128)
+      expect(signed).toEqual(found)
+    }
+  })
 
   test('has the exact linears of the model’s own file beside it', async () => {
     const source = openModelFolder(brainFolder)

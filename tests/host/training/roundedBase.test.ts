@@ -4,6 +4,7 @@ import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { RunEvent } from '#shared/events.ts'
 import { blockPrecisions, type BasePrecision } from '#shared/precision.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
@@ -126,7 +127,7 @@ describe('the effect of rounding', () => {
     expect(files.filter((file) => file.endsWith('.safetensors')).toSorted()).toEqual([
       '0-model.safetensors',
       'base-int4.safetensors',
-      'base-int8.safetensors',
+      `base-int8-scaled-${int8Form(oneThread)}.safetensors`,
     ])
     expect(await check(cache, 'int8', null)).toEqual(int8)
   })
