@@ -1,8 +1,9 @@
 import { type Dtype, type Value, compose, apply, constant } from '../graph/value.ts'
-import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
+import { div, mul, add, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
 import { matmul } from './matmul.ts'
-import { concat, reshape } from './layout.ts'
+import { reshape } from './layout.ts'
+import { normalizedRows } from './normalization.ts'
 import { reduceMax } from './reduce.ts'
 
 /*
@@ -45,31 +46,8 @@ function product(x: Value, weight: Value, dtype: HalfType, transB: boolean): Val
   return mul(times(div(x, scales)), scales)
 }
 
-/** x Wᵀ with a frozen matrix in whatever it is held in. x […, K], W [N, K] → […, N] f32. */
-export const frozenMatmul = (x: Value, weight: Value): Value =>
-  isHalf(weight.dtype) ? halfMatmul(x, weight, { transB: true }) : matmul(x, weight, { transB: true })
+export const absOp = defineOp('Abs', 'Only finds what rows are divided by, which cancels.')
 
-/*
- * Products in whole numbers. Weights have 8 bits and a scale for each output. What they are multiplied with has 16, as two
- * bytes that are multiplied like two rows: that reads the weights once for both, and what is rounded there is far less
- * than what is rounded of the weights.
- */
-
-const ROLLOUTS = 'Used for rollouts only; learning reads weights in f32.'
-
-export const absOp = defineOp('Abs', ROLLOUTS)
-export const integerMatmulOp = defineOp('MatMulIntegerToFloat', ROLLOUTS, { domain: 'com.microsoft' })
-
-/** Rows in 16 bits: x ≈ scale · (upper − 128 + (lower − 128) / 254). */
-export interface RoundedRows {
-  /** [2N, K] u8: the upper bytes of all rows, then the lower ones. */
-  readonly bytes: Value
-  /** [N, 1] */
-  readonly scales: Value
-}
-
-/** Steps of the lower byte to one of the upper. */
-const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
 
@@ -77,28 +55,58 @@ const SMALLEST_SCALE = 2 ** -100
 const largestMagnitudes = (x: Value): Value =>
   add(reduceMax(apply(absOp, [x], {}, [x])[0] as Value, [-1]), constant([SMALLEST_SCALE], [1]))
 
-/** x [N, K] f32. */
+/** x Wᵀ with a frozen matrix in whatever it is held in. x […, K], W [N, K] → […, N] f32. */
+export const frozenMatmul = (x: Value, weight: Value): Value =>
+  isHalf(weight.dtype) ? halfMatmul(x, weight, { transB: true }) : matmul(x, weight, { transB: true })
+
+/*
+ * Products in whole numbers. Weights have 8 bits and a scale for each output. What they are multiplied with has 16, as two
+ * bytes that are multiplied like two rows: that reads the weights once for both, and what is rounded there is far less
+ * than what is rounded of the weights. A decoding step has hundreds of these products, so every node around them counts.
+ */
+
+const ROLLOUTS = 'Used for rollouts only; learning reads weights in f32.'
+
+export const integerMatmulOp = defineOp('MatMulIntegerToFloat', ROLLOUTS, { domain: 'com.microsoft' })
+
+/** Rows in 16 bits: x ≈ factors · (upper − 128, lower − 128). */
+export interface RoundedRows {
+  /** [N, 2, K] u8: of every row the upper and the lower bytes. */
+  readonly bytes: Value
+  /** [N, 1, 2]: what one of the upper bytes stands for and what one of the lower ones does. */
+  readonly factors: Value
+}
+
+/** The largest 16-bit number that leaves room for rounding and for both offsets of 128. */
+const LARGEST_STEPS = 32_639
+/** A row of zeros is divided by the root of this. */
+const SMALLEST_SQUARE = 1e-30
+
+/**
+ * x [N, K] f32. Steps are a 32,639th of √K times the root mean square of the row, which no element exceeds: unlike the
+ * largest element, the runtime's norm finds it and divides by it in one node.
+ */
 export function roundRows(x: Value): RoundedRows {
-  const scales = scale(largestMagnitudes(x), 1 / 127)
-  // A cast to bytes cuts the fraction off, so a half more rounds to nearest.
-  const shifted = add(div(x, scales), constant([128.5], [1])) // [1.5, 255.5]
-  const upper = cast(shifted, 'uint8')
-  const fraction = sub(shifted, cast(upper, 'float32')) // [0, 1), a half more than what is left
-  const lower = cast(add(scale(fraction, FINE_STEPS), constant([1.5], [1])), 'uint8')
-  return { bytes: concat([upper, lower], 0), scales }
+  const width = x.shape.at(-1) as number
+  const [rows, most] = [x.shape[0] ?? 1, LARGEST_STEPS / Math.sqrt(width)]
+  const { normalized, inverse } = normalizedRows(reshape(x, [rows, 1, width]), most, SMALLEST_SQUARE)
+  // Both bytes at once: a 256th of a number in steps, and the number itself, of which a cast to bytes keeps the lower one.
+  // That cuts the fraction off, so a half more rounds to nearest; 128 more brings each byte to its own zero.
+  const parts = mul(normalized, constant([1 / 256, 1], [2, 1]))
+  const shifted = add(parts, constant([128 + 128.5 / 256, 128 * 256 + 128.5], [2, 1])) // [128.5 / 256 + …, < 2¹⁶]
+  const bytes = cast(cast(shifted, 'int32'), 'uint8')
+  const factors = div(constant([256 / most, 1 / most], [1, 2]), inverse)
+  return { bytes, factors }
 }
 
 /** x W. weights [K, M] i8 with a scale for each column, scales [M] → [N, M] f32. */
-export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Value {
-  const [rows, outputs] = [x.bytes.shape[0] ?? 1, weights.shape[1] ?? 1]
+export function integerMatmul({ bytes, factors }: RoundedRows, weights: Value, scales: Value): Value {
+  const [rows, outputs] = [bytes.shape[0] ?? 1, weights.shape[1] ?? 1]
   const zero = cast(constant([128], []), 'uint8')
-  const inputs = [x.bytes, weights, constant([1], []), scales, zero]
-  const type = { dtype: 'float32', shape: [rows, outputs] } as const
+  const inputs = [bytes, weights, constant([1], []), scales, zero]
+  const type = { dtype: 'float32', shape: [rows, 2, outputs] } as const
   const product = apply(integerMatmulOp, inputs, {}, [type])[0] as Value
-  // One pass over both halves, where taking them apart would copy them.
-  const halves = reshape(product, [2, -1])
-  const sums = matmul(constant([1, 1 / FINE_STEPS], [1, 2]), halves)
-  return mul(reshape(sums, [-1, outputs]), x.scales)
+  return reshape(matmul(factors, product), [rows, outputs])
 }
 
 /* Frozen weights in the forms in which they lie on disk, turned into f32 while a graph runs. */
