@@ -14,13 +14,14 @@ import {
   type PrecisionEffect,
 } from '#shared/precision.ts'
 import { randomStream } from '#shared/random.ts'
-import { blocksName, halfName, linearWeights, scalesName } from '#engine/models/blocks.ts'
+import { blocksName, halfName, hasRolloutRows, linearWeights, scalesName } from '#engine/models/blocks.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { Completion, SamplingOptions, TokenSequence } from '#engine/policy.ts'
+import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { asRoundedBase, exactBeside } from '#host/models/baseCache.ts'
+import { asPolicySource, exactBeside } from '#host/models/baseCache.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
@@ -47,8 +48,10 @@ const SEED = 42
  */
 export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {
   const { model, precision, texts, cacheDirectory, device } = check
-  const rounded = await asRoundedBase(model, precision, cacheDirectory)
-  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', effectName(precision, device)) : null
+  const precisions = { base: precision, rollout: 'f32', int8Form: int8Form(device) } as const
+  const rounded = await asPolicySource(model, precisions, cacheDirectory)
+  const name = effectName(check, hasRolloutRows(rounded))
+  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', name) : null
   const known = kept === null ? null : readKept(kept)
   if (known !== null) return known
   const effect = await measure(check, rounded)
@@ -56,9 +59,11 @@ export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEf
   return effect
 }
 
-/** Blocks are the same numbers everywhere; products in 16 bits are the device's. */
-const effectName = (precision: RoundedPrecision, { kind }: Device): string =>
-  isHalfPrecision(precision) ? `effect-${precision}-${kind}.json` : `effect-${precision}.json`
+/** Blocks are the same numbers everywhere, but not what rollouts read of them; products in 16 bits are the device's. */
+function effectName({ precision, device: { kind } }: PrecisionCheck, hasRows: boolean): string {
+  if (isHalfPrecision(precision)) return `effect-${precision}-${kind}.json`
+  return `effect-${precision}${hasRows ? '-rows' : ''}.json`
+}
 
 const number = z.number()
 const effectSchema = z.strictObject({
