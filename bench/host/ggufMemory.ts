@@ -8,16 +8,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { writeQuantizedModel } from '../../tests/host/gguf/quantizedModel.ts'
+import { type QuantizedShape, writeQuantizedModel } from '../../tests/host/gguf/quantizedModel.ts'
 
 const script = fileURLToPath(new URL('../../tests/host/gguf/openingProcess.ts', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-gguf-memory-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-const shape = {
+const shape: Omit<QuantizedShape, 'hiddenSize' | 'heads'> = {
   ...{ architecture: 'qwen2', layers: 24, kvHeads: 2, intermediateSize: 4_864 },
   ...{ vocabSize: 151_936, tiedHead: true, deviation: 0.02 },
-} as const
+}
 const files = [
   ['Q8_0', { ...shape, hiddenSize: 896, heads: 14 }],
   ['Q4_K', { ...shape, hiddenSize: 1_024, heads: 16 }],

@@ -3,7 +3,7 @@
  *
  *   node check.mjs [shape …]
  *
- * llama.cpp keeps its cache in half precision and Q8_0 rounds the weights, so they may part from the others late or soon.
+ * llama.cpp keeps its cache in half precision, Q8_0 and Q4_0 round the weights, so they may part from the others late or soon.
  */
 import { execFileSync } from 'node:child_process'
 import { here, modelFolder, python, shapes } from './places.mjs'
@@ -15,6 +15,7 @@ const peers = {
   'transformers.js': [node, 'decode-transformers-js.mjs'],
   'llama.cpp F32': [node, 'decode-llama-cpp.mjs'],
   'llama.cpp Q8_0': [node, 'decode-llama-cpp.mjs', '--precision', 'int8'],
+  'llama.cpp Q4_0': [node, 'decode-llama-cpp.mjs', '--precision', 'int4'],
 }
 
 function greedyIds([command, ...args], shape) {

@@ -87,7 +87,16 @@ export const contestants = {
       start: decoding(node, 'decode-transformers-js.mjs', '--sampling', 'greedy'),
       against: ['turnwise'],
     },
-    'llama.cpp': { start: decoding(node, 'decode-llama-cpp.mjs'), against: ['turnwise'], precisions: ['f32', 'int8'] },
+    'llama.cpp': {
+      start: decoding(node, 'decode-llama-cpp.mjs'),
+      against: ['turnwise'],
+      precisions: ['f32', 'int8', 'int4'],
+    },
+    'llama.cpp (Q4_0 throughout)': {
+      start: decoding(node, 'decode-llama-cpp.mjs', '--gguf', 'q4_0'),
+      against: ['turnwise'],
+      precisions: ['int4'],
+    },
     pytorch: { start: decoding(python, 'decode_torch.py'), against: ['turnwise'] },
   },
 }

@@ -1,8 +1,8 @@
-"""Gives a Hugging Face folder (Llama or Qwen2, float32) to the peers: GGUF F32 and Q8_0, and ONNX for transformers.js.
+"""Gives a Hugging Face folder (Llama or Qwen2, float32) to the peers: GGUF F32, Q8_0 and Q4_0, and ONNX for transformers.js.
 
     python convert.py MODEL_DIR OUT_DIR
 
-writes OUT_DIR/gguf/{f32,q8_0}.gguf and OUT_DIR/onnx/{config.json, generation_config.json, onnx/model.onnx, onnx/model.onnx_data}.
+writes OUT_DIR/gguf/{f32,q8_0,q4_0,q4_0-head8}.gguf and OUT_DIR/onnx/{config.json, generation_config.json, onnx/model.onnx, onnx/model.onnx_data}.
 """
 
 import argparse
@@ -87,7 +87,15 @@ def gguf_tensors(model: Model):
                 yield f"blk.{layer}.{short}.{part}", np.ascontiguousarray(tensor)
 
 
-def write_gguf(model: Model, file: Path, quantized: bool) -> None:
+FILE_TYPES = {
+    "F32": gguf.LlamaFileType.ALL_F32,
+    "Q8_0": gguf.LlamaFileType.MOSTLY_Q8_0,
+    "Q4_0": gguf.LlamaFileType.MOSTLY_Q4_0,
+}
+
+
+def write_gguf(model: Model, file: Path, linears: str, head: str) -> None:
+    """`linears` and `head` (with the embedding) are names of quantizations; vectors stay in F32."""
     file.parent.mkdir(parents=True, exist_ok=True)
     c, vocab = model.config, model.config["vocab_size"]
     writer = gguf.GGUFWriter(file, model.kind)
@@ -101,7 +109,7 @@ def write_gguf(model: Model, file: Path, quantized: bool) -> None:
     writer.add_rope_freq_base(model.rope_theta)
     writer.add_rope_dimension_count(model.head_dim)
     writer.add_vocab_size(vocab)
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0 if quantized else gguf.LlamaFileType.ALL_F32)
+    writer.add_file_type(FILE_TYPES[linears])
     # The benchmark speaks in ids: a tokenizer that only has to load.
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("default")
@@ -110,12 +118,13 @@ def write_gguf(model: Model, file: Path, quantized: bool) -> None:
     writer.add_token_merges(["t 1", "t 2"])
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
-    q8 = gguf.GGMLQuantizationType.Q8_0
     for name, tensor in gguf_tensors(model):
-        if quantized and tensor.ndim == 2:
-            writer.add_tensor(name, gguf.quants.quantize(tensor, q8), raw_dtype=q8)
-        else:
+        kind = head if name in ("token_embd.weight", "output.weight") else linears
+        if kind == "F32" or tensor.ndim != 2:
             writer.add_tensor(name, tensor)
+        else:
+            quantization = gguf.GGMLQuantizationType[kind]
+            writer.add_tensor(name, gguf.quants.quantize(tensor, quantization), raw_dtype=quantization)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -276,5 +285,7 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     model = Model(arguments.model)
     write_onnx(model, arguments.model, arguments.out / "onnx")
-    write_gguf(model, arguments.out / "gguf" / "f32.gguf", quantized=False)
-    write_gguf(model, arguments.out / "gguf" / "q8_0.gguf", quantized=True)
+    write_gguf(model, arguments.out / "gguf" / "f32.gguf", "F32", "F32")
+    write_gguf(model, arguments.out / "gguf" / "q4_0.gguf", "Q4_0", "Q4_0")
+    write_gguf(model, arguments.out / "gguf" / "q4_0-head8.gguf", "Q4_0", "Q8_0")
+    write_gguf(model, arguments.out / "gguf" / "q8_0.gguf", "Q8_0", "Q8_0")

@@ -18,6 +18,7 @@ export function readFlags() {
       precision: { type: 'string', default: 'f32' },
       sampling: { type: 'string', default: 'multinomial' },
       repeats: { type: 'string', default: '2' },
+      gguf: { type: 'string' },
       check: { type: 'boolean', default: false },
     },
   })

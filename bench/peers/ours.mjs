@@ -7,10 +7,13 @@ export function oursCommand(item, activations, base = 'f32') {
   const what =
     item.kind === 'train'
       ? ['--lengths', `${item.rows}x${item.length}`, '--activations', activations, '--base', base]
-      : ['--batch', String(item.batch), '--precision', item.precision, '--rank', '0'] // as the peers: no adapter
+      : ['--batch', String(item.batch), ...weights(item), '--rank', '0'] // as the peers: no adapter
   // On its own Node the launcher becomes the process that works, so that its memory is what is watched.
   return { command: pinnedNode(), args: [turnwise, ...common, ...part, ...what] }
 }
+
+/** 8 bits are a choice of rollouts, 4 bits one of the whole base. */
+const weights = ({ precision }) => (precision === 'int4' ? ['--base', 'int4'] : ['--precision', precision])
 
 /** → { tokensPerSecond, anonymousBytes while training, peakFraction, matmulGflops } */
 export function readOurs(item, output) {

@@ -1,7 +1,7 @@
 /**
  * Runs Turnwise and its peers in turn on the same work and prints ratios.
  *
- *   node run.mjs [--only train|decode] [--shape S]… [--threads N]… [--batch B]… [--precision f32|int8]… [--peer NAME]…
+ *   node run.mjs [--only train|decode] [--shape S]… [--threads N]… [--batch B]… [--precision f32|int8|int4]… [--peer NAME]…
  *                [--rounds 2] [--steps 2] [--minutes 25] [--all] [--no-pin] [--out NAME]
  *
  * Each contestant is a process of its own; a round is ours and every peer, the next round goes the other way (A B B A).
@@ -36,7 +36,7 @@ const { values: flags } = parseArgs({
   },
 })
 
-/** The default is what fits in 25 minutes; --all adds both thread counts, both shapes and every variant. */
+/** The default is what fits in 25 minutes; --all adds both thread counts, both shapes, 4 bits and every variant. */
 function chosenItems() {
   const numbers = (given, usual) => (given ?? usual).map(Number)
   const threads = numbers(flags.threads, flags.all ? ['1', '2'] : ['1'])
@@ -50,7 +50,7 @@ function chosenItems() {
   const batches = numbers(flags.batch, flags.all ? ['1', '8', '16'] : ['1', '16'])
   const decode = decodeShapes.flatMap((shape) =>
     threads.flatMap((count) =>
-      (flags.precision ?? ['f32', 'int8']).flatMap((precision) =>
+      (flags.precision ?? (flags.all ? ['f32', 'int8', 'int4'] : ['f32', 'int8'])).flatMap((precision) =>
         batches.map((batch) => ({ kind: 'decode', shape, threads: count, batch, precision, steps })),
       ),
     ),

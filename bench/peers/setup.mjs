@@ -19,6 +19,7 @@ for (const shape of asked.length ? asked : shapes) {
   const folder = modelFolder(shape)
   if (!existsSync(`${folder}/hf/config.json`))
     runHere(process.execPath, [turnwise, 'model', 'random', '--shape', shape, '--out', `${folder}/hf`])
-  if (!existsSync(`${folder}/gguf/q8_0.gguf`)) runHere(python(), ['convert.py', `${folder}/hf`, folder])
+  const files = ['q4_0', 'q8_0'].map((name) => `${folder}/gguf/${name}.gguf`)
+  if (!files.every((file) => existsSync(file))) runHere(python(), ['convert.py', `${folder}/hf`, folder])
   console.log(`${shape}: ${folder}`)
 }

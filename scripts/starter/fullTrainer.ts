@@ -89,10 +89,12 @@ export class FullTrainer {
     const weights = new Map(
       layerTensors(config).map(({ name, shape }) => [name, input(name, 'float32', shape)]),
     )
+    const weightOf = (path: string): Value => weights.get(path) ?? input(path, 'float32', [])
     const parameters: LayerParameters = {
       adapter: new Map(),
       trained: [...weights.values()],
-      weight: (path) => weights.get(path) ?? input(path, 'float32', []),
+      weight: weightOf,
+      matrix: weightOf,
     }
     const programs = layerPrograms(config, parameters, { layer: 0, inputGradient: true })
     const head = trainedHeadProgram(config, {

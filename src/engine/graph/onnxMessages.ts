@@ -75,6 +75,7 @@ const DATA_TYPES: Record<Dtype, number> = {
   float32: 1,
   uint8: 2,
   int8: 3,
+  int32: 6,
   int64: 7,
   bool: 9,
   float16: 10,

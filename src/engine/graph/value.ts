@@ -8,7 +8,7 @@
 import type { Shape } from './shape.ts'
 
 export type Dtype =
-  'float32' | 'float64' | 'float16' | 'bfloat16' | 'int64' | 'uint8' | 'int8' | 'uint4' | 'bool'
+  'float32' | 'float64' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'uint8' | 'int8' | 'uint4' | 'bool'
 
 export interface TensorType {
   readonly dtype: Dtype

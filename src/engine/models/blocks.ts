@@ -10,7 +10,7 @@ import {
   type HalfPrecision,
 } from '#shared/precision.ts'
 import type { ModelConfig } from './config.ts'
-import { type ModelSource, type TensorLocation, layerPrefix, layerTensors } from './source.ts'
+import { type ModelSource, type TensorLocation, headWeightName, layerPrefix, layerTensors } from './source.ts'
 
 export interface BlockForm {
   readonly bits: 8 | 4
@@ -76,6 +76,11 @@ export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | n
   const [values, scales] = [tensors.get(rowsName(name)), tensors.get(rowScalesName(name))]
   return values && scales ? { values, scales } : null
 }
+
+/** Whether what rollouts of a rounded base read differs from what learning does: at least the head is in rows of 8 bits. */
+export const hasRolloutRows = (source: ModelSource): boolean =>
+  rowWeight(source, headWeightName(source.config)) !== null &&
+  linearWeights(source.config).some(({ name }) => !source.tensors.has(name))
 
 export interface BlockWeight {
   readonly precision: BlockPrecision

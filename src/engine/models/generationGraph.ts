@@ -2,7 +2,7 @@ import { product, type Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
-import { add, mul, cast } from '../ops/arithmetic.ts'
+import { add, mul, cast, scale } from '../ops/arithmetic.ts'
 import { argMax, atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
 import { gather } from '../ops/gather.ts'
 import { addMask, rotary } from '../ops/attention.ts'
@@ -247,9 +247,10 @@ export function decoderScores(
   const logits = logitCap ? mul(softcap(plain, logitCap.cap), logitCap.factor) : plain
   const probabilities = softmax(logits)
   const width = choiceWidth(config.vocabSize)
-  const choice = width === null ? {} : { choice: drawnBlock(probabilities, width, uniforms) }
-  const best = concat([cast(argMax(probabilities), 'float32'), reduceMax(probabilities, [-1])], 1)
-  return { logits, probabilities, best, ...choice }
+  if (width === null) return { logits, probabilities, best: likeliest(probabilities) }
+  const blocks = reshape(probabilities, ['B', config.vocabSize / width, width])
+  const choice = drawnBlock(blocks, uniforms)
+  return { logits, probabilities, best: likeliestOfBlocks(blocks), choice }
 }
 
 /** Most and fewest columns of the blocks among which the graph chooses. */
@@ -263,14 +264,27 @@ export function choiceWidth(vocabSize: number): number | null {
   return null
 }
 
+/** The likeliest id and its probability, the first of several: [B, 2]. probabilities [B, V]. */
+const likeliest = (probabilities: Value): Value =>
+  concat([cast(argMax(probabilities), 'float32'), reduceMax(probabilities, [-1])], 1)
+
+/** The same of blocks [B, n, W]. The runtime finds the largest of each block many times faster than where it is. */
+export function likeliestOfBlocks(blocks: Value): Value {
+  const [count, width] = blocks.shape.slice(1) as [number, number]
+  const largest = reshape(reduceMax(blocks, [-1]), ['B', count])
+  const number = argMax(largest) // [B, 1]
+  const place = argMax(reshape(rowOf(blocks, number), ['B', width]))
+  const id = add(scale(cast(number, 'float32'), width), cast(place, 'float32'))
+  return concat([id, reduceMax(largest, [-1])], 1)
+}
+
 /**
  * The block of each row in which its cumulative probability passes uniform · total, so that only one block of W columns
- * is read back: [B, W + 3] its probabilities, its number, what lies before it, the total. probabilities [B, V],
- * uniforms [B, 1] in [0, 1 − 2⁻²³].
+ * is read back: [B, W + 3] its probabilities, its number, what lies before it, the total. blocks [B, n, W] of
+ * probabilities, uniforms [B, 1] in [0, 1 − 2⁻²³].
  */
-function drawnBlock(probabilities: Value, width: number, uniforms: Value): Value {
-  const count = (probabilities.shape[1] as number) / width
-  const blocks = reshape(probabilities, ['B', count, width])
+function drawnBlock(blocks: Value, uniforms: Value): Value {
+  const [count, width] = blocks.shape.slice(1) as [number, number]
   const cumulative = cumulativeSum(reshape(reduceSum(blocks, [-1]), ['B', count]))
   const total = reduceMax(cumulative, [-1])
   const isBefore = atMost(cumulative, mul(uniforms, total)) // [B, n] 1 or 0

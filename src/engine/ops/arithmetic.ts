@@ -69,9 +69,14 @@ export const castOp = defineOp(
 )
 
 /** ONNX's numbers for element types. */
-const TYPES = { float32: 1, uint8: 2, int64: 7, float16: 10, bfloat16: 16 } as const satisfies Partial<
-  Record<Dtype, number>
->
+const TYPES = {
+  float32: 1,
+  uint8: 2,
+  int32: 6,
+  int64: 7,
+  float16: 10,
+  bfloat16: 16,
+} as const satisfies Partial<Record<Dtype, number>>
 
 /** The same numbers as another type; integer types drop the fraction. */
 export const cast = (x: Value, dtype: keyof typeof TYPES): Value =>

@@ -4,6 +4,7 @@ import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
 import { matmul } from './matmul.ts'
 import { concat, reshape, transpose } from './layout.ts'
+import { normalizedRows } from './normalization.ts'
 import { expandLike, reduceMax, reduceSum } from './reduce.ts'
 
 /*
@@ -58,12 +59,12 @@ export const absOp = defineOp('Abs', WHOLE_NUMBERS)
 export const quantizeOp = defineOp('QuantizeLinear', WHOLE_NUMBERS)
 export const integerMatmulOp = defineOp('MatMulIntegerToFloat', WHOLE_NUMBERS, { domain: 'com.microsoft' })
 
-/** Rows in 16 bits: x ≈ scale · (upper − 128 + (lower − 128) / 254). */
+/** Rows in 16 bits: x ≈ factors · (upper − 128, lower − 128). */
 export interface RoundedRows {
-  /** [2N, K] u8: the upper bytes of each row, then its lower ones. */
+  /** [N, 2, K] u8: of every row the upper and the lower bytes. */
   readonly bytes: Value
-  /** [N, 1] */
-  readonly scales: Value
+  /** [N, 1, 2]: what one of the upper bytes stands for and what one of the lower ones does. */
+  readonly factors: Value
 }
 
 /** Steps of the lower byte to one of the upper. */
@@ -88,8 +89,11 @@ export function roundRows(x: Value): RoundedRows {
   const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127)
   const upper = byRows(x, scales)
   const lower = byRows(sub(x, upper.values), scale(scales, 1 / FINE_STEPS))
-  const width = x.shape[1] as Dim
-  return { bytes: reshape(concat([upper.bytes, lower.bytes], 1), [-1, width]), scales }
+  const [rows, width] = x.shape as [Dim, Dim]
+  return {
+    bytes: reshape(concat([upper.bytes, lower.bytes], 1), [rows, 2, width]),
+    factors: reshape(matmul(scales, constant([1, 1 / FINE_STEPS], [1, 2])), [rows, 1, 2]),
+  }
 }
 
 /** x / scales to the nearest whole number, 128 added, and the numbers that these bytes stand for. x [N, K], scales [N, 1]. */
@@ -101,17 +105,38 @@ function byRows(x: Value, scales: Value): { readonly bytes: Value; readonly valu
   return { bytes, values: apply(dequantizeOp, [bytes, factors, zeros], rows, [x])[0] as Value }
 }
 
+/** The largest 16-bit number that leaves room for rounding and for both offsets of 128. */
+const LARGEST_STEPS = 32_639
+/** A row of zeros is divided by the root of this. */
+const SMALLEST_SQUARE = 1e-30
+
+/**
+ * As `roundRows`, in half as many nodes, which counts where rows are few: a decoding step has hundreds of these products. Steps
+ * are a 32,639th of √K times the root mean square of the row, which no element exceeds: unlike the largest element, the
+ * runtime's norm finds it and divides by it in one node. So they are coarser by √K times the root mean square over the largest
+ * magnitude. x [N, K] f32.
+ */
+export function roundFewRows(x: Value): RoundedRows {
+  const width = x.shape.at(-1) as number
+  const [rows, most] = [x.shape[0] ?? 1, LARGEST_STEPS / Math.sqrt(width)]
+  const { normalized, inverse } = normalizedRows(reshape(x, [rows, 1, width]), most, SMALLEST_SQUARE)
+  // Both bytes at once: a 256th of a number in steps, and the number itself, of which a cast to bytes keeps the lower one.
+  // That cuts the fraction off, so a half more rounds to nearest; 128 more brings each byte to its own zero.
+  const parts = mul(normalized, constant([1 / 256, 1], [2, 1]))
+  const shifted = add(parts, constant([128 + 128.5 / 256, 128 * 256 + 128.5], [2, 1])) // [128.5 / 256 + …, < 2¹⁶]
+  const bytes = cast(cast(shifted, 'int32'), 'uint8')
+  const factors = div(constant([256 / most, 1 / most], [1, 2]), inverse)
+  return { bytes, factors }
+}
+
 /** x W. weights [K, M] i8, multiplied with scales, [M] for the columns or [1] → [N, M] f32. */
-export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Value {
-  const [rows, outputs] = [x.bytes.shape[0] as Dim, weights.shape[1] as number]
-  const inputs = [x.bytes, weights, constant([1], []), scales, zeroByte()]
-  const type = { dtype: 'float32', shape: [rows, outputs] } as const
+export function integerMatmul({ bytes, factors }: RoundedRows, weights: Value, scales: Value): Value {
+  const [rows, outputs] = [bytes.shape[0] as Dim, weights.shape[1] as number]
+  const inputs = [bytes, weights, constant([1], []), scales, zeroByte()]
+  const type = { dtype: 'float32', shape: [rows, 2, outputs] } as const
   const product = apply(integerMatmulOp, inputs, {}, [type])[0] as Value
-  // The two parts of a row are added, and its scale is taken back, in one pass over both: [1, 2] · [2, M] for each row.
-  const parts = reshape(product, [x.scales.shape[0] as Dim, 2, outputs])
-  const factors = matmul(x.scales, constant([1, 1 / FINE_STEPS], [1, 2])) // [N, 2]
-  const sums = matmul(reshape(factors, [x.scales.shape[0] as Dim, 1, 2]), parts)
-  return reshape(sums, [-1, outputs])
+  // The two parts of a row are added, and its scale is taken back, in one pass: [1, 2] · [2, M] for each row.
+  return reshape(matmul(factors, product), [rows, outputs])
 }
 
 /** A frozen matrix W [N, K] in 8 bits with a scale for each row: W[n, k] = scales[n] · columns[k, n]. */

@@ -36,6 +36,23 @@ export function rmsNorm(x: Value, weight: Value, epsilon: number): Value {
   return apply(rmsNormOp, [x, weight], attributes, [x])[0] as Value
 }
 
+export interface NormalizedRows {
+  /** x / √(mean(x²) + ε) · factor, of x's shape. */
+  readonly normalized: Value
+  /** 1 / √(mean(x²) + ε), […, 1]. */
+  readonly inverse: Value
+}
+
+/** Rows with the root mean square `factor`, and what undoes it. CPU only: see `inverseDeviation`. x […, D]. */
+export function normalizedRows(x: Value, factor: number, epsilon: number): NormalizedRows {
+  const width = x.shape.at(-1) as number
+  const weight = constant(new Array<number>(width).fill(factor), [width])
+  const attributes = { axis: int(-1), epsilon: float(epsilon), stash_type: int(1) }
+  const perRow = { dtype: x.dtype, shape: [...x.shape.slice(0, -1), 1] }
+  const [normalized, inverse] = apply(rmsNormOp, [x, weight], attributes, [x, perRow])
+  return { normalized: normalized as Value, inverse: inverse as Value }
+}
+
 // y = n·w + b, n = (x − mean)·s, s = 1/√(var + ε): dx = s·(dn − mean(dn) − n·mean(dn·n)) with dn = dy·w
 export const layerNormOp = defineOp(
   'LayerNorm',

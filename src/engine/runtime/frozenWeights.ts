@@ -26,7 +26,7 @@ import {
   dequantizeRows,
   frozenMatmul,
   integerMatmul,
-  roundRows,
+  roundFewRows,
   type ByteMatrix,
   type FrozenMatrix,
   type RoundedRows,
@@ -63,9 +63,9 @@ function requireTensor(source: ModelSource, name: string): TensorLocation {
   throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
 }
 
-/** Rows of bytes that are all that the source has of a matrix; null where it has another form. */
+/** Rows of bytes that are all that the source has of a matrix; null where it has another form, too. */
 const onlyRows = (source: ModelSource, name: string): RowWeight | null =>
-  source.tensors.has(name) ? null : rowWeight(source, name)
+  source.tensors.has(name) || blockWeight(source, name) ? null : rowWeight(source, name)
 
 /** A matrix [out, in] as learning multiplies with it: in whole numbers where the source has it in rows of bytes alone. */
 export function multipliedMatrix(source: ModelSource, name: string, inputs: number): FrozenMatrix {
@@ -83,10 +83,11 @@ export function learningMatrix(source: ModelSource, name: string, inputs: number
   if (exact) return exactMatrix(name, exact)
   const half = halfMatrix(source, name)
   if (half) return half
-  const rows = rowWeight(source, name)
-  if (rows) return dequantizeRows(byteMatrix(name, rows))
+  // Rows beside blocks are for rollouts.
   const blocked = blockWeight(source, name)
-  return blocked ? dequantized(name, blocked, inputs) : mappedWeight(source, name)
+  if (blocked) return dequantized(name, blocked, inputs)
+  const rows = rowWeight(source, name)
+  return rows ? dequantizeRows(byteMatrix(name, rows)) : mappedWeight(source, name)
 }
 
 /** [out, in] in 16 bits, which products read as they are; null where the source has no such matrix. */
@@ -157,7 +158,7 @@ export function generationWeights(
   { rounded, isOneRow = false }: GenerationReading,
 ): GenerationWeights {
   const vector = cachedBy((name: string) => mappedWeight(source, name))
-  const rowsOf = cachedBy(roundRows) // several products read the same x
+  const rowsOf = cachedBy(roundFewRows) // several products read the same x
   const roundedProduct = (x: Value, name: string): Value | null => {
     const isRounded = rounded || !source.tensors.has(name)
     const rows = isRounded ? rowWeight(source, name) : null

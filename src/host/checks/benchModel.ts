@@ -63,7 +63,7 @@ export async function openPolicy(
   const { base, cacheDirectory } = bench.request
   const source = await asPolicySource(
     folder,
-    { base, rollout: precision, int8Form: int8Form(bench.device) },
+    { base, rollout: precision, int8Form: int8Form(bench.device), maxRows: rows },
     cacheDirectory,
   )
   return createOrtPolicy({

@@ -17,6 +17,7 @@ import { randomStream } from '#shared/random.ts'
 import {
   blocksName,
   halfName,
+  hasRolloutRows,
   linearWeights,
   rowScalesName,
   rowsName,
@@ -28,7 +29,7 @@ import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { asRoundedBase, exactBeside } from '#host/models/baseCache.ts'
+import { asPolicySource, exactBeside } from '#host/models/baseCache.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
@@ -55,8 +56,10 @@ const SEED = 42
  */
 export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEffect> {
   const { model, precision, texts, cacheDirectory, device } = check
-  const rounded = await asRoundedBase(model, precision, cacheDirectory, { int8Form: int8Form(device) })
-  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', effectName(precision, device)) : null
+  const precisions = { base: precision, rollout: 'f32', int8Form: int8Form(device) } as const
+  const rounded = await asPolicySource(model, precisions, cacheDirectory)
+  const name = effectName(check, hasRolloutRows(rounded))
+  const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', name) : null
   const known = kept === null ? null : readKept(kept)
   if (known !== null) return known
   const effect = await measure(check, rounded)
@@ -64,10 +67,11 @@ export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEf
   return effect
 }
 
-/** Rounded numbers are the same everywhere; products in 16 bits are the device's, and so is what generation rounds in 8. */
-function effectName(precision: RoundedPrecision, device: Device): string {
+/** Rounded numbers are the same everywhere, but not what rollouts read of them; products in 16 bits are the device's. */
+function effectName({ precision, device }: PrecisionCheck, hasRows: boolean): string {
   if (isHalfPrecision(precision)) return `effect-${precision}-${device.kind}.json`
-  return precision === 'int8' ? `effect-int8-scaled-${int8Form(device)}.json` : `effect-${precision}.json`
+  const form = precision === 'int8' ? `-scaled-${int8Form(device)}` : ''
+  return `effect-${precision}${form}${hasRows ? '-rows' : ''}.json`
 }
 
 const number = z.number()
@@ -204,11 +208,12 @@ const meanOf = (values: readonly number[]): number =>
 function baseBytes({ config, tensors }: ModelSource, precision: RoundedPrecision) {
   const linears = linearWeights(config)
   const exactBytes = linears.reduce((sum, { shape }) => sum + 4 * elementCount(shape), 0)
-  // A source has a matrix in one form only.
-  const names = ({ name }: { readonly name: string }) =>
-    isHalfPrecision(precision)
-      ? [halfName(name, precision)]
-      : [blocksName(name, precision), scalesName(name, precision), rowsName(name), rowScalesName(name)]
+  const names = ({ name }: { readonly name: string }) => {
+    if (isHalfPrecision(precision)) return [halfName(name, precision)]
+    const blocks = [blocksName(name, precision), scalesName(name, precision)]
+    // Rows beside blocks are for rollouts.
+    return tensors.has(blocksName(name, precision)) ? blocks : [rowsName(name), rowScalesName(name)]
+  }
   const stored = linears.flatMap(names).map((name) => tensors.get(name))
   return { exactBytes, roundedBytes: stored.reduce((sum, location) => sum + (location?.byteLength ?? 0), 0) }
 }

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { BlockPrecision } from '#shared/precision.ts'
 import {
+  type BlockForm,
   blockForm,
   blocksName,
   blocksPerRow,
@@ -112,10 +113,29 @@ export function blockTensors(
 export const rowScaledTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
   form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8', rowScales)
 
-/** A matrix in rows of 8 bits: the values, transposed in memory as a whole, and the scales. */
-function rowTensors(name: string, location: TensorLocation): TensorToWrite[] {
+/** How a matrix gets into rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */
+export interface RowRounding {
+  readonly known: (weights: Float32Array) => Float32Array
+  readonly scales: (weights: Float32Array) => Float32Array
+}
+
+const ofRows = (columns: number): BlockForm => ({ bits: 8, blockSize: columns, zero: 128 })
+
+const exactRows = (columns: number): RowRounding => ({
+  known: (weights) => weights,
+  scales: (weights) => blockScales(weights, columns, ofRows(columns)),
+})
+
+/**
+ * A matrix in rows of 8 bits: the values, transposed in memory as a whole, and the scales. `location` may be of any float
+ * type.
+ */
+export function rowTensors(
+  name: string,
+  location: TensorLocation,
+  { known, scales }: RowRounding = exactRows(location.shape[1] ?? 1),
+): TensorToWrite[] {
   const [rows = 0, columns = 1] = location.shape
-  const form = { bits: 8, blockSize: columns, zero: 128 } as const
   const tensor = convertedRows(name, location)
   return [
     {
@@ -125,15 +145,16 @@ function rowTensors(name: string, location: TensorLocation): TensorToWrite[] {
       *pieces() {
         const transposed = new Uint8Array(rows * columns)
         let row = 0
-        for (const weights of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
-          const values = quantizeRows(weights, blockScales(weights, columns, form), columns, form)
+        for (const piece of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
+          const weights = known(piece)
+          const values = quantizeRows(weights, scales(weights), columns, ofRows(columns))
           putColumns(transposed, values, { columns, rows, row })
           row += weights.length / columns
         }
         yield transposed
       },
     },
-    tensor(rowScalesName(name), 'F32', [rows], (weights) => bytesOf(blockScales(weights, columns, form))),
+    tensor(rowScalesName(name), 'F32', [rows], (weights) => bytesOf(scales(known(weights)))),
   ]
 }
 

@@ -46,7 +46,8 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
   const requested = request.base ?? adapter?.base ?? 'f32'
   const device = await chooseDevice(requestFor(folder, requested, request))
   const base = request.base ?? baseOn(device, requested)
-  const precisions = { base, rollout: request.precision, int8Form: int8Form(device) }
+  const { precision, maxRows } = request
+  const precisions = { base, rollout: precision, int8Form: int8Form(device), maxRows }
   const source = await asPolicySource(folder, precisions, request.cacheDirectory)
   const policy = await createOrtPolicy({
     source,

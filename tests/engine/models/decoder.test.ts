@@ -38,6 +38,7 @@ describe.each(configs)('%s', (_, config) => {
   const read = checkpoint(config)
   const layerOf = (prefix: string) => ({
     weight: (path: string) => read(prefix + path),
+    matrix: (path: string) => read(prefix + path),
     adapter: new Map(),
     trained: [],
   })

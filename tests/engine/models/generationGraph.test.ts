@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { writeOnnx } from '#engine/graph/onnx.ts'
-import { weight } from '#engine/graph/value.ts'
+import { input, weight } from '#engine/graph/value.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
-import { layerInputName, generationProgram } from '#engine/models/generationGraph.ts'
+import { layerInputName, generationProgram, likeliestOfBlocks } from '#engine/models/generationGraph.ts'
 import { addLora, loraSlots } from '#engine/models/lora.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import { matmul } from '#engine/ops/matmul.ts'
+import { evaluate } from '../graph/evaluate.ts'
 import { readOnnx } from '../graph/onnxReader.ts'
 import { exampleConfig } from './exampleConfig.ts'
 
@@ -79,4 +80,21 @@ describe('the generation program', () => {
     const names = readOnnx(writeOnnx('test', bare).bytes).inputs.map(({ name }) => name)
     expect(names.filter((name) => name.includes('lora'))).toEqual([])
   })
+})
+
+test('the likeliest of blocks is the first of the largest probabilities, in whatever block', async () => {
+  const [count, width] = [5, 4]
+  const rows = [
+    Array.from({ length: count * width }, (_, id) => (id * 7) % 20),
+    Array.from({ length: count * width }, (_, id) => (id % 6 === 5 ? 0.5 : 0.25)), // 5, 11 and 17 are alike
+    Array.from({ length: count * width }, () => 0.125),
+    Array.from({ length: count * width }, (_, id) => Number(id === count * width - 1)),
+  ]
+  const best = likeliestOfBlocks(input('blocks', 'float32', ['B', count, width]))
+  const { best: found } = await evaluate(
+    { best },
+    { blocks: { data: rows.flat(), dims: [rows.length, count, width] } },
+  )
+  const expected = rows.flatMap((row) => [row.indexOf(Math.max(...row)), Math.max(...row)])
+  expect([...found!]).toEqual(expected)
 })

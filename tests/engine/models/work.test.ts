@@ -60,7 +60,7 @@ function layer(targets: readonly LinearName[], index: number, attention: Attenti
   const trained = [...adapter.values()].flatMap(({ a, b }) => [a, b])
   return layerPrograms(
     exampleConfig,
-    { adapter, trained, weight: (path) => weights.get(path)! },
+    { adapter, trained, weight: (path) => weights.get(path)!, matrix: (path) => weights.get(path)! },
     { layer: index, attention },
   )
 }

@@ -1,12 +1,19 @@
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { blockForm, blockWeight, linearWeights, rowWeight } from '#engine/models/blocks.ts'
-import type { ModelSource, TensorLocation } from '#engine/models/source.ts'
-import { asRoundedBase, exactBeside } from '#host/models/baseCache.ts'
+import {
+  blockForm,
+  blockWeight,
+  linearWeights,
+  rowScalesName,
+  rowsName,
+  rowWeight,
+} from '#engine/models/blocks.ts'
+import { headWeightName, type ModelSource, type TensorLocation } from '#engine/models/source.ts'
+import { asPolicySource, asRoundedBase, exactBeside, weightsInRows } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
-import { blockScales, quantizeRows, rowScales } from '#host/models/quantize.ts'
+import { blockScales, dequantizeRows, quantizeRows, rowScales } from '#host/models/quantize.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { readPieces, readTensor } from '#host/files/safetensors.ts'
 import { weightsFolder } from '#host/models/weightCache.ts'
@@ -104,5 +111,61 @@ describe('a rounded base', () => {
     await expect(asRoundedBase(openModelFolder(folder), 'int4', newCache())).rejects.toThrow(
       'The tensor “model.layers.1.mlp.up_proj.weight”',
     )
+  })
+})
+
+describe('rows of a rounded base, for rollouts', () => {
+  const rollout = { rollout: 'f32', int8Form: 'rows' } as const
+  const added = (found: ModelSource, before: ModelSource): string[] =>
+    [...found.tensors.keys()].filter((name) => !before.tensors.has(name)).sort()
+
+  test('of 4 bits: what the blocks stand for in 8 bits, and the head; learning reads the same as without', async () => {
+    const source = openModelFolder(brainFolder)
+    const cache = newCache()
+    const found = await asPolicySource(source, { ...rollout, base: 'int4' }, cache)
+    const without = await asPolicySource(source, { ...rollout, base: 'int4', int8Form: 'blocks' }, cache)
+    for (const [name, location] of without.tensors) expect(get(found, name)).toEqual(location)
+    const names = [...linearWeights(source.config).map(({ name }) => name), headWeightName(source.config)]
+    expect(added(found, without)).toEqual(
+      names.flatMap((name) => [rowsName(name), rowScalesName(name)]).sort(),
+    )
+    for (const name of names) {
+      const exact = readTensor(get(source, name))
+      const [rows = 0, columns = 0] = get(source, name).shape
+      const form = blockForm('int4', columns)
+      const blockwise = blockScales(exact, columns, form)
+      const stored = quantizeRows(exact, blockwise, columns, form)
+      const known = name.includes('lm_head') ? exact : dequantizeRows(stored, blockwise, columns, form)
+      const { values, scales } = rowWeight(found, name) ?? expect.fail(name)
+      const bytes = new Int8Array(Buffer.concat([...readPieces(values, 1 << 24)]))
+      const factors = readTensor(scales)
+      for (let at = 0; at < known.length; at++) {
+        const [row, column] = [Math.floor(at / columns), at % columns]
+        const error = Math.abs(bytes[column * rows + row]! * factors[row]! - known[at]!)
+        expect(error).toBeLessThanOrEqual(factors[row]! * 0.501)
+      }
+    }
+  })
+
+  test('of 8 bits: the head, since the others are in rows already', async () => {
+    const source = openModelFolder(brainFolder)
+    const cache = newCache()
+    const found = await asPolicySource(source, { ...rollout, base: 'int8' }, cache)
+    const without = await asRoundedBase(source, 'int8', cache, { int8Form: 'rows' })
+    const head = headWeightName(source.config)
+    expect(added(found, without)).toEqual([rowScalesName(head), rowsName(head)].sort())
+  })
+
+  test('a single row reads 4 bits as blocks; where memory is short there are no rows', () => {
+    const source = openModelFolder(brainFolder)
+    const head = headWeightName(source.config)
+    const sizes = [...linearWeights(source.config).map(({ name }) => name), head].map((name) =>
+      get(source, name).shape.reduce((size, dim) => size * dim, 1),
+    )
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    expect(weightsInRows(source, { base: 'int4', maxRows: 1 }, 1e12)).toEqual([head])
+    expect(weightsInRows(source, { base: 'int8' }, 1e12)).toEqual([head])
+    expect(weightsInRows(source, { base: 'int4', maxRows: 2 }, 4 * bytes)).toHaveLength(15)
+    expect(weightsInRows(source, { base: 'int4' }, 4 * bytes - 1)).toEqual([])
   })
 })
