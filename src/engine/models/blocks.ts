@@ -77,7 +77,7 @@ export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | n
   return values && scales ? { values, scales } : null
 }
 
-/** Whether what rollouts of a rounded base read differs from what learning does: at least the head is in rows of 8 bits. */
+/** Whether rollouts of a base in 4 bits read something else than learning does: at least the head in rows of 8 bits. */
 export const hasRolloutRows = (source: ModelSource): boolean =>
   rowWeight(source, headWeightName(source.config)) !== null &&
   linearWeights(source.config).some(({ name }) => !source.tensors.has(name))

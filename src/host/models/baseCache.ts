@@ -68,7 +68,8 @@ export async function asPolicySource<Source extends ModelSource>(
   const { base, rollout, int8Form } = precisions
   if (base !== 'f32') {
     const rounded = await asRoundedBase(source, base, cacheDirectory, { int8Form })
-    if (int8Form === 'blocks' || isHalfPrecision(base)) return rounded
+    // In 8 bits, learning and rollouts read the same rows.
+    if (base !== 'int4' || int8Form === 'blocks') return rounded
     return withRows(rounded, source, weightsInRows(source, precisions))
   }
   if (rollout === 'f32') return asFloat32Source(source, cacheDirectory)
@@ -79,23 +80,21 @@ export async function asPolicySource<Source extends ModelSource>(
 const ROWS_SHARE = 1 / 4
 
 /**
- * The weights of a rounded base that rollouts read in rows of 8 bits beside what learning reads: of a base in 8 bits the head,
- * since the others are in rows already. Products of rows are faster, except those of a single row with a matrix in 4 bits, which
- * is read in half the time. They take more memory, too: where it is short, none.
+ * The weights of a base in 4 bits that rollouts read in rows of 8 bits. Products of rows are faster, except those of a single
+ * row with a matrix in 4 bits, which is read in half the time. They are larger too: where memory is short, none.
  */
 export function weightsInRows(
   source: ModelSource,
-  { base, maxRows }: Pick<WeightPrecisions, 'base' | 'maxRows'>,
+  { maxRows }: Pick<WeightPrecisions, 'maxRows'>,
   memoryBytes = totalmem(),
 ): readonly string[] {
-  const names =
-    base === 'int4' && maxRows !== 1 ? quantizableWeights(source) : [headWeightName(source.config)]
+  const names = maxRows === 1 ? [headWeightName(source.config)] : quantizableWeights(source)
   const sizes = names.map((name) => elementCount(source.tensors.get(name)?.shape ?? []))
   return sizes.reduce((sum, size) => sum + size, 0) <= ROWS_SHARE * memoryBytes ? names : []
 }
 
 /**
- * The rounded base with some of its weights once more in rows of 8 bits, for rollouts. Rounding what was rounded to blocks
+ * The base in 4 bits with some of its weights once more in rows of 8 bits, for rollouts. Rounding what was rounded to blocks
  * again changes the result less than products of blocks do, which round what they are multiplied with to 8 bits.
  */
 async function withRows<Source extends ModelSource>(
@@ -111,7 +110,7 @@ async function withRows<Source extends ModelSource>(
     if (!location) throw new Error(`Expected the source to have “${name}”.`)
     return rowTensors(name, location, name === head ? undefined : throughBlocks(location))
   })
-  const path = join(folder, names.length === 1 ? 'rows-head.safetensors' : 'rows-int4.safetensors')
+  const path = join(folder, names.length === 1 ? 'rows-int4-head.safetensors' : 'rows-int4.safetensors')
   const written = await keepTensors(path, tensors, () => undefined)
   return { ...rounded, tensors: new Map([...rounded.tensors, ...written]) }
 }
