@@ -60,19 +60,18 @@ export const integerMatmulOp = defineOp('MatMulIntegerToFloat', WHOLE_NUMBERS, {
 
 /** Rows in 16 bits: x ≈ scale · (upper − 128 + (lower − 128) / 254). */
 export interface RoundedRows {
-  /** [2N, K] u8: the upper bytes of each row, then its lower ones. */
+  /** [2N, K] u8: the upper byte of each row, then its lower one. */
   readonly bytes: Value
-  /** [N, 1] */
-  readonly scales: Value
+  /** The byte that stands for zero, [1] u8. */
+  readonly zero: Value
+  /** What the two parts of each row are multiplied with: its scale, and a 254th of it. [N, 1, 2] */
+  readonly factors: Value
 }
 
 /** Steps of the lower byte to one of the upper. */
 const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
-/** What stands for zero in a byte. */
-const zeroByte = (): Value => cast(constant([128], [1]), 'uint8')
-
 /** max |x| of each row, [N, 1]; of a row of zeros a number that it can be divided by. Without a gradient. x [N, K] f32. */
 const largestMagnitudes = (x: Value): Value => largestOf(abs(x))
 
@@ -82,36 +81,44 @@ const largestOf = (magnitudes: Value): Value =>
 
 /** x [N, K] f32. Every value is off by at most its row's largest magnitude / 64,516. */
 export function roundRows(x: Value): RoundedRows {
+  const [rows, width] = x.shape as readonly [Dim, Dim]
   const magnitudes = abs(x)
   // Bytes hide what is not finite, and a maximum skips what is no number; a sum does not: its row becomes NaN.
   const nothing = scale(reduceSum(magnitudes, [-1]), 0)
-  const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127)
-  const upper = byRows(x, scales)
-  const lower = byRows(sub(x, upper.values), scale(scales, 1 / FINE_STEPS))
-  const width = x.shape[1] as Dim
-  return { bytes: reshape(concat([upper.bytes, lower.bytes], 1), [-1, width]), scales }
+  const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127) // [N, 1]
+  const zero = cast(constant([128], [1]), 'uint8')
+  const steps = reshape(scales, [rows])
+  const zeros = expandLike(zero, steps)
+  const upper = quantized(x, steps, zeros)
+  const rest = sub(x, dequantized(upper, steps, zeros))
+  const lower = quantized(rest, scale(steps, 1 / FINE_STEPS), zeros)
+  const factors = matmul(scales, constant([1, 1 / FINE_STEPS], [1, 2]))
+  return {
+    bytes: reshape(concat([upper, lower], 1), [-1, width]),
+    zero,
+    factors: reshape(factors, [rows, 1, 2]),
+  }
 }
 
-/** x / scales to the nearest whole number, 128 added, and the numbers that these bytes stand for. x [N, K], scales [N, 1]. */
-function byRows(x: Value, scales: Value): { readonly bytes: Value; readonly values: Value } {
-  const factors = reshape(scales, [x.shape[0] as Dim])
-  const zeros = expandLike(zeroByte(), factors)
-  const rows = { axis: int(0) }
-  const bytes = apply(quantizeOp, [x, factors, zeros], rows, [{ dtype: 'uint8', shape: x.shape }])[0] as Value
-  return { bytes, values: apply(dequantizeOp, [bytes, factors, zeros], rows, [x])[0] as Value }
-}
+const byRow = { axis: int(0) }
+
+/** x / steps to the nearest whole number, zeros added, as bytes. x [N, K], steps and zeros [N]. */
+const quantized = (x: Value, steps: Value, zeros: Value): Value =>
+  apply(quantizeOp, [x, steps, zeros], byRow, [{ dtype: 'uint8', shape: x.shape }])[0] as Value
+
+/** The numbers that those bytes stand for. */
+const dequantized = (bytes: Value, steps: Value, zeros: Value): Value =>
+  apply(dequantizeOp, [bytes, steps, zeros], byRow, [{ dtype: 'float32', shape: bytes.shape }])[0] as Value
 
 /** x W. weights [K, M] i8, multiplied with scales, [M] for the columns or [1] → [N, M] f32. */
-export function integerMatmul(x: RoundedRows, weights: Value, scales: Value): Value {
-  const [rows, outputs] = [x.bytes.shape[0] as Dim, weights.shape[1] as number]
-  const inputs = [x.bytes, weights, constant([1], []), scales, zeroByte()]
-  const type = { dtype: 'float32', shape: [rows, outputs] } as const
+export function integerMatmul({ bytes, zero, factors }: RoundedRows, weights: Value, scales: Value): Value {
+  const outputs = weights.shape[1] as number
+  const type = { dtype: 'float32', shape: [bytes.shape[0] as Dim, outputs] } as const
+  const inputs = [bytes, weights, constant([1], []), scales, zero]
   const product = apply(integerMatmulOp, inputs, {}, [type])[0] as Value
   // The two parts of a row are added, and its scale is taken back, in one pass over both: [1, 2] · [2, M] for each row.
-  const parts = reshape(product, [x.scales.shape[0] as Dim, 2, outputs])
-  const factors = matmul(x.scales, constant([1, 1 / FINE_STEPS], [1, 2])) // [N, 2]
-  const sums = matmul(reshape(factors, [x.scales.shape[0] as Dim, 1, 2]), parts)
-  return reshape(sums, [-1, outputs])
+  const parts = reshape(product, [factors.shape[0] as Dim, 2, outputs])
+  return reshape(matmul(factors, parts), [-1, outputs])
 }
 
 /** A frozen matrix W [N, K] in 8 bits with a scale for each row: W[n, k] = scales[n] · columns[k, n]. */
