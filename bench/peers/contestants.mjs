@@ -74,8 +74,8 @@ export const contestants = {
     'pytorch-bf16-checkpoint': {
       start: torchTraining(['--checkpoint', ...bf16]),
       against: [...recomputed, ...saved],
-      isExtra: true,
     },
+    'pytorch-bf16': { start: torchTraining(bf16), against: saved, isExtra: true },
     'pytorch-bf16-tcmalloc': { start: torchTraining(bf16, true), against: saved, needs: tcmalloc, isExtra: true },
     pytorch: { start: torchTraining([]), against: ['turnwise (save)'], isExtra: true },
     'pytorch-tcmalloc': { start: torchTraining([], true), against: ['turnwise (save)'], needs: tcmalloc, isExtra: true },

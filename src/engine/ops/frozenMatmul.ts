@@ -83,27 +83,32 @@ const largestOf = (magnitudes: Value): Value =>
 
 /** x [N, K] f32. Every value is off by at most its row's largest magnitude / 64,516. */
 export function roundRows(x: Value): RoundedRows {
+  const [rows, width] = x.shape as readonly [Dim, Dim]
   const magnitudes = abs(x)
   // Bytes hide what is not finite, and a maximum skips what is no number; a sum does not: its row becomes NaN.
   const nothing = scale(reduceSum(magnitudes, [-1]), 0)
-  const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127)
-  const upper = byRows(x, scales)
-  const lower = byRows(sub(x, upper.values), scale(scales, 1 / FINE_STEPS))
-  const [rows, width] = x.shape as [Dim, Dim]
+  const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127) // [N, 1]
+  const steps = reshape(scales, [rows])
+  const zeros = expandLike(zeroByte(), steps)
+  const upper = quantized(x, steps, zeros)
+  const rest = sub(x, dequantized(upper, steps, zeros))
+  const lower = quantized(rest, scale(steps, 1 / FINE_STEPS), zeros)
+  const factors = matmul(scales, constant([1, 1 / FINE_STEPS], [1, 2]))
   return {
-    bytes: reshape(concat([upper.bytes, lower.bytes], 1), [rows, 2, width]),
-    factors: reshape(matmul(scales, constant([1, 1 / FINE_STEPS], [1, 2])), [rows, 1, 2]),
+    bytes: reshape(concat([upper, lower], 1), [rows, 2, width]),
+    factors: reshape(factors, [rows, 1, 2]),
   }
 }
 
-/** x / scales to the nearest whole number, 128 added, and the numbers that these bytes stand for. x [N, K], scales [N, 1]. */
-function byRows(x: Value, scales: Value): { readonly bytes: Value; readonly values: Value } {
-  const factors = reshape(scales, [x.shape[0] as Dim])
-  const zeros = expandLike(zeroByte(), factors)
-  const rows = { axis: int(0) }
-  const bytes = apply(quantizeOp, [x, factors, zeros], rows, [{ dtype: 'uint8', shape: x.shape }])[0] as Value
-  return { bytes, values: apply(dequantizeOp, [bytes, factors, zeros], rows, [x])[0] as Value }
-}
+const byRow = { axis: int(0) }
+
+/** x / steps to the nearest whole number, zeros added, as bytes. x [N, K], steps and zeros [N]. */
+const quantized = (x: Value, steps: Value, zeros: Value): Value =>
+  apply(quantizeOp, [x, steps, zeros], byRow, [{ dtype: 'uint8', shape: x.shape }])[0] as Value
+
+/** The numbers that those bytes stand for. */
+const dequantized = (bytes: Value, steps: Value, zeros: Value): Value =>
+  apply(dequantizeOp, [bytes, steps, zeros], byRow, [{ dtype: 'float32', shape: bytes.shape }])[0] as Value
 
 /** The largest 16-bit number that leaves room for rounding and for both offsets of 128. */
 const LARGEST_STEPS = 32_639
