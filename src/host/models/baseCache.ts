@@ -31,6 +31,7 @@ import {
   convertedRows,
   keepTensors,
   quantizableWeights,
+  rowScales,
   rowTensors,
   type RowRounding,
 } from './int8Cache.ts'
@@ -120,7 +121,7 @@ function throughBlocks(precision: BlockPrecision, { shape: [, columns = 1] }: Te
       const scales = blockScales(weights, columns, form)
       return dequantizeRows(quantizeRows(weights, scales, columns, form), scales, columns, form)
     },
-    scales: (weights) => closestRowScales(weights, columns),
+    scales: (weights) => (form.bits === 4 ? closestRowScales(weights, columns) : rowScales(weights, columns)),
   }
 }
 
