@@ -50,7 +50,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 /** Settings of the tests' own process must not hide the launcher's. */
 function environment(extra: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
-    ([name]) => !/^(MALLOC_|TURNWISE_|NODE_OPTIONS$|NODE_COMPILE_CACHE$)/.test(name),
+    ([name]) => !/^(MALLOC_|GLIBC_TUNABLES$|TURNWISE_|NODE_OPTIONS$|NODE_COMPILE_CACHE$)/.test(name),
   )
   return { ...Object.fromEntries(own), ...extra }
 }
@@ -77,7 +77,9 @@ describe.each([
     const linux = process.platform === 'linux'
     const settings = { MALLOC_MMAP_THRESHOLD_: '4294967296', MALLOC_TRIM_THRESHOLD_: '4294967296' }
     expect(env(run([], extra))).toEqual(
-      expect.objectContaining(linux ? { ...settings, MALLOC_ARENA_MAX: '2' } : {}),
+      expect.objectContaining(
+        linux ? { ...settings, MALLOC_ARENA_MAX: '2', GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' } : {},
+      ),
     )
     expect(env(run([], { ...extra, MALLOC_ARENA_MAX: '9' }))).toMatchObject({ MALLOC_ARENA_MAX: '9' })
   })

@@ -17,7 +17,7 @@ export interface DecodeStepOptions {
   readonly precision: 'f32' | 'int8'
   readonly lora: LoraConfig
   readonly device: Device
-  /** Exact weights are packed for single rows; see `packingPays`. */
+  /** Exact weights are packed; see `packingPays`. */
   readonly packsWeights: boolean
   /** What the first layer reads of ids at positions (both [N]): [N, D]. */
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
@@ -27,14 +27,16 @@ export interface DecodeStepOptions {
 
 /** Packing takes the time of so many tokens. */
 const PACKING_TOKENS = 256
+/** Products of more rows are no faster with a packed copy. */
+const PACKED_ROWS = 8
 
 /**
- * Whether a packed copy of exact weights is worth its memory and the seconds it takes: where one row always decodes alone
- * and does so for long. On some processors its products stream through the copy half as fast again as through the mapped
- * matrices; those of several rows do not.
+ * Whether a packed copy of exact weights is worth its memory and the seconds it takes: where few rows decode together, and
+ * do so for long. Products of few rows stream through the copy faster than through the mapped matrices, on some processors
+ * half as fast again.
  */
 export const packingPays = (rows: number, newTokens: number): boolean =>
-  rows === 1 && newTokens >= PACKING_TOKENS
+  rows <= PACKED_ROWS && newTokens >= PACKING_TOKENS
 
 interface Compiled extends Disposable {
   run(

@@ -8,6 +8,7 @@ import { SequentialRandom, randomStream } from '#shared/random.ts'
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import type { GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import { int8Form } from '#engine/runtime/device.ts'
+import { packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -74,7 +75,7 @@ export async function openPolicy(
     rolloutPrecision: precision,
     activations: bench.request.activations,
     maxRows: rows,
-    packsWeights: rows === 1, // speed in the long run is what is asked for
+    packsWeights: packingPays(rows, Infinity), // speed in the long run is what is asked for
   })
 }
 

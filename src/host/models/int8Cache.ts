@@ -136,7 +136,17 @@ export function rowTensors(
   { known, scales }: RowRounding = exactRows(location.shape[1] ?? 1),
 ): TensorToWrite[] {
   const [rows = 0, columns = 1] = location.shape
-  const tensor = convertedRows(name, location)
+  const found = new Map<number, Float32Array>() // by the first row of a piece: both tensors need them
+  function* scaledPieces() {
+    let row = 0
+    for (const piece of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
+      const weights = known(piece)
+      const ofPiece = found.get(row) ?? scales(weights)
+      found.set(row, ofPiece)
+      yield { weights, scales: ofPiece, row }
+      row += ofPiece.length
+    }
+  }
   return [
     {
       name: rowsName(name),
@@ -144,17 +154,21 @@ export function rowTensors(
       shape: [columns, rows],
       *pieces() {
         const transposed = new Uint8Array(rows * columns)
-        let row = 0
-        for (const piece of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
-          const weights = known(piece)
-          const values = quantizeRows(weights, scales(weights), columns, ofRows(columns))
+        for (const { weights, scales: ofPiece, row } of scaledPieces()) {
+          const values = quantizeRows(weights, ofPiece, columns, ofRows(columns))
           putColumns(transposed, values, { columns, rows, row })
-          row += weights.length / columns
         }
         yield transposed
       },
     },
-    tensor(rowScalesName(name), 'F32', [rows], (weights) => bytesOf(scales(known(weights)))),
+    {
+      name: rowScalesName(name),
+      dtype: 'F32',
+      shape: [rows],
+      *pieces() {
+        for (const { scales: ofPiece } of scaledPieces()) yield bytesOf(ofPiece)
+      },
+    },
   ]
 }
 

@@ -35,7 +35,7 @@ export function rowScales(weights: Float32Array, columns: number, form: BlockFor
 }
 
 /** How many scales are tried for a row, and how far the largest is above the smallest, of which 127 reach the largest value. */
-const TRIED = { scales: 24, extent: 0.08 }
+const TRIED = { scales: 16, extent: 0.06 }
 
 /**
  * For each row of 8 bits the scale, of a few slightly larger than the smallest, that brings all values closest in squares.

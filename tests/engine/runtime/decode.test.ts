@@ -234,7 +234,8 @@ describe.each([
 test.each([
   [1, 256, true],
   [1, 255, false],
-  [2, 1000, false],
+  [8, 256, true],
+  [9, 1000, false],
 ])('packing for %i rows of %i tokens pays: %s', (rows, tokens, pays) => {
   expect(packingPays(rows, tokens)).toBe(pays)
 })
