@@ -22,6 +22,22 @@ async function fillIn(page: Page): Promise<void> {
   await page.getByText('The settings fit together').waitFor()
 }
 
+/** With the interpreter that engineHistory.ts had allowed. */
+async function chooseTrl(page: Page): Promise<void> {
+  await fillIn(page)
+  const where = page.getByRole('region', { name: 'Where' })
+  if (!(await where.isVisible()))
+    await page
+      .getByRole('heading', { level: 2, name: /method/i })
+      .getByRole('button')
+      .click()
+  await where.getByRole('radio', { name: 'TRL, in Python' }).click()
+  await where.getByRole('textbox', { name: 'Python of the trainer' }).fill('.venv/bin/python')
+  await where.getByRole('textbox', { name: 'Processes' }).fill('2')
+  await where.getByText('Everything is there').waitFor({ timeout: 60_000 })
+  await where.getByText('Everything is there').scrollIntoViewIfNeeded()
+}
+
 async function choosePopulation(page: Page): Promise<void> {
   await fillIn(page)
   await page.getByRole('radio', { name: 'Population' }).click()
@@ -135,6 +151,8 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place('workflow', `#/workflows/${codeNamed('Self-correction')}`, playEpisode),
     place('new-run', '#/new-run', fillIn),
     place('new-study', '#/new-run', choosePopulation),
+    place('where', '#/new-run', chooseTrl),
+    place('run-trl', `#/runs/${named('arith-trl')}/overview`, async (page) => page.mouse.move(0, 0)),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),
     ),

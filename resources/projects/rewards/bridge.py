@@ -8,6 +8,7 @@ import atexit
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -29,7 +30,9 @@ class Bridge:
         self._lock = threading.Lock()
 
     def _start(self):
-        node = os.environ.get("TURNWISE_NODE", "node")
+        named = os.environ.get("TURNWISE_NODE", "node")
+        # Another machine may not have the program that this one names.
+        node = named if shutil.which(named) else "node"
         command = [
             node,
             "--experimental-vm-modules",

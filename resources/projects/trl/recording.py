@@ -1,72 +1,13 @@
-"""A training that Turnwise watches: watch.json beside this file says so. Events go to a file in the format of a run's own log,
-written by the first process alone. Without watch.json nothing here does anything.
-
-Every process reads its standard input to the end of the pipe: Turnwise holds the other end, so that no process outlives it.
-"""
+"""What a trainer of TRL does, said to Turnwise where it watches: steps, samples and checkpoints. watch.py is the way there."""
 
 import base64
-import json
 import math
-import os
-import stat
 import sys
-import threading
 import time
 from pathlib import Path
 
 # Sequences whose log-probabilities go with each checkpoint, for Turnwise to compare with its own.
 PROBED = 8
-
-
-class Watch:
-    """What watch.json says, and the file of events."""
-
-    def __init__(self, folder):
-        file = folder / "watch.json"
-        self.is_active = file.exists()
-        said = json.loads(file.read_text(encoding="utf-8")) if self.is_active else {}
-        self.arguments = said.get("arguments", [])
-        self.updates_per_step = said.get("updatesPerStep", 1)
-        self.steps = said.get("steps", 0)
-        # Steps after which an adapter is wanted; 0: at the end alone.
-        self.save_every = said.get("saveEvery", [])
-        # Stop after this step; None: train to the end.
-        self.until = said.get("until")
-        self.shown = said.get("shown", 0)
-        self.events_file = folder / "events.jsonl"
-        self.stop_file = folder / "stop"
-
-    def say(self, kind, **fields):
-        if not self.is_active or int(os.environ.get("RANK", "0")) != 0:
-            return
-        line = json.dumps({"at": int(time.time() * 1000), "type": kind, **fields})
-        with open(self.events_file, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
-
-
-def open_watch(folder):
-    watch = Watch(folder)
-    if watch.is_active:
-        end_with_parent()
-    return watch
-
-
-def end_with_parent():
-    """Ends this process when the pipe of its standard input does."""
-    try:
-        kind = os.fstat(0).st_mode
-    except OSError:
-        return
-    # A terminal or /dev/null is no pipe of Turnwise.
-    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
-        return
-
-    def wait():
-        while os.read(0, 1024):
-            pass
-        os._exit(70)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def recorded(trainer_class, watch, reward_names):
@@ -247,7 +188,7 @@ def spread(trainer, seen):
 
 def recording_callback(trainer, watch, reward_names):
     from accelerate import __version__ as accelerate_version
-    from accelerate.utils import broadcast_object_list
+    from accelerate.utils import gather_object
     from peft import __version__ as peft_version
     from torch import __version__ as torch_version
     from transformers import TrainerCallback, __version__ as transformers_version
@@ -288,18 +229,13 @@ def recording_callback(trainer, watch, reward_names):
             if not is_whole(state):
                 return
             step = step_of(state)
-            is_stopped = self.agreed(watch.stop_file.exists()) or step == watch.until
+            # One process may hear of it sooner than the others.
+            is_stopped = any(gather_object([watch.is_stop_wanted()])) or step == watch.until
             is_due = any(every > 0 and step % every == 0 for every in watch.save_every)
             if is_stopped or is_due or state.global_step >= state.max_steps:
                 control.should_save = True
             if is_stopped:
                 control.should_training_stop = True
-
-        def agreed(self, flag):
-            """The first process decides: others may see the file sooner or later."""
-            flags = [flag]
-            broadcast_object_list(flags)
-            return flags[0]
 
         def on_log(self, args, state, control, logs=None, **_):
             if not logs or "train_runtime" in logs:
@@ -334,8 +270,9 @@ def recording_callback(trainer, watch, reward_names):
             # Every process has written its part when this is said.
             trainer.accelerator.wait_for_everyone()
             folder = f"{Path(args.output_dir).name}/checkpoint-{state.global_step}"
-            fields = {"updates": state.global_step, "tokens": self.tokens, "folder": folder, "probe": probe}
-            watch.say("saved", step=step_of(state), **fields)
+            files = watch.bring_home(Path(args.output_dir) / Path(folder).name, folder) if watch.is_printed else None
+            fields = {"updates": state.global_step, "tokens": self.tokens, "folder": folder, "files": files}
+            watch.say("saved", step=step_of(state), probe=probe, **fields)
             self.began = time.perf_counter()
 
         def probe(self):

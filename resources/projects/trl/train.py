@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "rewards"))
 
 import recording  # noqa: E402
+import watch as watching  # noqa: E402
 
 
 @dataclass
@@ -102,7 +103,7 @@ def rewards_of(project, training):
 
 
 def main():
-    watch = recording.open_watch(HERE)
+    watch = watching.open_watch(HERE)
     import trl
     from transformers import AutoTokenizer
     from trl import ModelConfig, TrlParser
@@ -111,7 +112,7 @@ def main():
     arguments_class = getattr(trl, f"{trainer_name}Config")
     parser = TrlParser((ProjectArguments, arguments_class, ModelConfig))
     project, training, model_arguments = parser.parse_args_and_config(args=command_line(watch.arguments))
-    training.output_dir = str(HERE / training.output_dir)
+    training.output_dir = str(watch.home / training.output_dir)
 
     tokenizer = AutoTokenizer.from_pretrained(model_arguments.model_name_or_path)
     if tokenizer.pad_token is None:
@@ -140,7 +141,8 @@ def main():
         peft_config=peft_config,
         **extra,
     )
-    trainer.train(resume_from_checkpoint=training.resume_from_checkpoint)
+    start = training.resume_from_checkpoint
+    trainer.train(resume_from_checkpoint=start and str((HERE / start).resolve()))
     if not watch.is_active:
         trainer.save_model(str(Path(training.output_dir) / "adapter"))
 

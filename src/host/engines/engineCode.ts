@@ -11,16 +11,24 @@ import {
 import {
   engineInterpreter,
   engines,
+  rayAddress,
   type EngineConfig,
   type EnginedConfig,
   type OtherEngine,
 } from './launch.ts'
 
 /** What is asked about; null where Turnwise trains. */
-export const engineSource = ({ kind, launcher, command }: EngineConfig): PythonSource | null =>
-  kind === 'local' ? null : sourceOf(kind, launcher === 'command' ? command : null)
+export function engineSource(engine: EngineConfig): PythonSource | null {
+  const { kind, launcher, command } = engine
+  if (kind === 'local') return null
+  // Where the run is sent to is asked about as what a command does.
+  if (launcher === 'ray') return sourceOf(kind, `${submission}${rayAddress(engine)}`)
+  return sourceOf(kind, launcher === 'command' ? command : null)
+}
 
-/** The code that such an id stands for: `engine:trl`, or with a command behind it. null for any other. */
+const submission = 'ray job submit --address '
+
+/** The code that such an id stands for: `engine:trl`, or with a command or a cluster behind it. null for any other. */
 export function engineSourceById(id: string): PythonSource | null {
   const { kind, command } = /^engine:(?<kind>\w+)(?: (?<command>.+))?$/s.exec(id)?.groups ?? {}
   return kind !== undefined && Object.hasOwn(engines, kind)
@@ -29,7 +37,9 @@ export function engineSourceById(id: string): PythonSource | null {
 }
 
 function sourceOf(kind: OtherEngine, command: string | null): PythonSource {
-  const code = [...engines[kind].code.map(projectResource), command ?? ''].join('\n')
+  const { code: own, rayCode } = engines[kind]
+  const files = command?.startsWith(submission) === true ? [...own, ...rayCode] : own
+  const code = [...files.map(projectResource), command ?? ''].join('\n')
   return { code, language: 'py', file: `engine:${kind}${command === null ? '' : ` ${command}`}` }
 }
 

@@ -5,8 +5,16 @@ import { toolTitles } from '#shared/tools.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import type { AllowedInterpreter } from '#host/python/consent.ts'
 import { askProgram } from '#host/python/program.ts'
+import { requireAccelerate } from './accelerate.ts'
 import { requireAllowedEngine } from './engineCode.ts'
-import { engines, type EnginedConfig, type OtherEngine } from './launch.ts'
+import {
+  type EngineConfig,
+  type EnginedConfig,
+  engines,
+  type OtherEngine,
+  rayAddress,
+  rayWords,
+} from './launch.ts'
 
 export interface EnginePackage {
   readonly name: string
@@ -19,10 +27,12 @@ export interface EnginePackage {
 export interface EngineEnvironment {
   readonly kind: OtherEngine
   readonly interpreter: string
+  /** The cluster that `python`, `packages` and `gpus` are of; null: this machine. */
+  readonly cluster: string | null
   /** Such as 3.12.4. */
   readonly python: string
   readonly packages: readonly EnginePackage[]
-  /** What torch computes on: GPUs it sees; 0: CPUs alone, and where torch is missing. */
+  /** That torch sees, or the cluster has; 0: CPUs alone, and where torch is missing. */
   readonly gpus: number
   /** What installs the missing ones; null where there are all. */
   readonly install: string | null
@@ -39,8 +49,8 @@ const answer = z.object({
   gpus: z.int().min(0),
 })
 
-/** Prints the versions of distributions as JSON. */
-const question = (packages: readonly string[]): string =>
+/** Prints the versions of distributions as JSON, and the GPUs of this machine or of a whole cluster of Ray. */
+const question = (packages: readonly string[], isCluster: boolean): string =>
   `
 import importlib.metadata, json, platform
 def version(name):
@@ -50,59 +60,114 @@ def version(name):
         return None
 versions = {name: version(name) for name in ${JSON.stringify(packages)}}
 gpus = 0
-if versions.get("torch"):
+if ${isCluster ? 'versions["ray"]' : 'False'}:
+    import ray
+    ray.init(log_to_driver=False)
+    gpus = int(ray.cluster_resources().get("GPU", 0))
+elif versions.get("torch"):
     import torch
     mps = torch.backends.mps.is_available()
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else int(mps)
 print(json.dumps({"python": platform.python_version(), "versions": versions, "gpus": gpus}))
 `
 
-/** Errors: AppError 'sandbox/failed' for an interpreter that does not run. */
+/** Where packages are looked up. */
+interface Looked {
+  readonly packages: readonly string[]
+  readonly cluster: string | null
+  /** What runs the question there. */
+  readonly ask: (code: string) => Promise<string>
+}
+
+/** Errors: AppError 'sandbox/failed' for an interpreter that does not run; those of `askCluster`. */
 async function readEnvironment(
-  kind: OtherEngine,
+  { kind, ...engine }: EngineConfig & { readonly kind: OtherEngine },
   interpreter: AllowedInterpreter,
 ): Promise<EngineEnvironment> {
-  const { tool, packages: names } = engines[kind]
-  const said = answer.parse(JSON.parse(await askProgram(interpreter, question(names))))
-  const tried = triedVersions(projectResource(`${tool}/requirements.txt`))
+  const { packages } = engines[kind]
+  const here = (code: string) => askProgram(interpreter, code)
+  if (engine.launcher !== 'ray') return look(kind, interpreter, { packages, cluster: null, ask: here })
+  const own = await look(kind, interpreter, { packages: ['ray', 'pyyaml'], cluster: null, ask: here })
+  if (own.install !== null) return own
+  const words = ['ask', ...rayWords({ kind, ...engine }), '--code']
+  return look(kind, interpreter, {
+    packages: ['ray', ...packages],
+    cluster: rayAddress({ kind, ...engine }),
+    ask: (code) => askCluster(interpreter, [...words, code]),
+  })
+}
+
+/** Errors: AppError 'engine/unsuitable' with what kept the cluster from answering. */
+async function askCluster(interpreter: AllowedInterpreter, words: readonly string[]): Promise<string> {
+  try {
+    return await askProgram(interpreter, projectResource('trl/ray_submit.py'), words)
+  } catch (error) {
+    const [, reason] =
+      /does not run: (?:turnwise: )?(.*)$/s.exec(error instanceof Error ? error.message : '') ?? []
+    throw new AppError(
+      'engine/unsuitable',
+      `The Ray cluster cannot be used: ${reason ?? String(error)}`,
+      'Nothing was started. Set `engine.address` to the address of its dashboard.',
+      error,
+    )
+  }
+}
+
+async function look(
+  kind: OtherEngine,
+  interpreter: string,
+  { packages: names, cluster, ask }: Looked,
+): Promise<EngineEnvironment> {
+  const said = answer.parse(JSON.parse(await ask(question(names, cluster !== null))))
+  const tried = triedVersions(projectResource(`${engines[kind].tool}/requirements.txt`)).set('ray', triedRay)
   const packages = names.map((name) => ({
     name,
     version: said.versions[name] ?? null,
     tried: tried.get(name) ?? null,
   }))
   const missing = packages.filter(({ version }) => version === null)
-  const words = missing.map(({ name, tried: own }) => (own === null ? name : `${name}==${own}`))
-  const install = missing.length === 0 ? null : `${interpreter} -m pip install ${words.join(' ')}`
-  return { kind, interpreter, python: said.python, packages, gpus: said.gpus, install }
+  const words = missing.map(({ name, tried: own }) => installWord(name, own))
+  const program = cluster === null ? interpreter : 'python'
+  const install = missing.length === 0 ? null : `${program} -m pip install ${words.join(' ')}`
+  return { kind, interpreter, cluster, python: said.python, packages, gpus: said.gpus, install }
 }
+
+const triedRay = '2.60.0'
+
+/** The client of Ray's jobs is an extra of its package. */
+const installWord = (name: string, tried: string | null): string =>
+  name === 'ray' ? `"ray[default]==${tried}"` : tried === null ? name : `${name}==${tried}`
 
 /** That of a config whose code was allowed; null where Turnwise trains. Errors: as `requireAllowedEngine`, and 'sandbox/failed'. */
 export async function allowedEnvironment(
   config: EnginedConfig,
   consents: string | null,
 ): Promise<AllowedEnvironment | null> {
-  const { kind } = config.engine
+  const { engine } = config
+  const { kind } = engine
   const interpreter = requireAllowedEngine(config, consents)
   if (interpreter === null || kind === 'local') return null
-  return { ...(await readEnvironment(kind, interpreter)), interpreter }
+  return { ...(await readEnvironment({ ...engine, kind }, interpreter)), interpreter }
 }
 
-/** The same, with all that the trainer needs. Errors: AppError 'engine/unsuitable' naming what is missing. */
+/** The same, with all that the trainer needs. Errors: AppError 'engine/unsuitable' naming what is missing; those of `requireAccelerate`. */
 export async function readyEnvironment(
   config: EnginedConfig,
   consents: string | null,
 ): Promise<AllowedEnvironment | null> {
   const environment = await allowedEnvironment(config, consents)
-  if (environment !== null) requireWhole(environment)
+  if (environment === null) return null
+  requireWhole(environment)
+  await requireAccelerate(config.engine, environment.interpreter)
   return environment
 }
 
-function requireWhole({ kind, interpreter, packages, install }: EngineEnvironment): void {
+function requireWhole({ kind, interpreter, cluster, packages, install }: EngineEnvironment): void {
   if (install === null) return
   const missing = packages.filter(({ version }) => version === null).map(({ name }) => name)
   throw new AppError(
     'engine/unsuitable',
-    `${interpreter} cannot train with ${toolTitles[engines[kind].tool]}: ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not installed.`,
+    `${cluster === null ? interpreter : `Python on the cluster at ${cluster}`} cannot train with ${toolTitles[engines[kind].tool]}: ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not installed.`,
     { text: 'Nothing was started. To install:', command: install },
   )
 }
@@ -116,7 +181,7 @@ export function versionNotice({ kind, packages }: EngineEnvironment): string | n
   return `${toolTitles[tool]} is version ${own.version}; the settings are written for ${own.tried}, so defaults and names may differ.`
 }
 
-const triedVersions = (requirements: string): ReadonlyMap<string, string> =>
+const triedVersions = (requirements: string): Map<string, string> =>
   new Map(
     requirements.split('\n').flatMap((line): [string, string][] => {
       const { name, version } = /^(?<name>[\w-]+)==(?<version>\S+)$/.exec(line)?.groups ?? {}

@@ -27,10 +27,18 @@ const rewardConflicts = ({ rewards }: RunConfig, title: string): Problem[] =>
       ]
     : []
 
-function launcherConflicts({ launcher, command, accelerateConfig }: EngineConfig): Problem[] {
-  if (launcher === 'command' && command === null)
+function launcherConflicts(engine: EngineConfig): Problem[] {
+  if (engine.launcher === 'command' && engine.command === null)
     return [conflict('engine.command', 'the launcher is a command, but there is none.')]
-  return launcher !== 'accelerate' && accelerateConfig !== null
-    ? [conflict('engine.accelerateConfig', `only the launcher accelerate reads it; it is ${launcher}.`)]
-    : []
+  return settingsOfOne.flatMap(([key, launcher]) =>
+    engine[key] === null || engine.launcher === launcher
+      ? []
+      : [conflict(`engine.${key}`, `only the launcher ${launcher} reads it; it is ${engine.launcher}.`)],
+  )
 }
+
+const settingsOfOne = [
+  ['accelerateConfig', 'accelerate'],
+  ['address', 'ray'],
+  ['runtimeEnv', 'ray'],
+] as const

@@ -4,14 +4,16 @@
  *   launch.ts       (here) kinds and launchers, and the words that start them
  *   engineCode.ts   what of it a person allows to run
  *   environment.ts  whether an interpreter has what a kind needs
+ *   accelerate.ts   whether accelerate can do here what a config of its own asks for
  *   watched.ts      the project in the run's folder, and what it says while it trains
+ *   printed.ts      the same out of what a trainer prints that does not see the run's folder
  *
  * host/training/engineTraining.ts is a run on one of them; python/program.ts is the process.
  */
 import path from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { EngineKind, LauncherKind } from '#shared/config/engine.ts'
+import type { EngineKind, LauncherKind, ResultWay } from '#shared/config/engine.ts'
 import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -33,6 +35,8 @@ export interface Engine {
   readonly script: string
   /** Files of resources/projects that run as Python, besides the rewards' bridge. */
   readonly code: readonly string[]
+  /** The same, where the launcher is ray. */
+  readonly rayCode: readonly string[]
   /** Distributions that must be installed; requirements.txt of the project has the versions that were tried. */
   readonly packages: readonly string[]
 }
@@ -41,7 +45,8 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
   trl: {
     tool: 'trl',
     script: 'train.py',
-    code: ['trl/train.py', 'trl/recording.py', 'rewards/bridge.py'],
+    code: ['trl/train.py', 'trl/recording.py', 'trl/watch.py', 'rewards/bridge.py'],
+    rayCode: ['trl/ray_submit.py', 'trl/ray_start.py'],
     packages: ['torch', 'transformers', 'trl', 'accelerate', 'peft', 'datasets'],
   },
 }
@@ -72,6 +77,10 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
       ...['--main_process_port', '0', script],
     ],
   }),
+  // ray_submit.py is the client of Ray's own job API; Ray Train places the processes.
+  ray: ({ engine }) => ({
+    args: ['ray_submit.py', 'train', ...rayWords(engine), '--processes', `${engine.processes ?? 1}`],
+  }),
   command: ({ script, engine: { command, processes } }) => ({
     shell: (interpreter) =>
       (command ?? '')
@@ -80,6 +89,20 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
         .replaceAll('{processes}', `${processes ?? 1}`),
   }),
 }
+
+/** Where the dashboard of Ray is, unless the config says otherwise. */
+const usualRayAddress = 'http://127.0.0.1:8265'
+export const rayAddress = ({ address }: EngineConfig): string => address ?? usualRayAddress
+
+/** Words for ray_submit.py that say which cluster. */
+export const rayWords = (engine: EngineConfig): readonly string[] => [
+  ...['--address', rayAddress(engine), '--patience', `${engine.patienceSeconds}`],
+  ...(engine.runtimeEnv === null ? [] : ['--runtime-env', engine.runtimeEnv]),
+]
+
+/** How what the trainer says comes back. */
+export const resultsOf = ({ results, launcher }: EngineConfig): ResultWay =>
+  results ?? (launcher === 'ray' ? 'output' : 'folder')
 
 const shellWord = (word: string): string =>
   process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
@@ -91,23 +114,29 @@ export const engineInterpreter = ({ engine, python }: EnginedConfig): string | n
 /** How many processes are asked for; null: a command knows. Errors: as `processesOfFile`. */
 export function askedProcesses({ launcher, processes, accelerateConfig }: EngineConfig): number | null {
   if (launcher === 'command') return processes
-  if (launcher === 'python' || accelerateConfig === null) return processes ?? 1
+  if (launcher !== 'accelerate' || accelerateConfig === null) return processes ?? 1
   return processesOfFile(accelerateConfig, processes)
 }
 
 const accelerateFile = z.looseObject({
   num_processes: z.int().default(1),
+  num_machines: z.int().default(1),
   distributed_type: z.string().default('NO'),
   use_cpu: z.boolean().default(false),
   mpirun_config: z.unknown().optional(),
 })
+export type AccelerateFile = z.output<typeof accelerateFile>
+
+/** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
+export const readAccelerateFile = (file: string): AccelerateFile | null =>
+  accelerateFile.safeParse(parse(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8'))).data ?? null
 
 /** Errors: AppError 'file/unreadable'; ConfigError for a file that is none of accelerate's, or that starts fewer than it says. */
 function processesOfFile(file: string, processes: number | null): number {
   const refused = (problem: string, hint: string) =>
     new ConfigError([conflict('engine.accelerateConfig', `${path.basename(file)} ${problem}`)], hint)
-  const { data } = accelerateFile.safeParse(parse(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')))
-  if (data === undefined)
+  const data = readAccelerateFile(file)
+  if (data === null)
     throw refused('is no config of accelerate.', 'Write one with: accelerate config --config_file FILE')
   const count = processes ?? data.num_processes
   const isOnCpu = data.distributed_type === 'MULTI_CPU' || data.use_cpu

@@ -1,5 +1,5 @@
 /** A project that a trainer is started in, `engine/` in the run's folder, and what the trainer says: recording.py writes it down. */
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
@@ -13,15 +13,19 @@ import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { openLogTail, type LoggedEvent } from '#host/runs/eventLog.ts'
-import { engines, type OtherEngine } from './launch.ts'
+import { copyFolder } from '#host/runs/runFolder.ts'
+import { engines, type OtherEngine, resultsOf } from './launch.ts'
+import { readPrinted } from './printed.ts'
 
 export interface WatchedProject {
   /** Holds the script. */
   readonly folder: string
   readonly script: string
+  /** Hears what the trainer prints; returns what of it is for people. */
+  readonly hear: (text: string) => string
   /** Asks the trainer to stop after its current step, with a checkpoint. */
   askToStop(): void
-  /** What it said since the last call. Lines that are not as they should be are left out. */
+  /** What it said since the last call. Lines that are not as they should be are left out. Errors: those of `readPrinted`. */
   read(): TrainerNews[]
 }
 
@@ -29,6 +33,8 @@ export interface WatchedProject {
 export interface WatchOptions {
   /** Words behind those of the project's settings. */
   readonly arguments: readonly string[]
+  /** The trainer's checkpoint to go on from; null: the beginning. */
+  readonly resumeFrom: string | null
   readonly steps: number
   readonly updatesPerStep: number
   /** An adapter is wanted after every so many steps; 0: none by that. */
@@ -54,7 +60,14 @@ export interface SavedNews {
   readonly probes: readonly Probe[]
 }
 
-export type TrainerNews = SavedNews | Extract<RunEvent, { readonly type: 'step' | 'samples' }> | EngineEvent
+/** Of what ties us to the trainer. */
+export interface WarningNews {
+  readonly type: 'warning'
+  readonly message: string
+}
+
+export type TrainerNews =
+  SavedNews | WarningNews | Extract<RunEvent, { readonly type: 'step' | 'samples' }> | EngineEvent
 
 /**
  * The project of a run, written where it is not there yet, ready for another start. Its Python is written each time, so that
@@ -69,36 +82,63 @@ export async function prepareProject(
   }: { readonly kind: OtherEngine; readonly directory: string; readonly runDirectory: string },
   options: WatchOptions,
 ): Promise<WatchedProject & { readonly notes: readonly string[] }> {
-  const { tool, code, script } = engines[kind]
-  const isNew = !existsSync(directory)
-  const { notes } = isNew
-    ? await writeProject({
+  const { tool, script } = engines[kind]
+  const { notes } = existsSync(directory)
+    ? { notes: [] }
+    : await writeProject({
         config: trainedThere(config),
         tool,
         out: directory,
         checkpoint: null,
         runDirectory,
       })
-    : { notes: [] }
-  for (const name of code) {
-    const file = path.join(directory, ...name.split('/'))
-    if (isNew || existsSync(file)) writeFileAtomic(file, projectResource(name))
-  }
+  writeCode(config, kind, directory)
   const folder = path.join(directory, tool)
   const events = path.join(folder, 'events.jsonl')
   const stop = path.join(folder, 'stop')
   for (const file of [events, stop, path.join(folder, 'output')])
     rmSync(file, { recursive: true, force: true })
   makeFolder(path.join(folder, 'output'))
-  writeFileAtomic(path.join(folder, 'watch.json'), `${JSON.stringify(options, null, 2)}\n`)
+  writeFileAtomic(path.join(folder, 'watch.json'), watchText(config, folder, options))
   const tail = openLogTail(events, 'beginning')
+  const printed = readPrinted(folder)
   return {
     ...{ folder, script, notes },
+    hear: (text) => printed.take(text),
     askToStop() {
       writeFileAtomic(stop, '')
     },
-    read: () => tail.read().flatMap((line) => understand(line, folder)),
+    read: () => [...tail.read(), ...printed.read()].flatMap((line) => understand(line, folder)),
   }
+}
+
+/** What of the project runs as Python, as it was allowed. Without rewards there is no folder for those. */
+function writeCode({ engine }: RunConfig, kind: OtherEngine, directory: string): void {
+  const { code, rayCode } = engines[kind]
+  for (const name of [...code, ...(engine.launcher === 'ray' ? rayCode : [])]) {
+    const file = path.join(directory, ...name.split('/'))
+    if (existsSync(path.dirname(file))) writeFileAtomic(file, projectResource(name))
+  }
+}
+
+function watchText({ engine }: RunConfig, folder: string, options: WatchOptions): string {
+  const { resumeFrom, arguments: words, ...others } = options
+  const results = resultsOf(engine)
+  const from =
+    resumeFrom === null || results === 'folder' ? resumeFrom : sentAlong(resumeFrom, path.dirname(folder))
+  const all = [...words, ...(from === null ? [] : ['--resume_from_checkpoint', from])]
+  // A job has a copy of the project.
+  const isElsewhere = engine.launcher === 'ray' && results === 'folder'
+  const home = isElsewhere ? { home: folder } : {}
+  return `${JSON.stringify({ ...others, arguments: all, results, ...home }, null, 2)}\n`
+}
+
+/** A checkpoint inside the project, for a trainer that sees nothing else; relative to the script. */
+function sentAlong(checkpoint: string, directory: string): string {
+  const place = path.join(directory, 'resume')
+  rmSync(place, { recursive: true, force: true })
+  copyFolder(checkpoint, place)
+  return '../resume'
 }
 
 /** Evaluations and checkpoints are Turnwise's, so that the trainer's say nothing of the run. */
@@ -137,7 +177,10 @@ const said = z.discriminatedUnion('type', [
     tokens: count,
     folder: z.string().regex(/^[\w-]+\/checkpoint-\d+$/),
     probe: z.array(probe),
+    /** Of those that were printed, sizes by name. */
+    files: z.record(z.string(), count).nullish(),
   }),
+  z.object({ type: z.literal('warning'), message: z.string() }),
 ])
 
 function understand(line: LoggedEvent, folder: string): TrainerNews[] {
@@ -147,9 +190,20 @@ function understand(line: LoggedEvent, folder: string): TrainerNews[] {
   if (data.type === 'step') return [{ ...data, metrics: known(data.metrics) }]
   // Whoever reads samples checks them, as those of any log.
   if (data.type === 'samples') return [data as unknown as Extract<RunEvent, { readonly type: 'samples' }>]
-  const { folder: own, probe: probes, ...saved } = data
-  return [{ ...saved, directory: path.join(folder, own), probes: probes.map(probeOf) }]
+  if (data.type === 'warning') return [data]
+  const { folder: own, probe: probes, files, ...saved } = data
+  const directory = path.join(folder, own)
+  if (!isWhole(directory, files ?? {})) {
+    const message = `The checkpoint of step ${data.step} did not arrive whole and was left out.`
+    return [{ type: 'warning', message }]
+  }
+  return [{ ...saved, directory, probes: probes.map(probeOf) }]
 }
+
+const isWhole = (directory: string, files: Readonly<Record<string, number>>): boolean =>
+  Object.entries(files).every(
+    ([name, size]) => statSync(path.join(directory, name), { throwIfNoEntry: false })?.size === size,
+  )
 
 /** Names that Turnwise charts; a trainer reports more. */
 const known = (metrics: Readonly<Record<string, number>>): Metrics =>

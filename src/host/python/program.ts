@@ -1,7 +1,7 @@
 /**
  * A program of the person's own interpreter that runs by itself, such as a trainer. What it writes goes to this process's
- * standard error, of which the end is kept. Its standard input is a pipe that nothing is written to: what it starts may watch
- * that for our end.
+ * standard error, of which the end is kept. Its standard input is a pipe: what it starts may watch that for
+ * our end.
  */
 import { execFile, spawn } from 'node:child_process'
 import { promisify } from 'node:util'
@@ -11,6 +11,10 @@ import { type AllowedInterpreter, interpreterHint } from './consent.ts'
 export interface ProgramOptions {
   readonly folder: string
   readonly environment: NodeJS.ProcessEnv
+  /** Hears what it prints, in pieces of any length; returns what of it is to be kept. */
+  readonly hear?: (text: string) => string
+  /** It does not write to this process's standard error. */
+  readonly isQuiet?: boolean
 }
 
 export interface ProgramEnd {
@@ -22,6 +26,8 @@ export interface ProgramEnd {
 
 export interface Program {
   readonly ended: Promise<ProgramEnd>
+  /** Writes to its standard input. */
+  say(line: string): void
   /** At once, with all that it started. */
   kill(): void
 }
@@ -33,7 +39,7 @@ export function startProgram(
   interpreter: AllowedInterpreter,
   words:
     { readonly args: readonly string[] } | { readonly shell: (interpreter: AllowedInterpreter) => string },
-  { folder, environment }: ProgramOptions,
+  { folder, environment, hear: filter = (text) => text, isQuiet = false }: ProgramOptions,
 ): Program {
   const isPosix = process.platform !== 'win32'
   const [file, args] = 'args' in words ? [interpreter as string, words.args] : [words.shell(interpreter), []]
@@ -48,16 +54,19 @@ export function startProgram(
   let tail = ''
   const hear = (text: string) => {
     tail = (tail + text).slice(-keptCharacters)
-    process.stderr.write(text)
+    if (!isQuiet) process.stderr.write(text)
   }
   child.stdin.on('error', () => {})
-  child.stdout.setEncoding('utf8').on('data', hear)
+  child.stdout.setEncoding('utf8').on('data', (text: string) => hear(filter(text)))
   child.stderr.setEncoding('utf8').on('data', hear)
   const { promise: ended, resolve } = Promise.withResolvers<ProgramEnd>()
   child.once('error', (error) => resolve({ exitCode: null, signal: null, tail: error.message }))
   child.once('close', (exitCode, signal) => resolve({ exitCode, signal, tail: tail.trim() }))
   return {
     ended,
+    say(line) {
+      child.stdin.write(`${line}\n`)
+    },
     kill() {
       // Processes in groups of their own see the end of the pipe.
       child.stdin.end()
@@ -76,10 +85,14 @@ export function startProgram(
 const answerMs = 180_000
 
 /** The last line that some code prints. Errors: AppError 'sandbox/failed' for an interpreter that does not run it. */
-export async function askProgram(interpreter: AllowedInterpreter, code: string): Promise<string> {
+export async function askProgram(
+  interpreter: AllowedInterpreter,
+  code: string,
+  words: readonly string[] = [],
+): Promise<string> {
   try {
     const options = { timeout: answerMs, windowsHide: true } as const
-    const { stdout } = await promisify(execFile)(interpreter, ['-c', code], options)
+    const { stdout } = await promisify(execFile)(interpreter, ['-c', code, ...words], options)
     return stdout.trim().split('\n').at(-1) ?? ''
   } catch (error) {
     const words = error instanceof Error ? error.message.trim().split('\n').at(-1) : String(error)

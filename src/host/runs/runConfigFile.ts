@@ -80,6 +80,7 @@ export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory
       ...engine,
       python: engine.python && programAt(engine.python, base),
       accelerateConfig: orNull(engine.accelerateConfig),
+      runtimeEnv: orNull(engine.runtimeEnv),
     },
     rollout: withWorkflowAt(rollout, base),
     data: { ...data, train: rowsOf(data.train), heldOut: rowsOf(data.heldOut) },

@@ -15,10 +15,11 @@ import type { TrainingScript } from '#rl/training/script.ts'
 import { initialState, planTraining, updatesOf, type TrainPlan } from '#rl/training/plan.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
 import { type AllowedEnvironment, readyEnvironment, versionNotice } from '#host/engines/environment.ts'
-import { askedProcesses, engines, launchers, type OtherEngine } from '#host/engines/launch.ts'
+import { askedProcesses, engines, launchers, type OtherEngine, resultsOf } from '#host/engines/launch.ts'
 import {
   prepareProject,
   type SavedNews,
+  type TrainerNews,
   type WatchedProject,
   type WatchOptions,
 } from '#host/engines/watched.ts'
@@ -27,6 +28,7 @@ import { hubIdOf } from '#host/models/modelLibrary.ts'
 import { startProgram, type Program, type ProgramEnd } from '#host/python/program.ts'
 import { trainerCheckpoint } from '#host/runs/checkpoints.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
+import { lastWords, trainerEnvironment } from '#host/engines/trainerProcess.ts'
 import { openTraining, type Training, type TrainingSetup } from './openTraining.ts'
 import { type Recorder, retentionOf, type TrainedState } from './recording.ts'
 import type { Stage, TrainingStart } from './stages.ts'
@@ -172,7 +174,8 @@ class EngineTraining {
     const words = launchers[engine.launcher]({ script: project.script, engine })
     const program = startProgram(environment.interpreter, words, {
       folder: project.folder,
-      environment: trainerEnvironment(device.threads),
+      environment: trainerEnvironment(device.threads, engine),
+      hear: project.hear,
     })
     try {
       const end = yield* this.#follow(project, program)
@@ -199,8 +202,9 @@ class EngineTraining {
         ...['--disable_tqdm', 'true'],
         ...(isRollout ? ['--log_completions', 'false'] : []),
         ...(isOnCpu ? ['--use_cpu', 'true'] : []),
-        ...(this.#resumeFrom === null ? [] : ['--resume_from_checkpoint', this.#resumeFrom]),
+        ...(config.engine.model === null ? [] : ['--model_name_or_path', config.engine.model]),
       ],
+      resumeFrom: this.#resumeFrom,
       steps: stage.place.steps,
       updatesPerStep: updatesOf(config, rows, unit),
       saveEvery: [config.checkpoints.every, heldOutRows.length === 0 ? 0 : config.evaluation.every],
@@ -218,17 +222,26 @@ class EngineTraining {
     let wasAsked = false
     for (;;) {
       const isLastLook = end !== null
-      for (const news of project.read()) {
-        if (news.type === 'saved') yield* this.#takeOver(news)
-        else if (news.type === 'engine') yield* this.#introduce(news, project.notes)
-        else yield news
-      }
+      for (const news of project.read()) yield* this.#report(news, project.notes)
       if (isLastLook && end !== null) return { ...end, wasAsked }
-      if (this.#isHeld && !wasAsked) project.askToStop()
+      if (this.#isHeld && !wasAsked) this.#askToStop(project, program)
       wasAsked ||= this.#isHeld
       const later = new Promise<null>((resolve) => setTimeout(resolve, everyMs, null))
       end = await Promise.race([program.ended, later])
     }
+  }
+
+  #askToStop(project: WatchedProject, program: Program): void {
+    project.askToStop()
+    // A trainer elsewhere does not see the file.
+    if (resultsOf(this.#run.stage.parts.config.engine) === 'output') program.say('stop')
+  }
+
+  async *#report(news: TrainerNews, notes: readonly string[]): AsyncGenerator<RunEvent> {
+    if (news.type === 'saved') yield* this.#takeOver(news)
+    else if (news.type === 'engine') yield* this.#introduce(news, notes)
+    else if (news.type === 'warning') yield* this.#warn(news.message)
+    else yield news
   }
 
   *#introduce(event: EngineEvent, notes: readonly string[]): Generator<RunEvent> {
@@ -299,27 +312,6 @@ function requireTrainerCheckpoint({ checkpoint }: TrainingStart, title: string):
 }
 
 const isDue = (every: number, step: number): boolean => every > 0 && step % every === 0
-
-/** The trainer's processes find the reward code's runtime, and ask no model hub. */
-const trainerEnvironment = (threads: number | null): NodeJS.ProcessEnv => ({
-  HF_HUB_OFFLINE: '1',
-  HF_HUB_DISABLE_TELEMETRY: '1',
-  ...process.env,
-  PYTHONIOENCODING: 'utf-8',
-  TURNWISE_NODE: process.execPath,
-  ...(Object.hasOwn(process.versions, 'electron') ? { ELECTRON_RUN_AS_NODE: '1' } : {}),
-  ...(threads === null ? {} : { OMP_NUM_THREADS: `${threads}` }),
-})
-
-/** What went wrong, of what was written last: a launcher adds lines of its own around it. */
-function lastWords(tail: string): string | null {
-  const killed = /Signal \d+ \((SIG(?!TERM)\w+)\) received by PID (\d+)/.exec(tail)
-  if (killed !== null) return `its process ${killed[2] ?? ''} was ended by ${killed[1] ?? 'a signal'}.`
-  const lines = tail.split('\n').map((line) => line.replace(/^\[?rank\d+\]?:\s*/, '').trim())
-  const exceptions = lines.filter((line) => /^[\w.]*(?:Error|Exception|Interrupt)\b.*:/.test(line))
-  const own = exceptions.filter((line) => !/ChildFailedError|CalledProcessError/.test(line))
-  return own.at(-1) ?? lines.findLast((line) => /\w/.test(line)) ?? null
-}
 
 /** Between the trainer's log-probabilities and ours, with the same adapter, nats per token. */
 interface Difference {

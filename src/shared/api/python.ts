@@ -16,6 +16,8 @@ const engineAsked = z.strictObject({
 /** What an interpreter has of what a trainer needs. */
 const engineEnvironment = z.object({
   interpreter: z.string(),
+  /** Address of the Ray cluster that all below is of; null: this machine. */
+  cluster: z.string().nullable(),
   /** Such as 3.12.4. */
   python: z.string(),
   packages: z.array(
@@ -27,7 +29,7 @@ const engineEnvironment = z.object({
       tried: z.string().nullable(),
     }),
   ),
-  /** That torch sees; 0: CPUs alone. */
+  /** That torch sees, or a cluster has; 0: CPUs alone. */
   gpus: z.int().min(0),
   /** The command that installs what is missing; null: nothing is. */
   install: z.string().nullable(),

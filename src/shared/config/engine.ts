@@ -1,14 +1,17 @@
 /** Who trains: Turnwise itself, or a trainer of Python that Turnwise starts and watches. */
 import { z } from 'zod'
-import { path, wholeNumber } from './settings.ts'
+import { numberSetting, path, wholeNumber } from './settings.ts'
 
 /** What trains a run. */
 export const engineKinds = ['local', 'trl'] as const
 /** How a trainer's processes are started. */
-export const launcherKinds = ['python', 'accelerate', 'command'] as const
+export const launcherKinds = ['python', 'accelerate', 'ray', 'command'] as const
+/** How what a trainer says and saves comes back. */
+export const resultWays = ['folder', 'output'] as const
 
 export type EngineKind = (typeof engineKinds)[number]
 export type LauncherKind = (typeof launcherKinds)[number]
+export type ResultWay = (typeof resultWays)[number]
 
 export const engineSection = z.strictObject({
   kind: z
@@ -26,8 +29,9 @@ export const engineSection = z.strictObject({
       label: 'Started by',
       description: 'How the processes of the trainer are started.',
       options: {
-        python: 'Python, with torchrun for several processes',
+        python: 'Python or torchrun',
         accelerate: 'accelerate launch',
+        ray: 'a Ray cluster',
         command: 'a command of your own',
       },
     }),
@@ -50,4 +54,38 @@ export const engineSection = z.strictObject({
       'Command for the shell, such as srun --ntasks 4 {python} {script}. It must keep standard input open and wait for the processes.',
     empty: 'none',
   }),
+  address: z.string().min(1).nullable().default(null).meta({
+    label: 'Address of the cluster',
+    description: 'Address of the dashboard of a Ray cluster, such as http://head:8265.',
+    empty: 'http://127.0.0.1:8265',
+  }),
+  runtimeEnv: path.nullable().default(null).meta({
+    label: 'Runtime environment of Ray',
+    description:
+      'A YAML file with a runtime environment of Ray, such as packages to install; it is passed on as it is.',
+    empty: 'none',
+  }),
+  patienceSeconds: numberSetting({
+    default: 300,
+    minimum: 1,
+    description: 'Seconds that a cluster may not answer before the run ends.',
+  }).meta({ label: 'Patience with the cluster' }),
+  model: z.string().min(1).nullable().default(null).meta({
+    label: 'Model at the trainer',
+    description: 'The same model where the trainer runs: a folder there, or its name on the hub.',
+    empty: 'the folder of `model`',
+  }),
+  results: z
+    .enum(resultWays)
+    .nullable()
+    .default(null)
+    .meta({
+      label: 'Results come back',
+      description: 'How steps, samples and checkpoints come back from the trainer.',
+      empty: 'by the folder of the run; from a Ray cluster in the log of the job',
+      options: {
+        folder: 'by the folder of the run, which the trainer sees',
+        output: 'in what the trainer prints',
+      },
+    }),
 })

@@ -13,7 +13,7 @@ import {
 } from '#host/engines/engineCode.ts'
 import { readyEnvironment } from '#host/engines/environment.ts'
 import { requireFittingEngine } from '#host/engines/fitting.ts'
-import { askedProcesses, launchers } from '#host/engines/launch.ts'
+import { askedProcesses, launchers, resultsOf } from '#host/engines/launch.ts'
 import { allowPython, consentsFile } from '#host/python/consent.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 import { hasPython } from '../python/interpreter.ts'
@@ -52,6 +52,15 @@ describe('how the processes of a trainer are started', () => {
     expect(own).not.toContain('--num_processes')
   })
 
+  test('a Ray cluster is given the job by the client of its own, and answers in what that prints', () => {
+    expect(wordsOf({ launcher: 'ray', processes: 4, runtimeEnv: '/env.yaml' }).toString()).toBe(
+      'ray_submit.py,train,--address,http://127.0.0.1:8265,--patience,300,--runtime-env,/env.yaml,--processes,4',
+    )
+    expect(resultsOf(engineOf({ launcher: 'ray' }))).toBe('output')
+    expect(resultsOf(engineOf({ launcher: 'ray', results: 'folder' }))).toBe('folder')
+    expect(resultsOf(engineOf({ launcher: 'command' }))).toBe('folder')
+  })
+
   test.skipIf(process.platform === 'win32')('a command gets its words quoted for the shell', () => {
     const line = wordsOf({ launcher: 'command', processes: 3, command: 'echo {processes} {python} {script}' })
     const { stdout } = spawnSync('sh', ['-c', String(line)], { encoding: 'utf8' })
@@ -82,6 +91,7 @@ describe('what a trainer cannot do', () => {
     expect(refusal({}, { rewards: [{ function: '/r.py#f', name: 'r', weight: 1 }] })).toThrow('in Python')
     expect(refusal({ launcher: 'command' }, {})).toThrow('there is none')
     expect(refusal({ accelerateConfig: '/a.yaml' }, {})).toThrow('only the launcher accelerate reads it')
+    expect(refusal({ address: 'http://head:8265' }, {})).toThrow('only the launcher ray reads it')
   })
 })
 
@@ -98,10 +108,14 @@ describe('consent to a trainer', () => {
     expect(requireAllowedEngine(allowed, consents)).toBe(process.execPath)
     const other = configOf({ python: process.execPath, launcher: 'command', command: 'rm -r /' })
     expect(() => requireAllowedEngine(other, consents)).toThrow('engine:trl rm -r /')
+    const cluster = configOf({ python: process.execPath, launcher: 'ray', address: 'http://head:8265' })
+    const submission = 'engine:trl ray job submit --address http://head:8265'
+    expect(() => requireAllowedEngine(cluster, consents)).toThrow(submission)
   })
 
   test('can be given by the id that the refusal names', () => {
-    for (const engine of [engineOf({}), engineOf({ launcher: 'command', command: 'a b' })]) {
+    const command = engineOf({ launcher: 'command', command: 'a b' })
+    for (const engine of [engineOf({}), command, engineOf({ launcher: 'ray' })]) {
       const source = engineSource(engine)
       expect(source).not.toBeNull()
       expect(engineSourceById(source?.file ?? '')).toEqual(source)

@@ -123,10 +123,13 @@ test.skipIf(!hasTrl)(
   900_000,
 )
 
-test.skipIf(!hasTrl || process.platform !== 'linux')(
-  'A killed process of TRL ends the run in a sentence, its history whole (skipped without Python with trl, and off Linux)',
-  async () => {
-    const { run } = createRun({ steps: 1000, evaluation: { every: 0, rows: 2 }, checkpoints: { every: 2 } })
+test.skipIf(!hasTrl || process.platform !== 'linux').each(['python', 'accelerate'])(
+  'A killed process of TRL, started by %s, ends the run in a sentence, its history whole (skipped without Python with trl, and off Linux)',
+  async (launcher) => {
+    const { run } = createRun({
+      ...{ steps: 1000, evaluation: { every: 0, rows: 2 }, checkpoints: { every: 2 } },
+      engine: { kind: 'trl', python: interpreter, processes: 2, launcher },
+    })
     const ended = supervise().start(run, { resumeFrom: null })
     await until(() => historyOf(run, 'checkpoint-saved').length > 0)
     const [rank] = processesIn(path.join(run.directory, 'engine', 'trl'), 'RANK=1')

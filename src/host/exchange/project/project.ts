@@ -215,6 +215,7 @@ function trlFiles(parts: ProjectParts): ProjectFiles {
   return {
     'trl/train.py': projectResource('trl/train.py'),
     'trl/recording.py': projectResource('trl/recording.py'),
+    'trl/watch.py': projectResource('trl/watch.py'),
     'trl/accelerate.yaml': projectResource('trl/accelerate.yaml'),
     'trl/requirements.txt': projectResource('trl/requirements.txt'),
     'trl/config.yaml': configText(parts),

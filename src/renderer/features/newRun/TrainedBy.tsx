@@ -84,7 +84,9 @@ const shownKeys = ({ launcher }: Engine): readonly string[] => [
   'engine.launcher',
   'engine.processes',
   ...(launcher === 'accelerate' ? ['engine.accelerateConfig'] : []),
+  ...(launcher === 'ray' ? ['engine.address', 'engine.runtimeEnv', 'engine.patienceSeconds'] : []),
   ...(launcher === 'command' ? ['engine.command'] : []),
+  ...(launcher === 'ray' || launcher === 'command' ? ['engine.model', 'engine.results'] : []),
 ]
 
 /** What the interpreter has; nothing is started before the person says yes. */
@@ -113,11 +115,11 @@ function Environment({ asked }: { readonly asked: Extract<PythonAsked, { readonl
 type Found = NonNullable<Answer<'python.engine'>>
 
 function Packages({ environment }: { readonly environment: Found }) {
-  const { interpreter, python, packages, gpus, install, notice } = environment
+  const { interpreter, cluster, python, packages, gpus, install, notice } = environment
   return (
     <>
       <p className="font-mono text-sm break-all text-muted">
-        {interpreter} · Python {python} · {gpus === 0 ? 'no GPU' : plural(gpus, 'GPU')}
+        {cluster ?? interpreter} · Python {python} · {gpus === 0 ? 'no GPU' : plural(gpus, 'GPU')}
       </p>
       <ul className="flex flex-wrap gap-x-4 gap-y-1" aria-label="Packages">
         {packages.map(({ name, version }) => (

@@ -70,13 +70,12 @@ export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>)
 /** Who trains it, if not Turnwise. */
 export function engineWords({ engine }: Pick<RunConfig, 'engine'>): string | null {
   // A run of an earlier version has no such setting.
-  const { kind, processes } = (engine as RunConfig['engine'] | undefined) ?? {
-    kind: 'local',
-    processes: null,
+  const { kind, processes, launcher } = (engine as RunConfig['engine'] | undefined) ?? {
+    ...{ kind: 'local', processes: null, launcher: 'python' },
   }
   if (kind === 'local') return null
   const many = processes === null || processes === 1 ? '' : ` in ${processes} processes`
-  return `trained by ${toolTitles[kind]}${many}`
+  return `trained by ${toolTitles[kind]}${many}${launcher === 'ray' ? ' on a Ray cluster' : ''}`
 }
 
 /** Where the code of a reward of a run is: in the library, among the built-ins, or in a file of one's own. */

@@ -1,0 +1,146 @@
+"""What ties a training to Turnwise, which watches it; watch.json beside this file says so. Without that nothing here does
+anything.
+
+Events are lines of JSON in the format of a run's own log, said by the first process alone: written into a file beside this one,
+or, where Turnwise does not see this folder, printed in numbered pieces that it puts together. Checkpoints are then printed too.
+
+Every process reads its standard input, of which Turnwise holds the other end: "stop" asks for an end after the current step, and
+the end of the pipe ends the process, so that none outlives Turnwise.
+"""
+
+import base64
+import json
+import os
+import shutil
+import stat
+import threading
+import time
+import zlib
+from pathlib import Path
+
+# A piece with its head is written to a pipe as a whole, whatever other processes write there (PIPE_BUF).
+PIECE = 3_900
+# Of a file, so much goes into an event.
+FILE_PART = 1 << 16
+# Turnwise has these itself.
+NOT_CARRIED = ("tokenizer", "vocab", "merges", "chat_template", "special_tokens", "added_tokens", "README")
+
+
+class StandardOutput:
+    """Where pieces are printed, unless something else takes them."""
+
+    def write(self, lines):
+        for line in lines:
+            whole = line.encode("ascii")
+            while whole:
+                whole = whole[os.write(1, whole) :]
+
+    def is_stop_wanted(self):
+        return False
+
+
+# Takes the pieces; a launcher may set another.
+outlet = StandardOutput()
+
+
+class Watch:
+    """What watch.json says, and the way to Turnwise."""
+
+    def __init__(self, folder):
+        file = folder / "watch.json"
+        self.is_active = file.exists()
+        said = json.loads(file.read_text(encoding="utf-8")) if self.is_active else {}
+        self.arguments = said.get("arguments", [])
+        self.updates_per_step = said.get("updatesPerStep", 1)
+        self.steps = said.get("steps", 0)
+        # Steps after which an adapter is wanted; 0: at the end alone.
+        self.save_every = said.get("saveEvery", [])
+        # Stop after this step; None: train to the end.
+        self.until = said.get("until")
+        self.shown = said.get("shown", 0)
+        self.is_printed = said.get("results") == "output"
+        # A job's copy of this folder is not where Turnwise looks.
+        self.home = Path(said.get("home", folder))
+        self.events_file = self.home / "events.jsonl"
+        self.stop_file = self.home / "stop"
+        self.is_asked_to_stop = False
+        self.count = 0
+
+    def is_stop_wanted(self):
+        return self.is_asked_to_stop or self.stop_file.exists() or outlet.is_stop_wanted()
+
+    def say(self, kind, **fields):
+        if not self.is_active or not is_first():
+            return
+        line = json.dumps({"at": int(time.time() * 1000), "type": kind, **fields})
+        if self.is_printed:
+            outlet.write(pieces(self.count, line))
+            self.count += 1
+            return
+        with open(self.events_file, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def bring_home(self, folder, name):
+        """Prints the files of a checkpoint, those of every process, and removes them here. Every process calls it. Returns
+        their sizes by name."""
+        from accelerate.utils import gather_object
+
+        # Where processes share no folder, each has its own random states.
+        own = {} if is_first() else {file.name: file.read_bytes() for file in folder.glob("rng_state*")}
+        sizes = {}
+        for others in gather_object([own]):
+            for other, content in others.items():
+                if is_first() and not (folder / other).exists():
+                    (folder / other).write_bytes(content)
+        files = sorted(file for file in folder.rglob("*") if file.is_file()) if is_first() else []
+        for file in files:
+            if file.name.startswith(NOT_CARRIED):
+                continue
+            relative = file.relative_to(folder).as_posix()
+            sizes[relative] = file.stat().st_size
+            with open(file, "rb") as opened:
+                for offset in range(0, max(1, sizes[relative]), FILE_PART):
+                    data = base64.b64encode(opened.read(FILE_PART)).decode("ascii")
+                    self.say("file", folder=name, name=relative, offset=offset, data=data)
+        gather_object([None])
+        shutil.rmtree(folder, ignore_errors=True)
+        return sizes
+
+    def listen(self):
+        """Hears what comes through the pipe of standard input."""
+        try:
+            kind = os.fstat(0).st_mode
+        except OSError:
+            return
+        # A terminal or /dev/null is no pipe of Turnwise.
+        if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+            return
+
+        def wait():
+            while heard := os.read(0, 1024):
+                if b"stop" in heard:
+                    self.is_asked_to_stop = True
+            os._exit(70)
+
+        threading.Thread(target=wait, daemon=True).start()
+
+
+def is_first():
+    return int(os.environ.get("RANK", "0")) == 0
+
+
+def pieces(number, line):
+    """Lines that begin with @turnwise: number of the event, place among its pieces, checksum, text."""
+    parts = [line[i : i + PIECE] for i in range(0, len(line), PIECE)]
+    return [
+        # What others print may not have ended its line.
+        f"\n@turnwise {number} {i}/{len(parts)} {zlib.crc32(part.encode('ascii')):08x} {part}\n"
+        for i, part in enumerate(parts)
+    ]
+
+
+def open_watch(folder):
+    watch = Watch(folder)
+    if watch.is_active:
+        watch.listen()
+    return watch

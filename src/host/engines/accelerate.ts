@@ -1,0 +1,92 @@
+/** Whether accelerate can do on this machine what a config file of its own asks for: accelerate itself is asked. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { z } from 'zod'
+import { conflict } from '#shared/config/problems.ts'
+import { ConfigError } from '#shared/errors.ts'
+import type { AllowedInterpreter } from '#host/python/consent.ts'
+import { startProgram } from '#host/python/program.ts'
+import { type AccelerateFile, readAccelerateFile, type EngineConfig, launchers } from './launch.ts'
+import { lastWords } from './trainerProcess.ts'
+
+/** Makes the accelerator that a trainer would make, and writes down what it is. */
+const probe = `
+import json, sys
+from accelerate import Accelerator
+state = Accelerator().state
+if state.is_main_process:
+    said = {"type": state.distributed_type.value, "processes": state.num_processes, "device": state.device.type}
+    with open(sys.argv[1], "w") as file:
+        json.dump(said, file)
+`
+
+const answer = z.object({ type: z.string(), processes: z.int(), device: z.string() })
+
+const longestMs = 180_000
+
+/**
+ * Starts processes as the file says, without training. A file for several machines cannot be tried on one. Errors: ConfigError with
+ * accelerate's words where it refuses, or makes something else than the file says.
+ */
+export async function requireAccelerate(
+  engine: EngineConfig,
+  interpreter: AllowedInterpreter,
+): Promise<void> {
+  const { launcher, accelerateConfig } = engine
+  if (launcher !== 'accelerate' || accelerateConfig === null) return
+  const file = readAccelerateFile(accelerateConfig)
+  if (file === null || file.num_machines > 1) return
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-accelerate-'))
+  try {
+    const script = path.join(folder, 'probe.py')
+    const said = path.join(folder, 'said.json')
+    writeFileSync(script, probe)
+    const words = launchers.accelerate({ script, engine })
+    const all = 'args' in words ? { args: [...words.args, said] } : words
+    const { exitCode, tail } = await run(interpreter, all, folder)
+    if (exitCode !== 0)
+      throw refusal(accelerateConfig, (lastWords(tail) ?? 'it ended without a word').replace(/\.$/, ''))
+    requireSame(accelerateConfig, file, answer.parse(JSON.parse(readFileSync(said, 'utf8'))))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function run(
+  interpreter: AllowedInterpreter,
+  words: Parameters<typeof startProgram>[1],
+  folder: string,
+) {
+  // What it prints is of interest only where it fails, and then in the refusal.
+  const program = startProgram(interpreter, words, { folder, environment: process.env, isQuiet: true })
+  const timer = setTimeout(() => program.kill(), longestMs)
+  try {
+    return await program.ended
+  } finally {
+    clearTimeout(timer)
+    program.kill()
+  }
+}
+
+/** Where there is no GPU, accelerate makes one plain process of what FSDP was asked for. */
+function requireSame(name: string, asked: AccelerateFile, made: z.output<typeof answer>): void {
+  const isShared = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM'].includes(asked.distributed_type)
+  if (!isShared || made.type === asked.distributed_type) return
+  const processes = made.processes === 1 ? 'one process' : `${made.processes} processes`
+  throw refusal(
+    name,
+    `asked for ${asked.distributed_type}, it makes ${processes} of type ${made.type} on ${made.device}`,
+  )
+}
+
+const refusal = (file: string, words: string) =>
+  new ConfigError(
+    [
+      conflict(
+        'engine.accelerateConfig',
+        `accelerate cannot do here what ${path.basename(file)} says: ${words}.`,
+      ),
+    ],
+    'Nothing was started. DeepSpeed and FSDP need GPUs, and DeepSpeed its package, where the trainer runs.',
+  )

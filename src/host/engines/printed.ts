@@ -1,0 +1,119 @@
+/**
+ * What a trainer says that does not see the run's folder: events in numbered pieces among all else that it prints, as watch.py
+ * writes them, and the files of its checkpoints with them.
+ */
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { crc32 } from 'node:zlib'
+import { z } from 'zod'
+import { count } from '#shared/api/common.ts'
+import type { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import { writeError } from '#host/files/fileErrors.ts'
+import { type LoggedEvent, parseLogLine } from '#host/runs/eventLog.ts'
+
+export interface PrintedEvents {
+  /** Takes printed text in; returns what of it is for people. */
+  take(text: string): string
+  /** Events that became whole since the last call. Errors: AppError 'file/unwritable' for a part of a checkpoint. */
+  read(): LoggedEvent[]
+}
+
+const piece = /^@turnwise (?<event>\d+) (?<place>\d+)\/(?<count>\d+) (?<sum>[\da-f]{8}) (?<text>.*)$/
+const warning = /^@turnwise-warning (?<message>".*")$/
+
+const file = z.object({
+  type: z.literal('file'),
+  folder: z.string().regex(/^[\w-]+\/checkpoint-\d+$/),
+  name: z.string().regex(/^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/),
+  offset: count,
+  data: z.base64(),
+})
+
+/** Files of checkpoints are written below `folder`. */
+export const readPrinted = (folder: string): PrintedEvents => new Printed(folder)
+
+class Printed implements PrintedEvents {
+  readonly #folder: string
+  /** A line that has not ended yet. */
+  #rest = ''
+  /** Of the event that is put together. */
+  #parts: string[] = []
+  #number = 0
+  #ready: LoggedEvent[] = []
+  #failure: AppError | null = null
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  take(text: string): string {
+    const lines = (this.#rest + text).split('\n')
+    this.#rest = lines.pop() ?? ''
+    const kept = lines.filter((line) => line !== '' && !this.#isOurs(line.replace(/\r$/, '')))
+    return kept.map((line) => `${line}\n`).join('')
+  }
+
+  read(): LoggedEvent[] {
+    if (this.#failure !== null) throw this.#failure
+    const events = this.#ready
+    this.#ready = []
+    return events
+  }
+
+  #isOurs(line: string): boolean {
+    const { groups } = piece.exec(line) ?? {}
+    const said = warning.exec(line)?.groups?.['message']
+    if (groups !== undefined) this.#takePiece(groups)
+    if (said !== undefined) this.#warn(String(JSON.parse(said)))
+    return groups !== undefined || said !== undefined
+  }
+
+  /** An event with a gap in it is lost as a whole, which the next one shows. */
+  #takePiece({ event, place, count: all, sum, text = '' }: Readonly<Record<string, string>>): void {
+    const number = Number(event)
+    if (number < this.#number) return
+    if (number > this.#number) this.#miss(number)
+    if (Number(place) !== this.#parts.length || crc32(text) !== Number.parseInt(sum ?? '', 16)) return
+    this.#parts.push(text)
+    if (this.#parts.length < Number(all)) return
+    const line = this.#parts.join('')
+    this.#parts = []
+    this.#number++
+    this.#accept(parseLogLine(line) ?? { at: 0, type: 'damaged-line' })
+  }
+
+  #miss(number: number): void {
+    this.#warn(`${plural(number - this.#number, 'message')} of the trainer did not arrive.`)
+    this.#number = number
+    this.#parts = []
+  }
+
+  #warn(message: string): void {
+    this.#ready.push({ at: Date.now(), type: 'warning', message })
+  }
+
+  #accept(event: LoggedEvent): void {
+    const { data } = file.safeParse(event)
+    if (data === undefined) this.#ready.push(event)
+    else this.#failure ??= writePart(path.join(this.#folder, data.folder, data.name), data)
+  }
+}
+
+/** What went wrong; null: nothing. */
+function writePart(place: string, { offset, data }: z.output<typeof file>): AppError | null {
+  const bytes = Buffer.from(data, 'base64')
+  try {
+    mkdirSync(path.dirname(place), { recursive: true })
+    const handle = openSync(place, offset === 0 ? 'w' : 'r+')
+    try {
+      for (let done = 0; done < bytes.length;)
+        done += writeSync(handle, bytes, done, bytes.length - done, offset + done)
+    } finally {
+      closeSync(handle)
+    }
+    return null
+  } catch (error) {
+    return writeError(place, error)
+  }
+}
