@@ -66,15 +66,10 @@ const rolloutServerSection = z.strictObject({
     .describe(
       'Retries of a failed request, at growing intervals; 10 take two minutes. Of several servers, one that does not answer is left out instead.',
     ),
-  maxConcurrent: z
-    .int()
-    .min(1)
-    .max(1024)
-    .default(64)
-    .meta({
-      label: 'Max concurrent completions',
-      description: 'Completions requested of a server at the same time.',
-    }),
+  maxConcurrent: z.int().min(1).max(1024).default(64).meta({
+    label: 'Max concurrent completions',
+    description: 'Completions requested of a server at the same time.',
+  }),
   keepVersions: z.int().min(1).max(64).default(2).meta({
     label: 'Adapter versions kept',
     description: 'Versions of the adapter that stay loaded, including the newest.',
