@@ -85,8 +85,8 @@ function* inStep(ours: Pieces, theirs: Pieces): Generator<readonly [Float32Array
 }
 
 function next(pieces: Pieces): Float32Array {
-  const { value, done } = pieces.next()
-  return done === true ? new Float32Array() : value
+  const found = pieces.next()
+  return found.done === true ? new Float32Array() : found.value
 }
 
 /** The largest of some hundreds of independent errors, in standard deviations. */

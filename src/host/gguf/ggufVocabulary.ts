@@ -78,31 +78,47 @@ function readParts({ tokenizerJson, where }: TextFiles, vocabSize: number): Part
       `The tokenizer of ${where} is not byte-pair encoding, which is the only kind that is written as GGUF.`,
     )
   }
-  const isSentences = model['byte_fallback'] === true
   const tokens = Array.from({ length: vocabSize }, (_, id) => `[PAD${id}]`)
   const types = tokens.map((): number => tokenTypes.unused)
-  const put = (id: unknown, token: string, type: number): void => {
-    if (typeof id !== 'number' || id >= vocabSize) return
+  for (const { id, token, type } of [...piecesOf(model), ...addedTokens(json['added_tokens'], model)]) {
+    if (typeof id !== 'number' || id >= vocabSize) continue
     tokens[id] = token
     types[id] = type
-  }
-  const vocabulary = isRecord(model['vocab']) ? model['vocab'] : {}
-  for (const [token, id] of Object.entries(vocabulary)) {
-    const isByte = isSentences && /^<0x[0-9A-F]{2}>$/.test(token)
-    const isUnknown = isSentences && token === model['unk_token']
-    put(id, token, isByte ? tokenTypes.byte : isUnknown ? tokenTypes.unknown : tokenTypes.normal)
-  }
-  for (const added of listOf(json['added_tokens'])) {
-    if (!isRecord(added) || typeof added['content'] !== 'string') continue
-    const isUnknown = isSentences && added['content'] === model['unk_token']
-    const special = added['special'] === true ? tokenTypes.control : tokenTypes.userDefined
-    put(added['id'], added['content'], isUnknown ? tokenTypes.unknown : special)
   }
   const merges = listOf(model['merges']).map((merge) =>
     Array.isArray(merge) ? merge.join(' ') : String(merge),
   )
-  return { tokens, types, merges, isSentences }
+  return { tokens, types, merges, isSentences: isOfSentences(model) }
 }
+
+type Json = Readonly<Record<string, unknown>>
+
+interface TypedToken {
+  readonly id: unknown
+  readonly token: string
+  readonly type: number
+}
+
+const isOfSentences = (model: Json): boolean => model['byte_fallback'] === true
+const isUnknown = (token: string, model: Json): boolean =>
+  isOfSentences(model) && token === model['unk_token']
+
+function piecesOf(model: Json): TypedToken[] {
+  const vocabulary = isRecord(model['vocab']) ? model['vocab'] : {}
+  return Object.entries(vocabulary).map(([token, id]) => {
+    const isByte = isOfSentences(model) && /^<0x[0-9A-F]{2}>$/.test(token)
+    const other = isUnknown(token, model) ? tokenTypes.unknown : tokenTypes.normal
+    return { id, token, type: isByte ? tokenTypes.byte : other }
+  })
+}
+
+const addedTokens = (added: unknown, model: Json): TypedToken[] =>
+  listOf(added).flatMap((each) => {
+    if (!isRecord(each) || typeof each['content'] !== 'string') return []
+    const { id, content: token, special } = each as Json & { readonly content: string }
+    const type = special === true ? tokenTypes.control : tokenTypes.userDefined
+    return [{ id, token, type: isUnknown(token, model) ? tokenTypes.unknown : type }]
+  })
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
 
@@ -128,23 +144,26 @@ function scoresOf(tokens: readonly string[], merges: readonly string[]): Float32
 }
 
 /** Ids of special tokens, and which of them surround a text. */
-function specialEntries({ tokenizerConfig }: TextFiles, original: Tokenizer, model: ModelConfig): Entry[] {
+function specialEntries(files: TextFiles, original: Tokenizer, model: ModelConfig): Entry[] {
+  const [inside, around] = [false, true].map((adds) => encoded(original, '1', adds))
+  const before = Math.max(0, around?.indexOf(inside?.[0] ?? -1) ?? 0)
+  const surplus = (around?.length ?? 0) - (inside?.length ?? 0)
+  return [
+    ...specialIds(files, original, model),
+    [tokenizerKey(tokenizerKeys.addsBos), flag(before > 0)],
+    [tokenizerKey(tokenizerKeys.addsEos), flag(surplus > before)],
+  ]
+}
+
+function specialIds({ tokenizerConfig }: TextFiles, original: Tokenizer, model: ModelConfig): Entry[] {
   const config = isRecord(tokenizerConfig) ? tokenizerConfig : {}
   const fallback = { bos: model.bosId, eos: model.eosIds[0] ?? null, unknown: null, padding: model.padId }
-  const ids = specialParts.flatMap(([name, part]): Entry[] => {
+  return specialParts.flatMap(([name, part]): Entry[] => {
     const given = config[name]
     const token = isRecord(given) ? given['content'] : given
     const id = (typeof token === 'string' ? original.tokenToId(token) : null) ?? fallback[part]
     return id === null ? [] : [[tokenIdKey(part), { type: 'uint32', value: id }]]
   })
-  const [inside, around] = [false, true].map((adds) => encoded(original, '1', adds))
-  const before = Math.max(0, around?.indexOf(inside?.[0] ?? -1) ?? 0)
-  const surplus = (around?.length ?? 0) - (inside?.length ?? 0)
-  return [
-    ...ids,
-    [tokenizerKey(tokenizerKeys.addsBos), flag(before > 0)],
-    [tokenizerKey(tokenizerKeys.addsEos), flag(surplus > before)],
-  ]
 }
 
 /** A model may end its turn otherwise than a text: by a token that llama.cpp does not know by its name. */

@@ -9,18 +9,16 @@ import type { AnswerToken } from './question.ts'
 
 const described = z.object({ token: z.string(), logprob: z.number() })
 
+const choiceSchema = z.object({
+  message: z.object({ content: z.string().nullish() }),
+  finish_reason: z.string().nullish(),
+  logprobs: z
+    .object({ content: z.array(described.extend({ top_logprobs: z.array(described) })).nullish() })
+    .nullish(),
+})
+
 const completionSchema = z.object({
-  choices: z
-    .array(
-      z.object({
-        message: z.object({ content: z.string().nullish() }),
-        finish_reason: z.string().nullish(),
-        logprobs: z
-          .object({ content: z.array(described.extend({ top_logprobs: z.array(described) })).nullish() })
-          .nullish(),
-      }),
-    )
-    .min(1),
+  choices: z.tuple([choiceSchema], choiceSchema),
   usage: z.object({ prompt_tokens: z.int().min(0), completion_tokens: z.int().min(0) }).nullish(),
 })
 
@@ -76,11 +74,13 @@ export class AddressJudge implements AskedModel {
   async *ask(questions: readonly ModelQuestion[]): AsyncGenerator<readonly Asked[]> {
     const stop = new AbortController()
     const running = new Map<number, Promise<Asked>>()
-    let next = 0
+    const { maxConcurrent } = this.#settings
     try {
-      while (next < questions.length || running.size > 0) {
-        for (; running.size < this.#settings.maxConcurrent && next < questions.length; next++)
-          running.set(next, this.#askOne(next, questions[next]!, stop.signal))
+      for (let next = 0; next < questions.length || running.size > 0;) {
+        for (const question of questions.slice(next, next + maxConcurrent - running.size)) {
+          running.set(next, this.#askOne(next, question, stop.signal))
+          next++
+        }
         const asked = await Promise.race(running.values())
         running.delete(asked.index)
         yield [asked]
@@ -147,21 +147,14 @@ export class AddressJudge implements AskedModel {
 
   #read({ choices: [choice], usage }: ChatCompletion): Omit<Asked, 'index'> {
     const { read, budget } = this.#settings
-    const { message, finish_reason: end, logprobs = null } = choice!
-    if (read === 'expected' && !logprobs?.content)
+    const { message, finish_reason: end, logprobs } = choice
+    const tokens = read === 'expected' ? tokensOf(logprobs?.content) : null
+    if (read === 'expected' && tokens === null)
       throw this.#unsuitable('log-probabilities', 'Set `read` to parsed.')
     if (budget > 0 && !usage)
       throw this.#unsuitable('counts of tokens', 'Its cost cannot be counted: set `budget` to 0.')
-    const tokens = logprobs?.content?.map(({ token, top_logprobs: top }): AnswerToken => ({
-      text: token,
-      top: () => top.map((each) => ({ text: each.token, logprob: each.logprob })),
-    }))
     return {
-      answer: {
-        text: message.content ?? '',
-        tokens: read === 'expected' ? (tokens ?? null) : null,
-        isTruncated: end === 'length',
-      },
+      answer: { text: message.content ?? '', tokens, isTruncated: end === 'length' },
       usage: { promptTokens: usage?.prompt_tokens ?? 0, answerTokens: usage?.completion_tokens ?? 0 },
     }
   }
@@ -183,6 +176,14 @@ export class AddressJudge implements AskedModel {
     return Promise.resolve()
   }
 }
+
+type Logprobs = NonNullable<z.infer<typeof choiceSchema>['logprobs']>
+
+const tokensOf = (content: Logprobs['content']): AnswerToken[] | null =>
+  content?.map(({ token, top_logprobs: top }) => ({
+    text: token,
+    top: () => top.map((each) => ({ text: each.token, logprob: each.logprob })),
+  })) ?? null
 
 const notOpenAi = 'Check that the address is that of a server that speaks OpenAI’s API.'
 

@@ -103,16 +103,16 @@ export class Judge implements RewardFunction, AsyncDisposable {
   async score(inputs: readonly RewardInput[]): Promise<readonly RewardAnswer[]> {
     const began = performance.now()
     const questions = inputs.map((input) => questionText(this.#parts.settings, input))
-    const keys = questions.map(digestText)
     const known = new Map<string, RewardAnswer>()
     const open = new Map<string, string>()
-    for (const [i, key] of keys.entries()) {
+    for (const question of questions) {
+      const key = digestText(question)
       const found = this.#parts.log.find(this.#digest, key)
-      if (found === null) open.set(key, questions[i]!)
+      if (found === null) open.set(key, question)
       else known.set(key, this.#answerOf(found))
     }
     const tokens = await this.#askFor(open, known)
-    const answers = keys.map((key) => known.get(key) ?? unanswered)
+    const answers = questions.map((question) => known.get(digestText(question)) ?? unanswered)
     const unscored = answers.filter((answer) => 'value' in answer && answer.value === null).length
     this.#count({
       ...{ answers: inputs.length, cached: inputs.length - open.size, unscored, tokens },
@@ -129,7 +129,7 @@ export class Judge implements RewardFunction, AsyncDisposable {
     for await (const group of open.size === 0 ? [] : model.ask([...open.values()].map(asUser))) {
       const judged = new Map<string, Judgement>()
       for (const { index, answer } of group) {
-        const key = keys[index]!
+        const key = askedAt(keys, index)
         if ('problem' in answer) known.set(key, { failure: { message: answer.problem } })
         else judged.set(key, { score: readScore(answer, settings), text: answer.text })
       }
@@ -197,3 +197,11 @@ function digestOf(settings: JudgeSettings): string {
 
 export const digestText = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 32)
+
+/** Of what was asked, that with the number of an answer. */
+export function askedAt<Item>(asked: readonly Item[], index: number): Item {
+  const item = asked[index]
+  if (item === undefined)
+    throw new Error(`Expected an answer to one of ${asked.length} questions, got number ${index}.`)
+  return item
+}

@@ -10,7 +10,7 @@ import { encodeQuestion, openText, samplingFor, stopIdsOf } from '#host/models/c
 import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { contextTokens, tokenText } from '#host/serving/completionText.ts'
-import type { Asked, AskedModel, ModelQuestion } from './judge.ts'
+import { askedAt, type Asked, type AskedModel, type ModelQuestion } from './judge.ts'
 import type { AnswerToken } from './question.ts'
 
 /** More rows at once cost memory and bring a CPU nothing. */
@@ -99,17 +99,15 @@ export class LocalJudge implements AskedModel {
   ): Promise<Asked[]> {
     const isExpected = this.#settings.read === 'expected'
     const writers = asked.map(({ request }) => new AnswerWriter(tokenizer, request.promptIds))
-    const [first] = asked
-    const options = {
-      role: model.role,
-      sampling: first!.request.sampling!,
-      onToken: (token: ChosenToken) => writers[token.request]!.add(token),
-    }
+    const sampling = asked[0]?.request.sampling
+    if (sampling === undefined) return []
+    const onToken = (token: ChosenToken) => askedAt(writers, token.request).add(token)
+    const options = { role: model.role, sampling, onToken }
     const found: Asked[] = []
     const requests = asked.map(({ request }) => request)
     for await (const { request: at, ids, stopReason } of model.policy.generate(requests, options)) {
-      const { index, request } = asked[at]!
-      const tokens = writers[at]!.finish()
+      const { index, request } = askedAt(asked, at)
+      const tokens = askedAt(writers, at).finish()
       found.push({
         index,
         answer: {

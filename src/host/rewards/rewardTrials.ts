@@ -11,6 +11,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { openVersion, parsePromptForm } from '#host/data/dataSetVersions.ts'
 import { openDryRun, type DrySample, type OpenDryRun, dryRun, type DryRunRow } from './dryRun.ts'
+import { askedAt } from '#host/judges/judge.ts'
 import { all, judged } from './judgeTrials.ts'
 import { triedCode } from './rewardVersions.ts'
 
@@ -78,7 +79,7 @@ async function* judgedDryRun(
     samples.map(({ input }) => input),
   )) {
     for (const [i, score] of rows.entries()) {
-      const { index, input } = samples[from + i]!
+      const { index, input } = askedAt(samples, from + i)
       const { prompt, completion, row } = input
       yield { index, input: { prompt, completion, row }, score, progress: progress() }
     }

@@ -65,23 +65,28 @@ export const checkpointsService = ({
       return loadCheckpoint(checkpoint).baseModel ?? knownHubId(model, dataDirectory)
     },
 
-    async *export(input, { signal }) {
-      const checkpoint = exportedFolder(input)
-      const { format, out, dtype, shardBytes, adapterInputs } = input
-      const base = baseOfCheckpoint(checkpoint, null)
-      if (input.hubId !== null && base.model !== null) rememberHubId(base.model, input.hubId, dataDirectory)
-      const options = { format, out, dtype, shardBytes, adapterInputs }
-      requireNewFolder(out)
-      const cacheDirectory = dataFolders(dataDirectory).cache
-      const hubId = knownHubId(base.model, dataDirectory)
-      const request = { ...options, ...base, hubId, checkpoint, cacheDirectory }
-      try {
-        yield* ask({ type: 'export', request }, signal)
-      } finally {
-        // A process that was ended could not tidy up.
-        removeUnchecked(out)
-      }
-    },
+    export: (input, { signal }) => exporting({ ask, dataDirectory }, input, exportedFolder(input), signal),
+  }
+}
+
+async function* exporting(
+  { ask, dataDirectory }: Pick<Host, 'ask' | 'dataDirectory'>,
+  { format, out, dtype, shardBytes, adapterInputs, hubId: given }: InputOf<Api, 'checkpoints.export'>,
+  checkpoint: string,
+  signal: AbortSignal,
+): AsyncGenerator<OutputOf<Api, 'checkpoints.export'>> {
+  const base = baseOfCheckpoint(checkpoint, null)
+  if (given !== null && base.model !== null) rememberHubId(base.model, given, dataDirectory)
+  const options = { format, out, dtype, shardBytes, adapterInputs }
+  requireNewFolder(out)
+  const cacheDirectory = dataFolders(dataDirectory).cache
+  const hubId = knownHubId(base.model, dataDirectory)
+  const request = { ...options, ...base, hubId, checkpoint, cacheDirectory }
+  try {
+    yield* ask({ type: 'export', request }, signal)
+  } finally {
+    // A process that was ended could not tidy up.
+    removeUnchecked(out)
   }
 }
 

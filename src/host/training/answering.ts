@@ -10,7 +10,7 @@ import type { RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { AddressJudge } from '#host/judges/addressJudge.ts'
-import { digestText, type AskedModel, type ModelQuestion } from '#host/judges/judge.ts'
+import { askedAt, digestText, type AskedModel, type ModelQuestion } from '#host/judges/judge.ts'
 import { JudgeLog, noUsage, addUsage, type Judgement } from '#host/judges/judgeLog.ts'
 import { LocalJudge } from '#host/judges/localJudge.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
@@ -52,7 +52,7 @@ interface RowQuestion extends ModelQuestion {
 
 type Problems = { row: number; problem: string }[]
 
-/** A row that makes no prompt is told, and costs no other one. */
+/** A row that makes no prompt is reported, and costs no other one. */
 function questionsOf(
   { rows, samples, seed, config }: Asked,
   { from, size }: { readonly from: number; readonly size: number },
@@ -100,13 +100,13 @@ class Teacher implements AsyncDisposable {
         : new LocalJudge(settings, cacheDirectory, 'the teacher')
   }
 
-  /** Questions it cannot answer are told among the problems. */
+  /** Questions it cannot answer are among the problems. */
   async answer(questions: readonly RowQuestion[], problems: Problems): Promise<AnsweredQuestion[]> {
     const open = questions.filter((question) => this.#find(question) === null)
     for await (const group of open.length === 0 ? [] : this.#model.ask(open)) {
       const kept = new Map<string, Judgement>()
       for (const { index, answer } of group) {
-        const question = open[index]!
+        const question = askedAt(open, index)
         if ('problem' in answer) problems.push({ row: question.row, problem: answer.problem })
         else kept.set(keyOf(question), { score: answer.isTruncated === true ? 0 : 1, text: answer.text })
       }

@@ -142,6 +142,7 @@ describe('ops without a gradient', () => {
       'MatMulIntegerToFloat',
       'MatMulNBits',
       'OneHot',
+      'QuantizeLinear',
       'ReduceMax',
       'ScatterAdd',
       'Shape',

@@ -125,7 +125,7 @@ describe('consent to a trainer', () => {
   })
 
   test.skipIf(!hasPython('venv'))(
-    'an interpreter without the packages is told with the command that installs them (skipped without Python)',
+    'an interpreter without the packages is refused with the command that installs them (skipped without Python)',
     async () => {
       const bare = path.join(folder, 'bare')
       spawnSync(process.env['TURNWISE_PYTHON'] ?? 'python3', ['-m', 'venv', '--without-pip', bare])
@@ -135,8 +135,10 @@ describe('consent to a trainer', () => {
         code: 'engine/unsuitable',
         message: expect.stringContaining(
           'torch, transformers, trl, accelerate, peft, datasets are not installed',
-        ),
-        command: expect.stringMatching(/bin\/python -m pip install torch transformers==\S+ trl==1\.16\.0 /),
+        ) as string,
+        command: expect.stringMatching(
+          /bin\/python -m pip install torch transformers==\S+ trl==1\.16\.0 /,
+        ) as string,
       })
     },
   )

@@ -194,7 +194,7 @@ test.skipIf(isMissing)(
     expect(kind).toBe('failed')
     expect(error).toMatchObject({
       code: 'engine/failed',
-      message: expect.stringContaining('has not answered for'),
+      message: expect.stringContaining('has not answered for') as string,
     })
     const steps = stepsOf(run)
     expect(steps).toEqual(steps.map((_, i) => i + 1))

@@ -8,7 +8,7 @@ import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { TrajectorySample } from '#shared/events.ts'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
-import { parseRunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
 import { allowPython, consentsFile } from '#host/python/consent.ts'
@@ -94,26 +94,14 @@ test.skipIf(!hasTrl)(
     expect(historyOf(run, 'engine')).toHaveLength(3)
     expect(historyOf(run, 'engine')[0]).toMatchObject({ processes: 2, device: 'cpu' })
 
-    // The same rewards, and the same model.
     const samples = samplesOf(run, 'rollout')
     expect(samples).toHaveLength(6 * 8)
-    await using rewards = await resolveRewards(config, run.directory)
-    const rows = readFileSync(String(config.data.train), 'utf8').split('\n')
-    const own = await scoreRewards(
-      rewards.specs,
-      samples.map(({ prompt, completion, row }) => ({
-        ...{ prompt, completion, step: 0 },
-        row: JSON.parse(rows[row] ?? '') as Record<string, unknown>,
-      })),
-      'null',
-    )
-    expect(samples.map(({ parts, reward }) => ({ parts, total: reward }))).toEqual(
-      own.map(({ parts, total }) => ({ parts, total })),
-    )
+    await expectOwnRewards(samples, config, run)
     const [{ arrays, tokens } = samples[0]!] = samples
     const length = unpackInts(arrays?.ids ?? '').length
     expect(unpackFloats(arrays?.logprobs ?? '')).toHaveLength(length - 1)
     expect(unpackFloats(arrays?.actionMask ?? '').reduce((sum, each) => sum + each, 0)).toBe(tokens)
+    // The same model.
     const [before, after] = historyOf(run, 'evaluation').map(
       ({ metrics }) => metrics as Record<string, number>,
     )
@@ -122,6 +110,29 @@ test.skipIf(!hasTrl)(
   },
   900_000,
 )
+
+/** That the samples earned what our own scoring gives them. */
+async function expectOwnRewards(
+  samples: ReturnType<typeof samplesOf>,
+  config: RunConfig,
+  run: { readonly directory: string },
+): Promise<void> {
+  const { train: trainFile } = config.data
+  if (typeof trainFile !== 'string') throw new Error('Expected rows in a file.')
+  await using rewards = await resolveRewards(config, run.directory)
+  const rows = readFileSync(trainFile, 'utf8').split('\n')
+  const own = await scoreRewards(
+    rewards.specs,
+    samples.map(({ prompt, completion, row }) => ({
+      ...{ prompt, completion, step: 0 },
+      row: JSON.parse(rows[row] ?? '') as Record<string, unknown>,
+    })),
+    'null',
+  )
+  expect(samples.map(({ parts, reward }) => ({ parts, total: reward }))).toEqual(
+    own.map(({ parts, total }) => ({ parts, total })),
+  )
+}
 
 test.skipIf(!hasTrl || process.platform !== 'linux').each(['python', 'accelerate'])(
   'A killed process of TRL, started by %s, ends the run in a sentence, its history whole (skipped without Python with trl, and off Linux)',
@@ -139,7 +150,7 @@ test.skipIf(!hasTrl || process.platform !== 'linux').each(['python', 'accelerate
     expect(kind).toBe('failed')
     expect(error).toMatchObject({
       code: 'engine/failed',
-      message: expect.stringContaining('ended by SIGKILL'),
+      message: expect.stringContaining('ended by SIGKILL') as string,
     })
     expect(stderrTail).not.toBeNull()
     const steps = stepsOf(run)

@@ -80,7 +80,7 @@ describe('an expected score', () => {
   test('is found inside a token, and where tokens are characters', () => {
     const inside = from({ ': 3': 0.75, ': 1': 0.25 })
     expect(expected([token('Score'), token(': 3', inside)])).toBeCloseTo(2.5, 5)
-    const characters = [...'Score: '].map((each) => token(each))
+    const characters = 'Score: '.split('').map((each) => token(each))
     expect(expected([...characters, token('2', from({ 2: 0.5, 3: 0.5 }))])).toBeCloseTo(2.5, 5)
   })
 

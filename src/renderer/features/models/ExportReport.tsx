@@ -40,22 +40,7 @@ export function ExportReport({ report, title }: { report: Report; title: string 
           </Button>
         )}
       </header>
-      {isSame && openIn.length > 0 && (
-        <Panel title="Open in" isFlush>
-          <ul aria-label="Commands for other programs">
-            {openIn.map(({ tool, command }) => (
-              <li
-                key={tool}
-                className="flex items-start gap-3 border-b border-line px-3 py-1.5 last:border-b-0 phone:flex-wrap"
-              >
-                <span className="w-24 shrink-0 pt-0.5 text-muted">{tool}</span>
-                <code className="min-w-0 grow pt-0.5 font-mono text-sm break-all">{command}</code>
-                <CopyButton text={command} label={`Copy the command for ${tool}`} />
-              </li>
-            ))}
-          </ul>
-        </Panel>
-      )}
+      {isSame && openIn.length > 0 && <OpenIn commands={openIn} />}
       <Panel title="Read back" isFlush>
         <table className="w-full text-left">
           <thead className="text-sm text-muted">
@@ -103,3 +88,20 @@ export function ExportReport({ report, title }: { report: Report; title: string 
     </div>
   )
 }
+
+const OpenIn = ({ commands }: { commands: Report['openIn'] }) => (
+  <Panel title="Open in" isFlush>
+    <ul aria-label="Commands for other programs">
+      {commands.map(({ tool, command }) => (
+        <li
+          key={tool}
+          className="flex items-start gap-3 border-b border-line px-3 py-1.5 last:border-b-0 phone:flex-wrap"
+        >
+          <span className="w-24 shrink-0 pt-0.5 text-muted">{tool}</span>
+          <code className="min-w-0 grow pt-0.5 font-mono text-sm break-all">{command}</code>
+          <CopyButton text={command} label={`Copy the command for ${tool}`} />
+        </li>
+      ))}
+    </ul>
+  </Panel>
+)

@@ -68,7 +68,6 @@ export function ExportTarget(props: ExportTargetProps) {
   const isNameComing = folder === null && isLooking
   const offer = formats?.find((each) => each.format === format)
   const isOffered = offer?.problem === null
-  const { data: knownId } = useAnswer('checkpoints.baseId', source)
   const [hubId, setHubId] = useState('')
   const chooseFolder = () => {
     void choose({ kind: 'folder', title: 'Export into' }).then((path) => {
@@ -82,15 +81,7 @@ export function ExportTarget(props: ExportTargetProps) {
       <div className="min-h-0 grow overflow-auto pr-6 pb-4 pl-page">
         <Formats formats={formats} value={format} onChange={setFormat} />
         {offer !== undefined && <ExportOptions offer={offer} value={choice} onChange={setChoice} />}
-        {knownId === null && (
-          <Field
-            label="Hub id of the base model"
-            className="mt-4"
-            note="Optional, such as Qwen/Qwen2.5-0.5B: exports then name their base model. Remembered; no request is made to the hub."
-          >
-            {(ids) => <TextInput {...ids} value={hubId} onChange={setHubId} disabled={isRunning} />}
-          </Field>
-        )}
+        <HubId source={source} value={hubId} onChange={setHubId} disabled={isRunning} />
         <Field
           label="Folder"
           className="mt-4"
@@ -136,6 +127,28 @@ export function ExportTarget(props: ExportTargetProps) {
         {isRunning && <Button onClick={onCancel}>Cancel</Button>}
       </footer>
     </>
+  )
+}
+
+interface HubIdProps {
+  readonly source: ExportSource
+  readonly value: string
+  readonly onChange: (value: string) => void
+  readonly disabled: boolean
+}
+
+/** Asked for where it is not known. */
+function HubId({ source, ...input }: HubIdProps) {
+  const { data: known } = useAnswer('checkpoints.baseId', source)
+  if (known !== null) return null
+  return (
+    <Field
+      label="Hub id of the base model"
+      className="mt-4"
+      note="Optional, such as Qwen/Qwen2.5-0.5B: exports then name their base model. Remembered; no request is made to the hub."
+    >
+      {(ids) => <TextInput {...ids} {...input} />}
+    </Field>
   )
 }
 
