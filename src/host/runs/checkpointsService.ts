@@ -71,7 +71,7 @@ export const checkpointsService = ({
 
 async function* exporting(
   { ask, dataDirectory }: Pick<Host, 'ask' | 'dataDirectory'>,
-  { format, out, dtype, shardBytes, adapterInputs, hubId: given }: InputOf<Api, 'checkpoints.export'>,
+  { format, out, dtype, shardBytes, adapterInputs, hubId: given }: Parameters<Handlers<typeof checkpointsApi>['export']>[0],
   checkpoint: string,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'checkpoints.export'>> {
