@@ -15,7 +15,7 @@ import type { DataRow } from './dataFile.ts'
 import { importDataSet, type ImportedDataSet } from './importDataSet.ts'
 
 /** The column of a new data set that has the answers. */
-export const taughtColumn = 'completion'
+const taughtColumn = 'completion'
 
 export interface Teaching {
   /** File or folder that the rows are from. */

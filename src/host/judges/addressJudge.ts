@@ -5,6 +5,7 @@ import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError } from '#shared/errors.ts'
 import { type Answer, Connection, messageIn, problemOf } from '#host/remote/connection.ts'
 import type { Asked, AskedModel, ModelQuestion } from './judge.ts'
+import type { Usage } from './judgeLog.ts'
 import type { AnswerToken } from './question.ts'
 
 const described = z.object({ token: z.string(), logprob: z.number() })
@@ -155,7 +156,7 @@ export class AddressJudge implements AskedModel {
       throw this.#unsuitable('counts of tokens', 'Its cost cannot be counted: set `budget` to 0.')
     return {
       answer: { text: message.content ?? '', tokens, isTruncated: end === 'length' },
-      usage: { promptTokens: usage?.prompt_tokens ?? 0, answerTokens: usage?.completion_tokens ?? 0 },
+      usage: usageOf(usage),
     }
   }
 
@@ -176,6 +177,11 @@ export class AddressJudge implements AskedModel {
     return Promise.resolve()
   }
 }
+
+const usageOf = (usage: ChatCompletion['usage']): Usage => ({
+  promptTokens: usage?.prompt_tokens ?? 0,
+  answerTokens: usage?.completion_tokens ?? 0,
+})
 
 type Logprobs = NonNullable<z.infer<typeof choiceSchema>['logprobs']>
 

@@ -58,7 +58,7 @@ export class JudgeLog implements Disposable {
   constructor(folder: string | null, { isReadOnly = false, limit = remembered } = {}) {
     this.#limit = limit
     const file = folder === null ? null : path.join(folder, judgeLogName)
-    const lines = file === null ? [] : readLines(file)
+    const lines = readLines(file)
     for (const line of lines) this.#take(line)
     const isWritten = file !== null && !isReadOnly
     const count = lines.reduce((sum, { answers }) => sum + answers.length, 0)
@@ -120,8 +120,8 @@ export class JudgeLog implements Disposable {
 const keyOf = (judge: string, question: string): string => `${judge} ${question}`
 
 /** Whole lines; one that is damaged costs its answers, which are asked for again. */
-function readLines(file: string): readonly Line[] {
-  if (!existsSync(file)) return []
+function readLines(file: string | null): readonly Line[] {
+  if (file === null || !existsSync(file)) return []
   const bytes = bytesOf(file)
   const lines: Line[] = []
   for (let from = 0, end; (end = bytes.indexOf(newline, from)) !== -1; from = end + 1) {

@@ -71,7 +71,14 @@ export const checkpointsService = ({
 
 async function* exporting(
   { ask, dataDirectory }: Pick<Host, 'ask' | 'dataDirectory'>,
-  { format, out, dtype, shardBytes, adapterInputs, hubId: given }: Parameters<Handlers<typeof checkpointsApi>['export']>[0],
+  {
+    format,
+    out,
+    dtype,
+    shardBytes,
+    adapterInputs,
+    hubId: given,
+  }: Parameters<Handlers<typeof checkpointsApi>['export']>[0],
   checkpoint: string,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'checkpoints.export'>> {

@@ -97,10 +97,7 @@ test.skipIf(!hasTrl)(
     const samples = samplesOf(run, 'rollout')
     expect(samples).toHaveLength(6 * 8)
     await expectOwnRewards(samples, config, run)
-    const [{ arrays, tokens } = samples[0]!] = samples
-    const length = unpackInts(arrays?.ids ?? '').length
-    expect(unpackFloats(arrays?.logprobs ?? '')).toHaveLength(length - 1)
-    expect(unpackFloats(arrays?.actionMask ?? '').reduce((sum, each) => sum + each, 0)).toBe(tokens)
+    expectArrays(samples[0]!)
     // The same model.
     const [before, after] = historyOf(run, 'evaluation').map(
       ({ metrics }) => metrics as Record<string, number>,
@@ -110,6 +107,12 @@ test.skipIf(!hasTrl)(
   },
   900_000,
 )
+
+function expectArrays({ arrays, tokens }: TrajectorySample): void {
+  const length = unpackInts(arrays?.ids ?? '').length
+  expect(unpackFloats(arrays?.logprobs ?? '')).toHaveLength(length - 1)
+  expect(unpackFloats(arrays?.actionMask ?? '').reduce((sum, each) => sum + each, 0)).toBe(tokens)
+}
 
 /** That the samples earned what our own scoring gives them. */
 async function expectOwnRewards(
