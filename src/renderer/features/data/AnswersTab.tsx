@@ -16,7 +16,7 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
-import { cellText } from './columnFacts.ts'
+import { cellText, rowColumn } from './columnFacts.ts'
 import { isWhole } from './numbers.ts'
 import { usePrompt, usePreviewModel, type Opened } from './usePrompt.ts'
 
@@ -131,14 +131,7 @@ function Added({ versionId, answers, truncated, kept, problems }: Result) {
 const keyOf = ({ row, sample }: TaughtAnswer): string => `${String(row)}.${String(sample)}`
 
 const answerColumns = (least: number | null): readonly Column<TaughtAnswer>[] => [
-  {
-    id: 'row',
-    title: 'Row',
-    width: '72px',
-    isNumber: true,
-    cell: ({ row }) => formatCount(row + 1),
-    sortBy: ({ row }) => row,
-  },
+  rowColumn,
   {
     id: 'fate',
     title: 'Kept',

@@ -6,7 +6,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
-import { cellText } from './columnFacts.ts'
+import { cellText, rowColumn } from './columnFacts.ts'
 import {
   bandCounts,
   bandOf,
@@ -102,14 +102,7 @@ export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
 }
 
 const columns: readonly Column<RatedRow>[] = [
-  {
-    id: 'row',
-    title: 'Row',
-    width: '72px',
-    isNumber: true,
-    cell: ({ row }) => formatCount(row + 1),
-    sortBy: ({ row }) => row,
-  },
+  rowColumn,
   {
     id: 'rate',
     title: 'Pass rate',

@@ -1,6 +1,7 @@
 /** What the columns of a file hold, told from its first rows: only these decide what can be done with a column. */
 import type { Answer } from '#renderer/client/api.tsx'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
+import type { Column } from '#renderer/kit/Table.tsx'
 
 export type DataColumn = Answer<'datasets.inspect'>['columns'][number]
 export type DataRow = Readonly<Record<string, unknown>>
@@ -105,4 +106,14 @@ export function messagesOf(value: unknown): readonly Message[] {
       content: typeof content === 'string' ? content : JSON.stringify(content ?? null),
     }
   })
+}
+
+/** Of tables about rows of a data set: which one, counted from 1. */
+export const rowColumn: Column<{ readonly row: number }> = {
+  id: 'row',
+  title: 'Row',
+  width: '72px',
+  isNumber: true,
+  cell: ({ row }) => formatCount(row + 1),
+  sortBy: ({ row }) => row,
 }
