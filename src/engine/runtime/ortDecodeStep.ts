@@ -27,7 +27,7 @@ export interface DecodeStepOptions {
 
 /** Packing takes the time of so many tokens. */
 const PACKING_TOKENS = 256
-/** Products of more rows are no faster with a packed copy. */
+/** Above this batch size, packed weights bring no speed-up. */
 const PACKED_ROWS = 8
 
 /**

@@ -49,7 +49,7 @@ class Ahead {
   /** By step. */
   readonly #begun = new Map<number, Promise<Collected>>()
   readonly #end = new AbortController()
-  /** The step that is waited for, if any: only its progress is told. */
+  /** The step being waited for, if any: only its progress is reported. */
   #awaited: number | null = null
 
   constructor(dependencies: TrainDependencies, plan: AheadPlan, snapshot: () => Promise<PolicySnapshot>) {

@@ -171,6 +171,6 @@ export const rolloutSection = z.strictObject({
   maxStaleness: wholeNumber(0, 64).default(0).meta({
     label: 'Max staleness (steps)',
     description:
-      'Above 0, rollout servers generate while this machine learns, with a policy that is at most so many steps older than the one that learns; 0: they take turns.',
+      '0: rollouts and updates take turns. k > 0: rollout servers generate during updates, and completions come from a policy at most k steps behind the one being trained.',
   }),
 })
