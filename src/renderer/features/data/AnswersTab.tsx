@@ -7,13 +7,13 @@ import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
-import { Segmented } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { ModelPlace } from '#renderer/features/rewards/ModelPlace.tsx'
 import { RewardPicker } from '#renderer/features/rewards/RewardPicker.tsx'
 import type { RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
 import { cellText, rowColumn } from './columnFacts.ts'
@@ -293,18 +293,11 @@ function useTeacher() {
   }
   const fields = (
     <>
-      <div className="flex flex-col items-start gap-1">
-        <span className="text-sm font-medium text-muted">Where the teacher is</span>
-        <Segmented
-          label="Where the teacher is"
-          value={isHere ? 'machine' : 'address'}
-          options={[
-            { value: 'machine', label: 'On this machine' },
-            { value: 'address', label: 'Behind an address' },
-          ]}
-          onChange={(next) => setHere(next === 'machine')}
-        />
-      </div>
+      <ModelPlace
+        label="Where the teacher is"
+        value={isHere ? 'machine' : 'address'}
+        onChange={(place) => setHere(place === 'machine')}
+      />
       {isHere ? (
         <Field label="Teacher" help="A larger model, or a checkpoint that answers well.">
           {(ids) => (

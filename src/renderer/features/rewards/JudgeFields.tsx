@@ -2,10 +2,11 @@ import type { ReactNode } from 'react'
 import { judgeDefaults, judgeSettings, rubrics, type RubricName } from '#shared/config/judge.ts'
 import { fieldsOf } from '#shared/config/fields.ts'
 import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
-import { Segmented, Select } from '#renderer/kit/choices.tsx'
+import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
+import { ModelPlace, type Place } from './ModelPlace.tsx'
 import type { SettingValue, SettingValues } from './types.ts'
 
 interface JudgeFieldsProps {
@@ -33,7 +34,7 @@ export function JudgeFields({ values, onChange }: JudgeFieldsProps) {
     const isUsual = value === judgeDefaults[name] && name !== 'address'
     onChange(value === undefined || isUsual ? others : { ...others, [name]: value })
   }
-  const move = (next: 'machine' | 'address') => {
+  const move = (next: Place) => {
     const left = next === 'machine' ? [...addressNames, ...requestNames] : ['model', ...machineNames]
     const kept = Object.entries(values).filter(([name]) => !left.includes(name))
     onChange({ ...Object.fromEntries(kept), ...(next === 'machine' ? {} : { address: 'https://' }) })
@@ -41,18 +42,7 @@ export function JudgeFields({ values, onChange }: JudgeFieldsProps) {
   const rows = { values, set }
   return (
     <div className="flex flex-col gap-3">
-      <div className="flex flex-col items-start gap-1">
-        <span className="text-sm font-medium text-muted">Where the judge is</span>
-        <Segmented
-          label="Where the judge is"
-          value={isHere ? 'machine' : 'address'}
-          options={[
-            { value: 'machine', label: 'On this machine' },
-            { value: 'address', label: 'Behind an address' },
-          ]}
-          onChange={move}
-        />
-      </div>
+      <ModelPlace label="Where the judge is" value={isHere ? 'machine' : 'address'} onChange={move} />
       {isHere ? (
         <Field label="Judge">
           {(ids) => (
