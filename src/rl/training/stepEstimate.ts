@@ -40,7 +40,10 @@ export interface Estimate {
 /** Completions grow and shrink during training, and other programs use the machine too. */
 const [quicker, slower] = [0.75, 1.5]
 
-/** One step. `high`: every row as long as the longest, and no gain from decoding groups together. */
+/**
+ * One step. `high`: every row as long as the longest, no gain from decoding groups together, and none from generating while
+ * learning: servers may use the processors that learn.
+ */
 export function estimateStep({ rollout, optimization }: RunConfig, measures: StepMeasures): Estimate {
   const { promptsPerStep } = rollout
   const { seconds, groupSize, learnedTokens } = measures
@@ -49,9 +52,14 @@ export function estimateStep({ rollout, optimization }: RunConfig, measures: Ste
     learnedTokens === 0 ? 0 : (seconds.forward + optimization.epochs * seconds.update) / learnedTokens
   const learning = (tokens: number) => rows * tokens * perToken
   const scoring = promptsPerStep * seconds.scoring
-  const expected = generating(rows, measures) + scoring + learning(expectedTokens(measures))
+  const collected = generating(rows, measures) + scoring
+  const learned = learning(expectedTokens(measures))
+  // Ahead of learning, the rewards too are computed while the step before is learned.
+  const overlaps = measures.isActing && rollout.maxStaleness > 0
+  const expected = overlaps ? Math.max(collected, learned) : collected + learned
   const longest = promptsPerStep * seconds.generating + scoring + learning(measures.rowTokens)
-  return { expected, low: quicker * expected, high: Math.max(slower * expected, longest) }
+  const high = Math.max(slower * (collected + learned), longest)
+  return { expected, low: quicker * expected, high }
 }
 
 /** Tokens of all trajectories of a step, prompts included, as `num_tokens` counts them. */

@@ -36,6 +36,24 @@ test('prompts one after the other, tokens of many completions together, all toke
   expect(estimate.low).toBeCloseTo(0.75 * expected)
 })
 
+test('with rollouts ahead of learning a step takes as long as the slower of the two', () => {
+  const ahead = { ...config, rollout: { ...config.rollout, maxStaleness: 1 } }
+  const collected = 8 * 0.5 + 2 * 18 + 8 * 0.5
+  const learned = (32 * 100 * 15) / 600
+  expect(learned).toBeGreaterThan(collected)
+  expect(estimateStep(ahead, measures).expected).toBeCloseTo(learned)
+  const slowServers = { ...measures, seconds: { ...measures.seconds, generating: 100 } }
+  const generated = 8 * 0.5 + 2 * 99 * 2 + 8 * 0.5
+  expect(estimateStep(ahead, slowServers)).toEqual({
+    expected: expect.closeTo(generated) as number,
+    low: expect.closeTo(0.75 * generated) as number,
+    high: estimateStep(config, slowServers).high,
+  })
+  // Given answers are not generated, so nothing runs beside their learning.
+  const given = { ...measures, isActing: false }
+  expect(estimateStep(ahead, given)).toEqual(estimateStep(config, given))
+})
+
 test('held-out rows are answered once each; given answers are only read', () => {
   expect(estimateEvaluation(16, measures)).toBeCloseTo((16 / 4) * 0.5 + 18 + (16 * 0.5) / 4)
   expect(estimateEvaluation(16, { ...measures, isActing: false })).toBeCloseTo((16 * 100 * 6) / 600 / 3)
