@@ -289,9 +289,9 @@ class SampleWriter {
   ): number {
     const { key } = this.#db.run(
       `INSERT INTO samples (run, seq, position, step, source, row, prompt, completion, reward, advantage, tokens,
-         stop_reason, logged, failures, has_arrays) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         stop_reason, version, logged, failures, has_arrays) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ...[this.#run, seq, position, step, source, sample.row, sample.prompt, sample.completion],
-      ...[sample.reward, sample.advantage, sample.tokens, sample.stopReason],
+      ...[sample.reward, sample.advantage, sample.tokens, sample.stopReason, sample.version ?? null],
       ...[textOf(sample.logged), textOf(sample.failures), sample.arrays ? 1 : 0],
     )
     return key

@@ -28,6 +28,7 @@ const sample = z.object({
   advantage: z.number().nullable(),
   tokens: count,
   stopReason: z.string(),
+  version: count.optional(),
   logged: z.record(z.string(), z.unknown()).optional(),
   failures: z.array(z.string()).optional(),
   /** Arrays that are not whole are left out; the sample is kept. */

@@ -325,8 +325,17 @@ const settingChanges: Migration = {
   `,
 }
 
+/** Which policy generated a sample, where rollouts run ahead of learning. */
+const sampleVersions: Migration = {
+  version: 10,
+  name: 'sample versions',
+  sql: `
+    ALTER TABLE samples ADD COLUMN version INTEGER; -- steps it had learned from; NULL: all before the sample's
+  `,
+}
+
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
   ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
-  ...[studies, settingChanges],
+  ...[studies, settingChanges, sampleVersions],
 ]

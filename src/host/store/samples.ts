@@ -18,6 +18,8 @@ export interface SampleRecord {
   readonly advantage: number | null
   readonly tokens: number
   readonly stopReason: TrajectorySample['stopReason']
+  /** Steps that the policy had learned from when it generated; null: all before this one. */
+  readonly version: number | null
   readonly logged: Readonly<Record<string, unknown>>
   readonly failures: readonly string[]
   readonly hasArrays: boolean
@@ -82,6 +84,7 @@ interface SampleRow {
   readonly advantage: number | null
   readonly tokens: number
   readonly stop_reason: TrajectorySample['stopReason']
+  readonly version: number | null
   readonly logged: string | null
   readonly failures: string | null
   readonly has_arrays: number
@@ -98,7 +101,7 @@ interface ArraysRow {
   readonly rewards: Uint8Array | null
 }
 
-const columns = `id, step, source, row, position, prompt, completion, reward, advantage, tokens, stop_reason, logged,
+const columns = `id, step, source, row, position, prompt, completion, reward, advantage, tokens, stop_reason, version, logged,
   failures, has_arrays`
 
 export class SamplesTable {
@@ -277,6 +280,7 @@ export class SamplesTable {
       advantage: row.advantage,
       tokens: row.tokens,
       stopReason: row.stop_reason,
+      version: row.version,
       logged: row.logged === null ? {} : (this.#db.parse(row.logged) as SampleRecord['logged']),
       failures: row.failures === null ? [] : (this.#db.parse(row.failures) as string[]),
       hasArrays: row.has_arrays === 1,

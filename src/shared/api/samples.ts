@@ -25,6 +25,8 @@ const sample = z.object({
   advantage: z.number().nullable(),
   tokens: count,
   stopReason: z.custom<TrajectorySample['stopReason']>((value) => typeof value === 'string'),
+  /** Steps that the policy had learned from when it generated; null: all before this one. */
+  version: count.nullable(),
   logged: z.record(z.string(), z.unknown()),
   failures: z.array(z.string()),
   hasArrays: z.boolean(),

@@ -93,6 +93,7 @@ test('samples are kept whole, their token arrays apart', () => {
     advantage: -0.25,
     tokens: 3,
     stopReason: 'stop-id',
+    version: 2,
     logged: { answer: '2' },
     failures: ['length: it threw.'],
     hasArrays: true,
@@ -107,7 +108,14 @@ test('samples are kept whole, their token arrays apart', () => {
     advantages: null,
     rewards: Float32Array.of(0, 0.75),
   })
-  expect(second).toMatchObject({ reward: null, parts: {}, logged: {}, failures: [], hasArrays: false })
+  expect(second).toMatchObject({
+    reward: null,
+    parts: {},
+    version: null,
+    logged: {},
+    failures: [],
+    hasArrays: false,
+  })
   expect(store.samples.arrays(second!.id)).toBeNull()
 })
 

@@ -66,6 +66,7 @@ export const samples = (at: number): Line => ({
       advantage: -0.25,
       tokens: 3,
       stopReason: 'stop-id',
+      version: 2,
       logged: { answer: '2' },
       failures: ['length: it threw.'],
       arrays: {

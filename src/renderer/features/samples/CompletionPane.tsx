@@ -10,7 +10,7 @@ import { rewardWeights } from '#renderer/features/run/runFacts.ts'
 import type { SampleAddress } from './address.ts'
 import { ColouredTokens } from './ColouredTokens.tsx'
 import { EditedCopy, rewardTerms } from './EditedCopy.tsx'
-import { advantageReach, isScored, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import { advantageReach, isScored, policyWords, stopWords, type Sample, type SampleGroup } from './groups.ts'
 import { JudgeAnswers, judgedIn } from './JudgeAnswers.tsx'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
 import { tokenRows } from './tokenRows.ts'
@@ -32,7 +32,11 @@ export function CompletionPane({ config, sample, group, colour }: Props) {
   const { judged, others } = judgedIn(sample, config)
   return (
     <section aria-label="Completion" className="flex min-h-0 grow flex-col overflow-auto">
-      <Tokens key={sample.id} sample={sample} group={group} colour={colour} />
+      <Tokens
+        key={sample.id}
+        isAhead={sample.source === 'rollout' && (config?.rollout.maxStaleness ?? 0) > 0}
+        {...{ sample, group, colour }}
+      />
       {isScored(sample) && (
         <Part title="Reward">
           <RewardTerms sample={sample} weights={weights} />
@@ -64,10 +68,14 @@ const Part = ({ title, aside, children }: { title: string; aside?: ReactNode; ch
   </section>
 )
 
-type TokensProps = Pick<Props, 'group' | 'colour'> & { readonly sample: Sample }
+type TokensProps = Pick<Props, 'group' | 'colour'> & {
+  readonly sample: Sample
+  /** Rollouts run ahead of learning, so that which policy generated it is a question. */
+  readonly isAhead: boolean
+}
 
 /** The text itself, coloured where the run recorded its tokens. */
-function Tokens({ sample, group, colour }: TokensProps) {
+function Tokens({ sample, group, colour, isAhead }: TokensProps) {
   const { data: arrays, error } = useAnswer(
     'samples.arrays',
     { sampleId: sample.id },
@@ -76,7 +84,7 @@ function Tokens({ sample, group, colour }: TokensProps) {
   const rows = useMemo(() => (arrays === undefined ? null : tokenRows(arrays)), [arrays])
   return (
     <>
-      <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 border-b border-line bg-panel px-4 text-sm text-muted tabular-nums">
+      <header className="flex min-h-9 shrink-0 flex-wrap items-center gap-x-3 border-b border-line bg-panel px-4 py-1 text-sm text-muted tabular-nums">
         <h2 className="font-medium">
           Completion{' '}
           {group === undefined
@@ -88,6 +96,7 @@ function Tokens({ sample, group, colour }: TokensProps) {
         {sample.advantage !== null && isScored(sample) && (
           <span>advantage {formatDelta(sample.advantage)}</span>
         )}
+        {(isAhead || sample.version !== null) && <span>{policyWords(sample)}</span>}
         <span className="ml-auto">
           <CopyButton text={sample.completion} label="Copy the completion" />
         </span>

@@ -2,11 +2,20 @@ import { meanOf } from '#shared/mean.ts'
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { setQuery } from '#renderer/client/route.ts'
-import { formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
+import { formatCount, formatDelta, formatNumber, plural } from '#renderer/client/format.ts'
 import { classes } from '#renderer/kit/classes.ts'
 import { Segmented } from '#renderer/kit/choices.tsx'
 import type { SampleAddress } from './address.ts'
-import { isScored, isTruncated, rewardText, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import {
+  ageWords,
+  isScored,
+  isTruncated,
+  policyWords,
+  rewardText,
+  stopWords,
+  type Sample,
+  type SampleGroup,
+} from './groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
@@ -111,6 +120,7 @@ interface CardProps {
 
 export function SampleCard({ sample, isChosen, place }: CardProps) {
   const { reward, advantage, tokens, stopReason, completion, failures } = sample
+  const age = ageWords(sample)
   return (
     <div
       className={classes(
@@ -127,6 +137,14 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
           </span>
         )}
         <span className="text-faint">{plural(tokens, 'token')}</span>
+        {age !== null && (
+          <span
+            className="text-faint"
+            title={`${policyWords(sample)}; it is learned from in step ${formatCount(sample.step)}`}
+          >
+            {age}
+          </span>
+        )}
         {isTruncated(sample) && (
           <span className="truncate text-caution" title={stopWords(stopReason)}>
             truncated
