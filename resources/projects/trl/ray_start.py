@@ -4,6 +4,7 @@ the first of them says. `stop` asks the processes of a job to stop after their s
 
 import argparse
 import json
+import re
 import runpy
 import sys
 import tempfile
@@ -49,6 +50,7 @@ def train_here(queues):
 
 def train(job, processes):
     from ray.train import RunConfig, ScalingConfig
+    from ray.train.v2.api.exceptions import TrainingFailedError
     from ray.train.torch import TorchTrainer
 
     ray.init(namespace=NAMESPACE)
@@ -67,9 +69,28 @@ def train(job, processes):
                 scaling_config=ScalingConfig(num_workers=processes, use_gpu=uses_gpus),
                 run_config=RunConfig(name=job, storage_path=storage),
             ).fit()
+        except TrainingFailedError as error:
+            reason = reason_of(getattr(error, "worker_failures", {}))
+            if reason is None:
+                raise
+            sys.exit(f"turnwise: {reason}")
         finally:
             said.put(None)
             printer.join()
+
+
+def reason_of(failures):
+    """What ended the training, by rank: a process that died rather than those that missed it. None where nobody can tell."""
+    texts = {rank: str(failure) for rank, failure in failures.items()}
+    for rank, text in texts.items():
+        if "actor died" in text or "actor is dead" in text:
+            host = re.search(r"hostname='([^']+)'", text)
+            where = f" on {host[1]}" if host else ""
+            return f"one of its processes on the Ray cluster died: rank {rank}{where}."
+    found = [words for text in texts.values() for words in re.findall(r"turnwise: (.+)", text)]
+    found += [line for text in texts.values() for line in re.findall(r"^[\w.]*(?:Error|Exception)\b: .+", text, re.MULTILINE)]
+    own = [words for words in found if "onnection" not in words]
+    return (own or found or [None])[0]
 
 
 def print_all(said):

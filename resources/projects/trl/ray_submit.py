@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from pathlib import Path
 
 # Seconds without news after which the cluster is asked whether it is there, at most.
 SILENCE = 15
+# Characters of the log that are looked through for the reason of an end.
+TAIL = 50_000
 # Files whose job may still run after this machine lost its power.
 JOB_FILE = Path("ray_job")
 STOP_FILE = Path("stop")
@@ -120,15 +123,17 @@ def submit(given):
         watcher.terminate()
         give_up(f"Ray does not take the job: {str(error).strip().splitlines()[-1]}")
     print(f"Job {job} at {given.address}", flush=True)
-    status, message = asyncio.run(Following(client, job, given).follow())
+    following = Following(client, job, given)
+    status, message = asyncio.run(following.follow())
     watcher.terminate()
     JOB_FILE.unlink(missing_ok=True)
     if status == "SUCCEEDED":
         os._exit(0)
     if status == "STOPPED":
         give_up("the job was stopped on the cluster.")
-    print(f"Ray: {message}", flush=True)
-    os._exit(1)
+    # ray_start.py says why, but what other processes print may come after it.
+    reasons = re.findall(r"^turnwise: (.+)$", following.tail, re.MULTILINE)
+    give_up(reasons[-1] if reasons else f"Ray: {message.split(', last available logs')[0]}.")
 
 
 class Following:
@@ -143,6 +148,7 @@ class Following:
         self.cursor = 0
         self.last_answer = time.monotonic()
         self.is_warned = False
+        self.tail = ""
 
     async def follow(self):
         asker = asyncio.create_task(self.pass_stop_on())
@@ -184,6 +190,7 @@ class Following:
                 new = text[max(0, self.cursor - passed) :]
                 passed += len(text)
                 self.cursor = max(self.cursor, passed)
+                self.tail = (self.tail + new)[-TAIL:]
                 sys.stdout.write(new)
                 sys.stdout.flush()
         finally:

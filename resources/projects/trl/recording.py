@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from watch import writing
+
 # Sequences whose log-probabilities go with each checkpoint, for Turnwise to compare with its own.
 PROBED = 8
 
@@ -28,6 +30,10 @@ def recorded(trainer_class, watch, reward_names):
 
         def _calculate_rewards(self, *args, **kwargs):
             return timed(self.times, "time/reward", super()._calculate_rewards, *args, **kwargs)
+
+        def _save_checkpoint(self, *args, **kwargs):
+            with writing(Path(self.args.output_dir).resolve() / f"checkpoint-{self.state.global_step}"):
+                super()._save_checkpoint(*args, **kwargs)
 
         def _generate_and_score_completions(self, inputs):
             output = super()._generate_and_score_completions(inputs)

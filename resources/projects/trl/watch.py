@@ -9,10 +9,13 @@ the end of the pipe ends the process, so that none outlives Turnwise.
 """
 
 import base64
+import contextlib
+import errno
 import json
 import os
 import shutil
 import stat
+import sys
 import threading
 import time
 import zlib
@@ -77,7 +80,7 @@ class Watch:
             outlet.write(pieces(self.count, line))
             self.count += 1
             return
-        with open(self.events_file, "a", encoding="utf-8") as file:
+        with writing(self.events_file), open(self.events_file, "a", encoding="utf-8") as file:
             file.write(line + "\n")
 
     def bring_home(self, folder, name):
@@ -123,6 +126,32 @@ class Watch:
             os._exit(70)
 
         threading.Thread(target=wait, daemon=True).start()
+
+
+@contextlib.contextmanager
+def writing(place):
+    """A disk that is full ends the training in a sentence: libraries say it in words of their own, and name no file."""
+    try:
+        yield
+    except Exception as error:
+        if not is_disk_full(error, Path(place)):
+            raise
+        sys.exit(f"turnwise: {place} could not be written: the disk is full.")
+
+
+# A program that found no room for a piece of a file leaves less than this.
+NO_ROOM = 1 << 20
+
+
+def is_disk_full(error, place):
+    while error is not None:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
+            return True
+        is_of_writing = isinstance(error, OSError) or "PytorchStreamWriter" in str(error)
+        if is_of_writing and shutil.disk_usage(place if place.exists() else place.parent).free < NO_ROOM:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def is_first():

@@ -32,7 +32,8 @@ export interface Program {
   kill(): void
 }
 
-const keptCharacters = 4_000
+/** Of several processes, the one that knows why they end is not the last to speak. */
+const keptCharacters = 50_000
 
 /** `shell`: a line for the system's shell that was allowed together with the interpreter. */
 export function startProgram(

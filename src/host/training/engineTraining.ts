@@ -106,12 +106,15 @@ class EngineTraining {
   /** The trainer's checkpoint to go on from. */
   #resumeFrom: string | null = null
   #saved: TrainedState | null = null
+  /** That the trainer told of, which may be after the last one it saved. */
+  #lastStep: number
 
   /** Errors: AppError 'checkpoint/invalid' for one that the trainer cannot go on from. */
   constructor(run: EngineRun) {
     this.#run = run
     this.#plan = run.training && planTraining(run.training.dependencies)
     this.#state = run.start?.checkpoint.trainer ?? initialState
+    this.#lastStep = this.#state.step
     if (run.start !== null) this.#resumeFrom = requireTrainerCheckpoint(run.start, this.#title)
   }
 
@@ -241,7 +244,10 @@ class EngineTraining {
     if (news.type === 'saved') yield* this.#takeOver(news)
     else if (news.type === 'engine') yield* this.#introduce(news, notes)
     else if (news.type === 'warning') yield* this.#warn(news.message)
-    else yield news
+    else {
+      if (news.type === 'step') this.#lastStep = news.step
+      yield news
+    }
   }
 
   *#introduce(event: EngineEvent, notes: readonly string[]): Generator<RunEvent> {
@@ -291,7 +297,7 @@ class EngineTraining {
     const { runDirectory } = this.#run
     return new AppError(
       'engine/failed',
-      `${this.#title} ended after step ${this.#state.step} before the run was over (${how})${reason === null ? '.' : `: ${reason}`}`,
+      `${this.#title} ended after step ${this.#lastStep} before the run was over (${how})${reason === null ? '.' : `: ${reason}`}`,
       {
         text: 'What it wrote is in worker.log of the run. Its checkpoints are complete; once the cause is removed, resume from the last one.',
         command: `turnwise resume ${path.basename(runDirectory)}`,

@@ -3,7 +3,7 @@
  * program named by TURNWISE_PYTHON_RAY, or else by TURNWISE_PYTHON. Elsewhere these tests are passed over, by name.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -44,6 +44,8 @@ interface Cluster {
   readonly address: string
   /** Of a process of the head. */
   pidOf(words: string): number
+  /** Processes of Ray Train, of all ranks. */
+  trainers(): number[]
   stop(): void
 }
 
@@ -74,6 +76,7 @@ async function startCluster(): Promise<Cluster> {
   return {
     address,
     pidOf: (words) => pidsWith(folder, words)[0] ?? 0,
+    trainers: () => trainersBelow(folder),
     stop() {
       // Those of a node are in groups of their own.
       const left = pidsWith(folder, '')
@@ -109,6 +112,20 @@ const pidsWith = (folder: string, words: string): number[] =>
       try {
         const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
         return line.includes(folder) && line.includes(words)
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+
+/** Those whose working directory, that of a job, lies in this folder: their words are Ray's. */
+const trainersBelow = (folder: string): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        return words.includes('RayTrainWorker') && readlinkSync(`/proc/${pid}/cwd`).startsWith(folder)
       } catch {
         return false
       }
@@ -168,6 +185,34 @@ test.skipIf(isMissing)(
     expect(checkpoint?.step).toBeLessThan(steps)
     expect(historyOf(run, 'engine')[0]).toMatchObject({ processes: 2, device: 'cpu' })
     expect(historyOf(run, 'warning')).toEqual([])
+  },
+  600_000,
+)
+
+test.skipIf(isMissing)(
+  'A killed process of Ray Train ends the run in a sentence, its history whole (skipped without Python with trl and ray)',
+  async () => {
+    const { run } = createRun({ steps: 1000, checkpoints: { every: 2 } })
+    const ended = supervise().start(run, { resumeFrom: null })
+    await until(() => historyOf(run, 'checkpoint-saved').length > 0)
+    const [, second] = clusterHere().trainers()
+    expect(second).toBeDefined()
+    process.kill(second ?? 0, 'SIGKILL')
+    const { kind, error } = await ended
+    expect(kind).toBe('failed')
+    expect(error).toMatchObject({
+      code: 'engine/failed',
+      message: expect.stringContaining('one of its processes on the Ray cluster died') as string,
+    })
+    const steps = stepsOf(run)
+    expect(steps).toEqual(steps.map((_, i) => i + 1))
+    const { checkpoint } = resolveResume(home.directory, run.id)
+    expect(checkpoint?.step).toBeGreaterThanOrEqual(2)
+    // The cluster takes it up again.
+    const last = (checkpoint?.step ?? 0) + 2
+    const again = { resumeFrom: checkpoint?.directory ?? null, until: last }
+    expect(await supervise().start(run, again)).toMatchObject({ error: null })
+    expect(stepsOf(run)).toEqual(Array.from({ length: last }, (_, i) => i + 1))
   },
   600_000,
 )
