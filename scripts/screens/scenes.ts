@@ -1,5 +1,5 @@
 /** What is shown of a history made by history.ts: a name, a route and what a person would press there. */
-import type { Page } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { places } from '#shared/keyTable.ts'
@@ -24,6 +24,24 @@ async function fillIn(page: Page): Promise<void> {
 
 /** With the interpreter that engineHistory.ts had allowed. */
 async function chooseTrl(page: Page): Promise<void> {
+  await trainElsewhere(page)
+  await showEnvironment(page)
+}
+
+/** On a cluster at the usual address, with an interpreter that has Ray. */
+async function chooseRay(page: Page): Promise<void> {
+  const where = await trainElsewhere(page)
+  await where.getByRole('combobox', { name: 'Started by' }).selectOption('ray')
+  const allow = where.getByRole('button', { name: 'Allow Python…' })
+  await allow.or(where.getByText('Allowed on this machine')).waitFor()
+  if (await allow.isVisible()) {
+    await allow.click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Allow Python' }).click()
+  }
+  await showEnvironment(page)
+}
+
+async function trainElsewhere(page: Page): Promise<Locator> {
   await fillIn(page)
   const where = page.getByRole('region', { name: 'Where' })
   if (!(await where.isVisible()))
@@ -34,8 +52,13 @@ async function chooseTrl(page: Page): Promise<void> {
   await where.getByRole('radio', { name: 'TRL, in Python' }).click()
   await where.getByRole('textbox', { name: 'Python of the trainer' }).fill('.venv/bin/python')
   await where.getByRole('textbox', { name: 'Processes' }).fill('2')
-  await where.getByText('Everything is there').waitFor({ timeout: 60_000 })
-  await where.getByText('Everything is there').scrollIntoViewIfNeeded()
+  return where
+}
+
+async function showEnvironment(page: Page): Promise<void> {
+  const words = page.getByRole('region', { name: 'Where' }).getByText('Everything is there')
+  await words.waitFor({ timeout: 60_000 })
+  await words.scrollIntoViewIfNeeded()
 }
 
 async function choosePopulation(page: Page): Promise<void> {
@@ -103,6 +126,8 @@ const isBelow = new Set(['studies', 'compare', 'chat', 'arena', 'evaluations', '
 const place = (name: string, route: string, prepare?: Scene['prepare']): Scene =>
   prepare === undefined ? { name, route } : { name, route, prepare }
 
+const trainedElsewhere = [place('where', '#/new-run', chooseTrl), place('where-ray', '#/new-run', chooseRay)]
+
 async function studyScenes(client: Client<Api>): Promise<readonly Scene[]> {
   const { studies } = await client.call('studies.list', undefined)
   const routeOf = (wanted: string) => `#/studies/${studies.find(({ name }) => name === wanted)?.id ?? ''}`
@@ -151,7 +176,7 @@ export async function scenesOf(client: Client<Api>): Promise<readonly Scene[]> {
     place('workflow', `#/workflows/${codeNamed('Self-correction')}`, playEpisode),
     place('new-run', '#/new-run', fillIn),
     place('new-study', '#/new-run', choosePopulation),
-    place('where', '#/new-run', chooseTrl),
+    ...trainedElsewhere,
     place('run-trl', `#/runs/${named('arith-trl')}/overview`, async (page) => page.mouse.move(0, 0)),
     ...['overview', 'diagnosis', 'checkpoints', 'config', 'log'].map((tab) =>
       place(`run-${tab}`, `#/runs/${run}/${tab}`),

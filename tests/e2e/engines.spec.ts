@@ -39,6 +39,15 @@ test('TRL is chosen for a run, asks before Python runs, and tells what its envir
   await page.screenshot({ path: info.outputPath('where-narrow.png') })
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
 
+  // What nobody chose is not shown as the first of the choices.
+  await where.getByRole('combobox', { name: 'Started by' }).selectOption('ray')
+  const results = where.getByRole('combobox', { name: 'Results come back' })
+  await expect(results.locator('option:checked')).toHaveText(/^in the log of a Ray job/)
+  await results.selectOption('folder')
+  await expect(results.locator('option:checked')).toHaveText(/^by the folder of the run, which/)
+  await results.selectOption('')
+  await expect(results).toHaveValue('')
+
   await where.getByRole('radio', { name: 'Turnwise, here' }).click()
   await expect(where.getByText('Python environment')).toHaveCount(0)
 })

@@ -117,8 +117,8 @@ function SettingControl(props: SettingControlProps) {
           {...ids}
           disabled={disabled}
           value={typeof value === 'string' ? value : ''}
-          options={control.options}
-          onChange={onChange}
+          options={isNullable ? [{ value: '', label: empty }, ...control.options] : control.options}
+          onChange={(next) => onChange(next === '' ? none : next)}
         />
       )
     case 'choices':

@@ -82,7 +82,7 @@ export const engineSection = z.strictObject({
     .meta({
       label: 'Results come back',
       description: 'How steps, samples and checkpoints come back from the trainer.',
-      empty: 'by the folder of the run; from a Ray cluster in the log of the job',
+      empty: 'in the log of a Ray job, else by the folder of the run',
       options: {
         folder: 'by the folder of the run, which the trainer sees',
         output: 'in what the trainer prints',
