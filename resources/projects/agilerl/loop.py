@@ -25,11 +25,11 @@ LEARNED = {
 
 
 class Loop:
-    def __init__(self, agent, tokenizer, rows, watch, output):
+    def __init__(self, agent, tokenizer, rows, watch):
         from agilerl.distributed import get_rank, get_world_size
         from bridge import SETTINGS
 
-        self.agent, self.tokenizer, self.rows, self.watch, self.output = agent, tokenizer, rows, watch, output
+        self.agent, self.tokenizer, self.rows, self.watch = agent, tokenizer, rows, watch
         self.rank, self.world = get_rank(), get_world_size()
         self.group = getattr(agent, "group_size", 1)
         ends = agent.actor.generation_config.eos_token_id
@@ -274,7 +274,7 @@ class Loop:
         import torch
 
         updates = self.step * self.watch.updates_per_step
-        folder = self.output / f"checkpoint-{updates}"
+        folder = self.watch.output / f"checkpoint-{updates}"
         self.agent.save_checkpoint(str(folder))
         folder.mkdir(parents=True, exist_ok=True)
         torch.save({"step": self.step, "tokens": self.tokens, **self.random_states()}, folder / self.state_name)
@@ -285,7 +285,7 @@ class Loop:
         ]
         # Every process has written its part when this is said.
         gathered([None])
-        say_saved(self.watch, self.output, self.step, updates, self.tokens, probe)
+        say_saved(self.watch, self.step, updates, self.tokens, probe)
 
     @property
     def state_name(self):

@@ -188,7 +188,7 @@ def train_watched(agent, tokenizer, watch, resume_from):
 
     # A sentence for every prompt otherwise.
     logging.set_verbosity_error()
-    Loop(agent, tokenizer, read_rows("train.jsonl"), watch, watch.home / "output").train(resume_from)
+    Loop(agent, tokenizer, read_rows("train.jsonl"), watch).train(resume_from)
 
 
 def main():

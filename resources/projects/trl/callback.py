@@ -5,7 +5,6 @@ words.
 import math
 import sys
 import time
-from pathlib import Path
 
 from recording import PROBED, places_shown, probe_of, sample_of, say_engine, say_saved, spread
 
@@ -226,8 +225,7 @@ def recording_callback(trainer, watch, reward_names):
             probe = self.probe() if generates and trainer.seen else []
             # Every process has written its part when this is said.
             trainer.accelerator.wait_for_everyone()
-            output = Path(args.output_dir)
-            say_saved(watch, output, step_of(state), state.global_step, self.tokens, probe)
+            say_saved(watch, step_of(state), state.global_step, self.tokens, probe)
             self.began = time.perf_counter()
 
         def probe(self):

@@ -112,7 +112,7 @@ def main():
     arguments_class = getattr(trl, f"{trainer_name}Config")
     parser = TrlParser((ProjectArguments, arguments_class, ModelConfig))
     project, training, model_arguments = parser.parse_args_and_config(args=command_line(watch.arguments))
-    training.output_dir = str(watch.home / training.output_dir)
+    training.output_dir = str(watch.output if watch.is_active else HERE / training.output_dir)
 
     tokenizer = AutoTokenizer.from_pretrained(model_arguments.model_name_or_path)
     if tokenizer.pad_token is None:

@@ -82,10 +82,11 @@ def say_engine(watch, step, processes, device, packages):
     watch.say("engine", step=step, processes=processes, device=device, versions=versions)
 
 
-def say_saved(watch, output, step, updates, tokens, probe):
-    """The trainer's checkpoint in `output`, which every process has written its part of. Every process calls it."""
-    folder = f"{output.name}/checkpoint-{updates}"
-    files = watch.bring_home(output / f"checkpoint-{updates}", folder) if watch.is_printed else None
+def say_saved(watch, step, updates, tokens, probe):
+    """The trainer's checkpoint in `watch.output`, which every process has written its part of. Every process calls it."""
+    name = f"checkpoint-{updates}"
+    folder = f"output/{name}"
+    files = watch.bring_home(watch.output / name, folder) if watch.is_printed else None
     fields = {"updates": updates, "tokens": tokens, "folder": folder, "files": files}
     watch.say("saved", step=step, probe=probe, **fields)
 

@@ -63,6 +63,8 @@ class Watch:
         self.home = Path(said.get("home", folder))
         self.events_file = self.home / "events.jsonl"
         self.stop_file = self.home / "stop"
+        # Turnwise puts together in output/ what is printed, and that may be this very folder.
+        self.output = self.home / ("sent" if self.is_printed else "output")
         self.is_asked_to_stop = False
         self.count = 0
 

@@ -98,7 +98,7 @@ export async function prepareProject(
   const folder = path.join(directory, tool)
   const events = path.join(folder, 'events.jsonl')
   const stop = path.join(folder, 'stop')
-  for (const file of [events, stop, path.join(folder, 'output')])
+  for (const file of [events, stop, path.join(folder, 'output'), path.join(folder, 'sent')])
     rmSync(file, { recursive: true, force: true })
   makeFolder(path.join(folder, 'output'))
   writeFileAtomic(path.join(folder, 'watch.json'), watchText(config, folder, options))

@@ -18,7 +18,7 @@ export function engineRuns(engine: object) {
   return {
     home,
     supervise: () => home.supervise({ consents, startWorker: childProcessStarter() }),
-    createRun(changes: object = {}) {
+    createRun: (changes: object = {}) => {
       const config = parseRunConfig({
         ...starterConfig,
         optimization: { learningRate: 0.005, minibatchSize: 4 },
