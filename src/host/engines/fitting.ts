@@ -1,4 +1,5 @@
 /** Whether another trainer can train a run. */
+import path from 'node:path'
 import { launcherKinds } from '#shared/config/engine.ts'
 import { blaming, conflict, refuse } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
@@ -7,7 +8,15 @@ import { toolTitles } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { exportedRun } from '#host/exchange/exportConfig.ts'
 import { codeReference } from '#host/rewards/rewardCode.ts'
-import { askedProcesses, type Engine, type EngineConfig, engines, type OtherEngine } from './launch.ts'
+import {
+  askedProcesses,
+  type Engine,
+  type EngineConfig,
+  engines,
+  type OtherEngine,
+  readAccelerateFile,
+  splittingTypes,
+} from './launch.ts'
 
 /** Errors: ConfigError; AppError 'config/invalid' for what the trainer has nothing like. */
 export function requireFittingEngine(config: RunConfig): void {
@@ -20,7 +29,23 @@ export function requireFittingEngine(config: RunConfig): void {
     ...rewardConflicts(config, toolTitles[tool]),
     ...launcherConflicts(engine, engine.kind),
   ])
-  refuse(sharingConflicts(config, engines[engine.kind], askedProcesses(engine) ?? 1))
+  const processes = askedProcesses(engine) ?? 1
+  refuse([
+    ...sharingConflicts(config, engines[engine.kind], processes),
+    ...splittingConflicts(engine, engines[engine.kind]),
+  ])
+}
+
+/** What of a config of accelerate a trainer would pass over in silence. */
+function splittingConflicts(
+  { launcher, accelerateConfig }: EngineConfig,
+  { usesAccelerate, tool }: Engine,
+): Problem[] {
+  if (usesAccelerate || launcher !== 'accelerate' || accelerateConfig === null) return []
+  const { distributed_type: type = '' } = readAccelerateFile(accelerateConfig) ?? {}
+  if (!splittingTypes.includes(type)) return []
+  const words = `${path.basename(accelerateConfig)} asks for ${type}, but ${toolTitles[tool]} takes from accelerate only how many processes there are.`
+  return [conflict('engine.accelerateConfig', words)]
 }
 
 const sharingConflicts = (

@@ -47,6 +47,8 @@ export interface Engine {
   readonly learnsAnswers: boolean
   /** Whether the processes share the prompts of a step, so that their number must divide it. */
   readonly sharesPrompts: boolean
+  /** Whether it does what a config of accelerate asks for, and not only starts as many processes. */
+  readonly usesAccelerate: boolean
   /** Distributions that must be installed; requirements.txt of the project has the versions that were tried. */
   readonly packages: readonly string[]
 }
@@ -81,6 +83,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
     refused: {},
     learnsAnswers: true,
     sharesPrompts: false,
+    usesAccelerate: true,
     packages: ['torch', 'transformers', 'trl', 'accelerate', 'peft', 'datasets'],
   },
   agilerl: {
@@ -96,6 +99,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
     refused: { ray: 'what places processes on a cluster is Ray Train, which here starts TRL alone' },
     learnsAnswers: false,
     sharesPrompts: true,
+    usesAccelerate: false,
     packages: [
       ...['torch', 'transformers', 'agilerl', 'accelerate', 'peft', 'datasets', 'openenv'],
       // AgileRL refuses to train language models without these, also where there is no GPU.
@@ -179,6 +183,9 @@ const accelerateFile = z.looseObject({
   mpirun_config: z.unknown().optional(),
 })
 export type AccelerateFile = z.output<typeof accelerateFile>
+
+/** Types of training that split a model among processes. */
+export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM']
 
 /** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
 export const readAccelerateFile = (file: string): AccelerateFile | null =>

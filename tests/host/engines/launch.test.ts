@@ -105,6 +105,11 @@ describe('what a trainer cannot do', () => {
     expect(agilerl({ processes: 3 }, { rollout: { promptsPerStep: 4 } })).toThrow(
       '3 processes of AgileRL cannot share 4 prompts per step evenly',
     )
+    const file = path.join(folder, 'fsdp.yaml')
+    writeFileSync(file, 'distributed_type: FSDP\nnum_processes: 2\n')
+    expect(agilerl({ launcher: 'accelerate', accelerateConfig: file })).toThrow(
+      'fsdp.yaml asks for FSDP, but AgileRL takes from accelerate only how many processes there are',
+    )
     expect(agilerl({}, { algorithm: { id: 'sft' }, optimization: { minibatchSize: 2 } })).toThrow(
       'sft learns from given answers',
     )

@@ -157,7 +157,7 @@ const watchingFiles = (): ProjectFiles => resources('watching', ['recording.py',
 
 function agilerlFiles(parts: ProjectParts): ProjectFiles {
   const isRewarded = algorithmById(parts.run.algorithm.id).experience === 'rollout'
-  const names = ['train.py', 'loop.py', 'accelerate.yaml', 'accelerate_zero2.yaml', 'requirements.txt']
+  const names = ['train.py', 'loop.py', 'accelerate.yaml', 'requirements.txt']
   return {
     ...resources('agilerl', [...names, ...(isRewarded ? ['reward.py'] : [])]),
     ...watchingFiles(),
@@ -292,7 +292,7 @@ const startText = (tool: ProjectTool): string =>
     : [
         '## Start',
         '```sh\ncd agilerl\npip install -r requirements.txt\npython train.py            # --vllm to generate with vLLM on a GPU, --steps 2 to try it\n```',
-        'In several processes: `torchrun --nproc_per_node 2 train.py`, or on several GPUs `accelerate launch --config_file accelerate_zero2.yaml train.py`. `train.py` divides the batches, so that the number of completions per update stays the same.',
+        'In several processes: `torchrun --nproc_per_node 2 train.py`, or `accelerate launch --config_file accelerate.yaml --multi_gpu --num_processes 2 train.py`, of which AgileRL takes only the number of processes. `train.py` divides the batches, so that the number of completions per update stays the same.',
       ].join('\n\n')
 
 function lengthText({ tool, parts: { exported } }: ReadmeFacts): string {
