@@ -5,7 +5,7 @@ import { expect, seriousProblems, test } from './support.ts'
 
 const hasPython = spawnSync('python3', ['-m', 'venv', '--help']).status === 0
 
-test('TRL is chosen for a run, asks before Python runs, and tells what its environment lacks', async ({
+test('TRL or AgileRL is chosen for a run, asks before Python runs, and tells what its environment lacks', async ({
   app,
 }, info) => {
   test.skip(!hasPython, 'There is no Python with venv on this machine.')
@@ -47,6 +47,19 @@ test('TRL is chosen for a run, asks before Python runs, and tells what its envir
   await expect(results.locator('option:checked')).toHaveText(/^by the folder of the run, which/)
   await results.selectOption('')
   await expect(results).toHaveValue('')
+  await where.getByRole('combobox', { name: 'Started by' }).selectOption('python')
+
+  await where.getByRole('radio', { name: 'AgileRL, in Python' }).click()
+  await expect(where.getByText('AgileRL trains on its own processes')).toBeVisible()
+  // What was chosen for one trainer holds for the other, but what was allowed does not.
+  await expect(where.getByRole('textbox', { name: 'Processes' })).toHaveValue('2')
+  await expect(where.getByText('Nothing of Python has run')).toBeVisible()
+  await where.getByRole('button', { name: 'Allow Python…' }).click()
+  await expect(dialog.getByText('engine:agilerl', { exact: true })).toBeVisible()
+  await dialog.getByRole('button', { name: 'Allow Python' }).click()
+  await expect(where.getByText(/pip install torch transformers==\S+ agilerl==/)).toBeVisible({
+    timeout: 30_000,
+  })
 
   await where.getByRole('radio', { name: 'Turnwise, here' }).click()
   await expect(where.getByText('Python environment')).toHaveCount(0)

@@ -1,17 +1,28 @@
-"""Trains as manifest.yaml says: python train.py [--steps N] [--vllm] [--output DIR]
+"""Trains as manifest.yaml says: python train.py [--steps N] [--vllm] [--cpu] [--model DIR] [--output DIR]
 
 --steps  stop after N steps of the run instead of all of them
 --vllm   generate with vLLM, which needs a GPU; otherwise with transformers
+--cpu    keep off GPUs
+--model  the same model at another place, or its name on the hub
+
+Several processes: torchrun --nproc_per_node N train.py; their batches are divided.
 """
 
 import argparse
 import json
+import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import yaml
 
 HERE = Path(__file__).resolve().parent
+ADAPTER = HERE.parent / "adapter"
+sys.path[:0] = [str(HERE), *(str(HERE.parent / name) for name in ("rewards", "watching"))]
+
+import watch as watching  # noqa: E402
 
 
 def read_rows(name):
@@ -23,37 +34,72 @@ def answer_text(value):
     return value if isinstance(value, str) else "".join(message["content"] for message in value)
 
 
-def load_agent(manifest, tokenizer, use_vllm):
+def load_agent(manifest, tokenizer, use_vllm, keeps_off_gpus):
     import torch
     from agilerl.algorithms.core import base
     from agilerl.builders.base import AlgorithmBuildRuntime
     from agilerl.builders.llm import LLMBuilder
 
-    has_gpu = torch.cuda.is_available()
+    has_gpu = torch.cuda.is_available() and not keeps_off_gpus
     if not has_gpu:
         # AgileRL replaces modules by Liger's wherever that is installed, and those need a GPU.
         base.HAS_LIGER_KERNEL = False
-    return LLMBuilder.build(
+
+    place = os.environ.get("LOCAL_RANK", "0")
+
+    class Builder(LLMBuilder):
+        @staticmethod
+        def _model_config_with_family_defaults(spec, kwargs):
+            # As in the run; AgileRL would load the base in bfloat16, and no setting of a manifest says otherwise.
+            own = LLMBuilder._model_config_with_family_defaults(spec, kwargs)
+            return {**own, "torch_dtype": torch.float32}
+
+    agent = Builder.build(
         manifest.algorithm,
         tokenizer=tokenizer,
-        runtime=AlgorithmBuildRuntime(index=0, device="cuda" if has_gpu else "cpu"),
-        actor_network=starting_model(manifest),
+        runtime=AlgorithmBuildRuntime(index=0, device=f"cuda:{place}" if has_gpu else "cpu"),
         rollout_mode="colocated" if use_vllm else "",
+    )
+    begin_from_adapter(agent)
+    return agent
+
+
+def divide_batches(algorithm):
+    """manifest.yaml has the updates of the run; AgileRL wants those of one process."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        return
+    total = algorithm.mini_batch_size
+    if algorithm.batch_size % world != 0 or total % world != 0:
+        sys.exit(
+            f"turnwise: {algorithm.batch_size} prompts per step and {total} trajectories per update cannot be divided "
+            f"among {world} processes: start fewer."
+        )
+    algorithm.mini_batch_size = total // world
+    largest = min(algorithm.micro_batch_size_per_gpu, algorithm.mini_batch_size)
+    algorithm.micro_batch_size_per_gpu = max(
+        size for size in range(1, largest + 1) if algorithm.mini_batch_size % size == 0
     )
 
 
-def starting_model(manifest):
-    """The base with the adapter to go on from; None: a fresh adapter."""
-    folder = HERE.parent / "adapter"
-    if not folder.exists():
-        return None
-    import torch
-    from peft import PeftModel
-    from transformers import AutoModelForCausalLM
+def shape_of_adapter():
+    """Settings of the adapter to go on from; empty: a fresh one."""
+    if not ADAPTER.exists():
+        return {}
+    config = json.loads((ADAPTER / "adapter_config.json").read_text(encoding="utf-8"))
+    return {
+        "lora_r": config["r"],
+        **{name: config[name] for name in ("lora_alpha", "lora_dropout", "target_modules")},
+    }
 
-    name = manifest.algorithm.pretrained_model_name_or_path
-    base = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-    return PeftModel.from_pretrained(base, str(folder), adapter_name="actor", is_trainable=True)
+
+def begin_from_adapter(agent):
+    """Puts the adapter where a checkpoint of AgileRL has it; the reference is then the same."""
+    if not ADAPTER.exists():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(ADAPTER, Path(folder) / "actor")
+        agent._load_model_checkpoint(folder)
 
 
 def train_rollouts(agent, manifest, tokenizer, steps, output):
@@ -62,7 +108,6 @@ def train_rollouts(agent, manifest, tokenizer, steps, output):
     from agilerl.training.llm.completion_logging import CompletionLoggingConfig
     from agilerl.training.llm.rollout import train_llm_rollout
 
-    sys.path.insert(0, str(HERE))
     from reward import reward_fn
 
     def asked(rows):
@@ -137,24 +182,46 @@ def train_answers(agent, manifest, tokenizer, steps):
     )
 
 
+def train_watched(agent, tokenizer, watch, resume_from):
+    from loop import Loop
+    from transformers.utils import logging
+
+    # A sentence for every prompt otherwise.
+    logging.set_verbosity_error()
+    Loop(agent, tokenizer, read_rows("train.jsonl"), watch).train(resume_from)
+
+
 def main():
+    watch = watching.open_watch(HERE)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--steps", type=int)
     parser.add_argument("--vllm", action="store_true")
+    parser.add_argument("--cpu", action="store_true")
+    parser.add_argument("--model")
     parser.add_argument("--output", type=Path, default=HERE / "output")
-    given = parser.parse_args()
+    # Turnwise's own, of the loop that it watches.
+    parser.add_argument("--resume_from_checkpoint", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args([*watch.arguments, *sys.argv[1:]])
     given.output.mkdir(parents=True, exist_ok=True)
 
     from agilerl.arena.models import TrainingManifest
     from transformers import AutoTokenizer
 
-    manifest = TrainingManifest.model_validate(
-        yaml.safe_load((HERE / "manifest.yaml").read_text(encoding="utf-8"))
-    )
+    said = yaml.safe_load((HERE / "manifest.yaml").read_text(encoding="utf-8"))
+    if given.model is not None:
+        said["network"]["pretrained_model_name_or_path"] = given.model
+    said["network"]["lora_config"].update(shape_of_adapter())
+    manifest = TrainingManifest.model_validate(said)
     tokenizer = AutoTokenizer.from_pretrained(manifest.algorithm.pretrained_model_name_or_path)
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    agent = load_agent(manifest, tokenizer, given.vllm)
+    if manifest.environment.objective is None:
+        divide_batches(manifest.algorithm)
+    agent = load_agent(manifest, tokenizer, given.vllm, given.cpu)
+    if watch.is_active:
+        start = given.resume_from_checkpoint
+        train_watched(agent, tokenizer, watch, start and (HERE / start).resolve())
+        return
     if manifest.environment.objective is None:
         train_rollouts(agent, manifest, tokenizer, given.steps, given.output)
     else:

@@ -36,7 +36,7 @@ def train_here(queues):
     # The working directory of the job is on the path of every process.
     places = [Path(place) / "trl" for place in sys.path]
     folder = next(place for place in places if (place / "ray_start.py").exists())
-    sys.path.insert(0, str(folder))
+    sys.path[:0] = [str(folder), str(folder.parent / "watching")]
     import watch
 
     watch.outlet = QueueOutlet(*queues["queues"])

@@ -12,9 +12,9 @@ from pathlib import Path
 import yaml
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "rewards"))
+sys.path[:0] = [str(HERE.parent / name) for name in ("rewards", "watching")]
 
-import recording  # noqa: E402
+import callback  # noqa: E402
 import watch as watching  # noqa: E402
 
 
@@ -112,7 +112,7 @@ def main():
     arguments_class = getattr(trl, f"{trainer_name}Config")
     parser = TrlParser((ProjectArguments, arguments_class, ModelConfig))
     project, training, model_arguments = parser.parse_args_and_config(args=command_line(watch.arguments))
-    training.output_dir = str(watch.home / training.output_dir)
+    training.output_dir = str(watch.output if watch.is_active else HERE / training.output_dir)
 
     tokenizer = AutoTokenizer.from_pretrained(model_arguments.model_name_or_path)
     if tokenizer.pad_token is None:
@@ -132,7 +132,7 @@ def main():
         train_rows = train_rows.select_columns(keep)
         eval_rows = eval_rows.select_columns(keep) if eval_rows is not None else None
 
-    trainer = recording.recorded(getattr(trl, f"{trainer_name}Trainer"), watch, project.reward_names or [])(
+    trainer = callback.recorded(getattr(trl, f"{trainer_name}Trainer"), watch, project.reward_names or [])(
         model=model,
         args=training,
         train_dataset=train_rows,

@@ -7,7 +7,13 @@ import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
 import type { AllowedInterpreter } from '#host/python/consent.ts'
 import { startProgram } from '#host/python/program.ts'
-import { type AccelerateFile, readAccelerateFile, type EngineConfig, launchers } from './launch.ts'
+import {
+  type AccelerateFile,
+  readAccelerateFile,
+  type EngineConfig,
+  launchers,
+  splittingTypes,
+} from './launch.ts'
 import { lastWords } from './trainerProcess.ts'
 
 /** Makes the accelerator that a trainer would make, and writes down what it is. */
@@ -71,8 +77,7 @@ async function run(
 
 /** Where there is no GPU, accelerate makes one plain process of what FSDP was asked for. */
 function requireSame(name: string, asked: AccelerateFile, made: z.output<typeof answer>): void {
-  const isShared = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM'].includes(asked.distributed_type)
-  if (!isShared || made.type === asked.distributed_type) return
+  if (!splittingTypes.includes(asked.distributed_type) || made.type === asked.distributed_type) return
   const processes = made.processes === 1 ? 'one process' : `${made.processes} processes`
   throw refusal(
     name,

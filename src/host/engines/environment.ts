@@ -184,7 +184,7 @@ export function versionNotice({ kind, packages }: EngineEnvironment): string | n
 const triedVersions = (requirements: string): Map<string, string> =>
   new Map(
     requirements.split('\n').flatMap((line): [string, string][] => {
-      const { name, version } = /^(?<name>[\w-]+)==(?<version>\S+)$/.exec(line)?.groups ?? {}
+      const { name, version } = /^(?<name>[\w-]+)==(?<version>[^\s;]+)/.exec(line)?.groups ?? {}
       return name === undefined || version === undefined ? [] : [[name, version]]
     }),
   )

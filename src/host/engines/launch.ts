@@ -33,21 +33,78 @@ export interface Engine {
   /** Whose project is written, into the folder of that name. */
   readonly tool: ProjectTool
   readonly script: string
+  /** Words for the script. */
+  readonly words: (run: TrainerRun) => readonly string[]
+  /** Where in a checkpoint of its own the adapter is; empty: at the top. */
+  readonly adapter: string
   /** Files of resources/projects that run as Python, besides the rewards' bridge. */
   readonly code: readonly string[]
   /** The same, where the launcher is ray. */
   readonly rayCode: readonly string[]
+  /** Why it cannot be started that way. */
+  readonly refused: Readonly<Partial<Record<LauncherKind, string>>>
+  /** Whether it learns from given answers, as it does from completions. */
+  readonly learnsAnswers: boolean
+  /** Whether the processes share the prompts of a step, so that their number must divide it. */
+  readonly sharesPrompts: boolean
+  /** Whether it does what a config of accelerate asks for, and not only starts as many processes. */
+  readonly usesAccelerate: boolean
   /** Distributions that must be installed; requirements.txt of the project has the versions that were tried. */
   readonly packages: readonly string[]
 }
+
+/** What of a run its script is told in words. */
+interface TrainerRun {
+  readonly isRollout: boolean
+  readonly isOnCpu: boolean
+  /** null: that of the config. */
+  readonly model: string | null
+}
+
+/** What says to Turnwise what a trainer does, and the bridge to the rewards. */
+const sharedCode = ['watching/recording.py', 'watching/watch.py', 'rewards/bridge.py']
 
 export const engines: Readonly<Record<OtherEngine, Engine>> = {
   trl: {
     tool: 'trl',
     script: 'train.py',
-    code: ['trl/train.py', 'trl/recording.py', 'trl/watch.py', 'rewards/bridge.py'],
+    words: ({ isRollout, isOnCpu, model }) => [
+      // When to save is decided by callback.py, and what may be removed by Turnwise.
+      ...['--save_strategy', 'no', '--save_total_limit', '1000000', '--eval_strategy', 'no'],
+      ...['--logging_strategy', 'steps', '--logging_steps', '1', '--report_to', 'none'],
+      ...['--disable_tqdm', 'true'],
+      ...(isRollout ? ['--log_completions', 'false'] : []),
+      ...(isOnCpu ? ['--use_cpu', 'true'] : []),
+      ...(model === null ? [] : ['--model_name_or_path', model]),
+    ],
+    adapter: '',
+    code: ['trl/train.py', 'trl/callback.py', ...sharedCode],
     rayCode: ['trl/ray_submit.py', 'trl/ray_start.py'],
+    refused: {},
+    learnsAnswers: true,
+    sharesPrompts: false,
+    usesAccelerate: true,
     packages: ['torch', 'transformers', 'trl', 'accelerate', 'peft', 'datasets'],
+  },
+  agilerl: {
+    tool: 'agilerl',
+    script: 'train.py',
+    words: ({ isOnCpu, model }) => [
+      ...(isOnCpu ? ['--cpu'] : []),
+      ...(model === null ? [] : ['--model', model]),
+    ],
+    adapter: 'actor',
+    code: ['agilerl/train.py', 'agilerl/loop.py', ...sharedCode],
+    rayCode: [],
+    refused: { ray: 'what places processes on a cluster is Ray Train, which here starts TRL alone' },
+    learnsAnswers: false,
+    sharesPrompts: true,
+    usesAccelerate: false,
+    packages: [
+      ...['torch', 'transformers', 'agilerl', 'accelerate', 'peft', 'datasets', 'openenv'],
+      // AgileRL refuses to train language models without these, also where there is no GPU.
+      ...(process.platform === 'linux' ? ['bitsandbytes', 'liger-kernel'] : []),
+    ],
   },
 }
 
@@ -126,6 +183,9 @@ const accelerateFile = z.looseObject({
   mpirun_config: z.unknown().optional(),
 })
 export type AccelerateFile = z.output<typeof accelerateFile>
+
+/** Types of training that split a model among processes. */
+export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM']
 
 /** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
 export const readAccelerateFile = (file: string): AccelerateFile | null =>

@@ -55,8 +55,10 @@ export interface SavedNews {
   readonly step: number
   readonly updates: number
   readonly tokens: number
-  /** The trainer's own checkpoint, an adapter in PEFT's format with what it needs to go on. */
+  /** The trainer's own checkpoint, with what it needs to go on. */
   readonly directory: string
+  /** The adapter in it, in PEFT's format. */
+  readonly adapter: string
   readonly probes: readonly Probe[]
 }
 
@@ -96,7 +98,7 @@ export async function prepareProject(
   const folder = path.join(directory, tool)
   const events = path.join(folder, 'events.jsonl')
   const stop = path.join(folder, 'stop')
-  for (const file of [events, stop, path.join(folder, 'output')])
+  for (const file of [events, stop, path.join(folder, 'output'), path.join(folder, 'sent')])
     rmSync(file, { recursive: true, force: true })
   makeFolder(path.join(folder, 'output'))
   writeFileAtomic(path.join(folder, 'watch.json'), watchText(config, folder, options))
@@ -108,7 +110,7 @@ export async function prepareProject(
     askToStop() {
       writeFileAtomic(stop, '')
     },
-    read: () => [...tail.read(), ...printed.read()].flatMap((line) => understand(line, folder)),
+    read: () => [...tail.read(), ...printed.read()].flatMap((line) => understand(line, folder, kind)),
   }
 }
 
@@ -183,7 +185,7 @@ const said = z.discriminatedUnion('type', [
   z.object({ type: z.literal('warning'), message: z.string() }),
 ])
 
-function understand(line: LoggedEvent, folder: string): TrainerNews[] {
+function understand(line: LoggedEvent, folder: string, kind: OtherEngine): TrainerNews[] {
   const { data } = said.safeParse(line)
   if (data === undefined) return []
   if (data.type === 'engine') return [{ ...data, notes: [] }]
@@ -197,7 +199,8 @@ function understand(line: LoggedEvent, folder: string): TrainerNews[] {
     const message = `The checkpoint of step ${data.step} did not arrive whole and was left out.`
     return [{ type: 'warning', message }]
   }
-  return [{ ...saved, directory, probes: probes.map(probeOf) }]
+  const adapter = path.join(directory, engines[kind].adapter)
+  return [{ ...saved, directory, adapter, probes: probes.map(probeOf) }]
 }
 
 const isWhole = (directory: string, files: Readonly<Record<string, number>>): boolean =>

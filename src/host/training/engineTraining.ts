@@ -191,22 +191,14 @@ class EngineTraining {
   }
 
   #options({ gpus }: AllowedEnvironment): WatchOptions {
-    const { stage, until } = this.#run
+    const { kind, stage, until } = this.#run
     const { config, algorithm, heldOutRows } = stage.parts
     const isRollout = algorithm.experience === 'rollout'
     const { unit } = algorithm.needs
     const rows = config.rollout.promptsPerStep * (isRollout ? groupSizeOf(config, algorithm) * unit : unit)
     const isOnCpu = gpus === 0 || config.device.kind === 'cpu'
     return {
-      arguments: [
-        // When to save is decided by recording.py, and what may be removed by Turnwise.
-        ...['--save_strategy', 'no', '--save_total_limit', '1000000', '--eval_strategy', 'no'],
-        ...['--logging_strategy', 'steps', '--logging_steps', '1', '--report_to', 'none'],
-        ...['--disable_tqdm', 'true'],
-        ...(isRollout ? ['--log_completions', 'false'] : []),
-        ...(isOnCpu ? ['--use_cpu', 'true'] : []),
-        ...(config.engine.model === null ? [] : ['--model_name_or_path', config.engine.model]),
-      ],
+      arguments: engines[kind].words({ isRollout, isOnCpu, model: config.engine.model }),
       resumeFrom: this.#resumeFrom,
       steps: stage.place.steps,
       updatesPerStep: updatesOf(config, rows, unit),
@@ -260,10 +252,17 @@ class EngineTraining {
   }
 
   /** An adapter of the trainer: compared, evaluated where that is due, and kept as a checkpoint where that is. */
-  async *#takeOver({ step, updates, tokens, directory, probes }: SavedNews): AsyncGenerator<RunEvent> {
+  async *#takeOver({
+    step,
+    updates,
+    tokens,
+    directory,
+    adapter,
+    probes,
+  }: SavedNews): AsyncGenerator<RunEvent> {
     const { stage, model, training, control, runDirectory } = this.#run
     const { config } = stage.parts
-    const { config: lora, tensors: actor } = adapterForModel(readAdapter(directory), model.config, directory)
+    const { config: lora, tensors: actor } = adapterForModel(readAdapter(adapter), model.config, adapter)
     const promptsDrawn = step * config.rollout.promptsPerStep
     this.#state = { ...this.#state, step, updates, tokens, promptsDrawn }
     const isDueNow = (every: number) => this.#isOver() || isDue(every, step)

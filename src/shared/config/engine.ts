@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { numberSetting, path, wholeNumber } from './settings.ts'
 
 /** What trains a run. */
-export const engineKinds = ['local', 'trl'] as const
+export const engineKinds = ['local', 'trl', 'agilerl'] as const
 /** How a trainer's processes are started. */
 export const launcherKinds = ['python', 'accelerate', 'ray', 'command'] as const
 /** How what a trainer says and saves comes back. */
@@ -20,7 +20,7 @@ export const engineSection = z.strictObject({
     .meta({
       label: 'Trained by',
       description: 'Turnwise, or a trainer in Python that it starts and watches.',
-      options: { local: 'Turnwise', trl: 'TRL' },
+      options: { local: 'Turnwise', trl: 'TRL', agilerl: 'AgileRL' },
     }),
   launcher: z
     .enum(launcherKinds)

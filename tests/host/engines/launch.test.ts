@@ -93,6 +93,27 @@ describe('what a trainer cannot do', () => {
     expect(refusal({ accelerateConfig: '/a.yaml' }, {})).toThrow('only the launcher accelerate reads it')
     expect(refusal({ address: 'http://head:8265' }, {})).toThrow('only the launcher ray reads it')
   })
+
+  test('is refused of AgileRL in its own words', () => {
+    const agilerl = (engine: object, changes: object = {}) => refusal({ kind: 'agilerl', ...engine }, changes)
+    for (const id of ['grpo', 'gspo', 'cispo', 'ppo', 'reinforce'])
+      expect(agilerl({}, { algorithm: { id } }), id).not.toThrow()
+    expect(agilerl({}, { algorithm: { id: 'sapo' } })).toThrow('AgileRL 2.58.0 has no equivalent of sapo')
+    expect(agilerl({ launcher: 'ray' })).toThrow(
+      'AgileRL is not started by ray: what places processes on a cluster is Ray Train, which here starts TRL alone. It is started by python, accelerate, command.',
+    )
+    expect(agilerl({ processes: 3 }, { rollout: { promptsPerStep: 4 } })).toThrow(
+      '3 processes of AgileRL cannot share 4 prompts per step evenly',
+    )
+    const file = path.join(folder, 'fsdp.yaml')
+    writeFileSync(file, 'distributed_type: FSDP\nnum_processes: 2\n')
+    expect(agilerl({ launcher: 'accelerate', accelerateConfig: file })).toThrow(
+      'fsdp.yaml asks for FSDP, but AgileRL takes from accelerate only how many processes there are',
+    )
+    expect(agilerl({}, { algorithm: { id: 'sft' }, optimization: { minibatchSize: 2 } })).toThrow(
+      'sft learns from given answers',
+    )
+  })
 })
 
 describe('consent to a trainer', () => {
@@ -120,6 +141,10 @@ describe('consent to a trainer', () => {
       expect(source).not.toBeNull()
       expect(engineSourceById(source?.file ?? '')).toEqual(source)
     }
+    const other = engineOf({ kind: 'agilerl' })
+    expect(engineSource(other)?.file).toBe('engine:agilerl')
+    expect(engineSource(other)?.code).not.toBe(engineSource(engineOf({}))?.code)
+    expect(engineSourceById('engine:agilerl')).toEqual(engineSource(other))
     expect(engineSourceById('engine:other')).toBeNull()
     expect(engineSourceById('rewards.py')).toBeNull()
   })

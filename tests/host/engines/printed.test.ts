@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readPrinted } from '#host/engines/printed.ts'
 import { hasPython, interpreter } from '../python/interpreter.ts'
 
-const resources = fileURLToPath(new URL('../../../resources/projects/trl', import.meta.url))
+const resources = fileURLToPath(new URL('../../../resources/projects/watching', import.meta.url))
 const isMissing = !hasPython()
 
 let folder: string

@@ -3,68 +3,20 @@
  * by TURNWISE_PYTHON; scripts/python/setup makes one. Elsewhere these tests are passed over, by name.
  */
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import type { TrajectorySample } from '#shared/events.ts'
-import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
-import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
-import { scoreRewards } from '#rl/trajectoryRewards.ts'
-import { reviewEngine } from '#host/engines/engineCode.ts'
-import { allowPython, consentsFile } from '#host/python/consent.ts'
-import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
-import { createHome, historyOf, starterConfig, stepsOf, until } from '../runs/runFixture.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { historyOf, stepsOf, until } from '../runs/runFixture.ts'
 import { interpreter } from '../python/interpreter.ts'
+import { engineRuns, expectArrays, expectOwnRewards, processesIn, samplesOf } from './engineRuns.ts'
 
 /** Looked up, not imported: that alone takes seconds. */
 const lookUp =
   'import importlib.util as u; assert all(u.find_spec(name) for name in ("trl", "peft", "datasets", "accelerate"))'
 const hasTrl = spawnSync(interpreter, ['-c', lookUp]).status === 0
-const home = createHome()
-afterAll(() => home[Symbol.dispose]())
-
-const consents = consentsFile(home.directory)
-const supervise = () => home.supervise({ consents, startWorker: childProcessStarter() })
-
-function createRun(changes: object = {}) {
-  const config = parseRunConfig({
-    ...starterConfig,
-    optimization: { learningRate: 0.005, minibatchSize: 4 },
-    rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 6 },
-    shownTrajectories: 8,
-    engine: { kind: 'trl', python: interpreter, processes: 2 },
-    ...changes,
-  })
-  allowPython(reviewEngine(config, home.directory), consents)
-  return { config, run: home.createRun(config) }
-}
-
-const samplesOf = (run: Parameters<typeof historyOf>[0], source: string): TrajectorySample[] =>
-  historyOf(run, 'samples')
-    .filter((event) => event['source'] === source)
-    .flatMap((event) => event['samples'] as TrajectorySample[])
-
-/** Of the trainer that runs in this folder, with this variable. */
-function processesIn(folder: string, variable: string): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
-        const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-        return (
-          readlinkSync(`/proc/${pid}/cwd`) === folder &&
-          environment.includes(variable) &&
-          words.includes('train.py')
-        )
-      } catch {
-        return false
-      }
-    })
-    .map(Number)
-}
+const runs = engineRuns({ kind: 'trl', python: interpreter, processes: 2 })
+afterAll(() => runs.home[Symbol.dispose]())
+const { home, supervise, createRun } = runs
 
 test.skipIf(!hasTrl)(
   'TRL trains a run that is paused, stopped and resumed, with our rewards (skipped without Python with trl)',
@@ -107,35 +59,6 @@ test.skipIf(!hasTrl)(
   },
   900_000,
 )
-
-function expectArrays({ arrays, tokens }: TrajectorySample): void {
-  const length = unpackInts(arrays?.ids ?? '').length
-  expect(unpackFloats(arrays?.logprobs ?? '')).toHaveLength(length - 1)
-  expect(unpackFloats(arrays?.actionMask ?? '').reduce((sum, each) => sum + each, 0)).toBe(tokens)
-}
-
-/** That the samples earned what our own scoring gives them. */
-async function expectOwnRewards(
-  samples: ReturnType<typeof samplesOf>,
-  config: RunConfig,
-  run: { readonly directory: string },
-): Promise<void> {
-  const { train: trainFile } = config.data
-  if (typeof trainFile !== 'string') throw new Error('Expected rows in a file.')
-  await using rewards = await resolveRewards(config, run.directory)
-  const rows = readFileSync(trainFile, 'utf8').split('\n')
-  const own = await scoreRewards(
-    rewards.specs,
-    samples.map(({ prompt, completion, row }) => ({
-      ...{ prompt, completion, step: 0 },
-      row: JSON.parse(rows[row] ?? '') as Record<string, unknown>,
-    })),
-    'null',
-  )
-  expect(samples.map(({ parts, reward }) => ({ parts, total: reward }))).toEqual(
-    own.map(({ parts, total }) => ({ parts, total })),
-  )
-}
 
 test.skipIf(!hasTrl || process.platform !== 'linux').each(['python', 'accelerate'])(
   'A killed process of TRL, started by %s, ends the run in a sentence, its history whole (skipped without Python with trl, and off Linux)',

@@ -61,7 +61,14 @@ const demo = () => readDemoConfig(folder)
 describe('the demo', () => {
   test('becomes a TRL project with every file it needs', async () => {
     const report = await write(demo())
-    expect(readdirSync(inside()).sort()).toEqual(['README.md', 'data', 'rewards', 'run.json', 'trl'])
+    expect(readdirSync(inside()).sort()).toEqual([
+      'README.md',
+      'data',
+      'rewards',
+      'run.json',
+      'trl',
+      'watching',
+    ])
     expect(report.files).toContain('trl/train.py')
     const config = parse(read('trl/config.yaml')) as Record<string, unknown>
     expect(config).toMatchObject({

@@ -147,18 +147,20 @@ async function writeStartingAdapter(source: string, target: string): Promise<voi
   }
 }
 
+const resources = (folder: string, names: readonly string[]): ProjectFiles =>
+  Object.fromEntries(names.map((name) => [`${folder}/${name}`, projectResource(`${folder}/${name}`)]))
+
+/** What tells Turnwise of a training where it watches. */
+const watchingFiles = (): ProjectFiles => resources('watching', ['recording.py', 'watch.py'])
+
 /* The folder agilerl/: a manifest, a training script, the reward, and how accelerate starts it. */
 
 function agilerlFiles(parts: ProjectParts): ProjectFiles {
   const isRewarded = algorithmById(parts.run.algorithm.id).experience === 'rollout'
-  const names = [
-    'train.py',
-    'accelerate_zero2.yaml',
-    'requirements.txt',
-    ...(isRewarded ? ['reward.py'] : []),
-  ]
+  const names = ['train.py', 'loop.py', 'accelerate.yaml', 'requirements.txt']
   return {
-    ...Object.fromEntries(names.map((name) => [`agilerl/${name}`, projectResource(`agilerl/${name}`)])),
+    ...resources('agilerl', [...names, ...(isRewarded ? ['reward.py'] : [])]),
+    ...watchingFiles(),
     'agilerl/manifest.yaml': `# Written by Turnwise. Every value is explicit, so that no default of the library matters.\n${yamlText(manifestOf(parts))}`,
   }
 }
@@ -213,11 +215,8 @@ const answersEnvironment = (experience: 'demonstrations' | 'preferences') => ({
 
 function trlFiles(parts: ProjectParts): ProjectFiles {
   return {
-    'trl/train.py': projectResource('trl/train.py'),
-    'trl/recording.py': projectResource('trl/recording.py'),
-    'trl/watch.py': projectResource('trl/watch.py'),
-    'trl/accelerate.yaml': projectResource('trl/accelerate.yaml'),
-    'trl/requirements.txt': projectResource('trl/requirements.txt'),
+    ...resources('trl', ['train.py', 'callback.py', 'accelerate.yaml', 'requirements.txt']),
+    ...watchingFiles(),
     'trl/config.yaml': configText(parts),
   }
 }
@@ -293,7 +292,7 @@ const startText = (tool: ProjectTool): string =>
     : [
         '## Start',
         '```sh\ncd agilerl\npip install -r requirements.txt\npython train.py            # --vllm to generate with vLLM on a GPU, --steps 2 to try it\n```',
-        'On several GPUs: `accelerate launch --config_file accelerate_zero2.yaml train.py`; `mini_batch_size` in `manifest.yaml` is per device, so divide it by the number of devices.',
+        'In several processes: `torchrun --nproc_per_node 2 train.py`, or `accelerate launch --config_file accelerate.yaml --multi_gpu --num_processes 2 train.py`, of which AgileRL takes only the number of processes. `train.py` divides the batches, so that the number of completions per update stays the same.',
       ].join('\n\n')
 
 function lengthText({ tool, parts: { exported } }: ReadmeFacts): string {

@@ -1,7 +1,8 @@
 import { CircleCheck } from 'lucide-react'
-import { engineSection } from '#shared/config/engine.ts'
+import { engineKinds, engineSection } from '#shared/config/engine.ts'
 import { isObject, valueAt, withValue } from '#shared/config/paths.ts'
 import type { Problem } from '#shared/errors.ts'
+import { toolTitles } from '#shared/tools.ts'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
 import { PythonConsent, type PythonAsked } from '#renderer/features/rewards/PythonConsent.tsx'
@@ -46,6 +47,7 @@ export function TrainedBy({ draft, known, problems, onChange }: TrainedByProps) 
           options={[
             { value: 'local', label: 'Turnwise, here' },
             { value: 'trl', label: 'TRL, in Python' },
+            { value: 'agilerl', label: 'AgileRL, in Python' },
           ]}
           onChange={choose}
         />
@@ -53,8 +55,8 @@ export function TrainedBy({ draft, known, problems, onChange }: TrainedByProps) 
       {engine.kind !== 'local' && (
         <>
           <p className="max-w-prose text-pretty text-muted">
-            TRL trains on its own processes and GPUs; the run appears here like any other, and Turnwise
-            evaluates its checkpoints. Rewards stay as they are.
+            {toolTitles[engine.kind]} trains on its own processes and GPUs; the run appears here like any
+            other, and Turnwise evaluates its checkpoints. Rewards stay as they are.
           </p>
           <SettingFields fields={fields} draft={draft} problems={problems} onChange={onChange} />
           <Environment asked={{ engine, interpreter: interpreterOf(draft) }} />
@@ -72,7 +74,7 @@ const engineSaid = ({ config }: Draft) => {
 /** With its defaults; those of a trainer where the config says something else than it may. */
 const engineOf = (draft: Draft): Engine =>
   engineSection.safeParse(engineSaid(draft)).data ??
-  engineSection.parse({ kind: engineSaid(draft)['kind'] === 'trl' ? 'trl' : 'local' })
+  engineSection.parse({ kind: engineKinds.find((kind) => kind === engineSaid(draft)['kind']) })
 
 function interpreterOf({ config }: Draft): string | null {
   const said = valueAt(config, 'python.interpreter')

@@ -1,15 +1,14 @@
-"""What a trainer of TRL does, said to Turnwise where it watches: steps, samples and checkpoints. watch.py is the way there."""
+"""What a trainer of TRL does, said to Turnwise where it watches, by a callback of the trainer: watching/recording.py has the
+words.
+"""
 
-import base64
 import math
 import sys
 import time
 from pathlib import Path
 
+from recording import PROBED, places_shown, probe_of, sample_of, say_engine, say_saved, spread
 from watch import writing
-
-# Sequences whose log-probabilities go with each checkpoint, for Turnwise to compare with its own.
-PROBED = 8
 
 
 def recorded(trainer_class, watch, reward_names):
@@ -54,11 +53,7 @@ def timed(times, name, function, *args, **kwargs):
 def look_at(trainer, inputs, output, shown):
     """Whole groups of this process's completions, spread over the batch, and what the trainer knows of their tokens. Every
     process looks at as many, since a forward pass may need all of them."""
-    group = trainer.num_generations
-    groups = max(1, len(inputs) // group)
-    fitting = min(groups, max(1, shown // group))
-    places = [(k * groups) // fitting * group + i for k in range(fitting) for i in range(min(group, len(inputs)))]
-    places = places[: max(shown, min(PROBED, len(inputs)))]
+    places = places_shown(len(inputs), trainer.num_generations, shown)
     logs = trainer._logs
     picked = {name: value[places] for name, value in output.items() if is_per_completion(value, len(inputs))}
     logprobs, entropies = heads(trainer, picked, with_entropies=True)
@@ -101,12 +96,6 @@ def heads(trainer, tensors, with_entropies=False):
     return logprobs, entropies
 
 
-def pack(values, kind):
-    import numpy
-
-    return base64.b64encode(numpy.asarray(values, dtype=kind).tobytes()).decode("ascii")
-
-
 def token_lists(tensors, i):
     """Prompt and completion as ids without padding, and how many of the completion's places are real."""
     prompt = tensors["prompt_ids"][i][tensors["prompt_mask"][i].bool()].tolist()
@@ -115,42 +104,30 @@ def token_lists(tensors, i):
     return prompt, tensors["completion_ids"][i][:count].tolist()
 
 
-def placed(prompt, values):
-    """Per prediction: nothing is predicted of the prompt."""
-    return pack([0.0] * (len(prompt) - 1) + list(values), "<f4")
-
-
 def sample(trainer, seen, i, parts, weights):
     from bridge import completion_text
 
     tensors = seen["tensors"]
     prompt, completion = token_lists(tensors, i)
-    row = seen["rows"][i]
-    advantage = advantage_of(tensors, i)
 
-    def arrays_of(values):
-        return None if values is None else placed(prompt, values[i][: len(completion)].tolist())
+    def of_completion(values):
+        return None if values is None else values[i][: len(completion)].tolist()
 
-    applied = [(weight, part) for weight, part in zip(weights, parts.values(), strict=True) if part is not None]
-    return {
-        "row": row["row_number"],
-        "prompt": row["prompt_text"],
-        "completion": completion_text(seen["completions"][i]),
-        "reward": sum(weight * part for weight, part in applied) if applied else None,
-        "parts": parts,
-        "advantage": advantage,
-        "tokens": len(completion),
-        "stopReason": "stop-id" if completion[-1] in trainer.eos_token_ids else "length",
-        "arrays": {
-            "ids": pack(prompt + completion, "<i4"),
-            "actionMask": placed(prompt, [1.0] * len(completion)),
-            "logprobs": arrays_of(seen["logprobs"]),
-            "behaviorLogprobs": arrays_of(tensors.get("sampling_per_token_logps")),
-            "referenceLogprobs": arrays_of(tensors.get("ref_per_token_logps")),
-            "entropies": arrays_of(seen["entropies"]),
-            "advantages": placed(prompt, [advantage] * len(completion)),
+    return sample_of(
+        row=seen["rows"][i],
+        text=completion_text(seen["completions"][i]),
+        parts=parts,
+        weights=weights,
+        tokens=(prompt, completion),
+        is_ended=completion[-1] in trainer.eos_token_ids,
+        advantage=advantage_of(tensors, i),
+        arrays={
+            "logprobs": of_completion(seen["logprobs"]),
+            "behaviorLogprobs": of_completion(tensors.get("sampling_per_token_logps")),
+            "referenceLogprobs": of_completion(tensors.get("ref_per_token_logps")),
+            "entropies": of_completion(seen["entropies"]),
         },
-    }
+    )
 
 
 def advantage_of(tensors, i):
@@ -179,35 +156,19 @@ def renamed(trainer, reward_names):
     return dict(zip(own, [*reward_names, *own[len(reward_names) :]], strict=True))
 
 
-def spread(trainer, seen):
-    """The standard deviation of the reward within groups, as Turnwise means it."""
+def totals(trainer, seen):
+    """The reward of every completion of the step."""
     import numpy
 
-    weights = trainer.args.reward_weights
     parts = numpy.array(list(seen["all_rewards"].values()), dtype=float)
-    totals = numpy.nansum(parts * numpy.array(weights)[:, None], axis=0)
-    group = trainer.num_generations
-    if group < 2 or len(totals) % group != 0:
-        return {}
-    return {"reward_std": float(totals.reshape(-1, group).std(axis=1, ddof=1).mean())}
+    return numpy.nansum(parts * numpy.array(trainer.args.reward_weights)[:, None], axis=0)
 
 
 def recording_callback(trainer, watch, reward_names):
-    from accelerate import __version__ as accelerate_version
     from accelerate.utils import gather_object
-    from peft import __version__ as peft_version
-    from torch import __version__ as torch_version
-    from transformers import TrainerCallback, __version__ as transformers_version
-    from trl import __version__ as trl_version
+    from transformers import TrainerCallback
 
     generates = hasattr(trainer, "reward_funcs")
-    versions = {
-        "trl": trl_version,
-        "transformers": transformers_version,
-        "peft": peft_version,
-        "accelerate": accelerate_version,
-        "torch": str(torch_version),
-    }
 
     def step_of(state):
         return state.global_step // watch.updates_per_step
@@ -223,13 +184,9 @@ def recording_callback(trainer, watch, reward_names):
 
         def on_train_begin(self, args, state, control, **_):
             self.began = time.perf_counter()
-            watch.say(
-                "engine",
-                step=step_of(state),
-                processes=trainer.accelerator.num_processes,
-                device=str(trainer.accelerator.device.type),
-                versions=versions,
-            )
+            processes, device = trainer.accelerator.num_processes, str(trainer.accelerator.device.type)
+            packages = ("trl", "transformers", "peft", "accelerate", "torch")
+            say_engine(watch, step_of(state), processes, device, packages)
 
         def on_step_end(self, args, state, control, **_):
             if not is_whole(state):
@@ -237,8 +194,7 @@ def recording_callback(trainer, watch, reward_names):
             step = step_of(state)
             # One process may hear of it sooner than the others.
             is_stopped = any(gather_object([watch.is_stop_wanted()])) or step == watch.until
-            is_due = any(every > 0 and step % every == 0 for every in watch.save_every)
-            if is_stopped or is_due or state.global_step >= state.max_steps:
+            if is_stopped or watch.is_save_due(step) or state.global_step >= state.max_steps:
                 control.should_save = True
             if is_stopped:
                 control.should_training_stop = True
@@ -256,7 +212,7 @@ def recording_callback(trainer, watch, reward_names):
             if generates:
                 names = renamed(trainer, reward_names)
                 metrics = {rename_metric(name, names): value for name, value in metrics.items()}
-                metrics.update(spread(trainer, trainer.seen))
+                metrics.update(spread(totals(trainer, trainer.seen), trainer.num_generations))
                 metrics.update(trainer.times)
             took = time.perf_counter() - self.began
             metrics["step_time"] = took
@@ -275,10 +231,7 @@ def recording_callback(trainer, watch, reward_names):
             probe = self.probe() if generates and trainer.seen else []
             # Every process has written its part when this is said.
             trainer.accelerator.wait_for_everyone()
-            folder = f"{Path(args.output_dir).name}/checkpoint-{state.global_step}"
-            files = watch.bring_home(Path(args.output_dir) / Path(folder).name, folder) if watch.is_printed else None
-            fields = {"updates": state.global_step, "tokens": self.tokens, "folder": folder, "files": files}
-            watch.say("saved", step=step_of(state), probe=probe, **fields)
+            say_saved(watch, step_of(state), state.global_step, self.tokens, probe)
             self.began = time.perf_counter()
 
         def probe(self):
@@ -286,11 +239,7 @@ def recording_callback(trainer, watch, reward_names):
             logprobs, _ = heads(trainer, tensors)
             lists = [token_lists(tensors, i) for i in range(len(tensors["prompt_ids"]))]
             return [
-                {
-                    "ids": pack(prompt + completion, "<i4"),
-                    "prompt": len(prompt),
-                    "logprobs": pack(logprobs[i][: len(completion)].tolist(), "<f4"),
-                }
+                probe_of(prompt, completion, logprobs[i][: len(completion)].tolist())
                 for i, (prompt, completion) in enumerate(lists)
             ]
 

@@ -1,7 +1,7 @@
-"""What ties a training to Turnwise, which watches it; watch.json beside this file says so. Without that nothing here does
-anything.
+"""What ties a training to Turnwise, which watches it; watch.json beside the training script says so. Without that nothing here
+does anything.
 
-Events are lines of JSON in the format of a run's own log, said by the first process alone: written into a file beside this one,
+Events are lines of JSON in the format of a run's own log, said by the first process alone: written into a file beside the script,
 or, where Turnwise does not see this folder, printed in numbered pieces that it puts together. Checkpoints are then printed too.
 
 Every process reads its standard input, of which Turnwise holds the other end: "stop" asks for an end after the current step, and
@@ -66,11 +66,16 @@ class Watch:
         self.home = Path(said.get("home", folder))
         self.events_file = self.home / "events.jsonl"
         self.stop_file = self.home / "stop"
+        # Turnwise puts together in output/ what is printed, and that may be this very folder.
+        self.output = self.home / ("sent" if self.is_printed else "output")
         self.is_asked_to_stop = False
         self.count = 0
 
     def is_stop_wanted(self):
         return self.is_asked_to_stop or self.stop_file.exists() or outlet.is_stop_wanted()
+
+    def is_save_due(self, step):
+        return any(every > 0 and step % every == 0 for every in self.save_every)
 
     def say(self, kind, **fields):
         if not self.is_active or not is_first():
@@ -86,12 +91,10 @@ class Watch:
     def bring_home(self, folder, name):
         """Prints the files of a checkpoint, those of every process, and removes them here. Every process calls it. Returns
         their sizes by name."""
-        from accelerate.utils import gather_object
-
         # Where processes share no folder, each has its own random states.
         own = {} if is_first() else {file.name: file.read_bytes() for file in folder.glob("rng_state*")}
         sizes = {}
-        for others in gather_object([own]):
+        for others in gathered([own]):
             for other, content in others.items():
                 if is_first() and not (folder / other).exists():
                     (folder / other).write_bytes(content)
@@ -105,7 +108,7 @@ class Watch:
                 for offset in range(0, max(1, sizes[relative]), FILE_PART):
                     data = base64.b64encode(opened.read(FILE_PART)).decode("ascii")
                     self.say("file", folder=name, name=relative, offset=offset, data=data)
-        gather_object([None])
+        gathered([None])
         shutil.rmtree(folder, ignore_errors=True)
         return sizes
 
@@ -126,6 +129,17 @@ class Watch:
             os._exit(70)
 
         threading.Thread(target=wait, daemon=True).start()
+
+
+def gathered(objects):
+    """Those of all processes, in the order of their ranks. Every process calls it."""
+    import torch.distributed as processes
+
+    if not (processes.is_available() and processes.is_initialized()):
+        return objects
+    lists = [None] * processes.get_world_size()
+    processes.all_gather_object(lists, objects)
+    return [each for one in lists for each in one]
 
 
 @contextlib.contextmanager
