@@ -12,7 +12,7 @@ import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { HostTensors } from '#engine/runtime/deviceTensors.ts'
-import { generationWeights } from '#engine/runtime/frozenWeights.ts'
+import { generationWeights, headMatrix } from '#engine/runtime/frozenWeights.ts'
 import { residentDefinitions, type Repetition } from '#engine/runtime/residentStep.ts'
 import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
 import { asPolicySource, type WeightPrecisions } from '#host/models/baseCache.ts'
@@ -71,8 +71,9 @@ function programsOf(source: ModelSource, rounded: boolean, repetition: Repetitio
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames, dropout: 0.1 }
   const home = new HostTensors(source)
   const weight = (name: string) => home.value(name)
+  const head = headMatrix(source).table
   const definitions = {
-    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, weight }),
+    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, weight, head }),
     ...residentDefinitions(source, lora, generationWeights(source, { rounded, isOneRow: true }), repetition),
   }
   return Object.fromEntries(Object.entries(definitions).map(([name, { program }]) => [name, program()]))

@@ -10,7 +10,7 @@ import {
   type HalfPrecision,
 } from '#shared/precision.ts'
 import type { ModelConfig } from './config.ts'
-import { type ModelSource, type TensorLocation, headWeightName, layerPrefix, layerTensors } from './source.ts'
+import { type ModelSource, type TensorLocation, layerPrefix, layerTensors } from './source.ts'
 
 export interface BlockForm {
   readonly bits: 8 | 4
@@ -66,6 +66,9 @@ export const rowsName = (weight: string): string => `${weight}.int8 rows`
 /** F32 [N] */
 export const rowScalesName = (weight: string): string => `${rowsName(weight)}.scales`
 
+/** The head in the same 8 bits once more, as learning reads it: [N, K], not transposed. */
+export const plainRowsName = (weight: string): string => `${rowsName(weight)}, not transposed`
+
 export interface RowWeight {
   readonly values: TensorLocation
   readonly scales: TensorLocation
@@ -77,10 +80,9 @@ export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | n
   return values && scales ? { values, scales } : null
 }
 
-/** Whether rollouts of a base in 4 bits read something else than learning does: at least the head in rows of 8 bits. */
-export const hasRolloutRows = (source: ModelSource): boolean =>
-  rowWeight(source, headWeightName(source.config)) !== null &&
-  linearWeights(source.config).some(({ name }) => !source.tensors.has(name))
+/** Whether the linears are there rounded only. */
+export const hasRoundedLinears = ({ config, tensors }: ModelSource): boolean =>
+  linearWeights(config).some(({ name }) => !tensors.has(name))
 
 export interface BlockWeight {
   readonly precision: BlockPrecision

@@ -13,7 +13,7 @@ import { type RowMap, packRows, unpackRows } from '../ops/gather.ts'
 import { type FrozenMatrix, type RoundedRows, frozenMatmul, roundRows } from '../ops/frozenMatmul.ts'
 import { reshape } from '../ops/layout.ts'
 import { expandLike } from '../ops/reduce.ts'
-import { slicedHead, type LogitCap, vocabularyHead } from '../ops/vocabularyHead.ts'
+import { slicedHead, type LogitCap, type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
 import { matmul } from '../ops/matmul.ts'
 import { type Attend, type BlockName, attentionInBlocks } from './attentionInBlocks.ts'
 import {
@@ -256,14 +256,14 @@ function attentionInParts(config: ModelConfig, window: number): Attend {
   }
 }
 
-/** Parameters of the output head: the final norm and the table of the vocabulary. */
+/** Parameters of the output head: the final norm and the matrix of the vocabulary. */
 export interface HeadParameters {
   /** A vector by its full name: `model.norm.weight`. */
   vector(name: string): Value
   /** [V, D] */
-  readonly table: Value
-  /** The table's rows in pieces [S, D], for `learn`; one piece if absent. */
-  readonly slices?: readonly Value[]
+  readonly table: Value | Vocabulary
+  /** The same in slices for `learn`; as `table` if absent. */
+  readonly slices?: Vocabulary
 }
 
 function headInputs(config: ModelConfig) {
@@ -307,8 +307,8 @@ export function headInput(
  */
 export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
   const inputs = headInputs(config)
-  const { table, slices = [table] } = parameters
-  const quick = slicedHead({ ...vocabularyInputs(config, parameters, inputs), slices })
+  const { table, slices = table } = parameters
+  const quick = slicedHead({ ...vocabularyInputs(config, parameters, inputs), table: slices })
   const whole = headValues(config, parameters, inputs)
   const slope = (value: Value): Value => {
     const one = expandLike(constant([1], [1, 1]), value)
@@ -327,7 +327,10 @@ export function headPrograms(config: ModelConfig, parameters: HeadParameters) {
 }
 
 /** The head when its own parameters learn: cross-entropy with a coefficient per token ([N, 1]) known beforehand. */
-export function trainedHeadProgram(config: ModelConfig, parameters: HeadParameters): Program {
+export function trainedHeadProgram(
+  config: ModelConfig,
+  parameters: HeadParameters & { readonly table: Value },
+): Program {
   const inputs = headInputs(config)
   const { logprob, entropy } = headValues(config, parameters, inputs)
   const coefficients = input('coefficients', 'float32', ['N', 1])

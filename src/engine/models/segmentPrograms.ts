@@ -14,14 +14,14 @@ import { add } from '../ops/arithmetic.ts'
 import { unpackRows } from '../ops/gather.ts'
 import { concat, reshape } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
-import { vocabularyHead } from '../ops/vocabularyHead.ts'
+import { type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
 import { modelNorm, embeddingValue } from './decoder.ts'
 import { layerInputName } from './generationGraph.ts'
 import type { Program } from '../graph/onnx.ts'
 import { gradientName, headInput, packedLayer } from './learningGraphs.ts'
 import { loraInputs } from './lora.ts'
-import { headWeightName, layerPrefix } from './source.ts'
+import { layerPrefix } from './source.ts'
 
 /** Layers `first` ≤ i < `end`. */
 export interface Segment {
@@ -52,6 +52,8 @@ export interface SegmentProgramOptions {
   readonly lora: LoraConfig
   /** A frozen tensor by its full name. */
   readonly weight: (name: string) => Value
+  /** [V, D] */
+  readonly head: Value | Vocabulary
   /** Adapters read their inputs through masks. */
   readonly drops: boolean
 }
@@ -129,7 +131,7 @@ export function lastPrograms(segment: Segment, options: SegmentProgramOptions): 
   const { config, weight } = options
   const layers = layersOf(segment, options)
   const chosen = chosenRows(layers.hidden)
-  const { logprob, entropy } = policyHead(config, chosen, weight)
+  const { logprob, entropy } = policyHead(options, chosen)
   const critic = valueHead(config, chosen, weight)
   const seed = (value: Value, name: string): Seed => ({ value, cotangent: input(name, 'float32', ['A', 1]) })
   const byLogprob = seed(logprob, segmentNames.logprobs)
@@ -160,12 +162,12 @@ function chosenRows(hidden: Value): Value {
   return unpackRows(hidden, map)[0] as Value
 }
 
-function policyHead(config: ModelConfig, hidden: Value, weight: (name: string) => Value) {
+function policyHead({ config, weight, head }: SegmentProgramOptions, hidden: Value) {
   const inverseTemperature = input('inverseTemperature', 'float32', [1])
   const { hidden: scored, logitCap } = headInput(config, { hidden, inverseTemperature }, weight)
   return vocabularyHead({
     hidden: scored,
-    table: weight(headWeightName(config)),
+    table: head,
     targets: input('targets', 'int64', ['A']),
     ...(logitCap ? { logitCap } : {}),
   })

@@ -83,11 +83,19 @@ const largestOf = (magnitudes: Value): Value =>
 
 /** x [N, K] f32. Every value is off by at most its row's largest magnitude / 64,516. */
 export function roundRows(x: Value): RoundedRows {
-  const [rows, width] = x.shape as readonly [Dim, Dim]
   const magnitudes = abs(x)
   // Bytes hide what is not finite, and a maximum skips what is no number; a sum does not: its row becomes NaN.
   const nothing = scale(reduceSum(magnitudes, [-1]), 0)
-  const scales = scale(add(largestOf(magnitudes), nothing), 1 / 127) // [N, 1]
+  return roundTo(x, add(largestOf(magnitudes), nothing))
+}
+
+/** The same of numbers that are finite and not negative. */
+export const roundPositiveRows = (x: Value): RoundedRows => roundTo(x, largestOf(x))
+
+/** largest [N, 1] */
+function roundTo(x: Value, largest: Value): RoundedRows {
+  const [rows, width] = x.shape as readonly [Dim, Dim]
+  const scales = scale(largest, 1 / 127)
   const steps = reshape(scales, [rows])
   const zeros = expandLike(zeroByte(), steps)
   const upper = quantized(x, steps, zeros)
@@ -169,6 +177,33 @@ export const byteMatmul = (x: Value, { columns, scales }: ByteMatrix, rounded = 
     [x, columns, scales],
     [integerMatmul(rounded, columns, scales)],
   )[0] as Value
+
+/** What rounded rows stand for: [N, K] f32. */
+export function roundedRows({ bytes, factors }: RoundedRows): Value {
+  const [rows, , width] = bytes.shape as readonly [Dim, number, Dim]
+  const steps = sub(cast(bytes, 'float32'), constant([128], [1]))
+  return reshape(matmul(factors, steps), [rows, width])
+}
+
+/** The same with the numbers the other way round, as the head reads them: W[n, k] = scales[n] · rows[n, k]. */
+export interface ByteRows {
+  /** [N, K] i8 */
+  readonly rows: Value
+  /** [N] */
+  readonly scales: Value
+}
+
+/** x Wᵀ, x [R, K] → [R, N]. Without a gradient: the head has a rule of its own, for which there is the other product. */
+export const productWithRows = (x: RoundedRows, { rows, scales }: ByteRows): Value =>
+  integerMatmul(x, transpose(rows, [1, 0]), scales)
+
+/** x W, x [R, N] → [R, K]. */
+export const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
+  integerMatmul(round(mul(x, scales)), rows, constant([1], [1]))
+
+/** W in f32; of rows chosen by `gather` as well. */
+export const floatRows = ({ rows, scales }: ByteRows): Value =>
+  mul(cast(rows, 'float32'), reshape(scales, [scales.shape[0] as Dim, 1]))
 
 /** A frozen matrix [N, K] as a product reads it: in f32, in 16 bits or in 8. */
 export type FrozenMatrix = Value | ByteMatrix

@@ -6,7 +6,7 @@ import { product } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.ts'
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
-import { packRows, unpackRows } from './gather.ts'
+import { gather, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
 import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
@@ -14,7 +14,7 @@ import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
 import { rotary, addMask, attention, type ScoreRule } from './attention.ts'
 import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseAttention.ts'
-import { slicedHead, vocabularyHead } from './vocabularyHead.ts'
+import { slicedHead, type Vocabulary, vocabularyHead } from './vocabularyHead.ts'
 
 const arithmetic = [
   gradientCase('Add', 'a row over a matrix', {
@@ -286,6 +286,10 @@ const composites = [
 const vocabulary = 9
 const frozenTable = Array.from({ length: vocabulary * 6 }, (_, index) => Math.sin(index + 1))
 const targets = integer(['N'], [3, 0, 8, 8, 1, 5, 2])
+const inSlices = (table: Value, sizes: readonly number[]): Vocabulary => ({
+  slices: splitSizes(table, 0, sizes),
+  rows: (ids) => gather(table, ids),
+})
 const headInputs = [real('N', 6), real(vocabulary, 6), targets] as const
 
 const headCases = [
@@ -317,15 +321,14 @@ const headCases = [
   gradientCase('SlicedHead', 'three slices', {
     inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets],
     build: ([hidden, table, ids]) =>
-      slicedHead({ hidden, table, slices: splitSizes(table, 0, [4, 4, 1]), targets: ids }).logprob,
+      slicedHead({ hidden, table: inSlices(table, [4, 4, 1]), targets: ids }).logprob,
   }),
   gradientCase('SlicedHead', 'bent logits', {
     dtype: 'float32',
     inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets, constant([1], [1.25])],
     build([hidden, table, ids, factor]) {
       const logitCap = { cap: 1.5, factor }
-      return slicedHead({ hidden, table, slices: splitSizes(table, 0, [5, 4]), targets: ids, logitCap })
-        .logprob
+      return slicedHead({ hidden, table: inSlices(table, [5, 4]), targets: ids, logitCap }).logprob
     },
   }),
   gradientCase('VocabularyHead', 'both', {

@@ -3,6 +3,15 @@ import { type CompositeOp, type Value, apply, compose, constant, integers } from
 import { softmax, tanh } from './activation.ts'
 import { add, log, mul, neg, scale, sub, div, exp } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
+import {
+  type ByteRows,
+  productWithRows,
+  type RoundedRows,
+  roundedRows,
+  roundPositiveRows,
+  roundRows,
+  sumOfRows,
+} from './frozenMatmul.ts'
 import { gather, gatherElements } from './gather.ts'
 import { reshape, concat, splitSizes } from './layout.ts'
 import { matmul } from './matmul.ts'
@@ -16,11 +25,29 @@ function oneHot(indices: Value, size: number, like: Value): Value {
   return apply(oneHotOp, [indices, integers([size]), levels], { axis: int(-1) }, [type])[0] as Value
 }
 
+/** The matrix of the vocabulary, E [V, D]. */
+export interface Vocabulary {
+  /** E in pieces, one after the other. */
+  readonly slices: readonly VocabularySlice[]
+  /** Its rows in f32. ids [N] i64 → [N, D]. */
+  readonly rows: (ids: Value) => Value
+}
+
+/** [S, D], in f32 or in bytes. */
+export type VocabularySlice = Value | ByteRows
+
+const isInBytes = (slice: VocabularySlice): slice is ByteRows => 'rows' in slice
+const sizeOf = (slice: VocabularySlice): number => (isInBytes(slice) ? slice.rows : slice).shape[0] as number
+
+/** x E, x [N, S] → [N, D] */
+const weighed = (x: Value, slice: VocabularySlice, round = roundRows): Value =>
+  isInBytes(slice) ? sumOfRows(x, slice, round) : matmul(x, slice)
+
 export interface VocabularyHeadInputs {
   /** [N, D] */
   readonly hidden: Value
-  /** [V, D] */
-  readonly table: Value
+  /** [V, D] in f32, which has a gradient, or frozen in another form. */
+  readonly table: Value | Vocabulary
   /** [N] i64 */
   readonly targets: Value
   /** What happens to the product before the softmax; nothing if absent. */
@@ -47,8 +74,11 @@ interface VocabularyHead {
  * ∂entropy/∂h = −(p·(log p + entropy)) E.
  */
 export function vocabularyHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
-  const [rows, size] = [hidden.shape[0] as Dim, table.shape[0] as number]
-  const { logits, back } = vocabularyLogits(hidden, table, logitCap)
+  const rows = hidden.shape[0] as Dim
+  const { slices, rows: rowsOf } = vocabularyOf(table)
+  const sizes = slices.map(sizeOf)
+  const round = readOnce()
+  const { logits, back } = joined(slices.map((slice) => vocabularyLogits({ hidden, slice, logitCap, round })))
   const probabilities = softmax(logits)
   const column = reshape(targets, [rows, 1])
   // log p = (z − z_max) + log p_max. Sums over the vocabulary are of differences from the largest logit: of the logits
@@ -58,29 +88,48 @@ export function vocabularyHead({ hidden, table, targets, logitCap }: VocabularyH
   const logprob = add(gatherElements(centered, column), logLargest)
   const entropy = neg(add(logLargest, dotLastAxis(probabilities, centered)))
 
+  /** x E, x [N, V] */
+  const timesTable = (x: Value): Value =>
+    (sizes.length === 1 ? [x] : splitSizes(x, -1, sizes))
+      .map((part, index) => weighed(part, slices[index] as VocabularySlice))
+      .reduce((total, part) => add(total, part))
   const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
     const logitsByEntropy = dEntropy
       ? mul(neg(dEntropy), mul(probabilities, add(add(centered, logLargest), entropy)))
       : null
+    const size = sizes.reduce((total, count) => total + count, 0)
     const logitsByLogprob =
       dLogprob && mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities))
+    const hiddenBy = (dLogits: Value | null): Value | null => dLogits && timesTable(back(dLogits))
     // E[target] − p E is there already, unless the soft cap weighs each entry by itself.
     const hiddenByLogprob = logitCap
-      ? timesTable(logitsByLogprob)
-      : dLogprob && mul(dLogprob, sub(gather(table, targets), matmul(probabilities, table)))
-    const hiddenParts = [hiddenByLogprob, timesTable(logitsByEntropy)]
+      ? hiddenBy(logitsByLogprob)
+      : dLogprob && mul(dLogprob, sub(rowsOf(targets), timesTable(probabilities)))
+    const hiddenParts = [hiddenByLogprob, hiddenBy(logitsByEntropy)]
     const tableParts = [logitsByLogprob, logitsByEntropy].map(
       (dLogits) => dLogits && matmul(back(dLogits), hidden, { transA: true }),
     )
-    return [addAll(hiddenParts), addAll(tableParts), null]
+    return [addAll(hiddenParts), ...('slices' in table ? [] : [addAll(tableParts)])]
   }
-  const timesTable = (dLogits: Value | null): Value | null => dLogits && matmul(back(dLogits), table)
   const [logprobOut, entropyOut] = compose(
     { name: 'VocabularyHead', vjp },
-    [hidden, table, targets],
+    [hidden, ...('slices' in table ? [] : [table])],
     [logprob, entropy],
   )
   return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+}
+
+const vocabularyOf = (table: Value | Vocabulary): Vocabulary =>
+  'slices' in table ? table : { slices: [table], rows: (ids) => gather(table, ids) }
+
+/** Rounds what several products read once. */
+function readOnce(): typeof roundRows {
+  const known = new Map<Value, RoundedRows>()
+  return (x) => {
+    const rounded = known.get(x) ?? roundRows(x)
+    known.set(x, rounded)
+    return rounded
+  }
 }
 
 export interface BentLogits {
@@ -89,10 +138,40 @@ export interface BentLogits {
   readonly back: (dLogits: Value) => Value
 }
 
-/** The logits [N, V] of hidden states [N, D] and rows of the vocabulary [V, D]. */
-function vocabularyLogits(hidden: Value, table: Value, logitCap: LogitCap | undefined): BentLogits {
-  const product = matmul(hidden, table, { transB: true, ...(logitCap ? { alpha: 1 / logitCap.cap } : {}) })
-  return logitCap ? bent(product, logitCap) : { logits: product, back: (dLogits) => dLogits }
+interface SliceOfLogits {
+  /** [N, D] */
+  readonly hidden: Value
+  /** [S, D] */
+  readonly slice: VocabularySlice
+  readonly logitCap: LogitCap | undefined
+  readonly round: typeof roundRows
+}
+
+/** The logits [N, S] of hidden states and rows of the vocabulary. */
+const vocabularyLogits = ({ hidden, slice, logitCap, round }: SliceOfLogits): BentLogits =>
+  capLogits(
+    isInBytes(slice) ? productWithRows(round(hidden), slice) : matmul(hidden, slice, { transB: true }),
+    logitCap,
+  )
+
+/** Logits of slices as those of the whole vocabulary. */
+function joined(parts: readonly BentLogits[]): BentLogits {
+  const [first, ...others] = parts
+  if (!first) throw new Error('A vocabulary has at least one slice.')
+  if (others.length === 0) return first
+  const sizes = parts.map(({ logits }) => logits.shape.at(-1) as number)
+  const back = (dLogits: Value) =>
+    concat(
+      splitSizes(dLogits, -1, sizes).map((part, index) => (parts[index] as BentLogits).back(part)),
+      -1,
+    )
+  return {
+    logits: concat(
+      parts.map(({ logits }) => logits),
+      -1,
+    ),
+    back,
+  }
 }
 
 /** The logits that products of hidden states and rows of the vocabulary become. */
@@ -111,33 +190,29 @@ function bent(capped: Value, logitCap: LogitCap): BentLogits {
 const addAll = (parts: readonly (Value | null)[]): Value | null =>
   parts.reduce((total, part) => (total && part ? add(total, part) : (total ?? part)), null)
 
-export interface SlicedHeadInputs {
-  /** [N, D] */
-  readonly hidden: Value
-  /** [V, D] */
-  readonly table: Value
-  /** The rows of the table once more, cut into pieces [S, D]. */
-  readonly slices: readonly Value[]
-  /** [N] i64 */
-  readonly targets: Value
-  readonly logitCap?: LogitCap
-}
-
 /**
  * What `vocabularyHead` computes, a slice of the vocabulary at a time, so that no more than N × S logits exist at once and
  * both products of a slice find them in the cache. The softmax needs no second pass, for it is taken relative to the
  * target: o = exp(z − z_target), log p_target = −log Σ o, p E = (Σ o E) / Σ o. So nothing is finite where log p_target is
  * below about −88. Only the log-probability has a gradient, and only with respect to h.
  */
-export function slicedHead({ hidden, table, slices, targets, logitCap }: SlicedHeadInputs): VocabularyHead {
-  const targetRow = gather(table, targets)
-  const target = capLogits(dotLastAxis(hidden, targetRow), logitCap)
+export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
+  const { slices, rows } = vocabularyOf(table)
+  const round = readOnce()
+  const targetRow = rows(targets)
+  // Products in whole numbers read what h is rounded to: so does the logit of the target, which the others are compared with.
+  const read = slices.some(isInBytes) ? roundedRows(round(hidden)) : hidden
+  const target = capLogits(dotLastAxis(read, targetRow), logitCap)
   const sums = slices.map((slice) => {
-    const { logits, back } = vocabularyLogits(hidden, slice, logitCap)
+    const { logits, back } = vocabularyLogits({ hidden, slice, logitCap, round })
     const odds = exp(sub(logits, target.logits))
     // Without a soft cap Σ o z is h · Σ o E, which is there anyway.
     return concat(
-      [matmul(back(odds), slice), reduceSum(odds, [-1]), ...(logitCap ? [dotLastAxis(odds, logits)] : [])],
+      [
+        weighed(back(odds), slice, logitCap ? roundRows : roundPositiveRows),
+        reduceSum(odds, [-1]),
+        ...(logitCap ? [dotLastAxis(odds, logits)] : []),
+      ],
       -1,
     )
   })
@@ -149,7 +224,7 @@ export function slicedHead({ hidden, table, slices, targets, logitCap }: SlicedH
   ]
   const logTotal = log(total)
   const meanRow = div(row, total)
-  const meanLogit = logit ? div(logit, total) : dotLastAxis(hidden, meanRow)
+  const meanLogit = logit ? div(logit, total) : dotLastAxis(read, meanRow)
   const logprob = neg(logTotal)
   const entropy = sub(add(target.logits, logTotal), meanLogit)
 

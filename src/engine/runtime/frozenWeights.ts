@@ -11,7 +11,9 @@ import {
   blocksName,
   blockWeight,
   halfWeight,
+  hasRoundedLinears,
   linearWeights,
+  plainRowsName,
   rowScalesName,
   rowsName,
   rowWeight,
@@ -27,12 +29,17 @@ import {
   frozenMatmul,
   integerMatmul,
   roundFewRows,
+  type BlockedMatrix,
+  floatRows,
   type ByteMatrix,
+  type ByteRows,
   type FrozenMatrix,
   type RoundedRows,
 } from '../ops/frozenMatmul.ts'
+import { gather } from '../ops/gather.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
+import type { Vocabulary } from '../ops/vocabularyHead.ts'
 import type { SessionPurpose } from './device.ts'
 
 /** A stored f32 tensor as a graph weight that the runtime maps from its file. */
@@ -44,16 +51,21 @@ export function mappedWeight(source: ModelSource, name: string): Value {
   return weight(name, location)
 }
 
-/** The same matrix in pieces of so many rows, the last perhaps fewer. */
-export function mappedSlices(source: ModelSource, name: string, rows: number): Value[] {
-  const { shape, offset, byteLength, ...location } = requireTensor(source, name)
-  const [total, width] = shape as readonly [number, number]
-  const rowBytes = byteLength / total
+/** Tensors of the same rows in pieces of so many, the last perhaps fewer: each tensor's part of the rows from `first` on. */
+function rowPieces(
+  tensors: readonly TensorLocation[],
+  rows: number,
+): { readonly first: number; readonly parts: readonly TensorLocation[] }[] {
+  const total = tensors[0]?.shape[0] as number
   return Array.from({ length: Math.ceil(total / rows) }, (_, piece) => {
     const first = piece * rows
     const count = Math.min(rows, total - first)
-    const place = { offset: offset + first * rowBytes, byteLength: count * rowBytes, shape: [count, width] }
-    return weight(`${name} from row ${String(first)}`, { ...location, ...place })
+    const parts = tensors.map(({ shape, offset, byteLength, ...location }) => {
+      const rowBytes = byteLength / total
+      const place = { offset: offset + first * rowBytes, byteLength: count * rowBytes }
+      return { ...location, ...place, shape: [count, ...shape.slice(1)] }
+    })
+    return { first, parts }
   })
 }
 
@@ -76,6 +88,67 @@ export function multipliedMatrix(source: ModelSource, name: string, inputs: numb
 /** Whether learning multiplies in whole numbers. */
 export const learnsInBytes = (source: ModelSource, products: FrozenProducts = 'auto'): boolean =>
   products === 'auto' && linearWeights(source.config).every(({ name }) => onlyRows(source, name) !== null)
+
+/** Rows of the vocabulary whose logits exist at once while learning. */
+const SLICE_ROWS = 2048
+
+/** The head's matrix, for logits of the whole vocabulary at once and for those of a slice at a time. */
+export interface HeadMatrix {
+  readonly table: Value | Vocabulary
+  readonly slices: Vocabulary
+}
+
+/** The head as learning multiplies with it: rounded where a rounded base has it so, as rollouts read it there. */
+export function headMatrix(source: ModelSource, products: FrozenProducts = 'auto'): HeadMatrix {
+  const name = headWeightName(source.config)
+  const isRounded = hasRoundedLinears(source)
+  const rows = isRounded ? source.tensors.get(plainRowsName(name)) : undefined
+  if (rows) return bothWays(headInRows(name, [rows, requireTensor(source, rowScalesName(name))], products))
+  const blocks = isRounded ? blockWeight(source, name) : null
+  if (blocks) return bothWays(headInBlocks(name, blocks, source.config.hiddenSize))
+  const table = mappedWeight(source, name)
+  const slices = rowPieces([requireTensor(source, name)], SLICE_ROWS).map(({ first, parts: [location] }) =>
+    weight(pieceName(name, first), location as TensorLocation),
+  )
+  return { table, slices: { slices, rows: (ids) => gather(table, ids) } }
+}
+
+const bothWays = (vocabulary: Vocabulary): HeadMatrix => ({ table: vocabulary, slices: vocabulary })
+const pieceName = (name: string, first: number): string => `${name} from row ${String(first)}`
+
+function headInRows(name: string, stored: readonly TensorLocation[], products: FrozenProducts): Vocabulary {
+  const matrix = (ofName: string, [rows, scales]: readonly TensorLocation[]): ByteRows => ({
+    rows: weight(plainRowsName(ofName), rows as TensorLocation, 'int8'),
+    scales: weight(rowScalesName(ofName), scales as TensorLocation),
+  })
+  const slices = rowPieces(stored, SLICE_ROWS).map(({ first, parts }) =>
+    matrix(pieceName(name, first), parts),
+  )
+  const { rows, scales } = matrix(name, stored)
+  return {
+    slices: products === 'f32' ? slices.map(floatRows) : slices,
+    rows: (ids) => floatRows({ rows: gather(rows, ids), scales: gather(scales, ids) }),
+  }
+}
+
+function headInBlocks(name: string, stored: BlockWeight, inputs: number): Vocabulary {
+  const pieces = rowPieces([stored.blocks, stored.scales], SLICE_ROWS)
+  const slices = pieces.map(({ first, parts: [blocks, scales] }) =>
+    dequantized(pieceName(name, first), { ...stored, blocks, scales } as BlockWeight, inputs),
+  )
+  const whole = blockValues(name, stored)
+  const rows = (ids: Value) =>
+    withoutPadding(
+      dequantize({
+        ...whole,
+        blocks: gather(whole.blocks, ids),
+        scales: gather(whole.scales, ids),
+        zeros: gather(whole.zeros, ids),
+      }),
+      inputs,
+    )
+  return { slices, rows }
+}
 
 /** A matrix [out, in] as a value: exact or in 16 bits where the source has it so, else out of its bytes or blocks. */
 export function learningMatrix(source: ModelSource, name: string, inputs: number): Value {
@@ -110,7 +183,16 @@ function exactMatrix(name: string, location: TensorLocation): Value {
   return isTransposed ? transpose(value, [1, 0]) : value
 }
 
-function dequantized(name: string, { precision, form, ...stored }: BlockWeight, inputs: number): Value {
+const dequantized = (name: string, stored: BlockWeight, inputs: number): Value =>
+  withoutPadding(dequantize(blockValues(name, stored)), inputs)
+
+/** The last block of a row may be longer than what is left of it. */
+function withoutPadding(whole: Value, inputs: number): Value {
+  const padding = (whole.shape[1] as number) - inputs
+  return padding === 0 ? whole : (splitSizes(whole, 1, [inputs, padding])[0] as Value)
+}
+
+function blockValues(name: string, { precision, form, ...stored }: BlockWeight): BlockedMatrix {
   const { blocks, scales, zeros } = stored
   if (!zeros) throw new Error(`Expected zero points beside the blocks of ${name}.`)
   const { bits, blockSize } = form
@@ -118,7 +200,7 @@ function dequantized(name: string, { precision, form, ...stored }: BlockWeight, 
   const dtype: Dtype = bits === 4 ? 'uint4' : 'uint8'
   const zeroShape = { shape: [outputs, count], byteLength: Math.ceil((outputs * count * bits) / 8) }
   // Other names than those of `blockProduct`, whose kernel wants the same bytes in other shapes and types.
-  const whole = dequantize({
+  return {
     blocks: weight(
       `${blocksName(name, precision)} to dequantize`,
       { ...blocks, shape: [outputs, count * blockSize] },
@@ -127,9 +209,7 @@ function dequantized(name: string, { precision, form, ...stored }: BlockWeight, 
     scales: weight(`${scalesName(name, precision)} to dequantize`, scales),
     zeros: weight(`${name}.${precision}.zeros`, { ...zeros, ...zeroShape }, dtype),
     blockSize,
-  })
-  const padding = count * blockSize - inputs
-  return padding === 0 ? whole : (splitSizes(whole, 1, [inputs, padding])[0] as Value)
+  }
 }
 
 /** What a session of learning is for, so that weights in other forms than f32 stay as they are. */
@@ -158,9 +238,10 @@ export function generationWeights(
   { rounded, isOneRow = false }: GenerationReading,
 ): GenerationWeights {
   const vector = cachedBy((name: string) => mappedWeight(source, name))
+  // Of a rounded base everything that it has rounded is read so: learning does it, too.
+  const isRounded = rounded || hasRoundedLinears(source)
   const rowsOf = cachedBy(roundFewRows) // several products read the same x
   const roundedProduct = (x: Value, name: string): Value | null => {
-    const isRounded = rounded || !source.tensors.has(name)
     const rows = isRounded ? rowWeight(source, name) : null
     if (rows) return rowProduct(rowsOf(x), name, rows)
     const half = halfMatrix(source, name)

@@ -13,12 +13,12 @@ import {
   valueHeadPrograms,
 } from '../models/learningGraphs.ts'
 import { loraInputs } from '../models/lora.ts'
-import { type ModelSource, headWeightName, layerPrefix, layerTensors } from '../models/source.ts'
+import { type ModelSource, layerPrefix, layerTensors } from '../models/source.ts'
 import type { FrozenMatrix } from '../ops/frozenMatmul.ts'
 import {
+  headMatrix,
   learningMatrix,
   learningPurpose,
-  mappedSlices,
   mappedWeight,
   multipliedMatrix,
 } from './frozenWeights.ts'
@@ -51,9 +51,6 @@ export interface LearningProgramOptions {
   /** 'auto' if absent. */
   readonly products?: FrozenProducts
 }
-
-/** Rows of the vocabulary whose logits exist at once while learning. */
-const SLICE_ROWS = 2048
 
 /**
  * The compiled programs of every layer and of the head, with weights mapped from disk: their pages are shared by all
@@ -140,14 +137,8 @@ export class LearningPrograms {
   }
 
   #head(): ReturnType<typeof headPrograms> {
-    const { config } = this.#source
     const vector = (name: string): Value => this.weight(name)
-    const name = headWeightName(config)
-    return headPrograms(config, {
-      vector,
-      table: this.weight(name),
-      slices: mappedSlices(this.#source, name, SLICE_ROWS),
-    })
+    return headPrograms(this.#source.config, { vector, ...headMatrix(this.#source, this.#products) })
   }
 
   #layer(

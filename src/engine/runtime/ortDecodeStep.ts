@@ -1,5 +1,4 @@
 import type { Device } from '#shared/device.ts'
-import { hasRolloutRows } from '../models/blocks.ts'
 import type { LoraConfig } from '../models/config.ts'
 import { choiceWidth, generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -49,7 +48,7 @@ interface Compiled extends Disposable {
 /** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
 async function compile(options: DecodeStepOptions): Promise<Compiled> {
   const { source, lora, device, precision } = options
-  const rounded = precision === 'int8' || hasRolloutRows(source)
+  const rounded = precision === 'int8'
   const name = 'generation'
   const programOf = (isOneRow: boolean) =>
     generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }))

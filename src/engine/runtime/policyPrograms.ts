@@ -3,12 +3,12 @@ import { computesIn, devicesFor, deviceTitles, holdsTensors, type DeviceKind } f
 import { AppError } from '#shared/errors.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'
 import { segmentsOf } from '../models/segmentPrograms.ts'
-import type { ModelSource } from '../models/source.ts'
+import { headWeightName, type ModelSource } from '../models/source.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
 import { AdapterUpload, DeviceTensors, HostTensors } from './deviceTensors.ts'
-import { generationWeights, learningPurpose } from './frozenWeights.ts'
+import { generationWeights, headMatrix, learningPurpose } from './frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
@@ -103,8 +103,9 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
   const home = holdsTensors(device) ? new DeviceTensors(device, source) : new HostTensors(source)
   const segments = segmentsOf(source.config.layers, options.segmentLayers ?? source.config.layers)
   const weight = (name: string) => home.value(name)
+  const { config } = source
   const definitions = {
-    ...learningDefinitions(segments, { config: source.config, lora, weight }),
+    ...learningDefinitions(segments, { config, lora, weight, head: weight(headWeightName(config)) }),
     ...decodingDefinitions(source, lora, deviceWeights(home)),
   }
   const programs = new SeparatePrograms(definitions, device, home)
@@ -129,8 +130,9 @@ function residentPrograms(
   const home = new HostTensors(source)
   const segments = segmentsOf(source.config.layers, source.config.layers)
   const weight = (name: string) => home.value(name)
+  const head = headMatrix(source).table
   const definitions = {
-    ...learningDefinitions(segments, { config: source.config, lora, weight }),
+    ...learningDefinitions(segments, { config: source.config, lora, weight, head }),
     // Whatever the number of rows, they are multiplied as one row is: in blocks, or with the matrix as it lies.
     ...residentDefinitions(
       source,

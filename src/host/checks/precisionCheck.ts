@@ -17,13 +17,13 @@ import { randomStream } from '#shared/random.ts'
 import {
   blocksName,
   halfName,
-  hasRolloutRows,
+  rowWeight,
   linearWeights,
   rowScalesName,
   rowsName,
   scalesName,
 } from '#engine/models/blocks.ts'
-import type { ModelSource } from '#engine/models/source.ts'
+import { headWeightName, type ModelSource } from '#engine/models/source.ts'
 import type { Completion, SamplingOptions, TokenSequence } from '#engine/policy.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
@@ -58,7 +58,7 @@ export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEf
   const { model, precision, texts, cacheDirectory, device } = check
   const precisions = { base: precision, rollout: 'f32', int8Form: int8Form(device) } as const
   const rounded = await asPolicySource(model, precisions, cacheDirectory)
-  const name = effectName(check, hasRolloutRows(rounded))
+  const name = effectName(check, rowWeight(rounded, headWeightName(model.config)) !== null)
   const kept = texts === null ? path.join(weightsFolder(rounded) ?? '', name) : null
   const known = kept === null ? null : readKept(kept)
   if (known !== null) return known
@@ -70,7 +70,7 @@ export async function checkPrecision(check: PrecisionCheck): Promise<PrecisionEf
 /** Rounded numbers are the same everywhere, but not what rollouts read of them; products in 16 bits are the device's. */
 function effectName({ precision, device }: PrecisionCheck, hasRows: boolean): string {
   if (isHalfPrecision(precision)) return `effect-${precision}-${device.kind}.json`
-  const form = precision === 'int8' ? `-scaled-${int8Form(device)}` : ''
+  const form = precision === 'int8' ? `-with-head-${int8Form(device)}` : ''
   return `effect-${precision}${form}${hasRows ? '-rows' : ''}.json`
 }
 

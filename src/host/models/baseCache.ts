@@ -31,6 +31,7 @@ import {
   convertedRows,
   keepTensors,
   quantizableWeights,
+  headTensors,
   rowScaledTensors,
   rowTensors,
   type RowRounding,
@@ -46,9 +47,9 @@ import {
   weightsFolder,
 } from './weightCache.ts'
 
-/** In 8 bits the same numbers lie in two ways; a file of an earlier version has other numbers under its shorter name. */
+/** In 8 bits the same numbers lie in two ways; files of earlier versions have other numbers, or less, under other names. */
 const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
-  precision === 'int8' ? `base-int8-scaled-${form}.safetensors` : `base-${precision}.safetensors`
+  precision === 'int8' ? `base-int8-with-head-${form}.safetensors` : `base-${precision}.safetensors`
 
 /** What the linears are held in: for everything, and what rollouts read where that is f32. */
 export interface WeightPrecisions {
@@ -145,11 +146,13 @@ export async function asRoundedBase<Source extends ModelSource>(
 ): Promise<Source> {
   const folder = await cacheFolder(source, cacheDirectory, onProgress)
   const linears = new Set(linearWeights(source.config).map(({ name }) => name))
-  const tensors = [...source.tensors].flatMap(([name, location]) =>
-    linears.has(name)
-      ? roundedTensors(name, location, precision, int8Form)
-      : [convertedTensor(name, location)],
-  )
+  const head = headWeightName(source.config)
+  const tensors = [...source.tensors].flatMap(([name, location]) => {
+    if (linears.has(name)) return roundedTensors(name, location, precision, int8Form)
+    // Devices read the exact head, and a tied one is the embedding too.
+    const exact = convertedTensor(name, location)
+    return precision === 'int8' && name === head ? [exact, ...headTensors(name, location, int8Form)] : [exact]
+  })
   const hasBlocks = precision === 'int4' || (precision === 'int8' && int8Form === 'blocks')
   const written = await keepTensors(
     join(folder, baseName(precision, int8Form)),
@@ -192,11 +195,14 @@ function halfTensor(name: string, location: TensorLocation, precision: HalfPreci
 }
 
 /** As many as the matrix with the most blocks needs. */
-function zeroPoints({ config }: ModelSource, precision: BlockPrecision): TensorToWrite {
-  const sizes = linearWeights(config).map(({ shape: [rows = 0, columns = 0] }) => {
-    const form = blockForm(precision, columns)
-    return Math.ceil((rows * blocksPerRow(columns, form) * form.bits) / 8)
-  })
+function zeroPoints({ config, tensors }: ModelSource, precision: BlockPrecision): TensorToWrite {
+  const head = precision === 'int8' ? tensors.get(headWeightName(config)) : undefined
+  const sizes = [...linearWeights(config), ...(head ? [head] : [])].map(
+    ({ shape: [rows = 0, columns = 0] }) => {
+      const form = blockForm(precision, columns)
+      return Math.ceil((rows * blocksPerRow(columns, form) * form.bits) / 8)
+    },
+  )
   const bytes = Math.max(0, ...sizes)
   return {
     name: zerosName(precision),

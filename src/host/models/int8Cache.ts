@@ -9,6 +9,7 @@ import {
   blocksPerRow,
   type Int8Form,
   linearWeights,
+  plainRowsName,
   rowScalesName,
   rowsName,
   scalesName,
@@ -112,6 +113,18 @@ export function blockTensors(
 /** A matrix with one scale for each row, in blocks or in rows: the same numbers. */
 export const rowScaledTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
   form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8', rowScales)
+
+/** The same of the head, which learning reads in rows that are not transposed. */
+export function headTensors(name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] {
+  const [, columns = 1] = location.shape
+  const tensors = rowScaledTensors(name, location, form)
+  if (form === 'blocks') return tensors
+  const { scales } = exactRows(columns)
+  const plain = convertedRows(name, location)(plainRowsName(name), 'U8', location.shape, (weights) =>
+    quantizeRows(weights, scales(weights), columns, ofRows(columns)).map((value) => value ^ 128),
+  )
+  return [...tensors, plain]
+}
 
 /** How a matrix gets into rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */
 export interface RowRounding {

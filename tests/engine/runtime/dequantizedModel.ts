@@ -1,8 +1,8 @@
-/** A model in f32 whose linears are what a rounded base makes of them, computed here value by value. */
+/** A model in f32 whose linears, and head in 8 bits, are what a rounded base makes of them, computed here value by value. */
 import { join } from 'node:path'
 import type { BlockPrecision } from '#shared/precision.ts'
 import { blockWeight, linearWeights, type BlockWeight } from '#engine/models/blocks.ts'
-import type { ModelSource } from '#engine/models/source.ts'
+import { headWeightName, type ModelSource } from '#engine/models/source.ts'
 import {
   bytesOf,
   openSafetensors,
@@ -43,7 +43,17 @@ export async function dequantizedSource(
     const data = readTensor(location)
     return { name, dtype: 'F32', shape: location.shape, pieces: () => [bytesOf(data)] }
   })
+  // A tied head is another matrix than the embedding once it is rounded.
+  const stored = blockWeight(rounded, headWeightName(rounded.config))
+  const config = stored ? { ...rounded.config, tiedHead: false } : rounded.config
+  const head = headWeightName(config)
+  const shape = [config.vocabSize, config.hiddenSize]
+  const data = stored && dequantizedValues(stored, config.hiddenSize)
+  const heads: TensorToWrite[] = data
+    ? [{ name: head, dtype: 'F32', shape, pieces: () => [bytesOf(data)] }]
+    : []
   const path = join(folder, `dequantized-${precision}.safetensors`)
-  await writeSafetensors(path, [...linears, ...others])
-  return { ...rounded, tensors: openSafetensors(path).tensors }
+  const kept = others.filter(({ name }) => heads.length === 0 || name !== head)
+  await writeSafetensors(path, [...linears, ...kept, ...heads])
+  return { ...rounded, config, tensors: openSafetensors(path).tensors }
 }

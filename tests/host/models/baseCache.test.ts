@@ -57,7 +57,7 @@ describe('a rounded base', () => {
       }
       const [folder, ...rest] = readdirSync(cache).filter((name) => name !== 'hashes.json')
       expect(rest).toEqual([])
-      const file = precision === 'int8' ? 'base-int8-scaled-blocks' : 'base-int4'
+      const file = precision === 'int8' ? 'base-int8-with-head-blocks' : 'base-int4'
       expect(readdirSync(join(cache, folder ?? ''))).toEqual([`${file}.safetensors`])
       const { mtimeMs } = statSync(get(base, 'lm_head.weight').file)
       expect((await asRoundedBase(source, precision, cache)).tensors).toEqual(base.tensors)

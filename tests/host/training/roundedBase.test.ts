@@ -127,7 +127,7 @@ describe('the effect of rounding', () => {
     expect(files.filter((file) => file.endsWith('.safetensors')).toSorted()).toEqual([
       '0-model.safetensors',
       'base-int4.safetensors',
-      `base-int8-scaled-${int8Form(oneThread)}.safetensors`,
+      `base-int8-with-head-${int8Form(oneThread)}.safetensors`,
       // What rollouts read, where the processor multiplies tiles of bytes.
       ...(int8Form(oneThread) === 'rows' ? ['rows-int4.safetensors'] : []),
     ])
