@@ -149,7 +149,7 @@ export async function asRoundedBase<Source extends ModelSource>(
   const head = headWeightName(source.config)
   const tensors = [...source.tensors].flatMap(([name, location]) => {
     if (linears.has(name)) return roundedTensors(name, location, precision, int8Form)
-    // Devices read the exact head, and a tied one is the embedding too.
+    // An exact head is the embedding where the two are tied; else `exactBeside` reads it.
     const exact = convertedTensor(name, location)
     return precision === 'int8' && name === head ? [exact, ...headTensors(name, location, int8Form)] : [exact]
   })
