@@ -1,12 +1,6 @@
 /** Ratios and the markdown table. */
 import { contestants } from './contestants.mjs'
-
-const sorted = (values) => values.toSorted((a, b) => a - b)
-export const median = (values) => {
-  const list = sorted(values)
-  const middle = list.length >> 1
-  return list.length % 2 ? list[middle] : (list[middle - 1] + list[middle]) / 2
-}
+import { median } from './median.mjs'
 
 /** Each round's own figure over the peer's figure of the same round: { min, median, max } or null. */
 export function ratioOf(rounds, ourName, peerName, field) {
@@ -22,13 +16,32 @@ const typical = (rounds, name, field) => {
   return values.length ? median(values) : null
 }
 
-const number = (value) => (value === null ? '' : value.toFixed(value < 100 ? 1 : 0))
+const number = (value, digits = value < 100 ? 1 : 0) => (value === null ? '' : value.toFixed(digits))
 const megabytes = (bytes) => (bytes === null ? '' : `${(bytes / 1e6).toFixed(0)} MB`)
 const spread = (ratio) =>
   ratio === null ? '–' : `**${ratio.median.toFixed(2)}** (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`
 
 const table = (header, rows) =>
   [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+/** Seconds and ratios of whole steps. */
+function stepRowsOf({ item, rounds }) {
+  const tookPart = (name) => rounds.some((round) => round[name])
+  const seconds = (name, field) => number(typical(rounds, name, field), 2)
+  const what = `${item.prompts} × 8, ${item.promptTokens} + ${item.newTokens}`
+  return Object.entries(contestants.step)
+    .filter(([name]) => tookPart(name))
+    .map(([name, { against = [] }]) => [
+      ...[item.shape, `${item.threads}`, what, name],
+      ...[seconds(name, 'secondsPerStep'), seconds(name, 'rolloutSeconds')],
+      ...Object.keys(contestants.step)
+        .filter((ours) => !contestants.step[ours].against)
+        .map((ours) =>
+          against.includes(ours) && tookPart(ours) ? spread(ratioOf(rounds, ours, name, 'stepsPerSecond')) : '',
+        ),
+      megabytes(typical(rounds, name, 'processAnonymousBytes')),
+    ])
+}
 
 function rowsOf({ item, rounds }) {
   const isTraining = item.kind === 'train'
@@ -68,6 +81,13 @@ export function markdown({ machine, startedAt, results }) {
     if (rows.length === 0) continue
     const header = ['shape', 'threads', what, '', 'tokens/s', 'against', 'ratio', ...columns, 'memory ratio']
     lines.push('', `## ${title}`, '', table(header, rows))
+  }
+  const steps = results.filter(({ item }) => item.kind === 'step').flatMap(stepRowsOf)
+  if (steps.length > 0) {
+    const header = ['shape', 'threads', 'completions, prompt + new tokens', '', 's/step', 'of it rollout']
+    const ours = Object.keys(contestants.step).filter((name) => !contestants.step[name].against)
+    lines.push('', '## A whole step of GRPO: rollout, rewards, one update of LoRA rank 16 on every linear', '')
+    lines.push(table([...header, ...ours.map((name) => `${name} ÷ it`), 'own memory'], steps))
   }
   return lines.join('\n') + '\n'
 }

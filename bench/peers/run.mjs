@@ -1,8 +1,8 @@
 /**
  * Runs Turnwise and its peers in turn on the same work and prints ratios.
  *
- *   node run.mjs [--only train|decode] [--shape S]… [--threads N]… [--batch B]… [--precision f32|int8|int4]… [--peer NAME]…
- *                [--rounds 2] [--steps 2] [--minutes 25] [--all] [--no-pin] [--out NAME]
+ *   node run.mjs [--only train|step|decode] [--shape S]… [--threads N]… [--batch B]… [--precision f32|int8|int4]…
+ *                [--lengths PROMPT+NEW]… [--peer NAME]… [--rounds 2] [--steps 2] [--minutes 25] [--all] [--no-pin] [--out NAME]
  *
  * Each contestant is a process of its own; a round is ours and every peer, the next round goes the other way (A B B A).
  * Set up first with setup.mjs; check.mjs shows that all compute the same model.
@@ -12,10 +12,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { parseArgs } from 'node:util'
 import { contestants, participants } from './contestants.mjs'
-import { here } from './places.mjs'
+import { here, stepShapes } from './places.mjs'
 import { markdown } from './report.mjs'
 
-const CHILD_LIMIT_MS = 300_000
+const CHILD_LIMIT_MS = 600_000
 const SAMPLE_MS = 20
 
 const list = { type: 'string', multiple: true }
@@ -26,6 +26,7 @@ const { values: flags } = parseArgs({
     threads: list,
     batch: list,
     precision: list,
+    lengths: list,
     peer: { ...list, default: [] },
     rounds: { type: 'string', default: '2' },
     steps: { type: 'string', default: '2' },
@@ -55,7 +56,25 @@ function chosenItems() {
       ),
     ),
   )
-  return [...train, ...decode].filter(({ kind }) => !flags.only || kind === flags.only)
+  return [...train, ...(flags.only === 'step' || flags.all ? stepItems() : []), ...decode].filter(({ kind }) => !flags.only || kind === flags.only)
+}
+
+/** Two prompts with eight completions each, short and long: it takes an hour, so only when asked for. */
+function stepItems() {
+  const lengths = [
+    [96, 96],
+    [512, 128],
+  ]
+  const wanted = flags.lengths?.map((given) => given.split('+').map(Number)) ?? lengths
+  const threads = (flags.threads ?? ['2']).map(Number)
+  return (flags.shape ?? stepShapes).flatMap((shape) =>
+    threads.flatMap((count) =>
+      wanted.map(([promptTokens, newTokens]) => ({
+        ...{ kind: 'step', shape, threads: count, prompts: 2, promptTokens, newTokens },
+        steps: Number(flags.steps),
+      })),
+    ),
+  )
 }
 
 /** The last `threads` processors, the same for every contestant. */
@@ -117,6 +136,14 @@ function describeMachine() {
   return `${cpus.length} × ${cpus[0].model} (${isa.join(', ')}), ${memory}, ${os.type()} ${os.release()}, Node ${process.version}.`
 }
 
+function labelOf({ kind, shape, threads, batch = '', precision = '', promptTokens, newTokens }) {
+  const lengths = promptTokens && `${promptTokens}+${newTokens}`
+  return [kind, shape, `${threads} threads`, batch && `batch ${batch}`, precision, lengths].filter(Boolean).join(' ')
+}
+
+const speedOf = ({ tokensPerSecond, secondsPerStep }) =>
+  tokensPerSecond === undefined ? `${secondsPerStep.toFixed(2)} s a step` : `${tokensPerSecond.toFixed(1)} tokens/s`
+
 async function runItem(item, deadline) {
   const names = participants(item, flags.peer, flags.all)
   const rounds = []
@@ -127,9 +154,7 @@ async function runItem(item, deadline) {
     for (const name of index % 2 ? names.toReversed() : names) {
       if (performance.now() > deadline) return rounds
       const result = await runOne(item, name)
-      const { kind, shape, threads, batch = '', precision = '' } = item
-      const label = [kind, shape, `${threads} threads`, batch && `batch ${batch}`, precision].filter(Boolean).join(' ')
-      console.error(`${label}  ${name}: ${result.error ?? `${result.tokensPerSecond.toFixed(1)} tokens/s`}`)
+      console.error(`${labelOf(item)}  ${name}: ${result.error ?? speedOf(result)}`)
       if (!result.error) round[name] = result
     }
   }
