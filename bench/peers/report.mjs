@@ -17,6 +17,7 @@ const typical = (rounds, name, field) => {
 }
 
 const number = (value, digits = value < 100 ? 1 : 0) => (value === null ? '' : value.toFixed(digits))
+const percent = (share) => (share === null ? '' : `${(share * 100).toFixed(0)} %`)
 const megabytes = (bytes) => (bytes === null ? '' : `${(bytes / 1e6).toFixed(0)} MB`)
 const spread = (ratio) =>
   ratio === null ? '–' : `**${ratio.median.toFixed(2)}** (${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)})`
@@ -37,9 +38,11 @@ function stepRowsOf({ item, rounds }) {
       ...Object.keys(contestants.step)
         .filter((ours) => !contestants.step[ours].against)
         .map((ours) =>
-          against.includes(ours) && tookPart(ours) ? spread(ratioOf(rounds, ours, name, 'stepsPerSecond')) : '',
+          against.includes(ours) && tookPart(ours)
+            ? spread(ratioOf(rounds, ours, name, 'stepsPerSecond'))
+            : '',
         ),
-      megabytes(typical(rounds, name, 'processAnonymousBytes')),
+      percent(typical(rounds, name, 'othersShare')),
     ])
 }
 
@@ -70,12 +73,26 @@ function rowsOf({ item, rounds }) {
 
 export function markdown({ machine, startedAt, results }) {
   const sections = [
-    ['train', 'Training: one step of LoRA rank 16 on every linear', 'rows × tokens', ['own memory', 'process']],
-    ['decode', 'Decoding: 64 tokens after a prompt of 64, temperature 1, sampling included', 'batch', ['prefill/s', 'process']],
+    [
+      'train',
+      'Training: one step of LoRA rank 16 on every linear',
+      'rows × tokens',
+      ['own memory', 'process'],
+    ],
+    [
+      'decode',
+      'Decoding: 64 tokens after a prompt of 64, temperature 1, sampling included',
+      'batch',
+      ['prefill/s', 'process'],
+    ],
   ]
   const lines = ['# Turnwise beside its peers', '', `${startedAt}. ${machine}`, '']
-  lines.push('Ratios are ours ÷ peer of the same round, median (least–most): above 1 is faster, for memory below 1 is less.')
-  lines.push('“own memory” is the peak of anonymous memory while training, “process” the peak resident size with loading.')
+  lines.push(
+    'Ratios are ours ÷ peer of the same round, median (least–most): above 1 is faster, for memory below 1 is less.',
+  )
+  lines.push(
+    '“own memory” is the peak of anonymous memory while training, “process” the peak resident size with loading.',
+  )
   for (const [kind, title, what, columns] of sections) {
     const rows = results.filter(({ item }) => item.kind === kind).flatMap(rowsOf)
     if (rows.length === 0) continue
@@ -86,8 +103,12 @@ export function markdown({ machine, startedAt, results }) {
   if (steps.length > 0) {
     const header = ['shape', 'threads', 'completions, prompt + new tokens', '', 's/step', 'of it rollout']
     const ours = Object.keys(contestants.step).filter((name) => !contestants.step[name].against)
-    lines.push('', '## A whole step of GRPO: rollout, rewards, one update of LoRA rank 16 on every linear', '')
-    lines.push(table([...header, ...ours.map((name) => `${name} ÷ it`), 'own memory'], steps))
+    lines.push(
+      '',
+      '## A whole step of GRPO: rollout, rewards, one update of LoRA rank 16 on every linear',
+      '',
+    )
+    lines.push(table([...header, ...ours.map((name) => `${name} ÷ it`), 'others took'], steps))
   }
   return lines.join('\n') + '\n'
 }
