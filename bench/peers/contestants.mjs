@@ -1,6 +1,7 @@
 /** Who takes part in an item: name → command line and how to read what it prints. */
 import { oursCommand, readOurs } from './ours.mjs'
-import { modelFolder, python, tcmalloc } from './places.mjs'
+import { agilePython, modelFolder, python, tcmalloc } from './places.mjs'
+import { oursStep, promptsFile, readOursStep } from './step.mjs'
 
 const lastLine = (output) => JSON.parse(output.trim().split('\n').at(-1))
 
@@ -29,6 +30,23 @@ const decoding =
     read: lastLine,
   })
 
+const ourStep = (settings) => (item) => ({
+  ...oursStep(item, settings),
+  read: (output) => readOursStep(item, output),
+})
+
+const stepping =
+  (command, script, flags = [], preload = true) =>
+  (item) => ({
+    command: command(),
+    args: [
+      ...[script, ...shared(item), '--prompts', promptsFile(item), '--per-step', item.prompts],
+      ...['--new-tokens', item.newTokens, '--steps', item.steps, ...flags],
+    ],
+    env: preload ? { LD_PRELOAD: tcmalloc() } : {},
+    read: lastLine,
+  })
+
 const shared = ({ shape, threads }) => ['--model', modelFolder(shape), '--shape', shape, '--threads', threads]
 const node = () => process.execPath
 const fused = ['--checkpoint', '--head', 'fused']
@@ -38,6 +56,7 @@ const both = ['turnwise (recompute)', 'turnwise (save)']
 const recomputed = ['turnwise (recompute)', 'turnwise int8 (recompute)']
 const saved = ['turnwise (save)', 'turnwise int8 (save)']
 const bf16 = ['--dtype', 'bfloat16']
+const steps = ['turnwise', 'turnwise (int8 rollouts)', 'turnwise int8']
 
 /**
  * `against`: which of ours are divided by a peer. `isExtra`: only with --all or by name.
@@ -79,6 +98,26 @@ export const contestants = {
     'pytorch-bf16-tcmalloc': { start: torchTraining(bf16, true), against: saved, needs: tcmalloc, isExtra: true },
     pytorch: { start: torchTraining([]), against: ['turnwise (save)'], isExtra: true },
     'pytorch-tcmalloc': { start: torchTraining([], true), against: ['turnwise (save)'], needs: tcmalloc, isExtra: true },
+  },
+  step: {
+    turnwise: { start: ourStep({}) },
+    'turnwise (int8 rollouts)': { start: ourStep({ rollout: 'int8' }) },
+    'turnwise int8': { start: ourStep({ base: 'int8' }) },
+    'trl-tcmalloc': { start: stepping(python, 'step_trl.py'), against: steps, needs: tcmalloc },
+    trl: { start: stepping(python, 'step_trl.py', [], false), against: steps, isExtra: true },
+    'trl-bf16-tcmalloc': { start: stepping(python, 'step_trl.py', bf16), against: steps, needs: tcmalloc },
+    'trl-bf16': { start: stepping(python, 'step_trl.py', bf16, false), against: steps, isExtra: true },
+    'agilerl-tcmalloc': {
+      start: stepping(agilePython, 'step_agilerl.py'),
+      against: steps,
+      needs: () => agilePython() && tcmalloc(),
+    },
+    agilerl: {
+      start: stepping(agilePython, 'step_agilerl.py', [], false),
+      against: steps,
+      needs: agilePython,
+      isExtra: true,
+    },
   },
   decode: {
     turnwise: { start: ours('recompute') },

@@ -32,8 +32,8 @@ export function readFlags() {
   }
 }
 
-/** [batch][PROMPT_TOKENS] ids in [3, vocabSize), the same in every peer, in Python too (mulberry32). */
-export function randomPrompts(batch, vocabSize, seed = 1) {
+/** [batch][tokens] ids in [3, vocabSize), the same in every peer, in Python too (mulberry32). */
+export function randomPrompts(batch, vocabSize, seed = 1, tokens = PROMPT_TOKENS) {
   let state = seed >>> 0
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -42,7 +42,7 @@ export function randomPrompts(batch, vocabSize, seed = 1) {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
   return Array.from({ length: batch }, () =>
-    Array.from({ length: PROMPT_TOKENS }, () => 3 + Math.floor(next() * (vocabSize - 3))),
+    Array.from({ length: tokens }, () => 3 + Math.floor(next() * (vocabSize - 3))),
   )
 }
 

@@ -7,6 +7,8 @@ import { resolve } from 'node:path'
 export const here = fileURLToPath(new URL('.', import.meta.url))
 export const turnwise = resolve(here, '../../bin/turnwise.mjs')
 export const shapes = ['smol-30m', 'qwen2.5-0.5b']
+/** A whole step is measured on these too; no other peer reads them. */
+export const stepShapes = ['smol-30m', 'smollm2-135m']
 export const venvPython = resolve(here, '.venv/bin/python')
 export const dataFolder = resolve(here, '.models/turnwise')
 
@@ -14,6 +16,9 @@ export const dataFolder = resolve(here, '.models/turnwise')
 export const modelFolder = (shape) => resolve(process.env.PEERS_MODELS ?? resolve(here, '.models'), shape)
 
 export const python = () => process.env.PEERS_PYTHON ?? venvPython
+
+/** A Python with AgileRL, which asks for versions of its own; null: it does not take part. */
+export const agilePython = () => process.env.PEERS_AGILERL ?? null
 
 /** tcmalloc, if this machine has it: PyTorch's tuning guide advises it, and it halves PyTorch's memory here. */
 export function tcmalloc() {

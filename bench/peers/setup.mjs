@@ -1,25 +1,27 @@
 /**
  * Prepares the comparison once: a Python environment, the common models with random weights, and what each peer reads.
  *
- *   node setup.mjs [shape …]        (default: both shapes; about 7 GB for qwen2.5-0.5b)
+ *   node setup.mjs [shape …]        (default: all shapes; about 7 GB for qwen2.5-0.5b)
  *
  * PEERS_PYTHON names a Python that has requirements.txt already; else .venv is made here.
  */
 import { existsSync } from 'node:fs'
-import { modelFolder, python, runHere, shapes, turnwise, venvPython } from './places.mjs'
+import { modelFolder, python, runHere, shapes, stepShapes, turnwise, venvPython } from './places.mjs'
 
 const asked = process.argv.slice(2)
-for (const shape of asked) if (!shapes.includes(shape)) throw new Error(`Shapes: ${shapes.join(', ')}; not ${shape}.`)
+const known = [...new Set([...shapes, ...stepShapes])]
+for (const shape of asked) if (!known.includes(shape)) throw new Error(`Shapes: ${known.join(', ')}; not ${shape}.`)
 
 if (!process.env.PEERS_PYTHON && !existsSync(venvPython)) {
   runHere('python3', ['-m', 'venv', '.venv'])
   runHere(venvPython, ['-m', 'pip', 'install', '-r', 'requirements.txt'])
 }
-for (const shape of asked.length ? asked : shapes) {
+for (const shape of asked.length ? asked : known) {
   const folder = modelFolder(shape)
   if (!existsSync(`${folder}/hf/config.json`))
     runHere(process.execPath, [turnwise, 'model', 'random', '--shape', shape, '--out', `${folder}/hf`])
   const files = ['q4_0', 'q8_0'].map((name) => `${folder}/gguf/${name}.gguf`)
-  if (!files.every((file) => existsSync(file))) runHere(python(), ['convert.py', `${folder}/hf`, folder])
+  const isRead = !shapes.includes(shape) || files.every((file) => existsSync(file))
+  if (!isRead) runHere(python(), ['convert.py', `${folder}/hf`, folder])
   console.log(`${shape}: ${folder}`)
 }
