@@ -240,9 +240,9 @@ export class SamplesTable {
   placedScores(runId: string): PlacedScore[] {
     return this.#db
       .query<Omit<PlacedScore, 'parts'> & { readonly parts: string }>(
-        `SELECT seq, position, version, parts, error, scored_at AS scoredAt FROM sample_scores
+        `SELECT seq, position, sample_scores.version, parts, error, scored_at AS scoredAt FROM sample_scores
          JOIN samples ON samples.id = sample WHERE run = (SELECT key FROM runs WHERE id = ?)
-         ORDER BY seq, position, version`,
+         ORDER BY seq, position, sample_scores.version`,
       )
       .all(runId)
       .map(({ parts, ...score }) => ({ ...score, parts: this.#db.parse(parts) as SampleScore['parts'] }))
