@@ -136,6 +136,29 @@ describe('rows that begin alike', () => {
     ])
   })
 
+  test('a long prompt keeps its group together where micro-batches are small, too', () => {
+    const long = groupsOf([eight(512, 128), eight(512, 128)])
+    const { batches } = microBatches(long, { ...load, tokens: 512 }, 1)
+    expect(batches).toEqual([
+      [0, 1, 2, 3, 4, 5, 6, 7],
+      [8, 9, 10, 11, 12, 13, 14, 15],
+    ])
+    // A short one is not worth that.
+    expect(
+      microBatches(groupsOf([eight(96, 96), eight(96, 96)]), { ...load, tokens: 512 }, 1).batches,
+    ).toHaveLength(4)
+  })
+
+  test('a budget is kept, whatever a larger micro-batch would save', () => {
+    const { batches, together } = microBatches(
+      groupsOf([eight(512, 128), eight(512, 128)]),
+      { ...load, isLimit: true },
+      1,
+    )
+    expect(together).toBe(true)
+    for (const batch of batches) expect(512 + 128 * batch.length).toBeLessThanOrEqual(1024)
+  })
+
   test('a group is shared out to replicas that would have nothing to do', () => {
     const { batches } = microBatches(groupsOf([eight(96, 96)]), load, 1)
     expect(batches).toEqual([
