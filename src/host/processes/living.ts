@@ -1,5 +1,6 @@
 /** Which processes live, and whose a file is. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { AppError } from '#shared/errors.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 
@@ -26,12 +27,13 @@ export function holdLock(lock: string): Disposable {
   return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
 }
 
-/** Empty where there is no such file: it goes when its owner does, between a look and the reading too. */
+/** Empty where there was no such file: it goes when its owner does, between a look and the reading too, and another may follow. */
 function markIn(file: string): string {
   try {
     return Buffer.from(readSmallFile(file, 100)).toString('latin1')
   } catch (error) {
-    if (!existsSync(file)) return ''
+    if (systemCode(error instanceof AppError ? error.cause : error) === 'ENOENT' || !existsSync(file))
+      return ''
     throw error
   }
 }

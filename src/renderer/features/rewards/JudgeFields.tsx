@@ -6,7 +6,7 @@ import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
-import { ModelPlace, type Place } from './ModelPlace.tsx'
+import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
 import type { SettingValue, SettingValues } from './types.ts'
 
 interface JudgeFieldsProps {

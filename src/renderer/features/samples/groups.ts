@@ -128,7 +128,7 @@ export const isTruncated = ({ stopReason }: Pick<Sample, 'stopReason'>): boolean
 export const stopWords = (reason: Sample['stopReason']): string => stops[reason]
 
 /** By how many steps the policy that generated it was older than the one that learned from it. */
-export const stepsOlder = ({ source, step, version }: Pick<Sample, 'source' | 'step' | 'version'>): number =>
+const stepsOlder = ({ source, step, version }: Pick<Sample, 'source' | 'step' | 'version'>): number =>
   source === 'evaluation' || version === null ? 0 : Math.max(0, step - 1 - version)
 
 /** «1 step older»; null for completions of the policy that learned from them. */

@@ -1,4 +1,4 @@
-import { Segmented } from '#renderer/kit/choices.tsx'
+import { Segmented } from './choices.tsx'
 
 export type Place = 'machine' | 'address'
 
