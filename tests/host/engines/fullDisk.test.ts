@@ -73,7 +73,8 @@ test.skipIf(!isMounted).each([
   [
     'in two processes of accelerate',
     { processes: 2, launcher: 'accelerate' },
-    /checkpoint-6 could not be written: the disk is full/,
+    // Where the trainer's checkpoint just fits, there is no room for Turnwise's own.
+    /(checkpoint-6|step-000006)\S* could not be written: the disk is full/,
   ],
   // Printed by a trainer elsewhere, it is Turnwise that writes it.
   [
