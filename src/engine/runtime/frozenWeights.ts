@@ -51,7 +51,7 @@ export function mappedWeight(source: ModelSource, name: string): Value {
   return weight(name, location)
 }
 
-/** Tensors of the same rows in pieces of so many, the last perhaps fewer: each tensor's part of the rows from `first` on. */
+/** Cuts tensors with equally many rows into pieces of `rows` rows, the last perhaps shorter; `first` is a piece's first row. */
 function rowPieces(
   tensors: readonly TensorLocation[],
   rows: number,

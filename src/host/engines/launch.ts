@@ -53,7 +53,7 @@ export interface Engine {
   readonly packages: readonly string[]
 }
 
-/** What of a run its script is told in words. */
+/** What the command line of a trainer's script depends on. */
 interface TrainerRun {
   readonly isRollout: boolean
   readonly isOnCpu: boolean

@@ -9,14 +9,22 @@ import { afterAll, expect, test } from 'vitest'
 import { readAdapter } from '#host/adapters/peft.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { historyOf, stepsOf, until } from '../runs/runFixture.ts'
-import { engineRuns, expectArrays, expectOwnRewards, processesIn, samplesOf } from './engineRuns.ts'
+import {
+  engineRuns,
+  expectArrays,
+  expectOwnRewards,
+  pausedAndStopped,
+  processesIn,
+  samplesOf,
+} from './engineRuns.ts'
 
 const interpreter = process.env['TURNWISE_PYTHON_AGILERL'] ?? process.env['TURNWISE_PYTHON'] ?? 'python3'
 const lookUp =
   'import importlib.util as u; assert all(u.find_spec(name) for name in ("agilerl", "peft", "openenv"))'
 const hasAgilerl = spawnSync(interpreter, ['-c', lookUp]).status === 0
 
-const { home, supervise, createRun } = engineRuns({ kind: 'agilerl', python: interpreter, processes: 2 })
+const runs = engineRuns({ kind: 'agilerl', python: interpreter, processes: 2 })
+const { home, supervise, createRun } = runs
 afterAll(() => home[Symbol.dispose]())
 
 /** The one that the run would go on from. */
@@ -32,22 +40,7 @@ const metricsOf = (run: Parameters<typeof historyOf>[0], type: string) =>
 test.skipIf(!hasAgilerl)(
   'AgileRL trains a run in two processes that is paused, stopped and resumed, with our rewards (skipped without Python with agilerl)',
   async () => {
-    const { config, run } = createRun({
-      steps: 6,
-      evaluation: { every: 0, rows: 4 },
-      checkpoints: { every: 3 },
-    })
-    const supervisor = supervise()
-    const first = supervisor.start(run, { resumeFrom: null })
-    await until(() => stepsOf(run).length >= 1)
-    supervisor.pause(run.id)
-    await until(() => supervisor.status(run.id)?.activity === 'paused')
-    const { step: paused } = lastCheckpoint(run)
-    expect(stepsOf(run)).toHaveLength(paused)
-    supervisor.unpause(run.id)
-    await until(() => stepsOf(run).length > paused)
-    await supervisor.stop(run.id)
-    expect(await first).toMatchObject({ kind: 'stopped', error: null })
+    const { config, run, paused } = await pausedAndStopped(runs)
     const { step: stopped, directory } = lastCheckpoint(run)
     expect(stopped).toBe(stepsOf(run).length)
     // What its optimizer remembers, and where each process was with its random numbers.

@@ -9,7 +9,8 @@ import { reviewEngine } from '#host/engines/engineCode.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
 import { allowPython, consentsFile } from '#host/python/consent.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
-import { createHome, historyOf, starterConfig } from '../runs/runFixture.ts'
+import { resolveResume } from '#host/runs/runTarget.ts'
+import { createHome, historyOf, starterConfig, stepsOf, until } from '../runs/runFixture.ts'
 
 /** Runs of a few tokens in a home of their own, by an engine that is allowed there. */
 export function engineRuns(engine: object) {
@@ -31,6 +32,27 @@ export function engineRuns(engine: object) {
       return { config, run: home.createRun(config) }
     },
   }
+}
+
+/** A run of six steps that was paused after its first and, later, stopped; `paused` is the step it paused at. */
+export async function pausedAndStopped({ home, supervise, createRun }: ReturnType<typeof engineRuns>) {
+  const { config, run } = createRun({
+    steps: 6,
+    evaluation: { every: 0, rows: 4 },
+    checkpoints: { every: 3 },
+  })
+  const supervisor = supervise()
+  const first = supervisor.start(run, { resumeFrom: null })
+  await until(() => stepsOf(run).length >= 1)
+  supervisor.pause(run.id)
+  await until(() => supervisor.status(run.id)?.activity === 'paused')
+  const paused = resolveResume(home.directory, run.id).checkpoint?.step ?? 0
+  expect(stepsOf(run)).toHaveLength(paused)
+  supervisor.unpause(run.id)
+  await until(() => stepsOf(run).length > paused)
+  await supervisor.stop(run.id)
+  expect(await first).toMatchObject({ kind: 'stopped', error: null })
+  return { config, run, paused }
 }
 
 export const samplesOf = (run: Parameters<typeof historyOf>[0], source: string): TrajectorySample[] =>

@@ -8,7 +8,14 @@ import { afterAll, expect, test } from 'vitest'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { historyOf, stepsOf, until } from '../runs/runFixture.ts'
 import { interpreter } from '../python/interpreter.ts'
-import { engineRuns, expectArrays, expectOwnRewards, processesIn, samplesOf } from './engineRuns.ts'
+import {
+  engineRuns,
+  expectArrays,
+  expectOwnRewards,
+  pausedAndStopped,
+  processesIn,
+  samplesOf,
+} from './engineRuns.ts'
 
 /** Looked up, not imported: that alone takes seconds. */
 const lookUp =
@@ -21,22 +28,7 @@ const { home, supervise, createRun } = runs
 test.skipIf(!hasTrl)(
   'TRL trains a run that is paused, stopped and resumed, with our rewards (skipped without Python with trl)',
   async () => {
-    const { config, run } = createRun({
-      steps: 6,
-      evaluation: { every: 0, rows: 4 },
-      checkpoints: { every: 3 },
-    })
-    const supervisor = supervise()
-    const first = supervisor.start(run, { resumeFrom: null })
-    await until(() => stepsOf(run).length >= 1)
-    supervisor.pause(run.id)
-    await until(() => supervisor.status(run.id)?.activity === 'paused')
-    const paused = resolveResume(home.directory, run.id).checkpoint?.step ?? 0
-    expect(stepsOf(run)).toHaveLength(paused)
-    supervisor.unpause(run.id)
-    await until(() => stepsOf(run).length > paused)
-    await supervisor.stop(run.id)
-    expect(await first).toMatchObject({ kind: 'stopped', error: null })
+    const { config, run, paused } = await pausedAndStopped(runs)
     const { checkpoint } = resolveResume(home.directory, run.id)
     expect(checkpoint?.step).toBeGreaterThan(paused)
     expect(await supervise().start(run, { resumeFrom: checkpoint?.directory ?? null })).toMatchObject({
