@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../models/config.ts'
 import { type HeadPass, type LearningPrograms, type ProgramUse, programUse } from './learningPrograms.ts'
 import type { PackedBatch, PackedCoefficients } from './packedBatch.ts'
-import { floats, int64s } from './session.ts'
+import { floats, free, int64s } from './session.ts'
 
 const CHUNK_LIMITS = { smallest: 32, largest: 256 }
 /** Tokens of a chunk where logits exist for a slice of the vocabulary only. */
@@ -115,6 +115,7 @@ export class HeadRunner {
     })
   }
 
+  /** `store` copies what it needs. */
   async #chunks(
     { use, pass, hidden, rows: { headRows, headTargets }, temperature }: HeadTask,
     store: (start: number, results: Readonly<Record<string, Float32Array>>) => void,
@@ -128,7 +129,9 @@ export class HeadRunner {
       rows.forEach((row, index) => chunk.set(hidden.subarray(row * width, (row + 1) * width), index * width))
       const targets = int64s(headTargets.subarray(start, start + size), [rows.length])
       const feeds = { hidden: floats(chunk, [rows.length, width]), targets, inverseTemperature }
-      store(start, await this.#programs.run(use, `head ${pass}`, feeds))
+      const results = await this.#programs.run(use, `head ${pass}`, feeds)
+      store(start, results)
+      free(chunk, ...Object.values(results))
     }
   }
 

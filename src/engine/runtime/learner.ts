@@ -17,7 +17,7 @@ import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBa
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import { RotaryTables } from './passFeeds.ts'
 import type { Feed } from './session.ts'
-import { Session, floats, int64s } from './session.ts'
+import { Session, floats, free, int64s, numbers } from './session.ts'
 import type { ValueHeadParameters } from './valueHead.ts'
 import { ValueHeadRunner } from './valueHead.ts'
 
@@ -148,10 +148,13 @@ export class Learner {
     for (let layer = 0; layer < this.config.layers; layer++) {
       options.signal?.throwIfAborted()
       const feeds = this.#feeds(batch, layer, hidden, adapter)
-      hidden = (await this.#programs.run(use, `forward ${layer}`, feeds))['output']!
+      const { output } = await this.#programs.run(use, `forward ${layer}`, feeds)
+      free(hidden)
+      hidden = output!
     }
     const policy = head ? null : await this.#head.score(hidden, batch, options.temperature)
     const values = head ? (await this.#valueHead.score(hidden, batch, head)).values : null
+    free(hidden)
     return unpackHeads(sequences, batch, { policy, values })
   }
 
@@ -182,6 +185,7 @@ export class Learner {
       await criticRun.learn(packed.values)
     }
     if (isTouched(packed.logprobs, packed.entropies)) await actorRun.learn(packed)
+    free(pass.embedded)
     return heads
   }
 
@@ -193,6 +197,7 @@ export class Learner {
   async #runActor(pass: Pass, actor: LearningTarget, options: AccumulateOptions) {
     const { hidden, tapes } = await this.#forward(pass, actor.adapter)
     const scores = await this.#head.learn(hidden, pass.batch, options)
+    free(hidden)
     const learn = (coefficients: PackedCoefficients): Promise<void> =>
       this.#backward(pass, actor, tapes, this.#head.cotangent(pass.batch, scores, coefficients))
     return { scores, learn }
@@ -202,6 +207,7 @@ export class Learner {
   async #runCritic(pass: Pass, critic: CriticTarget) {
     const { hidden, tapes } = await this.#forward(pass, critic.adapter)
     const scores = await this.#valueHead.score(hidden, pass.batch, critic.head)
+    free(hidden)
     const learn = async (coefficients: Float64Array): Promise<void> => {
       const cotangent = await this.#valueHead.learn(pass.batch, scores, critic, coefficients)
       await this.#backward(pass, critic, tapes, cotangent)
@@ -230,7 +236,7 @@ export class Learner {
 
   /** Back through all layers from ∂loss/∂hidden [N, D] behind the last; uses up the tapes. */
   async #backward(
-    { batch, saving, masks, signal }: Pass,
+    { batch, embedded, saving, masks, signal }: Pass,
     { adapter, gradients }: LearningTarget,
     tapes: LayerTape[],
     cotangent: Float32Array,
@@ -239,14 +245,24 @@ export class Learner {
     for (let layer = this.config.layers - 1; layer >= 0; layer--) {
       signal?.throwIfAborted()
       const pass = saving ? 'backwardFromSaved' : 'backward'
-      const results = await this.#programs.run(use, `${pass} ${layer}`, {
-        ...this.#feeds(batch, layer, new Float32Array(0), adapter),
-        ...masks(layer),
-        ...tapes.pop(),
-        cotangent: floats(cotangent, [batch.tokens, this.config.hiddenSize]),
-      })
+      const tape = tapes.pop()!
+      const { [gradientName('hidden')]: next, ...results } = await this.#programs.run(
+        use,
+        `${pass} ${layer}`,
+        {
+          ...this.#feeds(batch, layer, new Float32Array(0), adapter),
+          ...masks(layer),
+          ...tape,
+          cotangent: floats(cotangent, [batch.tokens, this.config.hiddenSize]),
+        },
+      )
       addGradients(adapter, layer, results, gradients)
-      cotangent = results[gradientName('hidden')] ?? cotangent
+      // The critic and the actor start from the same embedding.
+      const read = Object.values(tape)
+        .map(numbers)
+        .filter((array) => array !== embedded)
+      free(cotangent, ...read, ...Object.values(results))
+      if (next) cotangent = next
     }
   }
 

@@ -20,6 +20,15 @@ export const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data 
 
 export const floats = (data: Float32Array, dims: readonly number[]): Feed => new Tensor('float32', data, dims)
 
+/**
+ * Frees what `Session.run` returned, at once. The collector waits until such arrays take tens of megabytes, and then marks the
+ * whole heap, several times in a micro-batch; until then their memory is not there for the next outputs. Whoever reads them
+ * again finds them empty.
+ */
+export function free(...arrays: readonly Float32Array[]): void {
+  for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
+}
+
 /** Integers below 2³¹ as an i64 tensor, written as pairs of 32-bit words: many times faster than through BigInt. */
 export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   const data = new BigInt64Array(values.length)
