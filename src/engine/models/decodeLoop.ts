@@ -17,7 +17,6 @@ import { addIntegers, reshape, splitSizes } from '../ops/layout.ts'
 import { reduceMax, reduceSum, zeros } from '../ops/reduce.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
 import {
-  choiceWidth,
   decoderScores,
   embeddedIds,
   pastSlots,
@@ -25,6 +24,7 @@ import {
   type GenerationWeights,
   type KeyValue,
 } from './generationGraph.ts'
+import { choiceWidth } from './tokenChoice.ts'
 
 /** Names of the loop's own inputs; beside them it reads those of a decode step. W are the most turns. */
 export const loopNames = {

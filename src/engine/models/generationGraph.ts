@@ -2,13 +2,11 @@ import { product, type Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
-import { add, mul, cast, scale } from '../ops/arithmetic.ts'
-import { argMax, atMost, cumulativeSum, rowOf } from '../ops/choice.ts'
+import { add, mul } from '../ops/arithmetic.ts'
 import { gather } from '../ops/gather.ts'
 import { addMask, rotary } from '../ops/attention.ts'
 import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
-import { reduceMax, reduceSum } from '../ops/reduce.ts'
 import type { LayerAttention, LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { linearPath } from './config.ts'
 import { type LayerScope, decoderLayer, embeddingValue } from './decoder.ts'
@@ -17,6 +15,14 @@ import { headInput, rotaryInputs } from './learningGraphs.ts'
 import type { LoraFactors } from './lora.ts'
 import { loraInputs } from './lora.ts'
 import { headWeightName, layerPrefix } from './source.ts'
+import {
+  choiceWidth,
+  drawnBlock,
+  leftOutInputs,
+  type LeftOut,
+  likeliest,
+  likeliestOfBlocks,
+} from './tokenChoice.ts'
 
 /** Where the frozen weights of the generation graph come from: exact, or in 8-bit blocks. */
 export interface GenerationWeights {
@@ -40,7 +46,7 @@ export const layerInputName = (layer: number, name: string): string => `${String
  * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
  * [B, 1, R, P+T] with R = 1 or g·T of each window, last [B],
  * inverseTemperature [B, 1], `key i` and `value i` [B, K, P, C], adapters.
- * For `choice` also uniforms [B, 1].
+ * For `choice` also uniforms [B, 1] and what it leaves out.
  * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, best [B, 2], choice [B, W + 3],
  * `new key i` and `new value i` [B, K, T, C].
  */
@@ -51,9 +57,11 @@ export function generationProgram(
 ): Program {
   const hidden = input('hidden', 'float32', [product(['B', 'T']), config.hiddenSize])
   const outputs: Record<string, Value> = {}
+  const width = choiceWidth(config.vocabSize)
   const scores = decoderScores(config, lora, weights, {
     ...passInputs(config, 'T'),
     hidden,
+    ...(width === null ? {} : { leftOut: leftOutInputs(width) }),
     see(layer, fresh) {
       outputs[`new key ${String(layer)}`] = fresh.key
       outputs[`new value ${String(layer)}`] = fresh.value
@@ -205,6 +213,8 @@ export interface DecoderInputs {
   readonly masks: readonly Value[]
   /** [B, 1] */
   readonly uniforms: Value
+  /** What the choice leaves out; nothing if absent. */
+  readonly leftOut?: LeftOut
   /** The keys and values that the new positions of a layer see; `fresh` are their own. */
   readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
 }
@@ -224,7 +234,7 @@ export function decoderScores(
   config: ModelConfig,
   lora: LoraConfig | null,
   weights: GenerationWeights,
-  { hidden: start, uniforms, ...seen }: DecoderInputs,
+  { hidden: start, uniforms, leftOut, ...seen }: DecoderInputs,
 ): DecoderScores {
   const shared: SharedInputs = {
     ...seen,
@@ -249,49 +259,8 @@ export function decoderScores(
   const width = choiceWidth(config.vocabSize)
   if (width === null) return { logits, probabilities, best: likeliest(probabilities) }
   const blocks = reshape(probabilities, ['B', config.vocabSize / width, width])
-  const choice = drawnBlock(blocks, uniforms)
+  const choice = drawnBlock(blocks, uniforms, leftOut)
   return { logits, probabilities, best: likeliestOfBlocks(blocks), choice }
-}
-
-/** Most and fewest columns of the blocks among which the graph chooses. */
-const BLOCK_WIDTHS = { most: 256, least: 16 }
-
-/** Columns of each block when the graph chooses among equal ones; null where the vocabulary cannot be cut so. */
-export function choiceWidth(vocabSize: number): number | null {
-  for (let width = BLOCK_WIDTHS.most; width >= BLOCK_WIDTHS.least; width--) {
-    if (vocabSize % width === 0) return width
-  }
-  return null
-}
-
-/** The likeliest id and its probability, the first of several: [B, 2]. probabilities [B, V]. */
-const likeliest = (probabilities: Value): Value =>
-  concat([cast(argMax(probabilities), 'float32'), reduceMax(probabilities, [-1])], 1)
-
-/** The same of blocks [B, n, W]. The runtime finds the largest of each block many times faster than where it is. */
-export function likeliestOfBlocks(blocks: Value): Value {
-  const [count, width] = blocks.shape.slice(1) as [number, number]
-  const largest = reshape(reduceMax(blocks, [-1]), ['B', count])
-  const number = argMax(largest) // [B, 1]
-  const place = argMax(reshape(rowOf(blocks, number), ['B', width]))
-  const id = add(scale(cast(number, 'float32'), width), cast(place, 'float32'))
-  return concat([id, reduceMax(largest, [-1])], 1)
-}
-
-/**
- * The block of each row in which its cumulative probability passes uniform · total, so that only one block of W columns
- * is read back: [B, W + 3] its probabilities, its number, what lies before it, the total. blocks [B, n, W] of
- * probabilities, uniforms [B, 1] in [0, 1 − 2⁻²³].
- */
-function drawnBlock(blocks: Value, uniforms: Value): Value {
-  const [count, width] = blocks.shape.slice(1) as [number, number]
-  const cumulative = cumulativeSum(reshape(reduceSum(blocks, [-1]), ['B', count]))
-  const total = reduceMax(cumulative, [-1])
-  const isBefore = atMost(cumulative, mul(uniforms, total)) // [B, n] 1 or 0
-  const before = reduceMax(mul(cumulative, isBefore), [-1])
-  const number = reduceSum(isBefore, [-1])
-  const row = reshape(rowOf(blocks, cast(number, 'int64')), ['B', width])
-  return concat([row, number, before, total], 1)
 }
 
 /** [B, K, slots, C] */

@@ -32,8 +32,13 @@ export const argMax = (x: Value): Value =>
   ])[0] as Value
 
 export const gatherNdOp = defineOp('GatherND', CHOOSES)
-/** One row of each matrix. x [B, n, W], index [B, 1] i64 → [B, 1, W]. */
-export const rowOf = (x: Value, index: Value): Value =>
-  apply(gatherNdOp, [x, reshape(index, [...index.shape, 1])], { batch_dims: int(1) }, [
-    { dtype: x.dtype, shape: [x.shape[0] ?? 1, 1, x.shape[2] ?? 1] },
+/** Rows of each matrix. x [B, n, W], indices [B, E] i64 → [B, E, W]. */
+export const rowsOf = (x: Value, indices: Value): Value =>
+  apply(gatherNdOp, [x, reshape(indices, [...indices.shape, 1])], { batch_dims: int(1) }, [
+    { dtype: x.dtype, shape: [...indices.shape, x.shape[2] ?? 1] },
   ])[0] as Value
+
+export const scatterElementsOp = defineOp('ScatterElements', CHOOSES)
+/** x [B, n], but with those values at the indices of each row, [B, E] i64, which differ. values [B, E]. */
+export const withElements = (x: Value, indices: Value, values: Value): Value =>
+  apply(scatterElementsOp, [x, indices, values], { axis: int(1) }, [x])[0] as Value

@@ -6,11 +6,11 @@
 import type { LoraConfig } from '../models/config.ts'
 import {
   cacheProgram,
-  choiceWidth,
   deviceGenerationPrograms,
   type DeviceGenerationPrograms,
   type GenerationWeights,
 } from '../models/generationGraph.ts'
+import { choiceWidth } from '../models/tokenChoice.ts'
 import type { Program } from '../graph/onnx.ts'
 import { addLora } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -86,6 +86,7 @@ function scoresOf({ logits, probabilities, best, choice, ...caches }: Program, w
 export class DeviceDecoder implements Decoder {
   readonly vocabSize: number
   readonly choiceWidth: number | null
+  readonly leavesOut = false
   readonly maxTurns = 1
   readonly options: DeviceDecoderOptions
   readonly rotary: readonly RotaryTables[]

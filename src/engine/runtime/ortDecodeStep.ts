@@ -1,11 +1,12 @@
 import type { Device } from '#shared/device.ts'
 import type { LoraConfig } from '../models/config.ts'
-import { choiceWidth, generationProgram, layerInputName } from '../models/generationGraph.ts'
+import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
+import { choiceWidth } from '../models/tokenChoice.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts'
 import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
-import { maskFeeds, positionFeeds, RotaryTables } from './passFeeds.ts'
+import { leftOutFeeds, maskFeeds, positionFeeds, RotaryTables } from './passFeeds.ts'
 import { ProgramSet } from './programs.ts'
 import type { Feed } from './session.ts'
 import { Session, floats } from './session.ts'
@@ -77,6 +78,7 @@ export class OrtDecodeStep implements DecodeStep {
   readonly headDim: number
   readonly vocabSize: number
   readonly choiceWidth: number | null
+  readonly leavesOut = true
   readonly #options: DecodeStepOptions
   readonly #compiled: Compiled
   readonly #rotary: readonly RotaryTables[]
@@ -125,6 +127,10 @@ export class OrtDecodeStep implements DecodeStep {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
       ...positionFeeds(pass, this.#rotary),
       ...maskFeeds({ ...pass, slots: cache.capacity }, config),
+    }
+    if (this.choiceWidth !== null) {
+      const { leftOut = Array.from({ length: rows }, () => []) } = pass
+      Object.assign(feeds, leftOutFeeds(leftOut, this.choiceWidth))
     }
     for (let layer = 0; layer < this.layers; layer++) {
       feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), cacheDims)

@@ -2,6 +2,7 @@
 import type { ModelConfig, RopeConfig } from '../models/config.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'
+import { leftOutNames } from '../models/tokenChoice.ts'
 import { windowMask, type SeenPositions } from './generation/mask.ts'
 import type { Feeds } from './programs.ts'
 import { floats, int64s, type Feed } from './session.ts'
@@ -39,6 +40,24 @@ export function positionFeeds(
     inverseTemperature: floats(Float32Array.from(inverseTemperatures), [rows, 1]),
     uniforms: floats(boundedUniforms(uniforms ?? new Float64Array(rows)), [rows, 1]),
     ...rotaryFeeds(tables, Math.max(length, ...positions)),
+  }
+}
+
+/** What a choice among blocks of so many ids leaves out: of each row the ids that it may not take. */
+export function leftOutFeeds(leftOut: readonly (readonly number[])[], width: number): Feeds {
+  const blockOf = (id: number) => Math.floor(id / width)
+  const blocks = [...new Set(leftOut.flat().map(blockOf))]
+  const kept = new Float32Array(leftOut.length * blocks.length * width).fill(1)
+  leftOut.forEach((ids, row) => {
+    for (const id of ids) {
+      const place = row * blocks.length + blocks.indexOf(blockOf(id))
+      kept[place * width + (id % width)] = 0
+    }
+  })
+  const dims = [leftOut.length, blocks.length]
+  return {
+    [leftOutNames.blocks]: int64s(Int32Array.from(leftOut.flatMap(() => blocks)), dims),
+    [leftOutNames.kept]: floats(kept, [...dims, width]),
   }
 }
 

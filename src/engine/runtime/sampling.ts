@@ -3,8 +3,8 @@
  * penalty, minimum length, temperature, top-k, top-p, min-p, softmax, draw.
  *
  * Several ways lead to the same choice. The graph has always divided by the temperature (a repetition penalty may come
- * before or after that). Where nothing is left out it also finds the block of the vocabulary where the token lies, or the
- * likeliest token; filters and a minimum length work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
+ * before or after that). Where nothing is filtered it also finds the block of the vocabulary where the token lies, on the CPU
+ * without what a minimum length leaves out, or the likeliest token; filters work on the whole softmax. A repetition penalty changes logits, and a softmax sharpened by
  * a low temperature says little of what is left before the minimum length: such steps read logits.
  */
 import { AppError } from '#shared/errors.ts'
@@ -131,21 +131,23 @@ export class Sampler {
   readonly temperature: number
   readonly #sampling: SamplingOptions
   readonly #filter: TokenFilter
+  readonly #ends: readonly number[]
 
   /** `filter`: may serve several samplers of one vocabulary, since each choice fills it anew. */
   constructor(vocabSize: number, sampling: SamplingOptions, filter = new TokenFilter(vocabSize)) {
     this.#sampling = sampling
     this.#filter = filter
+    this.#ends = sampling.stopIds.filter((id) => id < vocabSize)
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 
-  /** The least that a pass must say of rows with so many completion tokens. */
-  wanted(generated: readonly number[]): WantedScores {
+  /** The least that a pass must say of rows with so many completion tokens; `leavesOut`: a choice of the graph may. */
+  wanted(generated: readonly number[], leavesOut: boolean): WantedScores {
     const { greedy, repetitionPenalty } = this.#sampling
-    const isSuppressing = generated.some((count) => this.#suppressed(count).length > 0)
+    const isEarly = generated.some((count) => this.leftOut(count).length > 0)
     // A low temperature may leave the ends with all that f32 can hold, and nothing for the others.
-    if (repetitionPenalty !== 1 || (isSuppressing && this.temperature < 1)) return 'logits'
-    if (isSuppressing || this.#topLogprobs > 0) return 'probabilities'
+    if (repetitionPenalty !== 1 || (isEarly && this.temperature < 1)) return 'logits'
+    if (this.#topLogprobs > 0 || (isEarly && (greedy || !leavesOut))) return 'probabilities'
     if (greedy) return 'best'
     return isFiltering(this.#sampling) ? 'probabilities' : 'choice'
   }
@@ -179,16 +181,20 @@ export class Sampler {
   }
 
   /** Ids that would end a completion which is too short to end. */
-  #suppressed(generated: number): readonly number[] {
-    return generated < this.#sampling.minNewTokens ? this.#sampling.stopIds : []
+  leftOut(generated: number): readonly number[] {
+    return generated < this.#sampling.minNewTokens ? this.#ends : []
   }
 
   /** `choice`: [W + 3] of the row, as a pass gives it; `uniform` in [0, 1), the one the block was chosen with. */
-  fromChoice(choice: Float32Array, uniform: number): Choice {
+  fromChoice(choice: Float32Array, { generated }: Pick<RowHistory, 'generated'>, uniform: number): Choice {
     const width = choice.length - 3
     const [number, before, total] = [choice[width]!, choice[width + 1]!, choice[width + 2]!]
     const block = choice.subarray(0, width)
-    const index = expectToken(categorical(block, uniform * total - before))
+    const weights = block.slice()
+    for (const id of this.leftOut(generated)) {
+      if (Math.floor(id / width) === number) weights[id % width] = 0
+    }
+    const index = expectToken(categorical(weights, uniform * total - before))
     return { id: number * width + index, logprob: Math.log(block[index]!), top: [] }
   }
 
@@ -200,7 +206,7 @@ export class Sampler {
   /** From the weights that lie in the filter. */
   #choose(generated: number, uniform: number): number {
     const { weights } = this.#filter
-    for (const id of this.#suppressed(generated)) weights[id] = 0
+    for (const id of this.leftOut(generated)) weights[id] = 0
     if (this.#sampling.greedy) return expectToken(argmax(weights))
     if (!isFiltering(this.#sampling)) return expectToken(categorical(weights, uniform * sumOf(weights)))
     const kept = this.#filter.keep(this.#sampling)

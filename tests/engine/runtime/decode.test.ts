@@ -29,6 +29,9 @@ const plain: SamplingOptions = {
   stopStrings: [],
 }
 
+/** Where a choice does not depend on the length. */
+const anywhere = { generated: 1 }
+
 describe.each([
   ['tiny-llama', false],
   ['tiny-qwen2', false],
@@ -131,7 +134,7 @@ describe.each([
       const uniforms = Float64Array.from({ length: rows }, (_, row) => stream.uniformAt(start + row))
       const choices = await chosen(uniforms)
       for (const [row, uniform] of uniforms.entries()) {
-        const { id, logprob } = sampler.fromChoice(choices[row]!, uniform)
+        const { id, logprob } = sampler.fromChoice(choices[row]!, anywhere, uniform)
         expect(Math.abs(logprob - Math.log(probabilities[id]!))).toBeLessThan(1e-5)
         const below = probabilities.subarray(0, id).reduce((sum, p) => sum + p, 0)
         expect(uniform).toBeGreaterThan(below - 1e-5)
@@ -151,12 +154,51 @@ describe.each([
     const sampler = new Sampler(step.vocabSize, plain)
     const uniforms = Float64Array.of(0, 1 - 2 ** -53)
     const [first, last] = await chosen(uniforms)
-    expect(sampler.fromChoice(first!, 0).id).toBe(0)
-    expect(sampler.fromChoice(last!, 1 - 2 ** -53).id).toBeGreaterThan(step.vocabSize - 4)
+    expect(sampler.fromChoice(first!, anywhere, 0).id).toBe(0)
+    expect(sampler.fromChoice(last!, anywhere, 1 - 2 ** -53).id).toBeGreaterThan(step.vocabSize - 4)
+  })
+
+  test('a row that may not take some ids yet is drawn from the others, beside one that may take all', async () => {
+    const probabilities = Float64Array.from(await pass(new KvCache(step, 1, 0), ids))
+    const likeliest = [...probabilities.keys()].sort((a, b) => probabilities[b]! - probabilities[a]!)
+    const ends = [0, step.vocabSize - 1, ...likeliest.slice(0, 6)]
+    const early = new Sampler(step.vocabSize, { ...plain, minNewTokens: 1, stopIds: ends })
+    const stream = randomStream(6)
+    const uniforms = Float64Array.from({ length: 200 }, (_, row) => stream.uniformAt(row))
+    const isEarly = (row: number) => row % 2 === 0
+    const choices = await chosen(
+      uniforms,
+      Array.from(uniforms, (_, row) => (isEarly(row) ? early.leftOut(0) : early.leftOut(1))),
+    )
+    const kept = probabilities.map((p, id) => (ends.includes(id) ? 0 : p))
+    const sumOf = (values: Float64Array, end: number) =>
+      values.subarray(0, end).reduce((sum, p) => sum + p, 0)
+    let ended = 0
+    for (const [row, uniform] of uniforms.entries()) {
+      const { id, logprob } = early.fromChoice(choices[row]!, { generated: isEarly(row) ? 0 : 1 }, uniform)
+      expect(Math.abs(logprob - Math.log(probabilities[id]!))).toBeLessThan(1e-5)
+      const drawnFrom = isEarly(row) ? kept : probabilities
+      const target = uniform * sumOf(drawnFrom, step.vocabSize)
+      expect(drawnFrom[id]).toBeGreaterThan(0)
+      expect(target).toBeGreaterThan(sumOf(drawnFrom, id) - 1e-5)
+      expect(target).toBeLessThan(sumOf(drawnFrom, id + 1) + 1e-5)
+      if (ends.includes(id)) ended++
+    }
+    expect(ended).toBeGreaterThan(0) // in the rows that may
+  })
+
+  test('a row that may take no id at all says that none has a probability', async () => {
+    const all = Array.from({ length: step.vocabSize }, (_, id) => id)
+    const sampler = new Sampler(step.vocabSize, { ...plain, minNewTokens: 1, stopIds: all })
+    const [choice] = await chosen(Float64Array.of(0.5), [all])
+    expect(() => sampler.fromChoice(choice!, { generated: 0 }, 0.5)).toThrow('no finite probability')
   })
 
   /** What the graph chooses after `ids` for each uniform number, all rows in one pass. */
-  async function chosen(uniforms: Float64Array): Promise<Float32Array[]> {
+  async function chosen(
+    uniforms: Float64Array,
+    leftOut?: readonly (readonly number[])[],
+  ): Promise<Float32Array[]> {
     const rows = uniforms.length
     const repeated = (values: Int32Array) =>
       Int32Array.from({ length: rows * values.length }, (_, index) => values[index % values.length]!)
@@ -170,6 +212,7 @@ describe.each([
       last: new Int32Array(rows).fill(ids.length - 1),
       inverseTemperatures: new Float64Array(rows).fill(1 / 0.8),
       uniforms,
+      ...(leftOut ? { leftOut } : {}),
       want: 'choice',
       role: 'actor',
     })

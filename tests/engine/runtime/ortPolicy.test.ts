@@ -73,6 +73,7 @@ describe('sampler and learner', () => {
     ['cool', { ...unfiltered, temperature: 0.6 }],
     ['filtered', { ...unfiltered, temperature: 0.9, topK: 20, topP: 0.9, minP: 0.01 }],
     ['penalised', { ...unfiltered, repetitionPenalty: 1.3, minNewTokens: 3, stopIds: [5] }],
+    ['too short to end', { ...unfiltered, minNewTokens: 3, stopIds: [5, 100, 200] }],
     ['greedy', { ...unfiltered, greedy: true }],
   ] as const)('record the same log-probabilities to 1e-5 (%s)', async (_, sampling) => {
     const result = await recordedAndScored(policy, sampling)
@@ -125,6 +126,17 @@ describe('generation', () => {
     expect(policy.lastGeneration?.peakRows).toBe(4)
     // Each prompt is computed once for both of its samples.
     expect(policy.lastGeneration?.prefillTokens).toBe(3 + 17 + 1 + 8)
+  })
+
+  test('leaves the same ids out before the minimum length, in the graph and of whole rows', async () => {
+    const stopIds = Array.from({ length: 100 }, (_, index) => 2 * index)
+    const sampling = { ...unfiltered, minNewTokens: 5, stopIds }
+    const inGraph = await completionsOf(policy, requests, { role: 'actor', sampling })
+    const wholeRows = { ...sampling, topLogprobs: 1 } // which only whole rows have
+    const ofRows = await completionsOf(policy, requests, { role: 'actor', sampling: wholeRows })
+    expect(inGraph.map(({ ids }) => [...ids])).toEqual(ofRows.map(({ ids }) => [...ids]))
+    for (const { ids } of inGraph) expect(ids.length).toBeGreaterThan(5)
+    expect(inGraph.some(({ stopReason }) => stopReason === 'stop-id')).toBe(true)
   })
 
   test('sees an update without being told', async () => {

@@ -44,6 +44,8 @@ export interface RowStep {
   /** [B] the most ids that a row still takes, and the ids that end it: a decoder may stop when all rows have ended. */
   readonly room: readonly number[]
   readonly stopIds: readonly number[]
+  /** [B] ids that each row may not take yet; read only where a `choice` is wanted of a decoder that `leavesOut`. */
+  readonly leftOut: readonly (readonly number[])[]
   readonly want: Exclude<PassScores, 'none'>
 }
 
@@ -97,6 +99,8 @@ export interface Decoder {
   readonly maxTurns: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
+  /** Whether a `choice` may leave ids out. */
+  readonly leavesOut: boolean
   open(options: DecodingOptions): Promise<Decoding>
 }
 
@@ -128,6 +132,8 @@ export interface DecodePass {
   readonly inverseTemperatures: Float64Array
   /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms?: Float64Array
+  /** [B] ids that each row may not take; read only where a `choice` is wanted of a step that `leavesOut`. */
+  readonly leftOut?: readonly (readonly number[])[]
   readonly want: PassScores
   readonly role: AnsweringRole
 }
@@ -135,7 +141,7 @@ export interface DecodePass {
 export interface PassResult extends NewSlots {
   /**
    * [B, V] logits over the temperature, or their softmax; empty when `none` was wanted. For a `choice` [B, W + 3]: the
-   * probabilities of the block, its number, the probability before it, the total; for `best` [B, 2]: the likeliest id and its
+   * probabilities of the block, its number, and, without what is left out, the probability before it and the total; for `best` [B, 2]: the likeliest id and its
    * probability.
    */
   readonly scores: Float32Array
@@ -181,6 +187,8 @@ export interface DecodeStep {
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
+  /** Whether a `choice` may leave ids out; if absent, not. */
+  readonly leavesOut?: boolean
   run(pass: DecodePass): Promise<PassResult>
   /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */
   readonly maxTurns?: number

@@ -197,7 +197,7 @@ class Generation {
     const indices = this.#takePrompts()
     const samplers = indices.map((index) => this.#samplers.of(this.#samplingOf(index)))
     // Samples of a prompt draw from the same row, so the graph cannot choose for them.
-    const wanted = servingAll(samplers.map((sampler) => sampler.wanted([0])))
+    const wanted = servingAll(samplers.map((sampler) => sampler.wanted([0], false)))
     const want = wanted === 'logits' ? wanted : 'probabilities'
     const prompts = indices.map((index, i) => ({
       ids: this.#requests[index]!.promptIds,
@@ -251,6 +251,7 @@ class Generation {
       ),
       room,
       stopIds: [...new Set(completions.flatMap(({ sampling }) => sampling.stopIds))],
+      leftOut: completions.map(({ sampling, length }) => this.#samplers.of(sampling).leftOut(length)),
       want,
     }
     const scores = await this.#timed(decoding.step(step))
@@ -291,10 +292,11 @@ class Generation {
   /** The least that serves all rows. */
   #wanted(completions: readonly OpenCompletion[]): WantedScores {
     const rows = Map.groupBy(completions, ({ sampling }) => this.#samplers.of(sampling))
-    const each = Array.from(rows, ([sampler, own]) => sampler.wanted(own.map(({ length }) => length)))
+    const { choiceWidth, leavesOut } = this.#parts.decoder
+    const lengthOf = ({ length }: OpenCompletion) => length
+    const each = Array.from(rows, ([sampler, own]) => sampler.wanted(own.map(lengthOf), leavesOut))
     const wanted = servingAll(each)
-    const graphChooses = this.#parts.decoder.choiceWidth !== null
-    return wanted === 'logits' || graphChooses ? wanted : 'probabilities'
+    return wanted === 'logits' || choiceWidth !== null ? wanted : 'probabilities'
   }
 
   async #timed<Result>(pass: Promise<Result>): Promise<Result> {
@@ -316,8 +318,8 @@ class Generation {
     const sampler = this.#samplers.of(completion.sampling)
     if (kind === 'best') return sampler.fromBest(scores)
     const uniform = completion.uniformAt(0)
-    if (kind === 'choice') return sampler.fromChoice(scores, uniform)
     const history = { seen: completion.seen, generated: completion.length }
+    if (kind === 'choice') return sampler.fromChoice(scores, history, uniform)
     if (kind === 'probabilities') return sampler.fromProbabilities(scores, history, uniform)
     return sampler.fromLogits(scores, history, uniform)
   }

@@ -27,6 +27,7 @@ const roundUp = (slots: number): number => Math.ceil(slots / CAPACITY_UNIT) * CA
 export class HostDecoder implements Decoder {
   readonly vocabSize: number
   readonly choiceWidth: number | null
+  readonly leavesOut: boolean
   readonly maxTurns: number
   readonly #step: DecodeStep
 
@@ -34,6 +35,7 @@ export class HostDecoder implements Decoder {
     this.vocabSize = step.vocabSize
     this.maxTurns = step.maxTurns ?? 1
     this.choiceWidth = step.choiceWidth
+    this.leavesOut = step.leavesOut ?? false
     this.#step = step
   }
 
@@ -111,7 +113,7 @@ class HostDecoding implements Decoding {
 
   async step(step: RowStep): Promise<RowScores> {
     if (step.turns > 1) return this.#loop(step)
-    const { ids, uniforms, inverseTemperatures, want } = step
+    const { ids, uniforms, inverseTemperatures, leftOut, want } = step
     const rows = this.#rows
     const result = await this.#run('decode', {
       rows,
@@ -123,6 +125,7 @@ class HostDecoding implements Decoding {
       last: new Int32Array(rows),
       inverseTemperatures,
       uniforms,
+      leftOut,
       want,
     })
     this.#latest = { ...result, length: 1 }

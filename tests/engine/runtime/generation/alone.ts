@@ -93,7 +93,7 @@ async function alone(
   })
   for (;;) {
     const all = [...promptIds, ...ids]
-    const want = sampler.wanted([ids.length]) === 'logits' ? 'logits' : 'probabilities'
+    const want = sampler.wanted([ids.length], false) === 'logits' ? 'logits' : 'probabilities'
     const scores = await scoresAfter(step, all, want, sampler.temperature)
     const uniform = streams[at.sample]!.uniformAt(ids.length)
     const history = { seen: all, generated: ids.length }

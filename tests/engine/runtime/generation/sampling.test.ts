@@ -190,7 +190,7 @@ describe('Sampler', () => {
 
   test('asks a pass for the least that will do', () => {
     const wanted = (change: Partial<SamplingOptions>, ...generated: number[]) =>
-      new Sampler(3, { ...plain, ...change }).wanted(generated)
+      new Sampler(3, { ...plain, ...change }).wanted(generated, false)
     expect(wanted({}, 0, 7)).toBe('choice')
     expect(wanted({ greedy: true }, 0, 7)).toBe('best')
     expect(wanted({ greedy: true, minNewTokens: 2, stopIds: [0] }, 1)).toBe('probabilities')
@@ -199,6 +199,14 @@ describe('Sampler', () => {
     expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 1)).toBe('probabilities')
     expect(wanted({ minNewTokens: 2, stopIds: [0] }, 2, 3)).toBe('choice')
     expect(wanted({ minNewTokens: 2 }, 0)).toBe('choice')
+    // Of a graph that leaves ids out, the likeliest excepted.
+    const early = (change: Partial<SamplingOptions>) =>
+      new Sampler(3, { ...plain, ...change, minNewTokens: 2, stopIds: [0] }).wanted([2, 1], true)
+    expect(early({})).toBe('choice')
+    expect(early({ greedy: true })).toBe('probabilities')
+    expect(early({ topK: 1 })).toBe('probabilities')
+    expect(early({ topLogprobs: 1 })).toBe('probabilities')
+    expect(early({ temperature: 0.1 })).toBe('logits')
     const sharp = { temperature: 0.1, minNewTokens: 2, stopIds: [0] }
     expect(wanted(sharp, 1)).toBe('logits')
     expect(wanted(sharp, 2)).toBe('choice')
