@@ -21,10 +21,11 @@ import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './o
  * What a session is for; the options that cost memory or time depend on it.
  * - `learn`: weights are fed or mapped and used as they lie: no packed copy of them. Exact generation does so too.
  * - `learn-stored`: the same with weights in other forms than f32, which must not be turned into it beforehand.
+ * - `learn-packed`: the same with a packed copy of the weights as they are multiplied.
  * - `generate`: weights are constants used by thin products, which are much faster on packed weights.
  * - `weights`: only turns stored weights into f32; nothing may be precomputed, or the mapped file is copied.
  */
-export type SessionPurpose = 'learn' | 'learn-stored' | 'generate' | 'weights'
+export type SessionPurpose = 'learn' | 'learn-stored' | 'learn-packed' | 'generate' | 'weights'
 
 /**
  * Several sessions take turns here, each with threads of its own: a thread that goes on spinning after its run takes a
@@ -36,10 +37,10 @@ export type SessionPurpose = 'learn' | 'learn-stored' | 'generate' | 'weights'
 const common = { set_denormal_as_zero: '1', force_spinning_stop: '1' }
 const unpacked = { ...common, disable_prepacking: '1' }
 /** Folding constants would dequantise every weight once and for all, and the fusion would pack it for its own product. */
-const unfolded = {
-  session: { ...unpacked, enable_dq_matmulnbits_fusion: '0' },
+const unfolded = (session: Readonly<Record<string, string>>) => ({
+  session: { ...session, enable_dq_matmulnbits_fusion: '0' },
   optimization: { disable_specified_optimizers: 'ConstantFolding' },
-}
+})
 
 /**
  * The arena reuses activations while they are warm in the cache; with malloc, the heap grew by half and a layer took a
@@ -47,7 +48,8 @@ const unfolded = {
  */
 const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
-  'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded },
+  'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded(unpacked) },
+  'learn-packed': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded(common) },
   generate: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: common } },
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }

@@ -89,6 +89,12 @@ export function multipliedMatrix(source: ModelSource, name: string, inputs: numb
 export const learnsInBytes = (source: ModelSource, products: FrozenProducts = 'auto'): boolean =>
   products === 'auto' && linearWeights(source.config).every(({ name }) => onlyRows(source, name) !== null)
 
+/** What a packed copy of the bytes takes in one learner: of every layer going forward, again going back, and in scoring; once of the head. */
+export function packedBytes({ config }: ModelSource): number {
+  const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
+  return 3 * inLinears + config.vocabSize * config.hiddenSize
+}
+
 /** Rows of the vocabulary whose logits exist at once while learning. */
 const SLICE_ROWS = 2048
 

@@ -50,6 +50,8 @@ export interface LearningProgramOptions {
   readonly backward: readonly BackwardPass[]
   /** 'auto' if absent. */
   readonly products?: FrozenProducts
+  /** Products in whole numbers read a packed copy of the weights, save for long sequences; false if absent. */
+  readonly packsWeights?: boolean
 }
 
 /**
@@ -63,14 +65,17 @@ export class LearningPrograms {
   readonly #device: Device
   readonly #backward: readonly BackwardPass[]
   readonly #products: FrozenProducts
+  readonly #packsWeights: boolean
   readonly #sets = new OnDemand<ProgramSet>()
 
-  constructor({ source, lora, device, backward, products = 'auto' }: LearningProgramOptions) {
+  constructor(options: LearningProgramOptions) {
+    const { source, lora, device, backward, products = 'auto', packsWeights = false } = options
     this.#source = source
     this.#lora = lora
     this.#device = device
     this.#backward = backward
     this.#products = products
+    this.#packsWeights = packsWeights
   }
 
   /** Runs one program of a set; the learning set has all that the scoring set has. */
@@ -90,11 +95,11 @@ export class LearningPrograms {
   #create(use: ProgramUse): Promise<ProgramSet> {
     switch (use) {
       case 'score':
-        return this.#open('scoring', this.#scoringPrograms('parts'))
+        return this.#open('scoring', this.#scoringPrograms('parts'), this.#packsWeights)
       case 'score in blocks':
         return this.#open('scoring in blocks', this.#scoringPrograms('blocks'))
       case 'learn':
-        return this.#open('learning', this.#learningPrograms('parts'))
+        return this.#open('learning', this.#learningPrograms('parts'), this.#packsWeights)
       case 'learn in blocks':
         return this.#open('learning in blocks', this.#learningPrograms('blocks'))
       case 'value':
@@ -102,8 +107,9 @@ export class LearningPrograms {
     }
   }
 
-  #open(name: string, programs: Programs): Promise<ProgramSet> {
-    return ProgramSet.create(name, programs, this.#device, learningPurpose(this.#source))
+  #open(name: string, programs: Programs, isPacked = false): Promise<ProgramSet> {
+    const purpose = isPacked ? 'learn-packed' : learningPurpose(this.#source)
+    return ProgramSet.create(name, programs, this.#device, purpose)
   }
 
   #valuePrograms(): Programs {

@@ -36,7 +36,7 @@ import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
-import { learnsInBytes } from './frozenWeights.ts'
+import { learnsInBytes, packedBytes } from './frozenWeights.ts'
 import { learningTokens, replicasOf } from './packedBatch.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
@@ -80,15 +80,14 @@ const SCORE_TOKENS = 2048
 const PREFILL_TOKENS = 512
 /** Logits that exist at once, of one learner: larger chunks gain no speed, smaller ones lose some. */
 const CHUNK_BYTES = 80e6
-/** Share of the machine's memory that saved activations may take before layers are computed again instead. */
-const ACTIVATION_SHARE = 0.25
+/** Share of the machine's memory that saved activations or packed weights may take, unless a run says how to learn. */
+const FASTER_SHARE = 0.25
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, loraSeed: seed, device } = options
-  const backward = backwardPasses[options.activations]
-  const limits = { savedTokens: savedTokens(options), chunkBytes: CHUNK_BYTES }
   const { blocks, products = 'auto' } = options
-  const learning = { source, lora, seed, device, backward, products, ...limits, ...(blocks && { blocks }) }
+  const memory = { ...memoryUse(options), chunkBytes: CHUNK_BYTES }
+  const learning = { source, lora, seed, device, products, ...memory, ...(blocks && { blocks }) }
   const { rolloutPrecision: precision, packsWeights = false } = options
   const programs = await policyPrograms({
     source,
@@ -101,17 +100,22 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   return new OrtPolicy(options, learning, programs)
 }
 
-const backwardPasses = {
-  recompute: ['backward'],
-  save: ['backwardFromSaved'],
-  auto: ['backward', 'backwardFromSaved'],
-} as const
-
-/** Tokens whose activations are kept at once. */
-function savedTokens({ source, activations }: OrtPolicyOptions): number {
-  if (activations !== 'auto') return activations === 'save' ? Infinity : 0
-  return Math.floor((ACTIVATION_SHARE * totalmem()) / activationBytes(source.config))
+/**
+ * What learning takes memory for, to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
+ * over and back, but are a tenth faster with packed weights (docs/performance.md).
+ */
+function memoryUse({ source, device, activations, products }: OrtPolicyOptions) {
+  const [inBytes, limit] = [learnsInBytes(source, products), FASTER_SHARE * totalmem()]
+  const isFitting = replicasOf(device) * packedBytes(source) <= limit
+  const packsWeights = inBytes && (activations === 'save' || (activations === 'auto' && isFitting))
+  if (activations === 'save') return { ...saving, packsWeights }
+  if (activations === 'recompute' || inBytes) return { ...recomputing, packsWeights }
+  const savedTokens = Math.floor(limit / activationBytes(source.config))
+  return { backward: ['backward', 'backwardFromSaved'], savedTokens, packsWeights } as const
 }
+
+const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as const
+const recomputing = { backward: ['backward'], savedTokens: 0 } as const
 
 /** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
 function activationBytes({

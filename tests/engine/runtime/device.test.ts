@@ -70,7 +70,7 @@ describe('8-bit matrices', () => {
 
 describe('session options', () => {
   test('keep no block for the largest shape, give up their threads and flush denormals', () => {
-    for (const purpose of ['learn', 'learn-stored', 'generate', 'weights'] as const) {
+    for (const purpose of ['learn', 'learn-stored', 'learn-packed', 'generate', 'weights'] as const) {
       expect(sessionOptions(device('cpu'), purpose)).toMatchObject({
         enableMemPattern: false,
         intraOpNumThreads: 1,
@@ -79,19 +79,23 @@ describe('session options', () => {
     }
   })
 
-  test('only generation packs constant weights; only turning weights to f32 runs unoptimised', () => {
-    const packed = { extra: { session: { disable_prepacking: '1' } } }
+  test('learning packs weights only where asked to; only turning weights to f32 runs unoptimised', () => {
+    const unpacked = { extra: { session: { disable_prepacking: '1' } } }
     for (const purpose of ['learn', 'learn-stored'] as const) {
       expect(sessionOptions(device('cpu'), purpose)).toMatchObject({
-        ...packed,
+        ...unpacked,
         graphOptimizationLevel: 'all',
       })
     }
     expect(sessionOptions(device('cpu'), 'weights')).toMatchObject({
-      ...packed,
+      ...unpacked,
       graphOptimizationLevel: 'disabled',
     })
-    expect(sessionOptions(device('cpu'), 'generate').extra).not.toMatchObject(packed.extra)
+    for (const purpose of ['learn-packed', 'generate'] as const)
+      expect(sessionOptions(device('cpu'), purpose).extra).not.toMatchObject(unpacked.extra)
+    const { optimization } = sessionOptions(device('cpu'), 'learn-stored').extra as Record<string, unknown>
+    expect(optimization).toBeDefined()
+    expect(sessionOptions(device('cpu'), 'learn-packed').extra).toMatchObject({ optimization })
   })
 
   test('name the device first and leave the rest to the CPU', () => {

@@ -91,6 +91,8 @@ describe.skipIf(!multipliesBytes).each(models)('%s in rows of bytes', (_, open) 
       return { heads, gradients: policy.gradientTensors() }
     }
     const expected = await learn({ products: 'f32' })
+    // By itself, learning repeats the layers with packed weights: the same sums.
+    expect(await learn({ activations: 'auto' })).toEqual(await learn({ activations: 'recompute' }))
     for (const activations of ['recompute', 'save'] as const) {
       const found = await learn({ activations })
       for (const [row, { logprobs, entropies }] of expected.heads.entries()) {
@@ -155,6 +157,33 @@ describe('memory', () => {
       // Bytes are multiplied as they lie, and turned round only for as long as a product needs them.
       if (int8Form === 'rows')
         expect(after.anonymousBytes - before.anonymousBytes).toBeLessThan(0.4 * linears)
+    },
+  )
+})
+
+describe('packed weights', () => {
+  test.skipIf(!multipliesBytes || process.platform !== 'linux')(
+    'are there forward and back, unless memory is to be saved (skipped without AMX)',
+    async () => {
+      const sizes = { layers: 12, hiddenSize: 512, intermediateSize: 1408, heads: 8, headDim: 64, kvHeads: 2 }
+      const source = await tinySource(folder, sizes)
+      const bytes = bytesOfLinears(source) / 4
+      const rounded = await asRoundedBase(source, 'int8', folder, { int8Form: 'rows' })
+      const sequences = [randomSequence(258, 6, 1, 1)]
+      const coefficients = randomCoefficients(sequences, 1, true)
+      // All stay open, so that none takes what another one has given back.
+      using open = new DisposableStack()
+      const taken = async (activations: OrtPolicyOptions['activations']) => {
+        const before = memoryUse()
+        const policy = open.use(await openTiny(rounded, { activations }))
+        await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
+        return memoryUse().anonymousBytes - before.anonymousBytes
+      }
+      await taken('recompute')
+      const unpacked = await taken('recompute')
+      const packed = await taken('auto')
+      expect(packed - unpacked).toBeGreaterThan(1.5 * bytes)
+      expect(packed - unpacked).toBeLessThan(3 * bytes)
     },
   )
 })
