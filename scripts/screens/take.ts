@@ -1,8 +1,8 @@
 /**
  * Takes pictures of every screen with real data, in both themes and two sizes:
  *   node scripts/screens/take.ts --data DIR --out DIR [--window DIR] [--only NAME]… [--theme light] [--size 1280x800]
- * DIR of the data is filled by history.ts; scenes.ts has names, routes and what is pressed first. With one size, files are
- * named like those in docs/images: `reward-light.png`.
+ * DIR of the data is filled by history.ts, and loses what was set up in New run; scenes.ts has names, routes and what is pressed
+ * first. With one size, files are named like those in docs/images: `reward-light.png`.
  */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
