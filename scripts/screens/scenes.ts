@@ -14,6 +14,15 @@ const press = (name: string | RegExp) => async (page: Page) => {
   await page.getByRole('button', { name }).first().click()
 }
 
+/**
+ * Without the draft that the last pictures left in the history: its paths may be those of another installation, its choices those of
+ * another picture.
+ */
+export async function forgetDrafts(client: Client<Api>): Promise<void> {
+  for (const key of ['newRun.draft', 'newRun.aside'] as const)
+    await client.call('settings.set', { key, value: null })
+}
+
 /** The draft is kept: the second picture finds it filled in. */
 async function fillIn(page: Page): Promise<void> {
   const fill = page.getByRole('button', { name: 'Fill in the sample run' })
@@ -22,23 +31,15 @@ async function fillIn(page: Page): Promise<void> {
   await page.getByText('The settings fit together').waitFor()
 }
 
-/** With the interpreter that engineHistory.ts had allowed. */
 async function chooseTrl(page: Page): Promise<void> {
-  await trainElsewhere(page)
-  await showEnvironment(page)
+  await showEnvironment(await trainElsewhere(page))
 }
 
 /** On a cluster at the usual address, with an interpreter that has Ray. */
 async function chooseRay(page: Page): Promise<void> {
   const where = await trainElsewhere(page)
   await where.getByRole('combobox', { name: 'Started by' }).selectOption('ray')
-  const allow = where.getByRole('button', { name: 'Allow Python…' })
-  await allow.or(where.getByText('Allowed on this machine')).waitFor()
-  if (await allow.isVisible()) {
-    await allow.click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Allow Python' }).click()
-  }
-  await showEnvironment(page)
+  await showEnvironment(where)
 }
 
 async function trainElsewhere(page: Page): Promise<Locator> {
@@ -55,8 +56,15 @@ async function trainElsewhere(page: Page): Promise<Locator> {
   return where
 }
 
-async function showEnvironment(page: Page): Promise<void> {
-  const words = page.getByRole('region', { name: 'Where' }).getByText('Everything is there')
+/** What was allowed before may have been scripts of an earlier version. */
+async function showEnvironment(where: Locator): Promise<void> {
+  const allow = where.getByRole('button', { name: 'Allow Python…' })
+  await allow.or(where.getByText('Allowed on this machine')).waitFor()
+  if (await allow.isVisible()) {
+    await allow.click()
+    await where.page().getByRole('dialog').getByRole('button', { name: 'Allow Python' }).click()
+  }
+  const words = where.getByText('Everything is there')
   await words.waitFor({ timeout: 60_000 })
   await words.scrollIntoViewIfNeeded()
 }

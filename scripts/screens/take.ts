@@ -1,19 +1,19 @@
 /**
  * Takes pictures of every screen with real data, in both themes and two sizes:
  *   node scripts/screens/take.ts --data DIR --out DIR [--window DIR] [--only NAME]… [--theme light] [--size 1280x800]
- * DIR of the data is filled by history.ts; scenes.ts has names, routes and what is pressed first. With one size, files are
- * named like those in docs/images: `reward-light.png`.
+ * DIR of the data is filled by history.ts, and loses what was set up in New run; scenes.ts has names, routes and what is pressed
+ * first. With one size, files are named like those in docs/images: `reward-light.png`.
  */
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Browser } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
-import { createClient } from '#shared/api/client.ts'
+import { createClient, type Client } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
 import { serveHost } from '#host/serveHost.ts'
 import { launchBrowser, openPage } from './browser.ts'
-import { scenesOf, type Scene } from './scenes.ts'
+import { forgetDrafts, scenesOf, type Scene } from './scenes.ts'
 
 const { values } = parseArgs({
   options: {
@@ -36,10 +36,12 @@ interface Look {
 /** One page for all scenes of a look: going from screen to screen is part of what is shown. */
 async function takeAll(
   browser: Browser,
+  client: Client<Api>,
   scenes: readonly Scene[],
   { theme, size, url }: Look,
 ): Promise<void> {
   const [width = 1280, height = 800] = size.split('x').map(Number)
+  await forgetDrafts(client)
   const page = await openPage(browser, { url, theme, width, height })
   for (const { name, route, prepare } of scenes) {
     await page.evaluate(`location.hash = ${JSON.stringify(route)}`)
@@ -72,7 +74,11 @@ const browser = await launchBrowser()
 try {
   for (const theme of values.theme) {
     for (const size of values.size) {
-      await takeAll(browser, scenes, { theme: theme === 'dark' ? 'dark' : 'light', size, url: host.url })
+      await takeAll(browser, client, scenes, {
+        theme: theme === 'dark' ? 'dark' : 'light',
+        size,
+        url: host.url,
+      })
     }
   }
 } finally {

@@ -173,10 +173,7 @@ test('a run that is set up in two tabs is one: the newer settings are in both', 
   await app.open('/new-run')
   await page.getByRole('button', { name: 'Fill in the sample run' }).click()
   await expect(page.getByText('The settings fit together')).toBeVisible()
-  const other = await page.context().newPage()
-  await other.goto(app.url)
-  await other.getByText('Connected', { exact: true }).waitFor()
-  await other.evaluate(() => void (location.hash = '/new-run'))
+  const other = await secondTab(app)
   const name = (tab: Page) => tab.getByRole('textbox', { name: 'Name', exact: true })
   const said = (tab: Page) => tab.getByText(/^Just changed in another tab or window/)
 
@@ -192,3 +189,28 @@ test('a run that is set up in two tabs is one: the newer settings are in both', 
   await expect.poll(kept).toMatchObject({ config: { name: 'from the first', steps: 30 } })
   await other.close()
 })
+
+test('a run that is set up in two tabs and started over in one is empty in both', async ({ app }) => {
+  const { page } = app
+  await app.open('/new-run')
+  const sample = (tab: Page) => tab.getByRole('button', { name: 'Fill in the sample run' })
+  for (const again of [false, true]) {
+    await sample(page).click()
+    await expect(page.getByText('The settings fit together')).toBeVisible()
+    const other = await secondTab(app)
+    await expect(other.getByText('The settings fit together'), `again: ${String(again)}`).toBeVisible()
+    await other.getByRole('button', { name: 'Config file' }).click()
+    await other.getByRole('menuitem', { name: 'Start over' }).click()
+    await expect(sample(other)).toBeVisible()
+    await expect(sample(page)).toBeVisible()
+    await other.close()
+  }
+})
+
+async function secondTab({ page, url }: { readonly page: Page; readonly url: string }): Promise<Page> {
+  const other = await page.context().newPage()
+  await other.goto(url)
+  await other.getByText('Connected', { exact: true }).waitFor()
+  await other.evaluate(() => void (location.hash = '/new-run'))
+  return other
+}

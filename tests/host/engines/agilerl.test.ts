@@ -23,7 +23,9 @@ const lookUp =
   'import importlib.util as u; assert all(u.find_spec(name) for name in ("agilerl", "peft", "openenv"))'
 const hasAgilerl = spawnSync(interpreter, ['-c', lookUp]).status === 0
 
-const runs = engineRuns({ kind: 'agilerl', python: interpreter, processes: 2 })
+const engine = { kind: 'agilerl', python: interpreter }
+const inTwo = { ...engine, processes: 2 }
+const runs = engineRuns(inTwo)
 const { home, supervise, createRun } = runs
 afterAll(() => home[Symbol.dispose]())
 
@@ -37,10 +39,10 @@ function lastCheckpoint(run: { readonly id: string }) {
 const metricsOf = (run: Parameters<typeof historyOf>[0], type: string) =>
   historyOf(run, type).map(({ metrics }) => metrics as Record<string, number>)
 
-test.skipIf(!hasAgilerl)(
-  'AgileRL trains a run in two processes that is paused, stopped and resumed, with our rewards (skipped without Python with agilerl)',
-  async () => {
-    const { config, run, paused } = await pausedAndStopped(runs)
+test.skipIf(!hasAgilerl).each(['python', 'accelerate'])(
+  'AgileRL trains a run in two processes, started by %s, that is paused, stopped and resumed, with our rewards (skipped without Python with agilerl)',
+  async (launcher) => {
+    const { config, run, paused } = await pausedAndStopped(runs, { engine: { ...inTwo, launcher } })
     const { step: stopped, directory } = lastCheckpoint(run)
     expect(stopped).toBe(stepsOf(run).length)
     // What its optimizer remembers, and where each process was with its random numbers.
@@ -73,11 +75,12 @@ test.skipIf(!hasAgilerl)(
   900_000,
 )
 
-test.skipIf(!hasAgilerl || process.platform !== 'linux')(
-  'A killed process of AgileRL ends the run in a sentence, its history whole (skipped without Python with agilerl, and off Linux)',
-  async () => {
+test.skipIf(!hasAgilerl || process.platform !== 'linux').each(['python', 'accelerate'])(
+  'A killed process of AgileRL, started by %s, ends the run in a sentence, its history whole (skipped without Python with agilerl, and off Linux)',
+  async (launcher) => {
     const { run } = createRun({
       ...{ steps: 1000, evaluation: { every: 0, rows: 2 }, checkpoints: { every: 2 } },
+      engine: { ...inTwo, launcher },
     })
     const ended = supervise().start(run, { resumeFrom: null })
     await until(() => historyOf(run, 'checkpoint-saved').length > 0)
@@ -104,7 +107,7 @@ test.skipIf(!hasAgilerl).each(['gspo', 'cispo', 'ppo', 'reinforce'])(
   async (id) => {
     const { run } = createRun({
       ...{ steps: 2, evaluation: { every: 0, rows: 2 }, algorithm: { id } },
-      engine: { kind: 'agilerl', python: interpreter },
+      engine,
     })
     expect(await supervise().start(run, { resumeFrom: null })).toMatchObject({ kind: 'finished' })
     expect(stepsOf(run)).toEqual([1, 2])
@@ -116,7 +119,6 @@ test.skipIf(!hasAgilerl).each(['gspo', 'cispo', 'ppo', 'reinforce'])(
 test.skipIf(!hasAgilerl)(
   'AgileRL goes on from an adapter (skipped without Python with agilerl)',
   async () => {
-    const engine = { kind: 'agilerl', python: interpreter }
     const optimization = { learningRate: 0.005, minibatchSize: 16 }
     const short = { steps: 1, optimization, evaluation: { every: 0, rows: 2 }, engine }
     const { run: first } = createRun(short)
@@ -144,7 +146,7 @@ test.skipIf(!hasAgilerl || process.platform === 'win32')(
     const { run } = createRun({
       ...{ steps: 2, evaluation: { every: 0, rows: 2 } },
       engine: {
-        ...{ kind: 'agilerl', python: interpreter },
+        ...engine,
         ...{ launcher: 'command', command: 'nice {python} {script}', results: 'output' },
       },
     })

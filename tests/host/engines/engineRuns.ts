@@ -35,11 +35,15 @@ export function engineRuns(engine: object) {
 }
 
 /** A run of six steps that was paused after its first and, later, stopped; `paused` is the step it paused at. */
-export async function pausedAndStopped({ home, supervise, createRun }: ReturnType<typeof engineRuns>) {
+export async function pausedAndStopped(
+  { home, supervise, createRun }: ReturnType<typeof engineRuns>,
+  changes: object = {},
+) {
   const { config, run } = createRun({
     steps: 6,
     evaluation: { every: 0, rows: 4 },
     checkpoints: { every: 3 },
+    ...changes,
   })
   const supervisor = supervise()
   const first = supervisor.start(run, { resumeFrom: null })

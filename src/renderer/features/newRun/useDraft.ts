@@ -69,13 +69,15 @@ const parseAside = (stored: unknown): readonly Draft[] =>
 
 let keepTimer: ReturnType<typeof setTimeout> | undefined
 
-/** What this window kept or took, as text: when the host tells of it, it is no news. */
-const known = { [keptAt]: new Set<string>(), [asideKeptAt]: new Set<string>() }
+/** What this window kept or took, in order and as text: when the host tells of it, it is no news. */
+const known: Record<typeof keptAt | typeof asideKeptAt, readonly string[]> = {
+  [keptAt]: [],
+  [asideKeptAt]: [],
+}
 const maxKnown = 200
 
 function remember(key: keyof typeof known, value: unknown): void {
-  if (known[key].size >= maxKnown) known[key].clear()
-  known[key].add(JSON.stringify(value))
+  known[key] = [...known[key], JSON.stringify(value)].slice(-maxKnown)
 }
 
 /** Shown at once; the host is told when the hand rests. */
@@ -160,11 +162,11 @@ export const useDraftNews = (): void =>
 /** What is changed here and not kept yet is newer than anything the host can tell. */
 function isNews(key: keyof typeof known, stored: unknown): boolean {
   if (!useNewRunStore.getState().isLoaded || keepTimer !== undefined) return false
-  if (known[key].has(JSON.stringify(stored))) return false
-  // What was kept before may come back from the other window.
-  known[key].clear()
-  remember(key, stored)
-  return true
+  const text = JSON.stringify(stored)
+  const at = known[key].indexOf(text)
+  // Nothing up to here is told of again: whatever of it comes back does so from the other window.
+  known[key] = at < 0 ? [text] : known[key].slice(at + 1)
+  return at < 0
 }
 
 /** Takes what was kept, the first time the wizard is shown. */
