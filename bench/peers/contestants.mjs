@@ -50,11 +50,11 @@ const stepping =
 const shared = ({ shape, threads }) => ['--model', modelFolder(shape), '--shape', shape, '--threads', threads]
 const node = () => process.execPath
 const fused = ['--checkpoint', '--head', 'fused']
-/** Layers computed again, like the peer's, and what a run does by default where there is memory. */
+/** Layers computed again, like the peer's, and what a run does by itself where there is memory. */
 const both = ['turnwise (recompute)', 'turnwise (save)']
 /** With a base in 8 bits, too, which learns in whole numbers where the processor is fast at it. */
 const recomputed = ['turnwise (recompute)', 'turnwise int8 (recompute)']
-const saved = ['turnwise (save)', 'turnwise int8 (save)']
+const saved = ['turnwise (save)', 'turnwise int8 (auto)']
 const bf16 = ['--dtype', 'bfloat16']
 const steps = ['turnwise', 'turnwise (int8 rollouts)', 'turnwise int8']
 
@@ -67,7 +67,7 @@ export const contestants = {
     'turnwise (recompute)': { start: ours('recompute') },
     'turnwise (save)': { start: ours('save') },
     'turnwise int8 (recompute)': { start: ours('recompute', 'int8') },
-    'turnwise int8 (save)': { start: ours('save', 'int8') },
+    'turnwise int8 (auto)': { start: ours('auto', 'int8') },
     'pytorch-checkpoint': { start: torchTraining(['--checkpoint']), against: both },
     'pytorch-checkpoint-tcmalloc': {
       start: torchTraining(['--checkpoint'], true),

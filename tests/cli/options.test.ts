@@ -44,7 +44,7 @@ describe('a command line', () => {
     ],
     [
       'bench --activations drop',
-      "option '--activations <HOW>' argument 'drop' is invalid. Allowed choices are recompute, save.",
+      "option '--activations <HOW>' argument 'drop' is invalid. Allowed choices are auto, recompute, save.",
     ],
   ])('%s is wrong usage', async (line, sentence) => {
     const { status, stdout, stderr } = await answer(...line.split(' '))

@@ -50,8 +50,8 @@ export const bench = (context: Context) =>
     )
     .option('--rank <R>', 'adapter rank; 0 generates with the base model alone', whole(0, 1024), 16)
     .addOption(
-      new Option('--activations <HOW>', 'recompute activations in the backward pass, or keep them')
-        .choices(['recompute', 'save'])
+      new Option('--activations <HOW>', 'recompute activations going back, keep them, or as runs do')
+        .choices(['auto', 'recompute', 'save'])
         .default('recompute' as const),
     )
     .action(async (options) => {

@@ -134,6 +134,8 @@ export class OrtPolicy implements Policy {
   readonly contextLength: number
   readonly learningTokens: number
   readonly replicas: number
+  /** Tokens of a micro-batch, in all replicas together, up to which activations are kept. */
+  readonly savedTokens: number
   /** What the last generation did. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
@@ -154,6 +156,7 @@ export class OrtPolicy implements Policy {
     const { source, device, products } = options
     this.learningTokens = learningTokens(config, device, learnsInBytes(source, products))
     this.replicas = replicasOf(options.device)
+    this.savedTokens = learning.savedTokens
     this.#options = options
     this.#programs = programs
     const optimizer = options.optimizer ?? adamw.settings

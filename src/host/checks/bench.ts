@@ -137,7 +137,7 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   }
   const { config } = openModelFolder(bench.directory)
   // Whole programs on a device always compute a segment again on its way back.
-  const recompute = request.activations === 'recompute' || holdsTensors(bench.device)
+  const recompute = learningTokens > policy.savedTokens || holdsTensors(bench.device)
   const work = { config, lora: bench.lora, lengths, recompute }
   return {
     tokens,

@@ -28,7 +28,7 @@ export interface BenchRequest {
   /** Measured steps of each part, after one that is not counted. */
   readonly steps: number
   readonly lengths: BenchLengths
-  readonly activations: 'recompute' | 'save'
+  readonly activations: 'auto' | 'recompute' | 'save'
   /** Rank of the adapter on all linears; 0 measures generation on the base alone (and nothing can be trained). */
   readonly rank: number
   readonly cacheDirectory: string
