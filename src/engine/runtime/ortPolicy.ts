@@ -86,7 +86,7 @@ const FASTER_SHARE = 0.25
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, loraSeed: seed, device } = options
   const { blocks, products = 'auto' } = options
-  const memory = { ...memoryUse(options), chunkBytes: CHUNK_BYTES }
+  const memory = { ...learningMemory(options), chunkBytes: CHUNK_BYTES }
   const learning = { source, lora, seed, device, products, ...memory, ...(blocks && { blocks }) }
   const { rolloutPrecision: precision, packsWeights = false } = options
   const programs = await policyPrograms({
@@ -104,14 +104,22 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
  * What learning takes memory for, to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
  * over and back, but are a tenth faster with packed weights (docs/performance.md).
  */
-function memoryUse({ source, device, activations, products }: OrtPolicyOptions) {
-  const [inBytes, limit] = [learnsInBytes(source, products), FASTER_SHARE * totalmem()]
+export function learningMemory(
+  {
+    source,
+    device,
+    activations,
+    products,
+  }: Pick<OrtPolicyOptions, 'source' | 'device' | 'activations' | 'products'>,
+  machineBytes = totalmem(),
+): Pick<LearnerOptions, 'backward' | 'savedTokens' | 'packsWeights'> {
+  const [inBytes, limit] = [learnsInBytes(source, products), FASTER_SHARE * machineBytes]
   const isFitting = replicasOf(device) * packedBytes(source) <= limit
   const packsWeights = inBytes && (activations === 'save' || (activations === 'auto' && isFitting))
   if (activations === 'save') return { ...saving, packsWeights }
   if (activations === 'recompute' || inBytes) return { ...recomputing, packsWeights }
   const savedTokens = Math.floor(limit / activationBytes(source.config))
-  return { backward: ['backward', 'backwardFromSaved'], savedTokens, packsWeights } as const
+  return { backward: ['backward', 'backwardFromSaved'], savedTokens, packsWeights }
 }
 
 const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as const

@@ -17,9 +17,9 @@ import { dequantizedSource } from './dequantizedModel.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
 import { randomStream } from '#shared/random.ts'
 import { int8Form } from '#engine/runtime/device.ts'
-import { generationWeights } from '#engine/runtime/frozenWeights.ts'
+import { generationWeights, packedBytes } from '#engine/runtime/frozenWeights.ts'
 import { memoryUse } from '#engine/runtime/memory.ts'
-import type { OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { learningMemory, type OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { readReference } from './referenceFixture.ts'
 import {
   completionsOf,
@@ -161,31 +161,25 @@ describe('memory', () => {
   )
 })
 
-describe('packed weights', () => {
-  test.skipIf(!multipliesBytes || process.platform !== 'linux')(
-    'are there forward and back, unless memory is to be saved (skipped without AMX)',
-    async () => {
-      const sizes = { layers: 12, hiddenSize: 512, intermediateSize: 1408, heads: 8, headDim: 64, kvHeads: 2 }
-      const source = await tinySource(folder, sizes)
-      const bytes = bytesOfLinears(source) / 4
-      const rounded = await asRoundedBase(source, 'int8', folder, { int8Form: 'rows' })
-      const sequences = [randomSequence(258, 6, 1, 1)]
-      const coefficients = randomCoefficients(sequences, 1, true)
-      // All stay open, so that none takes what another one has given back.
-      using open = new DisposableStack()
-      const taken = async (activations: OrtPolicyOptions['activations']) => {
-        const before = memoryUse()
-        const policy = open.use(await openTiny(rounded, { activations }))
-        await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
-        return memoryUse().anonymousBytes - before.anonymousBytes
-      }
-      await taken('recompute')
-      const unpacked = await taken('recompute')
-      const packed = await taken('auto')
-      expect(packed - unpacked).toBeGreaterThan(1.5 * bytes)
-      expect(packed - unpacked).toBeLessThan(3 * bytes)
-    },
-  )
+test('what learning takes memory for depends on the base, and on what the machine has', async () => {
+  const source = await tinySource(folder)
+  const bytes = await asRoundedBase(source, 'int8', folder, { int8Form: 'rows' })
+  const memoryOf = (of: ModelSource, activations: OrtPolicyOptions['activations'], machineBytes = 1e9) => {
+    const { backward, savedTokens, packsWeights } = learningMemory(
+      { source: of, device: oneThread, activations },
+      machineBytes,
+    )
+    return [backward.join(), savedTokens, packsWeights]
+  }
+  const both = 'backward,backwardFromSaved'
+  expect(memoryOf(source, 'auto')).toEqual([both, expect.any(Number), false])
+  expect(memoryOf(source, 'auto', 1e10)[1]).toBeGreaterThan(memoryOf(source, 'auto')[1] as number)
+  expect(memoryOf(source, 'save')).toEqual(['backwardFromSaved', Infinity, false])
+  // In whole numbers, packed weights are worth more than kept activations.
+  expect(memoryOf(bytes, 'auto')).toEqual(['backward', 0, true])
+  expect(memoryOf(bytes, 'auto', 4 * packedBytes(bytes) - 4)).toEqual(['backward', 0, false])
+  expect(memoryOf(bytes, 'save')).toEqual(['backwardFromSaved', Infinity, true])
+  for (const of of [source, bytes]) expect(memoryOf(of, 'recompute')).toEqual(['backward', 0, false])
 })
 
 describe('the exact weights beside a rounded base', () => {
