@@ -145,6 +145,7 @@ describe('ops without a gradient', () => {
       'QuantizeLinear',
       'ReduceMax',
       'ScatterAdd',
+      'ScatterElements',
       'Shape',
       'Slice',
     ])

@@ -4,7 +4,13 @@ import { addMaskOp, rotaryOp } from '#engine/ops/attention.ts'
 import { integerSubOp, scatterAddOp } from '#engine/ops/blockwiseAttention.ts'
 import { geluTanhOp, sigmoidOp, siluOp, softmaxOp, tanhOp } from '#engine/ops/activation.ts'
 import { addOp, divOp, expOp, logOp, mulOp, negOp, sqrtOp, subOp, castOp } from '#engine/ops/arithmetic.ts'
-import { argMaxOp, cumulativeSumOp, gatherNdOp, lessOrEqualOp } from '#engine/ops/choice.ts'
+import {
+  argMaxOp,
+  cumulativeSumOp,
+  gatherNdOp,
+  lessOrEqualOp,
+  scatterElementsOp,
+} from '#engine/ops/choice.ts'
 import { gatherElementsOp, gatherOp } from '#engine/ops/gather.ts'
 import {
   concatOp,
@@ -61,6 +67,7 @@ export const ops: readonly Op[] = [
   rmsNormOp,
   rotaryOp,
   scatterAddOp,
+  scatterElementsOp,
   shapeOp,
   sigmoidOp,
   siluOp,
