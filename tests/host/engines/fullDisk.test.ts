@@ -23,7 +23,9 @@ const lookUp =
 const hasTrl = process.platform === 'linux' && spawnSync(interpreter, ['-c', lookUp]).status === 0
 
 const place = mkdtempSync(path.join(tmpdir(), 'turnwise-full-'))
-const isMounted = hasTrl && spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', place]).status === 0
+const megabytes = 48
+const isMounted =
+  hasTrl && spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', place]).status === 0
 afterAll(() => {
   if (isMounted) spawnSync('umount', [place])
   for (const folder of [place, elsewhere]) rmSync(folder, { recursive: true, force: true })
@@ -34,10 +36,11 @@ const elsewhere = `${place}-elsewhere`
 const filler = path.join(place, 'filler')
 afterEach(() => rmSync(filler, { force: true }))
 
-/** Leaves so many bytes for the others. */
+/** Leaves so many bytes for the others, who go on writing: from asking what is free to taking it must be short. */
 function fillUp(left: number): void {
+  const zeros = Buffer.alloc(megabytes * 2 ** 20)
   const { bavail, bsize } = statfsSync(place)
-  writeFileSync(filler, Buffer.alloc(bavail * bsize - left))
+  writeFileSync(filler, zeros.subarray(0, bavail * bsize - left))
 }
 
 const steps = 9
