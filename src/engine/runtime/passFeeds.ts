@@ -43,7 +43,7 @@ export function positionFeeds(
   }
 }
 
-/** What a choice among blocks of so many ids leaves out: of each row the ids that it may not take. */
+/** For a choice among blocks of `width` ids; `leftOut` lists the ids that each row may not take. */
 export function leftOutFeeds(leftOut: readonly (readonly number[])[], width: number): Feeds {
   const blockOf = (id: number) => Math.floor(id / width)
   const blocks = [...new Set(leftOut.flat().map(blockOf))]

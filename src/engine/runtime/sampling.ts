@@ -141,7 +141,7 @@ export class Sampler {
     this.temperature = sampling.greedy ? 1 : sampling.temperature
   }
 
-  /** The least that a pass must say of rows with so many completion tokens; `leavesOut`: a choice of the graph may. */
+  /** The least that a pass must return for rows of these lengths; `leavesOut`: whether the graph can leave ids out of its choice. */
   wanted(generated: readonly number[], leavesOut: boolean): WantedScores {
     const { greedy, repetitionPenalty } = this.#sampling
     const isEarly = generated.some((count) => this.leftOut(count).length > 0)

@@ -22,7 +22,7 @@ export const floats = (data: Float32Array, dims: readonly number[]): Feed => new
 
 /**
  * Frees what `Session.run` returned, at once. The collector waits until such arrays take tens of megabytes, and then marks the
- * whole heap, several times in a micro-batch; until then their memory is not there for the next outputs. Whoever reads them
+ * whole heap, about once per micro-batch; until then their memory is not there for the next outputs. Whoever reads them
  * again finds them empty.
  */
 export function free(...arrays: readonly Float32Array[]): void {

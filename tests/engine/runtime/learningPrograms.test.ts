@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import { input } from '#engine/graph/value.ts'
 import { add, exp, mul, neg } from '#engine/ops/arithmetic.ts'
@@ -27,6 +27,28 @@ describe('programs in sets', () => {
       'There is no program head learn.',
     )
     await expect(programs.run('learn', 'backwardFromSaved 0', feeds)).rejects.toThrow('backwardFromSaved 0')
+  })
+
+  test.each([true, false])('weights are packed for short sequences, if at all (%s)', async (packsWeights) => {
+    using programs = new LearningPrograms({ ...options, source, packsWeights })
+    using created = vi.spyOn(ProgramSet, 'create')
+    for (const use of ['score', 'learn', 'score in blocks', 'learn in blocks'] as const)
+      await programs.run(use, 'value forward', feeds).catch(() => undefined) // no such program, but the set is made
+    const whole = packsWeights ? 'learn-packed' : 'learn'
+    expect(created.mock.calls.map(([, , , purpose]) => purpose)).toEqual([whole, whole, 'learn', 'learn'])
+  })
+
+  test('learning frees what the runtime returned', async () => {
+    using policy = await openTiny(source, { lora: tinyLora, activations: 'save' })
+    const sequences = Array.from({ length: 45 }, (_, index) => randomSequence(258, 20, index, 1))
+    const coefficients = randomCoefficients(sequences, 1, true)
+    const learn = () =>
+      policy.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
+    await learn()
+    const before = process.memoryUsage().arrayBuffers
+    await learn()
+    // What it was fed takes 0.5 MB; with what it returned, 3.0.
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1e6)
   })
 
   test('can be given up after one that could not be made', async () => {

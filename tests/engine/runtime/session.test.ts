@@ -7,7 +7,7 @@ import { defineOp } from '#engine/ops/define.ts'
 import { gather } from '#engine/ops/gather.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 import { memoryUse } from '#engine/runtime/memory.ts'
-import { Session, floats, int64s } from '#engine/runtime/session.ts'
+import { Session, floats, free, int64s } from '#engine/runtime/session.ts'
 import { AppError } from '#shared/errors.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { oneThread } from './tinyModel.ts'
@@ -17,6 +17,13 @@ const create = (
   program: Parameters<typeof Session.create>[0]['program'],
   purpose: 'learn' | 'generate' | 'weights' = 'learn',
 ) => Session.create({ name: 'test', program, device: oneThread, purpose })
+
+test('what is freed is empty, also twice; shared memory is left alone', () => {
+  const [own, shared] = [new Float32Array(4), new Float32Array(new SharedArrayBuffer(16))]
+  free(own, shared)
+  free(own)
+  expect([own.length, shared.length]).toEqual([0, 4])
+})
 
 describe('a session', () => {
   test('computes what is wanted and ignores feeds it does not read', async () => {

@@ -164,7 +164,7 @@ function isNews(key: keyof typeof known, stored: unknown): boolean {
   if (!useNewRunStore.getState().isLoaded || keepTimer !== undefined) return false
   const text = JSON.stringify(stored)
   const at = known[key].indexOf(text)
-  // Nothing up to here is told of again: whatever of it comes back does so from the other window.
+  // The host reports changes in order, so no earlier one of ours can still follow: if it does, the other window restored it.
   known[key] = at < 0 ? [text] : known[key].slice(at + 1)
   return at < 0
 }
