@@ -66,18 +66,29 @@ export const rowsName = (weight: string): string => `${weight}.int8 rows`
 /** F32 [N] */
 export const rowScalesName = (weight: string): string => `${rowsName(weight)}.scales`
 
-/** The head in the same 8 bits once more, as learning reads it: [N, K], not transposed. */
+/** The same bytes once more, [N, K], not transposed: a base has them, since learning multiplies from both sides. */
 export const plainRowsName = (weight: string): string => `${rowsName(weight)}, not transposed`
+
+/** Rows of the vocabulary whose logits exist at once while learning. */
+export const SLICE_ROWS = 2048
+
+/**
+ * The head's bytes as learning multiplies with them, [K, n] of each slice of at most `SLICE_ROWS` tokens, one after the other: the
+ * tensor says [N, K].
+ */
+export const slicedRowsName = (weight: string): string => `${rowsName(weight)}, in slices`
 
 export interface RowWeight {
   readonly values: TensorLocation
   readonly scales: TensorLocation
+  /** Absent in what is only there for rollouts. */
+  readonly plain: TensorLocation | undefined
 }
 
 /** A matrix of the source in 8-bit rows; null if it has none. */
 export function rowWeight({ tensors }: ModelSource, name: string): RowWeight | null {
   const [values, scales] = [tensors.get(rowsName(name)), tensors.get(rowScalesName(name))]
-  return values && scales ? { values, scales } : null
+  return values && scales ? { values, scales, plain: tensors.get(plainRowsName(name)) } : null
 }
 
 /** Whether the linears are there rounded only. */

@@ -3,7 +3,7 @@ import { type Dtype, type Value, compose, apply, constant } from '../graph/value
 import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
 import { matmul } from './matmul.ts'
-import { concat, reshape, transpose } from './layout.ts'
+import { concat, reshape } from './layout.ts'
 import { normalizedRows } from './normalization.ts'
 import { expandLike, reduceMax, reduceSum } from './reduce.ts'
 
@@ -152,30 +152,32 @@ export function integerMatmul({ bytes, factors }: RoundedRows, weights: Value, s
   return reshape(matmul(factors, product), [rows, outputs])
 }
 
-/** A frozen matrix W [N, K] in 8 bits with a scale for each row: W[n, k] = scales[n] · columns[k, n]. */
-export interface ByteMatrix {
-  /** [K, N] i8 */
-  readonly columns: Value
+/** A frozen matrix W [N, K] in 8 bits with a scale for each row: W[n, k] = scales[n] · rows[n, k]. */
+export interface ByteRows {
+  /** [N, K] i8 */
+  readonly rows: Value
   /** [N] */
   readonly scales: Value
 }
 
+/** The same with its bytes the other way round as well, so that no product has to turn them first. */
+export interface ByteMatrix extends ByteRows {
+  /** [K, N] i8 */
+  readonly columns: Value
+}
+
 /**
  * x Wᵀ, x [R, K] f32 → [R, N]. The gradient of x is a product in whole numbers too: the scales go to the cotangent, since they
- * belong to what is summed over there, and W is read the other way round. `rounded` are the rows of x, where other
- * products read them as well.
+ * belong to what is summed over there. `rounded` are the rows of x, where other products read them as well.
  */
-export const byteMatmul = (x: Value, { columns, scales }: ByteMatrix, rounded = roundRows(x)): Value =>
+export const byteMatmul = (x: Value, matrix: ByteMatrix, rounded = roundRows(x)): Value =>
   compose(
     {
       name: 'ByteMatmul',
-      vjp: ({ cotangents }) => {
-        const rows = roundRows(mul(onlyCotangent(cotangents), scales))
-        return [integerMatmul(rows, transpose(columns, [1, 0]), constant([1], [1])), null, null]
-      },
+      vjp: ({ cotangents }) => [sumOfRows(onlyCotangent(cotangents), matrix), null, null],
     },
-    [x, columns, scales],
-    [integerMatmul(rounded, columns, scales)],
+    [x, matrix.columns, matrix.scales],
+    [productWithColumns(rounded, matrix)],
   )[0] as Value
 
 /** What rounded rows stand for: [N, K] f32. */
@@ -185,17 +187,9 @@ export function roundedRows({ bytes, factors }: RoundedRows): Value {
   return reshape(matmul(factors, steps), [rows, width])
 }
 
-/** The same with the numbers the other way round, as the head reads them: W[n, k] = scales[n] · rows[n, k]. */
-export interface ByteRows {
-  /** [N, K] i8 */
-  readonly rows: Value
-  /** [N] */
-  readonly scales: Value
-}
-
 /** x Wᵀ, x [R, K] → [R, N]. Without a gradient: the head has a rule of its own, for which there is the other product. */
-export const productWithRows = (x: RoundedRows, { rows, scales }: ByteRows): Value =>
-  integerMatmul(x, transpose(rows, [1, 0]), scales)
+export const productWithColumns = (x: RoundedRows, { columns, scales }: ByteMatrix): Value =>
+  integerMatmul(x, columns, scales)
 
 /** x W, x [R, N] → [R, K]. */
 export const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
@@ -239,10 +233,3 @@ export const dequantize = ({ blocks, scales, zeros, blockSize }: BlockedMatrix):
   apply(dequantizeOp, [blocks, scales, zeros], { axis: int(1), block_size: int(blockSize) }, [
     { dtype: 'float32', shape: blocks.shape },
   ])[0] as Value
-
-/** The matrix [N, K] in f32. */
-export function dequantizeRows({ columns, scales }: ByteMatrix): Value {
-  const type = { dtype: 'float32', shape: columns.shape } as const
-  const transposed = apply(dequantizeOp, [columns, scales], { axis: int(1) }, [type])[0] as Value
-  return transpose(transposed, [1, 0])
-}

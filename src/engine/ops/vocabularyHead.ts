@@ -4,8 +4,8 @@ import { softmax, tanh } from './activation.ts'
 import { add, log, mul, neg, scale, sub, div, exp } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import {
-  type ByteRows,
-  productWithRows,
+  type ByteMatrix,
+  productWithColumns,
   type RoundedRows,
   roundedRows,
   roundPositiveRows,
@@ -34,9 +34,9 @@ export interface Vocabulary {
 }
 
 /** [S, D], in f32 or in bytes. */
-export type VocabularySlice = Value | ByteRows
+export type VocabularySlice = Value | ByteMatrix
 
-const isInBytes = (slice: VocabularySlice): slice is ByteRows => 'rows' in slice
+const isInBytes = (slice: VocabularySlice): slice is ByteMatrix => 'rows' in slice
 const sizeOf = (slice: VocabularySlice): number => (isInBytes(slice) ? slice.rows : slice).shape[0] as number
 
 /** x E, x [N, S] → [N, D] */
@@ -150,7 +150,7 @@ interface SliceOfLogits {
 /** The logits [N, S] of hidden states and rows of the vocabulary. */
 const vocabularyLogits = ({ hidden, slice, logitCap, round }: SliceOfLogits): BentLogits =>
   capLogits(
-    isInBytes(slice) ? productWithRows(round(hidden), slice) : matmul(hidden, slice, { transB: true }),
+    isInBytes(slice) ? productWithColumns(round(hidden), slice) : matmul(hidden, slice, { transB: true }),
     logitCap,
   )
 

@@ -202,13 +202,15 @@ function binaryFolder(): string {
   return join(dirname(entry), 'bin/napi-v6', process.platform, process.arch)
 }
 
+/** What an x64 processor multiplies bytes with: tiles of them, or four at a time. */
+const byteUnits = ['amx_int8', 'avx512_vnni']
+
 /**
- * The faster layout of 8-bit matrices for rollouts. Only products of whole rows use AMX, an x64 processor's unit for
- * tiles of bytes; without it they are no faster than those of blocks, and wrong where there is no VNNI either, since
- * sums of two products overflow 16 bits there.
+ * The faster layout of 8-bit matrices: rows where the processor has a unit for bytes, which only products of whole rows use
+ * well. Without one they are wrong, since sums of two products overflow 16 bits there.
  */
 export const int8Form = ({ kind }: Device): Int8Form =>
-  kind === 'cpu' && processorFeatures().has('amx_int8') ? 'rows' : 'blocks'
+  kind === 'cpu' && byteUnits.some((unit) => processorFeatures().has(unit)) ? 'rows' : 'blocks'
 
 function expectCount(name: string, value: number, minimum: number): void {
   if (!Number.isInteger(value) || value < minimum) {

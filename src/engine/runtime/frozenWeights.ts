@@ -18,6 +18,8 @@ import {
   rowsName,
   rowWeight,
   scalesName,
+  SLICE_ROWS,
+  slicedRowsName,
 } from '../models/blocks.ts'
 import type { GenerationWeights } from '../models/generationGraph.ts'
 import { addLora, addLoraTransposed } from '../models/lora.ts'
@@ -25,14 +27,12 @@ import { type ModelSource, type TensorLocation, headWeightName } from '../models
 import { cast } from '../ops/arithmetic.ts'
 import {
   dequantize,
-  dequantizeRows,
   frozenMatmul,
   integerMatmul,
   roundFewRows,
   type BlockedMatrix,
   floatRows,
   type ByteMatrix,
-  type ByteRows,
   type FrozenMatrix,
   type RoundedRows,
 } from '../ops/frozenMatmul.ts'
@@ -89,14 +89,11 @@ export function multipliedMatrix(source: ModelSource, name: string, inputs: numb
 export const learnsInBytes = (source: ModelSource, products: FrozenProducts = 'auto'): boolean =>
   products === 'auto' && linearWeights(source.config).every(({ name }) => onlyRows(source, name) !== null)
 
-/** What a packed copy of the bytes takes in one learner: of every layer going forward, again going back, and in scoring; once of the head. */
+/** What a packed copy of the bytes takes in one learner: of every layer forward, forward again and back, and in scoring; of the head from both sides. */
 export function packedBytes({ config }: ModelSource): number {
   const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
-  return 3 * inLinears + config.vocabSize * config.hiddenSize
+  return 4 * inLinears + 2 * config.vocabSize * config.hiddenSize
 }
-
-/** Rows of the vocabulary whose logits exist at once while learning. */
-const SLICE_ROWS = 2048
 
 /** The head's matrix, for logits of the whole vocabulary at once and for those of a slice at a time. */
 export interface HeadMatrix {
@@ -109,7 +106,7 @@ export function headMatrix(source: ModelSource, products: FrozenProducts = 'auto
   const name = headWeightName(source.config)
   const isRounded = hasRoundedLinears(source)
   const rows = isRounded ? source.tensors.get(plainRowsName(name)) : undefined
-  if (rows) return bothWays(headInRows(name, [rows, requireTensor(source, rowScalesName(name))], products))
+  if (rows) return bothWays(headInRows(source, name, products))
   const blocks = isRounded ? blockWeight(source, name) : null
   if (blocks) return bothWays(headInBlocks(name, blocks, source.config.hiddenSize))
   const table = mappedWeight(source, name)
@@ -122,10 +119,14 @@ export function headMatrix(source: ModelSource, products: FrozenProducts = 'auto
 const bothWays = (vocabulary: Vocabulary): HeadMatrix => ({ table: vocabulary, slices: vocabulary })
 const pieceName = (name: string, first: number): string => `${name} from row ${String(first)}`
 
-function headInRows(name: string, stored: readonly TensorLocation[], products: FrozenProducts): Vocabulary {
-  const matrix = (ofName: string, [rows, scales]: readonly TensorLocation[]): ByteRows => ({
+function headInRows(source: ModelSource, name: string, products: FrozenProducts): Vocabulary {
+  const stored = [plainRowsName, rowScalesName, slicedRowsName].map((nameOf) =>
+    requireTensor(source, nameOf(name)),
+  )
+  const matrix = (ofName: string, [rows, scales, columns]: readonly TensorLocation[]): ByteMatrix => ({
     rows: weight(plainRowsName(ofName), rows as TensorLocation, 'int8'),
     scales: weight(rowScalesName(ofName), scales as TensorLocation),
+    columns: weight(slicedRowsName(ofName), transposed(columns as TensorLocation), 'int8'),
   })
   const slices = rowPieces(stored, SLICE_ROWS).map(({ first, parts }) =>
     matrix(pieceName(name, first), parts),
@@ -136,6 +137,11 @@ function headInRows(name: string, stored: readonly TensorLocation[], products: F
     rows: (ids) => floatRows({ rows: gather(rows, ids), scales: gather(scales, ids) }),
   }
 }
+
+const transposed = ({ shape, ...location }: TensorLocation): TensorLocation => ({
+  ...location,
+  shape: shape.toReversed(),
+})
 
 function headInBlocks(name: string, stored: BlockWeight, inputs: number): Vocabulary {
   const pieces = rowPieces([stored.blocks, stored.scales], SLICE_ROWS)
@@ -166,7 +172,7 @@ export function learningMatrix(source: ModelSource, name: string, inputs: number
   const blocked = blockWeight(source, name)
   if (blocked) return dequantized(name, blocked, inputs)
   const rows = rowWeight(source, name)
-  return rows ? dequantizeRows(byteMatrix(name, rows)) : mappedWeight(source, name)
+  return rows ? floatRows(byteMatrix(name, rows)) : mappedWeight(source, name)
 }
 
 /** [out, in] in 16 bits, which products read as they are; null where the source has no such matrix. */
@@ -284,14 +290,20 @@ function blockProduct(x: Value, name: string, { precision, form, blocks, scales 
 }
 
 function rowProduct(x: RoundedRows, name: string, rows: RowWeight): Value {
-  const { columns, scales } = byteMatrix(name, rows)
-  return integerMatmul(x, columns, scales)
+  return integerMatmul(x, byteColumns(name, rows), byteScales(name, rows))
 }
 
-const byteMatrix = (name: string, { values, scales }: RowWeight): ByteMatrix => ({
-  columns: weight(rowsName(name), values, 'int8'),
-  scales: weight(rowScalesName(name), scales),
-})
+const byteColumns = (name: string, { values }: RowWeight): Value => weight(rowsName(name), values, 'int8')
+const byteScales = (name: string, { scales }: RowWeight): Value => weight(rowScalesName(name), scales)
+
+function byteMatrix(name: string, rows: RowWeight): ByteMatrix {
+  if (!rows.plain) throw new Error(`Expected the rows of ${name} both ways.`)
+  return {
+    columns: byteColumns(name, rows),
+    rows: weight(plainRowsName(name), rows.plain, 'int8'),
+    scales: byteScales(name, rows),
+  }
+}
 
 function cachedBy<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new Map<Key, Made>()

@@ -13,6 +13,8 @@ import {
   rowScalesName,
   rowsName,
   scalesName,
+  SLICE_ROWS,
+  slicedRowsName,
 } from '#engine/models/blocks.ts'
 import {
   type ModelSource,
@@ -110,20 +112,51 @@ export function blockTensors(
   ]
 }
 
-/** A matrix with one scale for each row, in blocks or in rows: the same numbers. */
-export const rowScaledTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
-  form === 'rows' ? rowTensors(name, location) : blockTensors(name, location, 'int8', rowScales)
-
-/** The same of the head, which learning reads in rows that are not transposed. */
-export function headTensors(name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] {
+/** A matrix that learning reads, with one scale for each row: the same numbers in blocks, or in rows that lie both ways. */
+export function rowScaledTensors(name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] {
+  if (form === 'blocks') return blockTensors(name, location, 'int8', rowScales)
   const [, columns = 1] = location.shape
-  const tensors = rowScaledTensors(name, location, form)
-  if (form === 'blocks') return tensors
+  const tensors = rowTensors(name, location)
   const { scales } = exactRows(columns)
   const plain = convertedRows(name, location)(plainRowsName(name), 'U8', location.shape, (weights) =>
     quantizeRows(weights, scales(weights), columns, ofRows(columns)).map((value) => value ^ 128),
   )
   return [...tensors, plain]
+}
+
+/** The same of the head, whose slices learning reads transposed as well, each by itself. */
+export const headTensors = (name: string, location: TensorLocation, form: Int8Form): TensorToWrite[] =>
+  form === 'blocks'
+    ? rowScaledTensors(name, location, form)
+    : [...rowScaledTensors(name, location, form), slicedRows(name, location)]
+
+function slicedRows(name: string, location: TensorLocation): TensorToWrite {
+  const [total = 0, columns = 1] = location.shape
+  const { scales } = exactRows(columns)
+  return {
+    name: slicedRowsName(name),
+    dtype: 'U8',
+    shape: location.shape,
+    *pieces() {
+      let [left, filled] = [total, 0]
+      let slice = new Uint8Array(Math.min(SLICE_ROWS, left) * columns)
+      for (const weights of exactPieces(name, location, rowsPerPiece(columns) * columns)) {
+        const values = quantizeRows(weights, scales(weights), columns, ofRows(columns))
+        for (let row = 0; row < values.length / columns;) {
+          const rows = slice.length / columns
+          const next = Math.min(values.length / columns, row + rows - filled)
+          putColumns(slice, values.subarray(row * columns, next * columns), { columns, rows, row: filled })
+          filled += next - row
+          row = next
+          if (filled < rows) continue
+          yield slice
+          left -= rows
+          filled = 0
+          slice = new Uint8Array(Math.min(SLICE_ROWS, left) * columns)
+        }
+      }
+    },
+  }
 }
 
 /** How a matrix gets into rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */

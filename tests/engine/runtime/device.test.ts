@@ -53,11 +53,12 @@ describe('devices', () => {
 })
 
 describe('8-bit matrices', () => {
-  test('have a scale for each row only where the processor multiplies tiles of bytes', () => {
+  test('have a scale for each row only where the processor has a unit for bytes', () => {
     for (const kind of deviceKinds.filter((kind) => kind !== 'cpu'))
       expect(int8Form(device(kind))).toBe('blocks')
-    const hasTiles = processorFeatures().has('amx_int8')
-    expect(int8Form(device('cpu'))).toBe(hasTiles ? 'rows' : 'blocks')
+    const features = processorFeatures()
+    const hasUnit = features.has('amx_int8') || features.has('avx512_vnni')
+    expect(int8Form(device('cpu'))).toBe(hasUnit ? 'rows' : 'blocks')
   })
 
   test.runIf(process.platform === 'linux' && process.arch === 'x64')(

@@ -5,9 +5,12 @@ import {
   blockForm,
   blockWeight,
   linearWeights,
+  plainRowsName,
   rowScalesName,
   rowsName,
   rowWeight,
+  SLICE_ROWS,
+  slicedRowsName,
 } from '#engine/models/blocks.ts'
 import { headWeightName, type ModelSource, type TensorLocation } from '#engine/models/source.ts'
 import { asPolicySource, asRoundedBase, exactBeside, weightsInRows } from '#host/models/baseCache.ts'
@@ -86,6 +89,28 @@ describe('a rounded base', () => {
       const found = signed.map((_, at) => unsigned[(at % count) * stride + Math.floor(at / count)]! - 128)
       expect(signed).toEqual(found)
     }
+  })
+
+  test('rows lie both ways, and those of the head in slices as well', async () => {
+    const folder = join(root, 'large-vocabulary')
+    await writeRandomModel(folder, { ...modelShapes['tiny-llama'], vocabSize: SLICE_ROWS + 70 }, 1, 'BF16')
+    const source = openModelFolder(folder)
+    const { tensors } = await asRoundedBase(source, 'int8', newCache(), { int8Form: 'rows' })
+    const bytesOf = (name: string) => Buffer.concat([...readPieces(tensors.get(name)!, 1 << 24)])
+    const turned = (bytes: Uint8Array, columns: number) => {
+      const rows = bytes.length / columns
+      return bytes.map((_, at) => bytes[(at % rows) * columns + Math.floor(at / rows)]!)
+    }
+    const head = headWeightName(source.config)
+    for (const name of [...linearWeights(source.config).map((each) => each.name), head]) {
+      const [, columns = 0] = get(source, name).shape
+      expect(turned(bytesOf(plainRowsName(name)), columns).equals(bytesOf(rowsName(name)))).toBe(true)
+    }
+    const [, columns = 0] = get(source, head).shape
+    const plain = bytesOf(plainRowsName(head))
+    const slices = [plain.subarray(0, SLICE_ROWS * columns), plain.subarray(SLICE_ROWS * columns)]
+    const expected = Buffer.concat(slices.map((slice) => turned(slice, columns)))
+    expect(bytesOf(slicedRowsName(head)).equals(expected)).toBe(true)
   })
 
   test('has the exact linears of the model’s own file beside it', async () => {
