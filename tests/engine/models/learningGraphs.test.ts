@@ -32,6 +32,7 @@ const inBytes = (): LayerParameters => ({
     const [outputs = 0, inputs = 0] = shapeOf(path, exampleConfig)
     return {
       columns: weight(`${path} as bytes`, { ...nowhere, shape: [inputs, outputs] }, 'int8'),
+      rows: weight(`${path} both ways`, { ...nowhere, shape: [outputs, inputs] }, 'int8'),
       scales: weight(`${path} scales`, { ...nowhere, shape: [outputs] }),
     }
   },

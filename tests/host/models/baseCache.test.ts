@@ -99,7 +99,7 @@ describe('a rounded base', () => {
     const bytesOf = (name: string) => Buffer.concat([...readPieces(tensors.get(name)!, 1 << 24)])
     const turned = (bytes: Uint8Array, columns: number) => {
       const rows = bytes.length / columns
-      return bytes.map((_, at) => bytes[(at % rows) * columns + Math.floor(at / rows)]!)
+      return Buffer.from(bytes.map((_, at) => bytes[(at % rows) * columns + Math.floor(at / rows)]!))
     }
     const head = headWeightName(source.config)
     for (const name of [...linearWeights(source.config).map((each) => each.name), head]) {
