@@ -44,10 +44,10 @@ export const layerInputName = (layer: number, name: string): string => `${String
  * come out: nothing as large as a cache is ever copied.
  *
  * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
- * [B, 1, R, P+T] with R = 1 or g·T of each window, last [B],
- * inverseTemperature [B, 1], `key i` and `value i` [B, K, P, C], adapters.
- * For `choice` also uniforms [B, 1] and what it leaves out.
- * Outputs: logits [B, V] divided by the temperature, probabilities [B, V] their softmax, best [B, 2], choice [B, W + 3],
+ * [B, 1, R, P+T] with R = 1 or g·T of each window, scored [Q] (of the N positions, those with scores),
+ * inverseTemperature [Q, 1], `key i` and `value i` [B, K, P, C], adapters.
+ * For `choice` also uniforms [Q, 1] and what it leaves out.
+ * Outputs: logits [Q, V] divided by the temperature, probabilities [Q, V] their softmax, best [Q, 2], choice [Q, W + 3],
  * `new key i` and `new value i` [B, K, T, C].
  */
 export function generationProgram(
@@ -59,9 +59,9 @@ export function generationProgram(
   const outputs: Record<string, Value> = {}
   const width = choiceWidth(config.vocabSize)
   const scores = decoderScores(config, lora, weights, {
-    ...passInputs(config, 'T'),
+    ...passInputs(config, 'T', 'Q'),
     hidden,
-    ...(width === null ? {} : { leftOut: leftOutInputs(width) }),
+    ...(width === null ? {} : { leftOut: leftOutInputs(width, 'Q') }),
     see(layer, fresh) {
       outputs[`new key ${String(layer)}`] = fresh.key
       outputs[`new value ${String(layer)}`] = fresh.value
@@ -93,7 +93,7 @@ export function deviceGenerationPrograms(
 ): DeviceGenerationPrograms {
   const program = (length: Dim, see: (layer: number, fresh: KeyValue) => Seen): Program => {
     const outputs: Record<string, Value> = {}
-    const inputs = passInputs(config, length)
+    const inputs = passInputs(config, length, 'B')
     const scores = decoderScores(config, lora, weights, {
       ...inputs,
       hidden: embeddedIds(config, weights, {
@@ -197,11 +197,11 @@ export const embeddedIds = (
     positions: reshape(positions, [product(positions.shape)]),
   })
 
-/** What a pass over T new positions is told of them. */
-const passInputs = (config: ModelConfig, length: Dim) => ({
+/** What a pass over T new positions is told of them, of which so many have scores. */
+const passInputs = (config: ModelConfig, length: Dim, scored: Dim) => ({
   positions: input('positions', 'int64', ['B', length]),
   masks: config.windows.map((_, window) => input(windowMaskName(window), 'float32', ['B', 1, 'R', 'M'])),
-  uniforms: input('uniforms', 'float32', ['B', 1]),
+  uniforms: input('uniforms', 'float32', [scored, 1]),
 })
 
 export interface DecoderInputs {
@@ -211,7 +211,7 @@ export interface DecoderInputs {
   readonly positions: Value
   /** Of each window, [B, 1, R, P+T]. */
   readonly masks: readonly Value[]
-  /** [B, 1] */
+  /** [Q, 1] */
   readonly uniforms: Value
   /** What the choice leaves out; nothing if absent. */
   readonly leftOut?: LeftOut
@@ -220,16 +220,16 @@ export interface DecoderInputs {
 }
 
 export interface DecoderScores {
-  /** [B, V], over the temperature, and their softmax. */
+  /** [Q, V], over the temperature, and their softmax. */
   readonly logits: Value
   readonly probabilities: Value
-  /** [B, 2]: the likeliest id and its probability. */
+  /** [Q, 2]: the likeliest id and its probability. */
   readonly best: Value
-  /** [B, W + 3]; absent where the vocabulary cannot be cut into blocks. */
+  /** [Q, W + 3]; absent where the vocabulary cannot be cut into blocks. */
   readonly choice?: Value
 }
 
-/** All layers and the scores after the last of the new positions. */
+/** All layers and the scores after some of the new positions: the last one of each row (Q = B), or several. */
 export function decoderScores(
   config: ModelConfig,
   lora: LoraConfig | null,
@@ -247,18 +247,18 @@ export function decoderScores(
       : new Map<LinearName, LoraFactors>()
     hidden = decoderLayer(hidden, cachedScope(config, { weights, adapter, layer }, shared)).hidden
   }
-  // Only one position of each row is scored: the vocabulary product is the largest of all.
-  const last = gather(hidden, input('last', 'int64', ['B'])) // [B, D]
-  const inverseTemperature = input('inverseTemperature', 'float32', ['B', 1])
-  const { hidden: scored, logitCap } = headInput(config, { hidden: last, inverseTemperature }, (name) =>
-    weights.vector(name),
-  )
-  const plain = weights.product(scored, headWeightName(config))
+  // Not every position is scored: the vocabulary product is the largest of all.
+  const count = uniforms.shape[0] as Dim
+  const scored = gather(hidden, input('scored', 'int64', [count])) // [Q, D]
+  const inverseTemperature = input('inverseTemperature', 'float32', [count, 1])
+  const head = headInput(config, { hidden: scored, inverseTemperature }, (name) => weights.vector(name))
+  const { logitCap } = head
+  const plain = weights.product(head.hidden, headWeightName(config))
   const logits = logitCap ? mul(softcap(plain, logitCap.cap), logitCap.factor) : plain
   const probabilities = softmax(logits)
   const width = choiceWidth(config.vocabSize)
   if (width === null) return { logits, probabilities, best: likeliest(probabilities) }
-  const blocks = reshape(probabilities, ['B', config.vocabSize / width, width])
+  const blocks = reshape(probabilities, [count, config.vocabSize / width, width])
   const choice = drawnBlock(blocks, uniforms, leftOut)
   return { logits, probabilities, best: likeliestOfBlocks(blocks), choice }
 }

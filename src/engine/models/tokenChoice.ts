@@ -1,4 +1,5 @@
 /** How a graph chooses among the tokens of a vocabulary: the likeliest, or the block in which a uniform number falls. */
+import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'
 import { add, cast, mul, scale, sub } from '../ops/arithmetic.ts'
@@ -22,49 +23,49 @@ export const leftOutNames = { blocks: 'left out blocks', kept: 'left out kept' }
 
 /** Ids that rows may not choose, in the blocks of W ids among which the graph chooses. */
 export interface LeftOut {
-  /** [B, E] i64 the numbers of the blocks that hold any; of a row all differ. */
+  /** [Q, E] i64 the numbers of the blocks that hold any; of a row all differ. */
   readonly blocks: Value
-  /** [B, E, W] 0 for an id of such a block that its row may not choose, else 1. */
+  /** [Q, E, W] 0 for an id of such a block that its row may not choose, else 1. */
   readonly kept: Value
 }
 
-export const leftOutInputs = (width: number): LeftOut => ({
-  blocks: input(leftOutNames.blocks, 'int64', ['B', 'E']),
-  kept: input(leftOutNames.kept, 'float32', ['B', 'E', width]),
+export const leftOutInputs = (width: number, rows: Dim): LeftOut => ({
+  blocks: input(leftOutNames.blocks, 'int64', [rows, 'E']),
+  kept: input(leftOutNames.kept, 'float32', [rows, 'E', width]),
 })
 
-/** The likeliest id and its probability, the first of several: [B, 2]. probabilities [B, V]. */
+/** The likeliest id and its probability, the first of several: [Q, 2]. probabilities [Q, V]. */
 export const likeliest = (probabilities: Value): Value =>
   concat([cast(argMax(probabilities), 'float32'), reduceMax(probabilities, [-1])], 1)
 
-/** The same of blocks [B, n, W]. The runtime finds the largest of each block many times faster than where it is. */
+/** The same of blocks [Q, n, W]. The runtime finds the largest of each block many times faster than where it is. */
 export function likeliestOfBlocks(blocks: Value): Value {
-  const [count, width] = blocks.shape.slice(1) as [number, number]
-  const largest = reshape(reduceMax(blocks, [-1]), ['B', count])
-  const number = argMax(largest) // [B, 1]
-  const place = argMax(reshape(rowsOf(blocks, number), ['B', width]))
+  const [rows, count, width] = blocks.shape as [Dim, number, number]
+  const largest = reshape(reduceMax(blocks, [-1]), [rows, count])
+  const number = argMax(largest) // [Q, 1]
+  const place = argMax(reshape(rowsOf(blocks, number), [rows, width]))
   const id = add(scale(cast(number, 'float32'), width), cast(place, 'float32'))
   return concat([id, reduceMax(largest, [-1])], 1)
 }
 
 /**
  * The block of each row in which its cumulative probability passes uniform · total, so that only one block of W columns
- * is read back: [B, W + 3] its probabilities, its number, what lies before it, the total. What is left out counts in
- * the last two as nothing, but is still among the probabilities. blocks [B, n, W] of probabilities, uniforms [B, 1]
+ * is read back: [Q, W + 3] its probabilities, its number, what lies before it, the total. What is left out counts in
+ * the last two as nothing, but is still among the probabilities. blocks [Q, n, W] of probabilities, uniforms [Q, 1]
  * in [0, 1 − 2⁻²³].
  */
 export function drawnBlock(blocks: Value, uniforms: Value, leftOut?: LeftOut): Value {
-  const [count, width] = blocks.shape.slice(1) as [number, number]
-  const sums = reshape(reduceSum(blocks, [-1]), ['B', count])
+  const [rows, count, width] = blocks.shape as [Dim, number, number]
+  const sums = reshape(reduceSum(blocks, [-1]), [rows, count])
   const cumulative = cumulativeSum(leftOut ? sumsWithout(sums, blocks, leftOut) : sums)
   const total = reduceMax(cumulative, [-1])
   const target = mul(uniforms, total)
-  const isBefore = atMost(cumulative, target) // [B, n] 1 or 0
+  const isBefore = atMost(cumulative, target) // [Q, n] 1 or 0
   const before = reduceMax(mul(cumulative, isBefore), [-1])
   const passed = reduceSum(isBefore, [-1])
   // Where what is left out had all the probability, the target lies behind every block: the last one, of zeros, says so.
   const number = leftOut ? sub(passed, atMost(total, target)) : passed
-  const row = reshape(rowsOf(blocks, cast(number, 'int64')), ['B', width])
+  const row = reshape(rowsOf(blocks, cast(number, 'int64')), [rows, width])
   return concat([row, number, before, total], 1)
 }
 

@@ -40,6 +40,7 @@ import type {
   RowStep,
 } from './generation/decoder.ts'
 import { causalMask } from './generation/mask.ts'
+import { lastPositions } from './generation/prefill.ts'
 import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
 import { int64s } from './session.ts'
@@ -88,6 +89,7 @@ export class DeviceDecoder implements Decoder {
   readonly choiceWidth: number | null
   readonly leavesOut = false
   readonly maxTurns = 1
+  readonly passCost = null
   readonly options: DeviceDecoderOptions
   readonly rotary: readonly RotaryTables[]
 
@@ -163,10 +165,10 @@ class DeviceDecoding implements Decoding {
       for (let position = 0; position < prompt.length; position++)
         positions[row * length + position] = position
     })
-    const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
+    const scored = lastPositions(prompts, length)
     const seen = { rows, length, positions, slots: 0, mask: causalMask(rows, length, 0) }
     const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
-    const pass = { ids, positions, rows, length, last, inverseTemperatures }
+    const pass = { ids, positions, rows, length, scored, inverseTemperatures }
     const { scores, caches } = await this.#pass('prompt', want, pass, maskFeeds(seen, this.#config))
     return this.#remember({ caches, rows, slots: length }, prompts, scores)
   }
@@ -185,7 +187,7 @@ class DeviceDecoding implements Decoding {
       const seen = { rows: 1, length, positions, slots: start, mask: causalMask(1, length, start) }
       const own = { ...maskFeeds(seen, this.#config), ...renamed(past, 'past') }
       const inverseTemperatures = Float64Array.of(inverseTemperature)
-      const pass = { ids, positions, rows: 1, length, last: Int32Array.of(length - 1), inverseTemperatures }
+      const pass = { ids, positions, rows: 1, length, scored: Int32Array.of(length - 1), inverseTemperatures }
       const name = start === 0 ? 'prompt' : 'longPrompt'
       const { scores, caches } = await this.#pass(name, isLast ? want : 'none', pass, own)
       Object.values(past).forEach(release)
@@ -214,7 +216,7 @@ class DeviceDecoding implements Decoding {
       positions: this.#cache.positions(),
       rows: ids.length,
       length: 1,
-      last: new Int32Array(ids.length),
+      scored: ids.map((_, row) => row),
       inverseTemperatures,
       uniforms,
     }

@@ -1,4 +1,5 @@
 import type { Device } from '#shared/device.ts'
+import { linearWeights, rowWeight } from '../models/blocks.ts'
 import type { LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -38,6 +39,26 @@ const PACKED_ROWS = 8
 export const packingPays = (rows: number, newTokens: number): boolean =>
   rows <= PACKED_ROWS && newTokens >= PACKING_TOKENS
 
+/** How the weights lie that a pass multiplies with. */
+type WeightForm = 'mapped' | 'packed' | 'rows' | 'blocks'
+
+/**
+ * Time of a pass over several positions relative to one: the first number, and so much more for each position behind the
+ * first. Measured on the shape of qwen2.5-0.5b with one thread (docs/performance.md); with AMX, rows take half as much more.
+ */
+const severalPositions: Readonly<Record<WeightForm, readonly [number, number]>> = {
+  mapped: [1.5, 0.02],
+  packed: [1, 0.05],
+  rows: [1, 0.1],
+  blocks: [1, 0.13],
+}
+
+function weightForm({ source, precision, packsWeights }: DecodeStepOptions): WeightForm {
+  if (readsMappedWeights(source, precision === 'int8')) return packsWeights ? 'packed' : 'mapped'
+  const [linear] = linearWeights(source.config)
+  return linear && rowWeight(source, linear.name) ? 'rows' : 'blocks'
+}
+
 interface Compiled extends Disposable {
   run(
     program: 'row' | 'rows',
@@ -47,19 +68,18 @@ interface Compiled extends Disposable {
 }
 
 /** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
-async function compile(options: DecodeStepOptions): Promise<Compiled> {
+async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Compiled> {
   const { source, lora, device, precision } = options
   const rounded = precision === 'int8'
   const name = 'generation'
   const programOf = (isOneRow: boolean) =>
     generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }))
-  const readsMapped = readsMappedWeights(source, rounded)
-  const isPacked = readsMapped && options.packsWeights
-  if (readsMapped && !isPacked) {
+  if (form === 'mapped') {
     const programs = { row: programOf(true), rows: programOf(false) }
     return ProgramSet.create(name, programs, device, 'learn')
   }
-  const session = await Session.create({ name, program: programOf(isPacked), device, purpose: 'generate' })
+  const program = programOf(form === 'packed')
+  const session = await Session.create({ name, program, device, purpose: 'generate' })
   return {
     run: (_, feeds, want) => session.run(feeds, want),
     [Symbol.dispose]: () => {
@@ -81,9 +101,10 @@ export class OrtDecodeStep implements DecodeStep {
   readonly leavesOut = true
   readonly #options: DecodeStepOptions
   readonly #compiled: Compiled
+  readonly #form: WeightForm
   readonly #rotary: readonly RotaryTables[]
 
-  private constructor(options: DecodeStepOptions, compiled: Compiled) {
+  private constructor(options: DecodeStepOptions, form: WeightForm, compiled: Compiled) {
     const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
     this.layers = layers
     this.kvHeads = kvHeads
@@ -91,12 +112,19 @@ export class OrtDecodeStep implements DecodeStep {
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
+    this.#form = form
     this.#compiled = compiled
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
   }
 
   static async create(options: DecodeStepOptions): Promise<OrtDecodeStep> {
-    return new OrtDecodeStep(options, await compile(options))
+    const form = weightForm(options)
+    return new OrtDecodeStep(options, form, await compile(options, form))
+  }
+
+  passCost(positions: number): number {
+    const [several, each] = severalPositions[this.#form]
+    return positions === 1 ? 1 : several + each * (positions - 1)
   }
 
   async run(pass: DecodePass): Promise<PassResult> {

@@ -13,11 +13,11 @@ export interface NewPositions {
   readonly length: number
   /** [B, T] */
   readonly positions: Int32Array
-  /** [B] which of the T is each row's last. */
-  readonly last: Int32Array
-  /** [B] */
+  /** [Q] which of the B·T have scores. */
+  readonly scored: Int32Array
+  /** [Q] */
   readonly inverseTemperatures: Float64Array
-  /** [B]; read only where the graph chooses. */
+  /** [Q]; read only where the graph chooses. */
   readonly uniforms?: Float64Array
 }
 
@@ -28,17 +28,14 @@ export const boundedUniforms = (uniforms: ArrayLike<number>): Float32Array =>
   Float32Array.from(uniforms, (uniform) => Math.min(uniform, LARGEST_UNIFORM))
 
 export function positionFeeds(
-  { rows, length, positions, last, inverseTemperatures, uniforms }: NewPositions,
+  { rows, length, positions, scored, inverseTemperatures, uniforms }: NewPositions,
   tables: readonly RotaryTables[],
 ): Feeds {
   return {
     positions: int64s(positions, [rows, length]),
-    last: int64s(
-      last.map((position, row) => row * length + position),
-      [rows],
-    ),
-    inverseTemperature: floats(Float32Array.from(inverseTemperatures), [rows, 1]),
-    uniforms: floats(boundedUniforms(uniforms ?? new Float64Array(rows)), [rows, 1]),
+    scored: int64s(scored, [scored.length]),
+    inverseTemperature: floats(Float32Array.from(inverseTemperatures), [scored.length, 1]),
+    uniforms: floats(boundedUniforms(uniforms ?? new Float64Array(scored.length)), [scored.length, 1]),
     ...rotaryFeeds(tables, Math.max(length, ...positions)),
   }
 }

@@ -146,7 +146,7 @@ export class ResidentStep implements DecodeStep {
       [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
       [loopNames.stops]: floats(Float32Array.from(stops), [1, stops.length]),
       inverseTemperature: floats(Float32Array.from(pass.inverseTemperatures), [rows, 1]),
-      last: int64s(
+      scored: int64s(
         Int32Array.from({ length: rows }, (_, row) => row),
         [rows],
       ),

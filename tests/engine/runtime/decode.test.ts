@@ -82,7 +82,7 @@ describe.each([
       positions: Int32Array.from(ids, (_, index) => start + index),
       cache,
       mask: causalMask(1, ids.length, start),
-      last: Int32Array.of(ids.length - 1),
+      scored: Int32Array.of(ids.length - 1),
       inverseTemperatures: Float64Array.of(1 / 0.8),
       want,
       role: 'actor',
@@ -209,7 +209,7 @@ describe.each([
       positions: repeated(ids.map((_, index) => index)),
       cache: new KvCache(step, rows, 0),
       mask: causalMask(rows, ids.length, 0),
-      last: new Int32Array(rows).fill(ids.length - 1),
+      scored: Int32Array.from({ length: rows }, (_, row) => (row + 1) * ids.length - 1),
       inverseTemperatures: new Float64Array(rows).fill(1 / 0.8),
       uniforms,
       ...(leftOut ? { leftOut } : {}),
@@ -219,6 +219,40 @@ describe.each([
     const width = step.choiceWidth! + 3
     return Array.from({ length: rows }, (_, row) => scores.slice(row * width, (row + 1) * width))
   }
+
+  test('several positions of each row may have scores, each with its own number and what it leaves out', async () => {
+    const ways = [
+      { uniform: 0.2, leftOut: [] },
+      { uniform: 0.7, leftOut: [3, 200] },
+      { uniform: 0.7, leftOut: [] },
+    ]
+    const alone = await Promise.all(
+      ways.map(({ uniform, leftOut }) => chosen(Float64Array.of(uniform), [leftOut])),
+    )
+    const rows = 2
+    const { scores } = await step.run({
+      rows,
+      length: ids.length,
+      ids: Int32Array.from([...ids.subarray(0, 20), 0, ...ids]),
+      positions: Int32Array.from({ length: rows * ids.length }, (_, index) => index % ids.length),
+      cache: new KvCache(step, rows, 0),
+      mask: causalMask(rows, ids.length, 0),
+      // Of the first row another place than the last: the same prompt without its end.
+      scored: Int32Array.of(2 * ids.length - 1, 19, 2 * ids.length - 1, 2 * ids.length - 1),
+      inverseTemperatures: Float64Array.of(1 / 0.8, 1 / 1.3, 1 / 0.8, 1 / 0.8),
+      uniforms: Float64Array.of(0.2, 0.4, 0.7, 0.7),
+      leftOut: [[], [], [3, 200], []],
+      want: 'choice',
+      role: 'actor',
+    })
+    const width = step.choiceWidth! + 3
+    const [first, , second, third] = [0, 1, 2, 3].map((index) =>
+      scores.slice(index * width, (index + 1) * width),
+    )
+    for (const [index, found] of [first, second, third].entries()) {
+      expect(largestDifference(found!, alone[index]![0]!)).toBeLessThan(1e-5)
+    }
+  })
 
   test('what lies in slots that the mask hides does not matter', async () => {
     const run = async (filler: number) => {
@@ -240,7 +274,7 @@ describe.each([
         positions: Int32Array.of(20),
         cache,
         mask,
-        last: Int32Array.of(0),
+        scored: Int32Array.of(0),
         inverseTemperatures: Float64Array.of(1 / 0.8),
         want: 'probabilities',
         role: 'actor',
@@ -262,7 +296,7 @@ describe.each([
         positions: Int32Array.of(position),
         cache,
         mask: new Float32Array(1),
-        last: Int32Array.of(0),
+        scored: Int32Array.of(0),
         inverseTemperatures: Float64Array.of(1),
         want: 'probabilities',
         role: 'actor',

@@ -128,6 +128,39 @@ describe('generation', () => {
     expect(policy.lastGeneration?.prefillTokens).toBe(3 + 17 + 1 + 8)
   })
 
+  /** One that repeats itself is sure of what comes next. */
+  const repetitive = Int32Array.from({ length: 40 }, (_, index) => 30 + (index % 5))
+
+  test.each([
+    ['f32', 'cool', { ...unfiltered, temperature: 0.05 }],
+    ['f32', 'greedy', { ...unfiltered, greedy: true }],
+    ['f32', 'filtered', { ...unfiltered, temperature: 0.2, topK: 5 }],
+    ['f32', 'too short to end', { ...unfiltered, temperature: 0.05, minNewTokens: 30, stopIds: [3, 100] }],
+    ['blocks', 'greedy', { ...unfiltered, greedy: true }],
+  ] as const)(
+    'with drafts chooses what it chooses without, where few rows decode (%s, %s)',
+    async (form, _, given) => {
+      const sampling = { ...given, maxNewTokens: 40 }
+      const read = form === 'f32' ? source : await asInt8Source(source, folder, form)
+      using wide = await openTiny(read, { maxRows: 5, rolloutPrecision: form === 'f32' ? 'f32' : 'int8' })
+      const group = (count: number) => [
+        {
+          promptIds: repetitive,
+          streams: Array.from({ length: count }, (_, sample) => randomStream(7, sample)),
+        },
+      ]
+      const many = await completionsOf(wide, group(5), { role: 'actor', sampling })
+      expect(wide.lastGeneration?.draftedTokens).toBe(0)
+      const few = await completionsOf(wide, group(2), { role: 'actor', sampling })
+      const { draftedTokens, decodeSteps } = wide.lastGeneration!
+      expect(draftedTokens).toBeGreaterThan(0)
+      expect(decodeSteps).toBeLessThan(39)
+      expect(few.map(({ ids }) => [...ids])).toEqual(many.slice(0, 2).map(({ ids }) => [...ids]))
+      for (const [row, { logprobs }] of few.entries())
+        expect(largestDifference(logprobs, many[row]!.logprobs)).toBeLessThan(form === 'f32' ? 1e-4 : 1e-3)
+    },
+  )
+
   test('leaves the same ids out before the minimum length, in the graph and of whole rows', async () => {
     const stopIds = Array.from({ length: 100 }, (_, index) => 2 * index)
     const sampling = { ...unfiltered, minNewTokens: 5, stopIds }

@@ -31,11 +31,15 @@ export interface PrefilledPrompt {
   readonly scores: Float32Array
 }
 
-/** One token of every live row, or several where the decoder goes on with what the scores say. */
+/** One token of every live row, or several: of a row's draft, or where the decoder goes on with what the scores say. */
 export interface RowStep {
   /** [B] the latest id of each row. */
   readonly ids: Int32Array
-  /** The most tokens of a row: 1, or up to `Decoder.maxTurns` for a `choice` or the `best`. */
+  /** [B] ids that may follow the latest one, none or several; only of a decoder with a `passCost`. */
+  readonly drafts: readonly (readonly number[])[]
+  /**
+   * The most tokens of a row: 1, one more than its longest draft, or up to `Decoder.maxTurns` for a `choice` or the `best`.
+   */
   readonly turns: number
   /** [turns, B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
   readonly uniforms: Float64Array
@@ -44,7 +48,7 @@ export interface RowStep {
   /** [B] the most ids that a row still takes, and the ids that end it: a decoder may stop when all rows have ended. */
   readonly room: readonly number[]
   readonly stopIds: readonly number[]
-  /** [B] ids that each row may not take yet; read only where a `choice` is wanted of a decoder that `leavesOut`. */
+  /** [turns · B] ids that each row may not take yet; read only where a `choice` is wanted of a decoder that `leavesOut`. */
   readonly leftOut: readonly (readonly number[])[]
   readonly want: Exclude<PassScores, 'none'>
 }
@@ -52,7 +56,7 @@ export interface RowStep {
 export interface RowScores {
   /** Of each turn [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3], the `best` [B, 2]. */
   readonly turns: readonly Float32Array[]
-  /** Of each turn but the last [B] the ids that the next one went on with. */
+  /** Of each turn but the last [B] the ids that the next one went on with; −1 behind a draft. */
   readonly ids: readonly Int32Array[]
 }
 
@@ -101,6 +105,8 @@ export interface Decoder {
   readonly choiceWidth: number | null
   /** Whether a `choice` may leave ids out. */
   readonly leavesOut: boolean
+  /** The time of a decoding pass over so many positions, relative to one; null where drafts are not checked. */
+  readonly passCost: ((positions: number) => number) | null
   open(options: DecodingOptions): Promise<Decoding>
 }
 
@@ -126,13 +132,13 @@ export interface DecodePass {
   readonly cache: KvCache
   /** [B, T, P+T] what each new position sees, slots first, then the new positions: 0 or `HIDDEN`. Added to the attention scores. */
   readonly mask: Float32Array
-  /** [B] which of the T positions is the row's last real one; scores are computed there alone. */
-  readonly last: Int32Array
-  /** [B] the inverse of what each row's logits are divided by. */
+  /** [Q] which of the B·T positions have scores. */
+  readonly scored: Int32Array
+  /** [Q] the inverse of what the logits are divided by. */
   readonly inverseTemperatures: Float64Array
-  /** [B] in [0, 1), what chooses each row's block; read only where a `choice` is wanted. */
+  /** [Q] in [0, 1), what chooses the block; read only where a `choice` is wanted. */
   readonly uniforms?: Float64Array
-  /** [B] ids that each row may not take; read only where a `choice` is wanted of a step that `leavesOut`. */
+  /** [Q] ids that are not to be taken; read only where a `choice` is wanted of a step that `leavesOut`. */
   readonly leftOut?: readonly (readonly number[])[]
   readonly want: PassScores
   readonly role: AnsweringRole
@@ -140,8 +146,8 @@ export interface DecodePass {
 
 export interface PassResult extends NewSlots {
   /**
-   * [B, V] logits over the temperature, or their softmax; empty when `none` was wanted. For a `choice` [B, W + 3]: the
-   * probabilities of the block, its number, and, without what is left out, the probability before it and the total; for `best` [B, 2]: the likeliest id and its
+   * [Q, V] logits over the temperature, or their softmax; empty when `none` was wanted. For a `choice` [Q, W + 3]: the
+   * probabilities of the block, its number, and, without what is left out, the probability before it and the total; for `best` [Q, 2]: the likeliest id and its
    * probability.
    */
   readonly scores: Float32Array
@@ -189,6 +195,8 @@ export interface DecodeStep {
   readonly choiceWidth: number | null
   /** Whether a `choice` may leave ids out; if absent, not. */
   readonly leavesOut?: boolean
+  /** As in `Decoder`; absent where drafts are not checked. */
+  passCost?(positions: number): number
   run(pass: DecodePass): Promise<PassResult>
   /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */
   readonly maxTurns?: number

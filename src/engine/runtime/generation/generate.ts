@@ -7,14 +7,18 @@
  * any of them: id i of a completion is chosen by number i of its own stream. Requests may come while others are decoded;
  * they enter where rows become free.
  */
-import { AppError } from '#shared/errors.ts'
 import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import { Sampler, servingAll, type Choice, type WantedScores } from '../sampling.ts'
 import type { Decoder, Decoding, PassScores, PromptSlots, RowScores } from './decoder.ts'
+import { draftsOf } from './ngramDraft.ts'
 import { OpenCompletion } from './openCompletion.ts'
 import { ragFit } from './prefill.ts'
+import { checkOptions, checkRequest } from './requestCheck.ts'
 import { TokenFilter } from './tokenFilter.ts'
+
+/** Most rows that are drafted for: of more, a pass is as long as its products. */
+const DRAFTED_ROWS = 4
 
 export interface BatchLimits {
   /** Most completions that decode together. */
@@ -32,8 +36,10 @@ export interface GenerationStats {
   prefillTokens: number
   /** Passes that computed prompts. */
   prefillPasses: number
-  /** Tokens that every live row was given, one after the other. */
+  /** Tokens that every live row was given, one after the other; with drafts, passes. */
   decodeSteps: number
+  /** Tokens of drafts that passes checked. */
+  draftedTokens: number
   /** Tokens chosen, also in completions that were not finished. */
   generatedTokens: number
   /** Most rows that decoded together. */
@@ -87,6 +93,7 @@ const noStats = (): GenerationStats => ({
   prefillTokens: 0,
   prefillPasses: 0,
   decodeSteps: 0,
+  draftedTokens: 0,
   generatedTokens: 0,
   peakRows: 0,
   peakCacheBytes: 0,
@@ -94,7 +101,8 @@ const noStats = (): GenerationStats => ({
   samplingMs: 0,
 })
 
-type Options = GenerateOptions<AnsweringRole> & BatchLimits
+/** Of a generation. */
+export type Options = GenerateOptions<AnsweringRole> & BatchLimits
 
 /** A completion whose first id is chosen, and the prompt it starts from. */
 interface Arrival {
@@ -237,26 +245,44 @@ class Generation {
     if (completions.length === 0) return []
     const want = this.#wanted(completions)
     const room = completions.map((completion) => completion.room)
+    const drafts = this.#drafts(completions, room)
+    const drafted = Math.max(...drafts.map((draft) => draft.length))
     const { maxTurns } = this.#parts.decoder
-    const turns = want === 'choice' || want === 'best' ? Math.min(maxTurns, Math.max(...room)) : 1
+    const isLoop = want === 'choice' || want === 'best'
+    const turns = isLoop && maxTurns > 1 ? Math.min(maxTurns, Math.max(...room)) : drafted + 1
+    const ofTurns = <Each>(each: (completion: OpenCompletion, turn: number) => Each) =>
+      Array.from({ length: turns }, (_, turn) =>
+        completions.map((completion) => each(completion, turn)),
+      ).flat()
     const step = {
       ids: Int32Array.from(completions, ({ lastId }) => lastId),
+      drafts,
       turns,
-      uniforms: Float64Array.from({ length: turns * completions.length }, (_, index) =>
-        completions[index % completions.length]!.uniformAt(Math.floor(index / completions.length)),
-      ),
+      uniforms: Float64Array.from(ofTurns((completion, turn) => completion.uniformAt(turn))),
       inverseTemperatures: Float64Array.from(
         completions,
         ({ sampling }) => 1 / this.#samplers.of(sampling).temperature,
       ),
       room,
       stopIds: [...new Set(completions.flatMap(({ sampling }) => sampling.stopIds))],
-      leftOut: completions.map(({ sampling, length }) => this.#samplers.of(sampling).leftOut(length)),
+      leftOut: ofTurns(({ sampling, length }, turn) => this.#samplers.of(sampling).leftOut(length + turn)),
       want,
     }
     const scores = await this.#timed(decoding.step(step))
-    stats.decodeSteps += scores.turns.length
+    stats.decodeSteps += drafted > 0 ? 1 : scores.turns.length
+    stats.draftedTokens += drafts.reduce((sum, draft) => sum + draft.length, 0)
     return this.#settle(completions.map((completion, row) => this.#take(completion, row, scores, want)))
+  }
+
+  /** [B] what rows may go on with; empty where many decode, or where it does not pay. */
+  #drafts(completions: readonly OpenCompletion[], room: readonly number[]): readonly (readonly number[])[] {
+    const { passCost } = this.#parts.decoder
+    if (passCost === null || completions.length > DRAFTED_ROWS) return completions.map(() => [])
+    return draftsOf(
+      completions.map(({ draft }) => draft),
+      room,
+      passCost,
+    )
   }
 
   /**
@@ -342,58 +368,5 @@ class Samplers {
     const sampler = new Sampler(this.#vocabSize, sampling, this.#filter)
     this.#samplers.set(sampling, sampler)
     return sampler
-  }
-}
-
-function checkRequest(request: GenerationRequest, index: number, { contextLength, decode }: Options): void {
-  checkPrompt(request, index, contextLength)
-  if (request.sampling) checkSampling(request.sampling, decode)
-}
-
-function checkPrompt({ promptIds }: GenerationRequest, index: number, contextLength: number): void {
-  if (promptIds.length === 0) {
-    throw new AppError(
-      'data/invalid',
-      `Prompt ${index + 1} is empty.`,
-      'Give the model at least one token to continue.',
-    )
-  }
-  if (promptIds.length >= contextLength) {
-    throw new AppError(
-      'data/invalid',
-      `Prompt ${index + 1} has ${promptIds.length} tokens, which leaves no room for a completion in a context of ${contextLength}.`,
-      'Shorten the prompt, or raise the context length if the model allows it.',
-    )
-  }
-}
-
-function samplingProblems(sampling: SamplingOptions): string[] {
-  const { greedy, temperature, maxNewTokens, repetitionPenalty, stopStrings } = sampling
-  const isPositive = (value: number) => Number.isFinite(value) && value > 0
-  const problems: string[] = []
-  if (!greedy && !isPositive(temperature)) problems.push(`temperature must be above 0, got ${temperature}`)
-  if (!isPositive(repetitionPenalty)) {
-    problems.push(`repetition penalty must be above 0, got ${repetitionPenalty}`)
-  }
-  if (!(maxNewTokens >= 1)) problems.push(`new tokens must be at least 1, got ${maxNewTokens}`)
-  if (stopStrings.includes('')) problems.push('a stop string must not be empty')
-  return problems
-}
-
-function checkSampling(sampling: SamplingOptions, decode: Options['decode']): void {
-  const problems = samplingProblems(sampling)
-  if (problems.length > 0) {
-    throw new AppError('config/invalid', `Sampling cannot start: ${problems.join('; ')}.`)
-  }
-  if (sampling.stopStrings.length > 0 && !decode) {
-    throw new Error('Expected `decode` with stop strings, got none.')
-  }
-}
-
-function checkOptions({ sampling, decode, maxRows, prefillTokens }: Options): void {
-  checkSampling(sampling, decode)
-  if (!(maxRows >= 1)) throw new Error(`Expected \`maxRows\` to be at least 1, got ${maxRows}.`)
-  if (!(prefillTokens >= 1)) {
-    throw new Error(`Expected \`prefillTokens\` to be at least 1, got ${prefillTokens}.`)
   }
 }

@@ -29,6 +29,7 @@ export class HostDecoder implements Decoder {
   readonly choiceWidth: number | null
   readonly leavesOut: boolean
   readonly maxTurns: number
+  readonly passCost: ((positions: number) => number) | null
   readonly #step: DecodeStep
 
   constructor(step: DecodeStep) {
@@ -36,12 +37,19 @@ export class HostDecoder implements Decoder {
     this.maxTurns = step.maxTurns ?? 1
     this.choiceWidth = step.choiceWidth
     this.leavesOut = step.leavesOut ?? false
+    this.passCost = step.passCost ? (positions) => step.passCost!(positions) : null
     this.#step = step
   }
 
   open(options: DecodingOptions): Promise<Decoding> {
     return Promise.resolve(new HostDecoding(this.#step, options))
   }
+}
+
+/** [T, …] cut into [T] of them. */
+const inTurns = (scores: Float32Array, turns: number): Float32Array[] => {
+  const width = scores.length / turns
+  return Array.from({ length: turns }, (_, turn) => scores.subarray(turn * width, (turn + 1) * width))
 }
 
 /** A prompt's one row of a cache. */
@@ -112,24 +120,34 @@ class HostDecoding implements Decoding {
   }
 
   async step(step: RowStep): Promise<RowScores> {
-    if (step.turns > 1) return this.#loop(step)
-    const { ids, uniforms, inverseTemperatures, leftOut, want } = step
+    if (this.#step.loop && step.turns > 1) return this.#loop(step)
+    const { drafts, turns: length, uniforms, inverseTemperatures, leftOut, want } = step
     const rows = this.#rows
+    const ids = new Int32Array(rows * length) // [B, T]
+    drafts.forEach((draft, row) => {
+      ids.set([step.ids[row]!, ...draft], row * length)
+    })
+    const turnsOf = (value: (row: number, turn: number) => number) =>
+      Array.from({ length: length * rows }, (_, index) => value(index % rows, Math.floor(index / rows)))
     const result = await this.#run('decode', {
       rows,
-      length: 1,
-      ids, // [B, 1]
-      positions: this.#positions(), // [B, 1]
+      length,
+      ids,
+      positions: this.#positions(length),
       cache: this.#cache,
-      mask: this.#mask.view(rows), // [B, 1, P+1]
-      last: new Int32Array(rows),
-      inverseTemperatures,
+      mask: this.#mask.behind(rows, length),
+      // Turn by turn, as the scores are read.
+      scored: Int32Array.from(turnsOf((row, turn) => row * length + turn)),
+      inverseTemperatures: Float64Array.from(turnsOf((row) => inverseTemperatures[row]!)),
       uniforms,
       leftOut,
       want,
     })
-    this.#latest = { ...result, length: 1 }
-    return { turns: [result.scores], ids: [] }
+    this.#latest = { ...result, length }
+    const wentOn = Array.from({ length: length - 1 }, (_, turn) =>
+      Int32Array.from(drafts, (draft) => draft[turn] ?? -1),
+    )
+    return { turns: inTurns(result.scores, length), ids: wentOn }
   }
 
   async #loop({ want, ...step }: RowStep): Promise<RowScores> {
@@ -139,20 +157,22 @@ class HostDecoding implements Decoding {
     }
     onPass('decode')
     const rows = this.#rows
-    const pass = { rows, positions: this.#positions(), cache: this.#cache, role, want }
+    const pass = { rows, positions: this.#positions(1), cache: this.#cache, role, want }
     const result = await this.#step.loop({ ...step, ...pass })
     this.#latest = result
     const { turns, scores, ids } = result
-    const width = scores.length / turns
     return {
-      turns: Array.from({ length: turns }, (_, turn) => scores.subarray(turn * width, (turn + 1) * width)),
+      turns: inTurns(scores, turns),
       ids: Array.from({ length: turns - 1 }, (_, turn) => ids.subarray(turn * rows, (turn + 1) * rows)),
     }
   }
 
-  /** [B] the place of each row's next token. */
-  #positions(): Int32Array {
-    return Int32Array.from({ length: this.#rows }, (_, row) => this.#cache.lengthOf(row))
+  /** [B, T] the places of each row's next tokens. */
+  #positions(length: number): Int32Array {
+    return Int32Array.from(
+      { length: this.#rows * length },
+      (_, index) => this.#cache.lengthOf(Math.floor(index / length)) + (index % length),
+    )
   }
 
   keep(kept: readonly KeptRow[]): Promise<void> {

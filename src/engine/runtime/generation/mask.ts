@@ -19,8 +19,8 @@ export function causalMask(rows: number, length: number, cached: number): Float3
 }
 
 /**
- * Mask of decode steps, [rows, 1, capacity+1]: a row sees its filled slots and the new position. A step changes one
- * entry of a row, so the mask is kept and edited, never rebuilt.
+ * Mask of decode steps, [rows, 1, capacity+1]: a row sees its filled slots and the new position. A step changes few
+ * entries of a row, so the mask is kept and edited, never rebuilt.
  */
 export class DecodeMask {
   readonly #width: number
@@ -43,9 +43,16 @@ export class DecodeMask {
     this.#data[row * this.#width + slot] = 0
   }
 
-  /** View of the first `rows` rows. */
-  view(rows: number): Float32Array {
-    return this.#data.subarray(0, rows * this.#width)
+  /** Of the first `rows` rows with `length` new positions each, [rows, length, capacity+length]; a view for one. */
+  behind(rows: number, length: number): Float32Array {
+    if (length === 1) return this.#data.subarray(0, rows * this.#width)
+    const capacity = this.#width - 1
+    const mask = causalMask(rows, length, capacity)
+    for (let position = 0; position < rows * length; position++) {
+      const start = Math.floor(position / length) * this.#width
+      mask.set(this.#data.subarray(start, start + capacity), position * (capacity + length))
+    }
+    return mask
   }
 }
 

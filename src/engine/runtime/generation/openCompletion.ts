@@ -3,6 +3,7 @@ import type { RandomStream } from '#shared/random.ts'
 import type { Completion, GenerateOptions, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import type { Choice } from '../sampling.ts'
+import { NgramDraft } from './ngramDraft.ts'
 
 interface CompletionStart {
   /** Index into the requests. */
@@ -26,6 +27,7 @@ export class OpenCompletion {
   /** Distinct ids of prompt and completion; kept only where a repetition penalty reads it. */
   readonly #seen: Set<number> | null
   readonly #onToken: GenerateOptions['onToken']
+  #draft: NgramDraft | null = null
   #stopReason: StopReason | null = null
 
   constructor(start: CompletionStart, options: GenerateOptions<AnsweringRole>) {
@@ -64,6 +66,12 @@ export class OpenCompletion {
     return this.#seen ?? []
   }
 
+  /** How it may go on; kept from the first time somebody asks. */
+  get draft(): NgramDraft {
+    this.#draft ??= new NgramDraft([...this.#start.promptIds, ...this.#ids])
+    return this.#draft
+  }
+
   get isFinished(): boolean {
     return this.#stopReason !== null
   }
@@ -88,6 +96,7 @@ export class OpenCompletion {
     this.#ids.push(id)
     this.#logprobs.push(logprob)
     this.#seen?.add(id)
+    this.#draft?.add(id)
     this.#stopReason = this.#reasonToStop(id)
     this.#onToken?.({ request: this.#start.request, sample: this.#start.sample, id, logprob, top })
   }

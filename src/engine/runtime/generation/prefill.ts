@@ -38,6 +38,10 @@ export function ragFit(lengths: readonly number[], prefillTokens: number): numbe
   return lengths.length
 }
 
+/** Of prompts padded to `length`, the place of each one's last token among all positions. */
+export const lastPositions = (prompts: readonly Int32Array[], length: number): Int32Array =>
+  Int32Array.from(prompts, (prompt, row) => row * length + prompt.length - 1)
+
 /** Computes prompts chosen with `ragFit`, in order. `want` says which scores follow the last position. */
 export async function prefill(
   context: PrefillContext,
@@ -65,11 +69,11 @@ async function prefillTogether(
     ids.set(prompt, row * length)
     for (let position = 0; position < prompt.length; position++) positions[row * length + position] = position
   }
-  const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
+  const scored = lastPositions(prompts, length)
   const cache = new KvCache(step, rows, 0)
   const mask = causalMask(rows, length, 0)
   const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
-  const result = await run({ rows, length, ids, positions, cache, mask, last, inverseTemperatures, want })
+  const result = await run({ rows, length, ids, positions, cache, mask, scored, inverseTemperatures, want })
   return prompts.map((prompt, row) => {
     const own = new KvCache(step, 1, prompt.length)
     own.append(0, result, { row, length, count: prompt.length })
@@ -94,7 +98,7 @@ async function prefillInChunks(
       positions: Int32Array.from(ids, (_, index) => start + index),
       cache,
       mask: causalMask(1, ids.length, start),
-      last: Int32Array.of(ids.length - 1),
+      scored: Int32Array.of(ids.length - 1),
       inverseTemperatures: Float64Array.of(inverseTemperature),
       want: isLast ? want : 'none',
     })

@@ -66,7 +66,7 @@ async function scoresAfter(
     positions: Int32Array.from({ length }, (_, position) => position),
     cache: new KvCache(step, 1, 0),
     mask,
-    last: Int32Array.of(length - 1),
+    scored: Int32Array.of(length - 1),
     inverseTemperatures: Float64Array.of(1 / temperature),
     want,
     role: 'actor',

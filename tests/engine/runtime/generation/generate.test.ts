@@ -94,6 +94,26 @@ describe('generateCompletions equals computing every completion alone, without a
     expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
   })
 
+  /** Prompts that repeat themselves, so that there is something to go on with. */
+  const repetitive = (requests: readonly GenerationRequest[]) =>
+    requests.map((request) => ({ ...request, promptIds: request.promptIds.map((_, i, ids) => ids[i % 4]!) }))
+
+  const draftedTokens: number[] = []
+  test.each(cases)('$name, with drafts', async ({ lengths, samples, sampling, batch }) => {
+    // Sharp enough to repeat itself; every draft is checked, also where it hardly pays.
+    const model = Object.assign(new TinyModel(2, 23, 12), { passCost: (positions: number) => 1 / positions })
+    const requests = repetitive(requestsOf(lengths, samples, model.vocabSize))
+    let stats: GenerationStats | null = null
+    const onEnd = (ended: GenerationStats) => void (stats = ended)
+    const options = { ...optionsOf(sampling), ...batch, decode, onEnd }
+    expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+    draftedTokens.push(stats!.draftedTokens)
+  })
+
+  test('drafts were checked in nearly all of them', () => {
+    expect(draftedTokens.filter((count) => count > 0).length).toBeGreaterThanOrEqual(cases.length - 3)
+  })
+
   test('a minimum length', async () => {
     const model = new TinyModel(2)
     const requests = requestsOf([5, 3, 8], 3, model.vocabSize)

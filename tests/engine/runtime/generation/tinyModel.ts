@@ -69,23 +69,30 @@ export class TinyModel implements DecodeStep {
     const size = rows * KV_HEADS * length * HEAD_DIM
     const keys = Array.from({ length: LAYERS }, () => new Float32Array(size))
     const values = Array.from({ length: LAYERS }, () => new Float32Array(size))
-    const scores = new Float32Array(pass.want === 'none' ? 0 : rows * this.vocabSize)
-    for (let row = 0; row < rows; row++) {
-      const hidden = this.#runRow(pass, row, { keys, values })
-      if (pass.want !== 'none') scores.set(this.#scores(hidden, pass, row), row * this.vocabSize)
+    const hidden = Array.from({ length: rows }, (_, row) => this.#runRow(pass, row, { keys, values })).flat()
+    const scores = new Float32Array(pass.want === 'none' ? 0 : pass.scored.length * this.vocabSize)
+    if (pass.want !== 'none') {
+      for (const [index, position] of pass.scored.entries()) {
+        scores.set(this.#scores(hidden[position]!, pass, index), index * this.vocabSize)
+      }
     }
     return Promise.resolve({ scores, keys, values })
   }
 
-  #check({ rows, length, ids, positions, cache, mask, last }: DecodePass): void {
-    const expected = [rows * length, rows * length, rows, rows * length * (cache.capacity + length)]
-    const got = [ids.length, positions.length, last.length, mask.length]
+  #check({ rows, length, ids, positions, cache, mask, scored, inverseTemperatures }: DecodePass): void {
+    const all = rows * length
+    const expected = [all, all, scored.length, all * (cache.capacity + length)]
+    const got = [ids.length, positions.length, inverseTemperatures.length, mask.length]
     if (expected.join() !== got.join())
       throw new Error(`Expected sizes ${expected.join()}, got ${got.join()}.`)
   }
 
-  /** Hidden state of the row's last position; writes its keys and values. */
-  #runRow(pass: DecodePass, row: number, fresh: { keys: Float32Array[]; values: Float32Array[] }): number[] {
+  /** Hidden states of the row's positions; writes their keys and values. */
+  #runRow(
+    pass: DecodePass,
+    row: number,
+    fresh: { keys: Float32Array[]; values: Float32Array[] },
+  ): number[][] {
     const { length, ids, positions } = pass
     let states = Array.from({ length }, (_, t) => {
       const embedding = this.#embeddings[ids[row * length + t]!]!
@@ -106,12 +113,12 @@ export class TinyModel implements DecodeStep {
         return state.map((value, c) => Math.tanh(value + update[c]!))
       })
     }
-    return states[pass.last[row]!]!
+    return states
   }
 
-  #scores(hidden: readonly number[], pass: DecodePass, row: number): number[] {
+  #scores(hidden: readonly number[], pass: DecodePass, index: number): number[] {
     const logits = multiply(this.#embeddings, hidden).map((logit) => Math.fround(logit * this.#sharpness))
-    const tempered = logits.map((logit) => logit * pass.inverseTemperatures[row]!)
+    const tempered = logits.map((logit) => logit * pass.inverseTemperatures[index]!)
     if (pass.want === 'logits') return tempered
     const largest = Math.max(...tempered)
     const weights = tempered.map((score) => Math.exp(score - largest))
