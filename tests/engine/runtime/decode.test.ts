@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
-import { causalMask } from '#engine/runtime/generation/mask.ts'
 import { Learner } from '#engine/runtime/learner.ts'
 import { OrtDecodeStep, packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
@@ -81,7 +80,6 @@ describe.each([
       ids,
       positions: Int32Array.from(ids, (_, index) => start + index),
       cache,
-      mask: causalMask(1, ids.length, start),
       last: Int32Array.of(ids.length - 1),
       inverseTemperatures: Float64Array.of(1 / 0.8),
       want,
@@ -208,7 +206,6 @@ describe.each([
       ids: repeated(ids),
       positions: repeated(ids.map((_, index) => index)),
       cache: new KvCache(step, rows, 0),
-      mask: causalMask(rows, ids.length, 0),
       last: new Int32Array(rows).fill(ids.length - 1),
       inverseTemperatures: new Float64Array(rows).fill(1 / 0.8),
       uniforms,

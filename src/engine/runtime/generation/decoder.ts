@@ -3,7 +3,7 @@
  * is the decoder's own affair: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
 import type { AnsweringRole } from '../adapterParameters.ts'
-import type { KvCache, NewSlots } from './kvCache.ts'
+import type { CacheShape, KvCache, NewSlots } from './kvCache.ts'
 
 /**
  * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only
@@ -111,7 +111,7 @@ export interface Decoder {
 
 /**
  * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
- * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (`cache.capacity`, 0 allowed), V vocabulary.
+ * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (0 allowed), V vocabulary.
  */
 export interface DecodePass {
   /** B; they are the first B rows of the cache. */
@@ -124,8 +124,11 @@ export interface DecodePass {
   readonly positions: Int32Array
   /** Read only: the pass returns the new keys and values, the caller writes them. */
   readonly cache: KvCache
-  /** [B, T, P+T] what each new position sees, slots first, then the new positions: 0 or `HIDDEN`. Added to the attention scores. */
-  readonly mask: Float32Array
+  /**
+   * [B, T, P+T] what each new position sees where no window hides any, as `passMask` makes it; made from the cache's lengths
+   * if absent.
+   */
+  readonly mask?: Float32Array
   /** [B] which of the T positions is the row's last real one; scores are computed there alone. */
   readonly last: Int32Array
   /** [B] the inverse of what each row's logits are divided by. */
@@ -178,12 +181,7 @@ export interface LoopResult extends NewSlots {
   readonly ids: Int32Array
 }
 
-export interface DecodeStep {
-  readonly layers: number
-  /** K */
-  readonly kvHeads: number
-  /** C */
-  readonly headDim: number
+export interface DecodeStep extends CacheShape {
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null

@@ -1,7 +1,6 @@
 /** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
 import type { DecodePass, DecodeStep, NewPrompt, PassResult, PassScores } from './decoder.ts'
 import { KvCache } from './kvCache.ts'
-import { causalMask } from './mask.ts'
 
 /** What all passes of one generation share, and what runs a pass. */
 export interface PrefillContext {
@@ -67,9 +66,8 @@ async function prefillTogether(
   }
   const last = Int32Array.from(prompts, (prompt) => prompt.length - 1)
   const cache = new KvCache(step, rows, 0)
-  const mask = causalMask(rows, length, 0)
   const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
-  const result = await run({ rows, length, ids, positions, cache, mask, last, inverseTemperatures, want })
+  const result = await run({ rows, length, ids, positions, cache, last, inverseTemperatures, want })
   return prompts.map((prompt, row) => {
     const own = new KvCache(step, 1, prompt.length)
     own.append(0, result, { row, length, count: prompt.length })
@@ -93,7 +91,6 @@ async function prefillInChunks(
       ids,
       positions: Int32Array.from(ids, (_, index) => start + index),
       cache,
-      mask: causalMask(1, ids.length, start),
       last: Int32Array.of(ids.length - 1),
       inverseTemperatures: Float64Array.of(inverseTemperature),
       want: isLast ? want : 'none',
