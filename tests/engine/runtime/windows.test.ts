@@ -65,6 +65,17 @@ describe.each([
   })
 })
 
+test('a row of 680 tokens keeps as much in layers with a window as they see', async () => {
+  const source = await openWindowed('tiny-gemma3', 20)
+  using policy = await openTiny(source)
+  const request = { promptIds: randomSequence(258, 600, 1).ids, streams: [randomStream(7)] }
+  const sampling = { ...unfiltered, maxNewTokens: 80 }
+  await completionsOf(policy, [request], { role: 'actor', sampling })
+  const { kvHeads, headDim } = source.config
+  const slotBytes = 2 * kvHeads * headDim * 4 // a key and a value
+  expect(policy.lastGeneration!.peakCacheBytes).toBe((19 + 19 + 704) * slotBytes)
+})
+
 describe('several new positions behind rows of different lengths', () => {
   const [window, rows] = [7, 3]
   let source: ModelSource

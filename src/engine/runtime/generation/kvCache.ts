@@ -1,6 +1,6 @@
 /** Keys and values of rows of different lengths, laid out so that the first B rows are one contiguous graph input. */
 import { AppError } from '#shared/errors.ts'
-import type { AttentionWindow } from '../../models/config.ts'
+import type { AttentionWindow } from '#engine/models/config.ts'
 
 export interface CacheShape {
   readonly layers: number

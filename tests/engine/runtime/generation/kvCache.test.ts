@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { KvCache, type NewSlots } from '#engine/runtime/generation/kvCache.ts'
+import { cacheBytes, KvCache, type NewSlots } from '#engine/runtime/generation/kvCache.ts'
 
 const shape = { layers: 2, kvHeads: 2, headDim: 3 }
 
@@ -176,6 +176,20 @@ describe('a layer with a window of 4', () => {
       expect(keysOf(cache, 0)[1]).toEqual(keysOf(alone, 0)[1])
       expect(cache.lengthOf(1)).toBe(length)
     }
+  })
+
+  /** In docs/performance.md. */
+  test('of published models', () => {
+    const layerWindows = (layers: number, slides: (layer: number) => boolean, window: number) =>
+      Array.from({ length: layers }, (_, layer) => (slides(layer) ? window : null))
+    const gemma3 = { layers: 26, kvHeads: 1, headDim: 256 } // 1B
+    expect(cacheBytes(gemma3, 1, 8_192)).toBe(436_207_616)
+    const mostLayers = layerWindows(26, (layer) => (layer + 1) % 6 !== 0, 512)
+    expect(cacheBytes({ ...gemma3, layerWindows: mostLayers }, 1, 8_192)).toBe(90_132_480)
+    const mistral = { layers: 32, kvHeads: 8, headDim: 128 } // 7B 0.1
+    expect(cacheBytes(mistral, 1, 32_768)).toBe(8_589_934_592)
+    const allLayers = layerWindows(32, () => true, 4_096)
+    expect(cacheBytes({ ...mistral, layerWindows: allLayers }, 1, 32_768)).toBe(1_073_479_680)
   })
 
   test('takes no more than the window, however many positions there are', () => {

@@ -1,7 +1,7 @@
 /**
  * A real attention model small enough for plain TypeScript. Every visible slot, position and mask entry changes its
  * scores, and a hidden slot contributes exactly zero, so a completion computed with cached, shared and moved rows
- * must equal, bit for bit, one computed alone without a cache. Windows leave slots in another order, hence other roundings.
+ * must equal, bit for bit, one computed alone without a cache; through a window, but for the rounding of another order.
  */
 import { randomStream } from '#shared/random.ts'
 import type { AttentionWindow } from '#engine/models/config.ts'
