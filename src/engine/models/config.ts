@@ -68,10 +68,6 @@ export interface BlockNorms {
 /** Tokens that a query sees, itself included; null: all before it. */
 export type AttentionWindow = number | null
 
-/** [layers] */
-export const layerWindows = ({ windows, attention }: ModelConfig): AttentionWindow[] =>
-  attention.map(({ window }) => windows[window] ?? null)
-
 /** Indices into `ModelConfig.windows` and `ModelConfig.ropes`. */
 export interface LayerAttention {
   readonly window: number

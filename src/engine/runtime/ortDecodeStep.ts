@@ -1,5 +1,6 @@
 import type { Device } from '#shared/device.ts'
-import { layerWindows, type AttentionWindow, type LoraConfig } from '../models/config.ts'
+import { cacheShape } from '../models/cacheShape.ts'
+import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
@@ -86,11 +87,12 @@ export class OrtDecodeStep implements DecodeStep {
   readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: DecodeStepOptions, compiled: Compiled) {
-    const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
+    const { vocabSize, ropes } = options.source.config
+    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
     this.layers = layers
     this.kvHeads = kvHeads
     this.headDim = headDim
-    this.layerWindows = layerWindows(options.source.config)
+    this.layerWindows = layerWindows
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options

@@ -4,7 +4,8 @@
  */
 import { unrolled, type LoopProgram } from '../graph/choice.ts'
 import type { Program } from '../graph/onnx.ts'
-import { layerWindows, type AttentionWindow, type LoraConfig } from '../models/config.ts'
+import { cacheShape, slotsBehind } from '../models/cacheShape.ts'
+import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { decodeLoop, loopNames, placesName } from '../models/decodeLoop.ts'
 import { deviceGenerationPrograms, type GenerationWeights } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
@@ -12,7 +13,7 @@ import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { AdapterUpload } from './deviceTensors.ts'
 import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decoder.ts'
-import { slotsBehind, type KvCache } from './generation/kvCache.ts'
+import type { KvCache } from './generation/kvCache.ts'
 import { maskThrough } from './generation/mask.ts'
 import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, Programs } from './programs.ts'
@@ -70,11 +71,12 @@ export class ResidentStep implements DecodeStep {
   readonly #rotary: readonly RotaryTables[]
 
   constructor(options: ResidentStepOptions) {
-    const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
+    const { vocabSize, ropes } = options.source.config
+    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
     this.layers = layers
     this.kvHeads = kvHeads
     this.headDim = headDim
-    this.layerWindows = layerWindows(options.source.config)
+    this.layerWindows = layerWindows
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.maxTurns = this.choiceWidth === null ? 1 : maxTurns[options.repetition]

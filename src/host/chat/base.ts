@@ -8,8 +8,7 @@ import { servedRows } from '#shared/api/serving.ts'
 import { computesIn } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BasePrecision } from '#shared/precision.ts'
-import { layerWindows } from '#engine/models/config.ts'
-import { cacheBytes } from '#engine/runtime/generation/kvCache.ts'
+import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
 import { adapterBase } from '#host/adapters/peft.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveCandidate, type CandidateSources } from '#host/models/candidates.ts'
@@ -85,11 +84,7 @@ export function needsOf({ directory, base: given }: ServingSetup): BaseNeeds {
   const isTooLarge = bytes > totalmem()
   return {
     ...{ base, weightBytes: bytes, contextLength },
-    contextBytes: cacheBytes(
-      { ...folder.config, layerWindows: layerWindows(folder.config) },
-      1,
-      contextLength,
-    ),
+    contextBytes: cacheBytes(cacheShape(folder.config), 1, contextLength),
     problem: isTooLarge
       ? `${name} takes ${sizeWords(bytes)} in ${base}, and this machine has ${sizeWords(totalmem())} of memory.`
       : null,

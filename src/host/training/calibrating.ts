@@ -3,9 +3,8 @@ import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { layerWindows } from '#engine/models/config.ts'
+import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
 import { physicalCores } from '#engine/processor.ts'
-import { cacheBytes } from '#engine/runtime/generation/kvCache.ts'
 import { watchMemory, type MemoryWatch } from '#engine/runtime/memory.ts'
 import { calibrateStep, type Calibration } from '#rl/training/calibrate.ts'
 import { estimateEvaluation, estimateStep, estimateTokens, evaluationsOf } from '#rl/training/stepEstimate.ts'
@@ -136,8 +135,7 @@ function heldBackBytes(
   const { longestPrompt, rowTokens, groupSize } = measures
   const rows = Math.min(maxRows, rollout.promptsPerStep * groupSize)
   const longest = Math.min(model.maxPositions, Math.max(rowTokens, longestPrompt + rollout.maxNewTokens))
-  const bytes = (of: number, length: number) =>
-    cacheBytes({ ...model, layerWindows: layerWindows(model) }, of, length)
+  const bytes = (of: number, length: number) => cacheBytes(cacheShape(model), of, length)
   const held = Math.max(bytes(groupSize, rowTokens), bytes(rows, longestPrompt))
   return Math.max(0, Math.round(bytes(rows, longest) - held))
 }

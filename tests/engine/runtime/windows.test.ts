@@ -1,6 +1,6 @@
 /** Generation with layers that keep only their window, against scoring, which computes whole sequences without a cache. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { layerWindows } from '#engine/models/config.ts'
+import { cacheShape } from '#engine/models/cacheShape.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { GenerationRequest } from '#engine/policy.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
@@ -38,7 +38,7 @@ describe.each([
 ] as const)('%s with a window of %i', (name, window) => {
   test('generates what it scores, prompts in pieces and rows that come and go', async () => {
     const source = await openWindowed(name, window)
-    expect(new Set(layerWindows(source.config))).toEqual(
+    expect(new Set(cacheShape(source.config).layerWindows)).toEqual(
       new Set(name === 'tiny-mistral' ? [window] : [window, null]),
     )
     using policy = await openTiny(source, { maxRows: 3 })

@@ -2,8 +2,9 @@
  * What generation asks of a model: prompts computed, rows that grow by one token at a time. Where keys and values are kept
  * is the decoder's own affair: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
+import type { CacheShape } from '#engine/models/cacheShape.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
-import type { CacheShape, KvCache, NewSlots } from './kvCache.ts'
+import type { KvCache, NewSlots } from './kvCache.ts'
 
 /**
  * `none`: only the keys and values are wanted, as in all but the last pass over a long prompt. `choice`: of each row only

@@ -1,16 +1,6 @@
 /** Keys and values of rows of different lengths, laid out so that the first B rows are one contiguous graph input. */
 import { AppError } from '#shared/errors.ts'
-import type { AttentionWindow } from '#engine/models/config.ts'
-
-export interface CacheShape {
-  readonly layers: number
-  /** K */
-  readonly kvHeads: number
-  /** C */
-  readonly headDim: number
-  /** [layers]; if absent, every layer sees all positions. */
-  readonly layerWindows?: readonly AttentionWindow[]
-}
+import { cacheBytes, layerSlots, type CacheShape } from '#engine/models/cacheShape.ts'
 
 /** Keys and values of the T new positions of a pass over B rows, one array per layer: [B, K, T, C]. */
 export interface NewSlots {
@@ -25,27 +15,13 @@ interface SlotRange {
   readonly count: number
 }
 
-const FLOAT_BYTES = 4
-
-/** Slots of a row for at most `capacity` positions: through a window, the next position sees one less of those before it. */
-export const slotsBehind = (window: AttentionWindow, capacity: number): number =>
-  window === null ? capacity : Math.min(window - 1, capacity)
-
-const layerSlots = ({ layers, layerWindows }: CacheShape, capacity: number): number[] =>
-  Array.from({ length: layers }, (_, layer) => slotsBehind(layerWindows?.[layer] ?? null, capacity))
-
-const total = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
-
-/** Of the keys and values of `rows` rows of at most `capacity` positions. */
-export const cacheBytes = (shape: CacheShape, rows: number, capacity: number): number =>
-  2 * rows * shape.kvHeads * total(layerSlots(shape, capacity)) * shape.headDim * FLOAT_BYTES
-
 function allocate(sizes: readonly number[]): Float32Array[] {
   try {
     return sizes.map((size) => new Float32Array(size))
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
-    const gigabytes = ((total(sizes) * FLOAT_BYTES) / 2 ** 30).toFixed(1)
+    const size = sizes.reduce((sum, count) => sum + count, 0)
+    const gigabytes = ((size * Float32Array.BYTES_PER_ELEMENT) / 2 ** 30).toFixed(1)
     throw new AppError(
       'runtime/out-of-memory',
       `No memory for ${gigabytes} GiB of cached keys.`,

@@ -1,8 +1,8 @@
 /** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
 import { HIDDEN } from '#engine/ops/attention.ts'
+import { slotsBehind } from '#engine/models/cacheShape.ts'
 import type { AttentionWindow } from '#engine/models/config.ts'
 import type { DecodePass } from './decoder.ts'
-import { slotsBehind } from './kvCache.ts'
 
 /** New positions behind those of a cache. */
 export interface PositionsBehind {

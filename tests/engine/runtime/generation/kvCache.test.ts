@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { cacheBytes, KvCache, type NewSlots } from '#engine/runtime/generation/kvCache.ts'
+import { cacheBytes } from '#engine/models/cacheShape.ts'
+import { KvCache, type NewSlots } from '#engine/runtime/generation/kvCache.ts'
 
 const shape = { layers: 2, kvHeads: 2, headDim: 3 }
 
