@@ -19,6 +19,7 @@ import type { LoraConfig, ModelConfig } from './config.ts'
 import {
   decoderScores,
   embeddedIds,
+  ofWindow,
   pastSlots,
   withLatest,
   type GenerationWeights,
@@ -37,8 +38,6 @@ export const loopNames = {
   uniforms: 'uniforms of turns',
   /** [1]: 1 chooses the most probable id, 0 samples. */
   greedy: 'greedy',
-  /** [B, 1, 1, P + W] the position of the token in each slot; empty slots are after all positions. */
-  places: 'slot places',
   /** [4] i64: B, K, W, C */
   latest: 'latest lengths',
   /** [B, 1] ones, and how many more ids each row may get. */
@@ -47,6 +46,9 @@ export const loopNames = {
   /** [1, S] ids that end a row; −1 where there are fewer. */
   stops: 'stop ids',
 } as const
+
+/** [B, 1, 1, P + W] the position of the token in each slot of a window; empty slots are after all positions. */
+export const placesName = (window: number): string => `slot places ${window}`
 
 /**
  * Outputs: `choice` [T, B, W′ + 3], `best` [T, B, 2] the likeliest id and its probability, `ids` [T, B, 1] those that the next
@@ -151,11 +153,11 @@ function latestFlags(turn: Value, maxTurns: number) {
 
 /** What each row attends to through each window: [B, 1, 1, P + W]. */
 function masksAt({ windows }: ModelConfig, positions: Value): Value[] {
-  const places = input(loopNames.places, 'float32', ['B', 1, 1, 'M'])
   const own = reshape(cast(positions, 'float32'), ['B', 1, 1, 1])
   const one = constant([1], [1])
-  const upToOwn = atMost(places, own)
-  return windows.map((window) => {
+  return windows.map((window, index) => {
+    const places = input(placesName(index), 'float32', ['B', 1, 1, ofWindow('M', index)])
+    const upToOwn = atMost(places, own)
     const seen =
       window === null ? upToOwn : mul(upToOwn, sub(one, atMost(places, sub(own, constant([window], [1])))))
     return scale(sub(one, seen), HIDDEN)

@@ -32,6 +32,10 @@ export interface GenerationWeights {
   product(x: Value, name: string, lora?: LoraFactors): Value
 }
 
+/** The symbol of a length that differs between windows. */
+export const ofWindow = (symbol: string, window: number): Dim =>
+  window === 0 ? symbol : `${symbol}${window}`
+
 /** Graph input: what the new positions see through a window of `ModelConfig.windows`. */
 export const windowMaskName = (window: number): `mask ${number}` => `mask ${window}`
 
@@ -40,8 +44,8 @@ export const layerInputName = (layer: number, name: string): string => `${String
 
 /**
  * The whole decoder as one program over T new positions of B rows behind P cached slots; P may be 0, so the same program
- * computes prompts (T > 1), pieces of prompts and single steps. Caches are inputs only, and only the new keys and values
- * come out: nothing as large as a cache is ever copied.
+ * computes prompts (T > 1), pieces of prompts and single steps. Layers of different windows may have different P. Caches are
+ * inputs only, and only the new keys and values come out: nothing as large as a cache is ever copied.
  *
  * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
  * [B, 1, R, P+T] with R = 1 or g·T of each window, scored [Q] (of the N positions, those with scores),
@@ -149,19 +153,16 @@ const both = (a: KeyValue, b: KeyValue, join: (a: Value, b: Value) => Value): Ke
   value: join(a.value, b.value),
 })
 
-const slotInputs = (
-  config: ModelConfig,
-  kind: '' | 'past ' | 'latest ',
-  layer: number,
-  slots: Dim,
-): KeyValue => {
+const slotInputs = (config: ModelConfig, kind: '' | 'past ' | 'latest ', layer: number): KeyValue => {
+  const { window } = config.attention[layer] as LayerAttention
+  const slots = kind === 'latest ' ? 'W' : ofWindow('P', window)
   const shape = ['B', config.kvHeads, slots, config.headDim]
   const of = (name: string) => input(`${kind}${name} ${String(layer)}`, 'float32', shape)
   return { key: of('key'), value: of('value') }
 }
-const cachedSlots = (config: ModelConfig, layer: number) => slotInputs(config, '', layer, 'P')
-export const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer, 'P')
-const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer, 'W')
+const cachedSlots = (config: ModelConfig, layer: number) => slotInputs(config, '', layer)
+export const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer)
+const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer)
 
 /**
  * A cache put together anew, [B, K, S, C]: of `parts`, any [Bᵢ, K, Sᵢ, C], the slots that `places` [B, K, S] number through
@@ -200,7 +201,9 @@ export const embeddedIds = (
 /** What a pass over T new positions is told of them, of which so many have scores. */
 const passInputs = (config: ModelConfig, length: Dim, scored: Dim) => ({
   positions: input('positions', 'int64', ['B', length]),
-  masks: config.windows.map((_, window) => input(windowMaskName(window), 'float32', ['B', 1, 'R', 'M'])),
+  masks: config.windows.map((_, window) =>
+    input(windowMaskName(window), 'float32', ['B', 1, 'R', ofWindow('M', window)]),
+  ),
   uniforms: input('uniforms', 'float32', [scored, 1]),
 })
 

@@ -39,7 +39,7 @@ import type {
   RowScores,
   RowStep,
 } from './generation/decoder.ts'
-import { causalMask } from './generation/mask.ts'
+import { passMask } from './generation/mask.ts'
 import { lastPositions } from './generation/prefill.ts'
 import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
@@ -166,10 +166,9 @@ class DeviceDecoding implements Decoding {
         positions[row * length + position] = position
     })
     const scored = lastPositions(prompts, length)
-    const seen = { rows, length, positions, slots: 0, mask: causalMask(rows, length, 0) }
     const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
     const pass = { ids, positions, rows, length, scored, inverseTemperatures }
-    const { scores, caches } = await this.#pass('prompt', want, pass, maskFeeds(seen, this.#config))
+    const { scores, caches } = await this.#pass('prompt', want, pass, this.#masks(pass, 0))
     return this.#remember({ caches, rows, slots: length }, prompts, scores)
   }
 
@@ -184,16 +183,21 @@ class DeviceDecoding implements Decoding {
       const length = ids.length
       const isLast = start + length === prompt.length
       const positions = Int32Array.from(ids, (_, index) => start + index)
-      const seen = { rows: 1, length, positions, slots: start, mask: causalMask(1, length, start) }
-      const own = { ...maskFeeds(seen, this.#config), ...renamed(past, 'past') }
       const inverseTemperatures = Float64Array.of(inverseTemperature)
       const pass = { ids, positions, rows: 1, length, scored: Int32Array.of(length - 1), inverseTemperatures }
+      const own = { ...this.#masks(pass, start), ...renamed(past, 'past') }
       const name = start === 0 ? 'prompt' : 'longPrompt'
       const { scores, caches } = await this.#pass(name, isLast ? want : 'none', pass, own)
       Object.values(past).forEach(release)
       past = caches
       if (isLast) return this.#remember({ caches, rows: 1, slots: prompt.length }, [prompt], scores)
     }
+  }
+
+  /** Of prompts, or of what comes behind all `past` positions of one. */
+  #masks(pass: DevicePass, past: number): Feeds {
+    const behind = { ...pass, lengths: new Array<number>(pass.rows).fill(past), slots: past }
+    return maskFeeds(this.#config, pass, (window) => passMask(behind, window))
   }
 
   #remember(prefilled: Prefilled, prompts: readonly Int32Array[], scores: Float32Array): PrefilledPrompt[] {

@@ -1,12 +1,14 @@
 import type { Device } from '#shared/device.ts'
 import { linearWeights, rowWeight } from '../models/blocks.ts'
-import type { LoraConfig } from '../models/config.ts'
+import { cacheShape } from '../models/cacheShape.ts'
+import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { generationProgram, layerInputName } from '../models/generationGraph.ts'
 import type { ModelSource } from '../models/source.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts'
 import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
+import { maskThrough } from './generation/mask.ts'
 import { leftOutFeeds, maskFeeds, positionFeeds, RotaryTables } from './passFeeds.ts'
 import { ProgramSet } from './programs.ts'
 import type { Feed } from './session.ts'
@@ -96,6 +98,7 @@ export class OrtDecodeStep implements DecodeStep {
   readonly layers: number
   readonly kvHeads: number
   readonly headDim: number
+  readonly layerWindows: readonly AttentionWindow[]
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly leavesOut = true
@@ -105,10 +108,12 @@ export class OrtDecodeStep implements DecodeStep {
   readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: DecodeStepOptions, form: WeightForm, compiled: Compiled) {
-    const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
+    const { vocabSize, ropes } = options.source.config
+    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
     this.layers = layers
     this.kvHeads = kvHeads
     this.headDim = headDim
+    this.layerWindows = layerWindows
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
@@ -150,19 +155,19 @@ export class OrtDecodeStep implements DecodeStep {
     const { config } = this.#options.source
     const hidden = await this.#options.embed(pass.ids, pass.positions)
     const adapter = this.#options.adapter(role)
-    const cacheDims = [rows, this.kvHeads, cache.capacity, this.headDim]
     const feeds: Record<string, Feed> = {
       hidden: floats(hidden, [rows * length, config.hiddenSize]),
       ...positionFeeds(pass, this.#rotary),
-      ...maskFeeds({ ...pass, slots: cache.capacity }, config),
+      ...maskFeeds(config, pass, (window) => maskThrough(pass, window)),
     }
     if (this.choiceWidth !== null) {
       const { leftOut = Array.from({ length: rows }, () => []) } = pass
       Object.assign(feeds, leftOutFeeds(leftOut, this.choiceWidth))
     }
     for (let layer = 0; layer < this.layers; layer++) {
-      feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), cacheDims)
-      feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), cacheDims)
+      const dims = [rows, this.kvHeads, cache.slotsOf(layer), this.headDim]
+      feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)
+      feeds[`value ${String(layer)}`] = floats(cache.values(layer, rows), dims)
       for (const [name, feed] of Object.entries(adapter.feeds(layer)))
         feeds[layerInputName(layer, name)] = feed
     }

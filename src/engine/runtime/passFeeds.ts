@@ -1,9 +1,8 @@
 /** What generation programs read about new positions. */
-import type { ModelConfig, RopeConfig } from '../models/config.ts'
+import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
 import { windowMaskName } from '../models/generationGraph.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'
 import { leftOutNames } from '../models/tokenChoice.ts'
-import { windowMask, type SeenPositions } from './generation/mask.ts'
 import type { Feeds } from './programs.ts'
 import { floats, int64s, type Feed } from './session.ts'
 
@@ -71,22 +70,27 @@ export function rotaryFeeds(tables: readonly RotaryTables[], highest: number): F
   return feeds
 }
 
-/** The mask of each window of the model. */
+/** The mask of each window of the model; `maskThrough` gives [B, T, P+T]. */
 export function maskFeeds(
-  pass: SeenPositions,
   { windows, heads, kvHeads }: Pick<ModelConfig, 'windows' | 'heads' | 'kvHeads'>,
+  pass: Pick<NewPositions, 'rows' | 'length'>,
+  maskThrough: (window: AttentionWindow) => Float32Array,
 ): Feeds {
   return Object.fromEntries(
-    windows.map((window, index) => {
-      const mask = window === null ? pass.mask : windowMask(pass, window)
-      return [windowMaskName(index), maskFeed(mask, pass, heads / kvHeads)]
-    }),
+    windows.map((window, index) => [
+      windowMaskName(index),
+      maskFeed(maskThrough(window), pass, heads / kvHeads),
+    ]),
   )
 }
 
 /** One mask row for all query heads; several positions repeat it for each query head of a key head. mask [B, T, P+T]. */
-function maskFeed(mask: Float32Array, { rows, length, slots }: SeenPositions, copies: number): Feed {
-  const width = slots + length
+function maskFeed(
+  mask: Float32Array,
+  { rows, length }: Pick<NewPositions, 'rows' | 'length'>,
+  copies: number,
+): Feed {
+  const width = mask.length / (rows * length)
   if (length === 1) return floats(mask, [rows, 1, 1, width])
   const block = length * width
   const repeated = new Float32Array(rows * copies * block)

@@ -4,8 +4,9 @@
  */
 import { unrolled, type LoopProgram } from '../graph/choice.ts'
 import type { Program } from '../graph/onnx.ts'
-import type { LoraConfig } from '../models/config.ts'
-import { decodeLoop, loopNames } from '../models/decodeLoop.ts'
+import { cacheShape, slotsBehind } from '../models/cacheShape.ts'
+import type { AttentionWindow, LoraConfig } from '../models/config.ts'
+import { decodeLoop, loopNames, placesName } from '../models/decodeLoop.ts'
 import { deviceGenerationPrograms, type GenerationWeights } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { ModelSource } from '../models/source.ts'
@@ -13,6 +14,7 @@ import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { AdapterUpload } from './deviceTensors.ts'
 import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decoder.ts'
 import type { KvCache } from './generation/kvCache.ts'
+import { maskThrough } from './generation/mask.ts'
 import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, Programs } from './programs.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
@@ -61,6 +63,7 @@ export class ResidentStep implements DecodeStep {
   readonly layers: number
   readonly kvHeads: number
   readonly headDim: number
+  readonly layerWindows: readonly AttentionWindow[]
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly maxTurns: number
@@ -68,10 +71,12 @@ export class ResidentStep implements DecodeStep {
   readonly #rotary: readonly RotaryTables[]
 
   constructor(options: ResidentStepOptions) {
-    const { layers, kvHeads, headDim, vocabSize, ropes } = options.source.config
+    const { vocabSize, ropes } = options.source.config
+    const { layers, kvHeads, headDim, layerWindows } = cacheShape(options.source.config)
     this.layers = layers
     this.kvHeads = kvHeads
     this.headDim = headDim
+    this.layerWindows = layerWindows
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.maxTurns = this.choiceWidth === null ? 1 : maxTurns[options.repetition]
@@ -90,7 +95,7 @@ export class ResidentStep implements DecodeStep {
       {
         ids: int64s(pass.ids, [pass.ids.length]),
         ...positionFeeds(pass, this.#rotary),
-        ...maskFeeds({ ...pass, slots: cache.capacity }, config),
+        ...maskFeeds(config, pass, (window) => maskThrough(pass, window)),
         ...this.#cacheFeeds(cache, rows),
         ...adapter.feeds,
       },
@@ -134,13 +139,17 @@ export class ResidentStep implements DecodeStep {
     const drawn = new Float32Array(this.maxTurns * rows)
     drawn.set(boundedUniforms(uniforms))
     const stops = pass.stopIds.length > 0 ? pass.stopIds : [-1]
+    const places = this.#options.source.config.windows.map((window, index) => [
+      placesName(index),
+      slotPlaces(cache, { rows, turns: this.maxTurns, window }),
+    ])
     return {
+      ...(Object.fromEntries(places) as Feeds),
       [loopNames.turns]: int64s(Int32Array.of(turns), [1]),
       [loopNames.ids]: int64s(ids, [rows]),
       [loopNames.positions]: int64s(positions, [rows, 1]),
       [loopNames.uniforms]: floats(drawn, [this.maxTurns, rows, 1]),
       [loopNames.greedy]: floats(Float32Array.of(Number(want === 'best')), [1]),
-      [loopNames.places]: slotPlaces(cache, rows, this.maxTurns),
       [loopNames.latest]: int64s(Int32Array.of(rows, this.kvHeads, this.maxTurns, this.headDim), [4]),
       [loopNames.open]: floats(new Float32Array(rows).fill(1), [rows, 1]),
       [loopNames.room]: floats(Float32Array.from(room), [rows, 1]),
@@ -163,9 +172,9 @@ export class ResidentStep implements DecodeStep {
 
   #cacheFeeds(cache: KvCache, rows: number): Feeds {
     if (cache.capacity === 0) return {}
-    const dims = [rows, this.kvHeads, cache.capacity, this.headDim]
     const feeds: Record<string, Feed> = {}
     for (let layer = 0; layer < this.layers; layer++) {
+      const dims = [rows, this.kvHeads, cache.slotsOf(layer), this.headDim]
       feeds[`past key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)
       feeds[`past value ${String(layer)}`] = floats(cache.values(layer, rows), dims)
     }
@@ -173,14 +182,23 @@ export class ResidentStep implements DecodeStep {
   }
 }
 
-/** Which position each slot of the cache holds, and each of the latest slots will hold: [B, 1, 1, P + W]. */
-function slotPlaces(cache: KvCache, rows: number, turns: number): Feed {
-  const width = cache.capacity + turns
+interface LoopSlots {
+  readonly rows: number
+  readonly turns: number
+  readonly window: AttentionWindow
+}
+
+/** Which position each slot behind a window holds, and each of the latest slots will hold: [B, 1, 1, P + W]. */
+function slotPlaces(cache: KvCache, { rows, turns, window }: LoopSlots): Feed {
+  const slots = slotsBehind(window, cache.capacity)
+  const width = slots + turns
   const places = new Float32Array(rows * width).fill(UNFILLED)
   for (let row = 0; row < rows; row++) {
     const filled = cache.lengthOf(row)
-    for (let slot = 0; slot < filled; slot++) places[row * width + slot] = slot
-    for (let turn = 0; turn < turns; turn++) places[row * width + cache.capacity + turn] = filled + turn
+    for (let position = Math.max(0, filled - slots); position < filled; position++) {
+      places[row * width + (position % slots)] = position
+    }
+    for (let turn = 0; turn < turns; turn++) places[row * width + slots + turn] = filled + turn
   }
   return floats(places, [rows, 1, 1, width])
 }

@@ -8,6 +8,7 @@ import { servedRows } from '#shared/api/serving.ts'
 import { computesIn } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BasePrecision } from '#shared/precision.ts'
+import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
 import { adapterBase } from '#host/adapters/peft.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveCandidate, type CandidateSources } from '#host/models/candidates.ts'
@@ -77,13 +78,13 @@ export interface BaseNeeds {
 export function needsOf({ directory, base: given }: ServingSetup): BaseNeeds {
   const folder = openModelFolder(directory)
   const { name, parameters } = summarizeModel(path.basename(directory), folder)
-  const { layers, kvHeads, headDim, contextLength } = folder.config
+  const { contextLength } = folder.config
   const base = given ?? 'f32'
   const bytes = weightBytes(folder.config, parameters, base)
   const isTooLarge = bytes > totalmem()
   return {
     ...{ base, weightBytes: bytes, contextLength },
-    contextBytes: 2 * 4 * layers * kvHeads * headDim * contextLength,
+    contextBytes: cacheBytes(cacheShape(folder.config), 1, contextLength),
     problem: isTooLarge
       ? `${name} takes ${sizeWords(bytes)} in ${base}, and this machine has ${sizeWords(totalmem())} of memory.`
       : null,

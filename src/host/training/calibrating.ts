@@ -3,6 +3,7 @@ import { rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import type { Device } from '#shared/device.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
 import { physicalCores } from '#engine/processor.ts'
 import { watchMemory, type MemoryWatch } from '#engine/runtime/memory.ts'
 import { calibrateStep, type Calibration } from '#rl/training/calibrate.ts'
@@ -134,8 +135,9 @@ function heldBackBytes(
   const { longestPrompt, rowTokens, groupSize } = measures
   const rows = Math.min(maxRows, rollout.promptsPerStep * groupSize)
   const longest = Math.min(model.maxPositions, Math.max(rowTokens, longestPrompt + rollout.maxNewTokens))
-  const slots = rows * longest - Math.max(groupSize * rowTokens, rows * longestPrompt)
-  return Math.max(0, Math.round(slots)) * 2 * model.layers * model.kvHeads * model.headDim * 4
+  const bytes = (of: number, length: number) => cacheBytes(cacheShape(model), of, length)
+  const held = Math.max(bytes(groupSize, rowTokens), bytes(rows, longestPrompt))
+  return Math.max(0, Math.round(bytes(rows, longest) - held))
 }
 
 interface StageSetup {

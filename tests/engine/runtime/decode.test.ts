@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
-import { causalMask } from '#engine/runtime/generation/mask.ts'
 import { Learner } from '#engine/runtime/learner.ts'
 import { OrtDecodeStep, packingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
@@ -81,7 +80,6 @@ describe.each([
       ids,
       positions: Int32Array.from(ids, (_, index) => start + index),
       cache,
-      mask: causalMask(1, ids.length, start),
       scored: Int32Array.of(ids.length - 1),
       inverseTemperatures: Float64Array.of(1 / 0.8),
       want,
@@ -208,7 +206,6 @@ describe.each([
       ids: repeated(ids),
       positions: repeated(ids.map((_, index) => index)),
       cache: new KvCache(step, rows, 0),
-      mask: causalMask(rows, ids.length, 0),
       scored: Int32Array.from({ length: rows }, (_, row) => (row + 1) * ids.length - 1),
       inverseTemperatures: new Float64Array(rows).fill(1 / 0.8),
       uniforms,
@@ -236,7 +233,6 @@ describe.each([
       ids: Int32Array.from([...ids.subarray(0, 20), 0, ...ids]),
       positions: Int32Array.from({ length: rows * ids.length }, (_, index) => index % ids.length),
       cache: new KvCache(step, rows, 0),
-      mask: causalMask(rows, ids.length, 0),
       // Of the first row another place than the last: the same prompt without its end.
       scored: Int32Array.of(2 * ids.length - 1, 19, 2 * ids.length - 1, 2 * ids.length - 1),
       inverseTemperatures: Float64Array.of(1 / 0.8, 1 / 1.3, 1 / 0.8, 1 / 0.8),

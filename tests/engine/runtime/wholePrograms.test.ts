@@ -6,6 +6,7 @@ import type { AccumulateOptions, GenerationRequest, SamplingOptions } from '#eng
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import type { ProgramForm } from '#engine/runtime/policyPrograms.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
@@ -123,8 +124,8 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
     await sameCompletions(form, long, requestsOf([1200, 3], 2), { ...unfiltered, maxNewTokens: 6 })
   })
 
-  test('through windows, in models that have them', async () => {
-    const windowed = await tinySource(folder, { modelType: 'mistral', config: { sliding_window: 7 } })
+  test.each(['tiny-mistral', 'tiny-gemma3'] as const)('through windows, as %s has them', async (name) => {
+    const windowed = await tinySource(folder, { ...modelShapes[name], config: { sliding_window: 7 } })
     expect(windowed.config.windows).toContain(7)
     await sameCompletions(form, windowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
   })

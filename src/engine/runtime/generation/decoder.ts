@@ -2,6 +2,7 @@
  * What generation asks of a model: prompts computed, rows that grow by one token at a time. Where keys and values are kept
  * is the decoder's own affair: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
+import type { CacheShape } from '#engine/models/cacheShape.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
 import type { KvCache, NewSlots } from './kvCache.ts'
 
@@ -117,7 +118,7 @@ export interface Decoder {
 
 /**
  * One pass. Its arrays belong to the caller, who edits them when the pass is over; views of the cache are to be taken
- * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (`cache.capacity`, 0 allowed), V vocabulary.
+ * anew in every pass. Letters: B rows, T new positions of each, P slots of each cache row (0 allowed), V vocabulary.
  */
 export interface DecodePass {
   /** B; they are the first B rows of the cache. */
@@ -130,8 +131,11 @@ export interface DecodePass {
   readonly positions: Int32Array
   /** Read only: the pass returns the new keys and values, the caller writes them. */
   readonly cache: KvCache
-  /** [B, T, P+T] what each new position sees, slots first, then the new positions: 0 or `HIDDEN`. Added to the attention scores. */
-  readonly mask: Float32Array
+  /**
+   * [B, T, P+T] what each new position sees where no window hides any, as `passMask` makes it; made from the cache's lengths
+   * if absent.
+   */
+  readonly mask?: Float32Array
   /** [Q] which of the B·T positions have scores. */
   readonly scored: Int32Array
   /** [Q] the inverse of what the logits are divided by. */
@@ -184,12 +188,7 @@ export interface LoopResult extends NewSlots {
   readonly ids: Int32Array
 }
 
-export interface DecodeStep {
-  readonly layers: number
-  /** K */
-  readonly kvHeads: number
-  /** C */
-  readonly headDim: number
+export interface DecodeStep extends CacheShape {
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null

@@ -135,7 +135,7 @@ class HostDecoding implements Decoding {
       ids,
       positions: this.#positions(length),
       cache: this.#cache,
-      mask: this.#mask.behind(rows, length),
+      ...(length === 1 && { mask: this.#mask.view(rows) }),
       // Turn by turn, as the scores are read.
       scored: Int32Array.from(turnsOf((row, turn) => row * length + turn)),
       inverseTemperatures: Float64Array.from(turnsOf((row) => inverseTemperatures[row]!)),

@@ -1,13 +1,6 @@
 /** Keys and values of rows of different lengths, laid out so that the first B rows are one contiguous graph input. */
 import { AppError } from '#shared/errors.ts'
-
-export interface CacheShape {
-  readonly layers: number
-  /** K */
-  readonly kvHeads: number
-  /** C */
-  readonly headDim: number
-}
+import { cacheBytes, layerSlots, type CacheShape } from '#engine/models/cacheShape.ts'
 
 /** Keys and values of the T new positions of a pass over B rows, one array per layer: [B, K, T, C]. */
 export interface NewSlots {
@@ -22,14 +15,13 @@ interface SlotRange {
   readonly count: number
 }
 
-const FLOAT_BYTES = 4
-
-function allocate(layers: number, size: number): Float32Array[] {
+function allocate(sizes: readonly number[]): Float32Array[] {
   try {
-    return Array.from({ length: layers }, () => new Float32Array(size))
+    return sizes.map((size) => new Float32Array(size))
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause
-    const gigabytes = ((layers * size * FLOAT_BYTES) / 2 ** 30).toFixed(1)
+    const size = sizes.reduce((sum, count) => sum + count, 0)
+    const gigabytes = ((size * Float32Array.BYTES_PER_ELEMENT) / 2 ** 30).toFixed(1)
     throw new AppError(
       'runtime/out-of-memory',
       `No memory for ${gigabytes} GiB of cached keys.`,
@@ -40,13 +32,16 @@ function allocate(layers: number, size: number): Float32Array[] {
 }
 
 /**
- * One array per layer for keys and one for values, [rows, K, capacity, C]. Slots from a row's length on hold
- * whatever was there before (finite), so the attention mask must hide them.
+ * One array per layer for keys and one for values, [rows, K, P, C] with P of `slotsBehind` the layer's window. Position p
+ * lies in slot p mod P, over the one that has left the window. Slots that no position has filled hold whatever was there
+ * before (finite), so the attention mask must hide them.
  */
 export class KvCache {
   readonly shape: CacheShape
   #rows: number
   #capacity: number
+  /** [layers] P */
+  #slots: readonly number[]
   #keys: Float32Array[]
   #values: Float32Array[]
   #lengths: Int32Array
@@ -55,9 +50,10 @@ export class KvCache {
     this.shape = shape
     this.#rows = rows
     this.#capacity = capacity
-    const size = rows * shape.kvHeads * capacity * shape.headDim
-    this.#keys = allocate(shape.layers, size)
-    this.#values = allocate(shape.layers, size)
+    this.#slots = layerSlots(shape, capacity)
+    const sizes = this.#slots.map((slots) => this.#sizeOf(rows, slots))
+    this.#keys = allocate(sizes)
+    this.#values = allocate(sizes)
     this.#lengths = new Int32Array(rows)
   }
 
@@ -66,56 +62,68 @@ export class KvCache {
     return this.#rows
   }
 
-  /** Slots of each row. */
+  /** The most positions of a row. */
   get capacity(): number {
     return this.#capacity
   }
 
   get sizeBytes(): number {
-    return 2 * this.shape.layers * this.#rows * this.#rowSize * FLOAT_BYTES
+    return cacheBytes(this.shape, this.#rows, this.#capacity)
   }
 
-  /** Filled slots of `row`. */
+  /** Positions of `row`, of which a layer holds the latest P. */
   lengthOf(row: number): number {
     return this.#lengths[row]!
   }
 
-  /** View of the first `rows` rows of a layer's keys, without a copy: [rows, K, capacity, C]. */
+  /** P of a layer. */
+  slotsOf(layer: number): number {
+    return this.#slots[layer]!
+  }
+
+  /** View of the first `rows` rows of a layer's keys, without a copy: [rows, K, P, C]. */
   keys(layer: number, rows: number): Float32Array {
-    return this.#keys[layer]!.subarray(0, rows * this.#rowSize)
+    return this.#keys[layer]!.subarray(0, this.#sizeOf(rows, this.slotsOf(layer)))
   }
 
-  /** View of the first `rows` rows of a layer's values, without a copy: [rows, K, capacity, C]. */
+  /** View of the first `rows` rows of a layer's values, without a copy: [rows, K, P, C]. */
   values(layer: number, rows: number): Float32Array {
-    return this.#values[layer]!.subarray(0, rows * this.#rowSize)
+    return this.#values[layer]!.subarray(0, this.#sizeOf(rows, this.slotsOf(layer)))
   }
 
-  /** Changes the slots of each row, keeping what is filled. One layer is copied at a time to bound the peak of memory. */
+  /** Changes the capacity, keeping what is filled. One layer is copied at a time to bound the peak of memory. */
   resize(capacity: number): void {
     const longest = this.#lengths.reduce((most, length) => Math.max(most, length), 0)
     if (capacity < longest)
       throw new Error(`Expected a capacity of at least ${longest} slots, got ${capacity}.`)
-    const resized = (old: Float32Array) => {
-      const [fresh] = allocate(1, this.#rows * this.shape.kvHeads * capacity * this.shape.headDim)
-      for (let row = 0; row < this.#rows; row++) this.#copySlots(old, row, { data: fresh!, row, capacity })
+    const [before, after] = [this.#slots, layerSlots(this.shape, capacity)]
+    const resized = (old: Float32Array, layer: number) => {
+      const [from, to] = [before[layer]!, after[layer]!]
+      if (from === to) return old
+      const [fresh] = allocate([this.#sizeOf(this.#rows, to)])
+      for (const [row, length] of this.#lengths.entries()) {
+        this.#copyRow({ data: old, row, slots: from }, { data: fresh!, row, slots: to }, length)
+      }
       return fresh!
     }
     for (let layer = 0; layer < this.shape.layers; layer++) {
-      this.#keys[layer] = resized(this.#keys[layer]!)
-      this.#values[layer] = resized(this.#values[layer]!)
+      this.#keys[layer] = resized(this.#keys[layer]!, layer)
+      this.#values[layer] = resized(this.#values[layer]!, layer)
     }
     this.#capacity = capacity
+    this.#slots = after
   }
 
-  /** Writes new positions behind the filled slots of `row`. */
+  /** Writes new positions behind those of `row`. */
   append(row: number, slots: NewSlots, range: SlotRange): void {
     const length = this.#lengths[row]!
     if (length + range.count > this.#capacity) {
       throw new Error(`Expected at most ${this.#capacity} slots in row ${row}, got ${length + range.count}.`)
     }
     for (let layer = 0; layer < this.shape.layers; layer++) {
-      this.#appendLayer(this.#keys[layer]!, row, slots.keys[layer]!, range)
-      this.#appendLayer(this.#values[layer]!, row, slots.values[layer]!, range)
+      const to = { row, slots: this.slotsOf(layer) }
+      this.#append({ ...to, data: this.#keys[layer]! }, slots.keys[layer]!, range)
+      this.#append({ ...to, data: this.#values[layer]! }, slots.values[layer]!, range)
     }
     this.#lengths[row] = length + range.count
   }
@@ -124,10 +132,12 @@ export class KvCache {
   copyRow(row: number, source: KvCache, sourceRow: number): void {
     const length = source.lengthOf(sourceRow)
     if (length > this.#capacity) throw new Error(`Expected at most ${this.#capacity} slots, got ${length}.`)
-    const capacity = this.#capacity
     for (let layer = 0; layer < this.shape.layers; layer++) {
-      source.#copySlots(source.#keys[layer]!, sourceRow, { data: this.#keys[layer]!, row, capacity })
-      source.#copySlots(source.#values[layer]!, sourceRow, { data: this.#values[layer]!, row, capacity })
+      const from = { row: sourceRow, slots: source.slotsOf(layer) }
+      const to = { row, slots: this.slotsOf(layer) }
+      const [keys, values] = [source.#keys[layer]!, source.#values[layer]!]
+      this.#copyRow({ ...from, data: keys }, { ...to, data: this.#keys[layer]! }, length)
+      this.#copyRow({ ...from, data: values }, { ...to, data: this.#values[layer]! }, length)
     }
     this.#lengths[row] = length
   }
@@ -137,31 +147,42 @@ export class KvCache {
     this.#lengths[row] = 0
   }
 
-  get #rowSize(): number {
-    return this.shape.kvHeads * this.#capacity * this.shape.headDim
+  #sizeOf(rows: number, slots: number): number {
+    return rows * this.shape.kvHeads * slots * this.shape.headDim
   }
 
-  /** Copies the filled slots of `row` of `from` (laid out like this cache) into a row of another layout. */
-  #copySlots(
-    from: Float32Array,
-    row: number,
-    to: { data: Float32Array; row: number; capacity: number },
-  ): void {
+  /** Slots stay where they are: both rows have as many as the window takes, or all of the `length` positions in order. */
+  #copyRow(from: CacheRow, to: CacheRow, length: number): void {
     const { kvHeads, headDim } = this.shape
-    const filled = this.#lengths[row]! * headDim
+    const filled = Math.min(length, from.slots) * headDim
     if (filled === 0) return
     for (let head = 0; head < kvHeads; head++) {
-      const start = (row * kvHeads + head) * this.#capacity * headDim
-      to.data.set(from.subarray(start, start + filled), (to.row * kvHeads + head) * to.capacity * headDim)
+      const start = (from.row * kvHeads + head) * from.slots * headDim
+      to.data.set(from.data.subarray(start, start + filled), (to.row * kvHeads + head) * to.slots * headDim)
     }
   }
 
-  #appendLayer(data: Float32Array, row: number, source: Float32Array, range: SlotRange): void {
+  /** The latest of the new positions, from the slot of the first of them on and, past the last slot, from the first one. */
+  #append({ data, row, slots }: CacheRow, source: Float32Array, range: SlotRange): void {
     const { kvHeads, headDim } = this.shape
-    for (let head = 0; head < kvHeads; head++) {
-      const from = (range.row * kvHeads + head) * range.length * headDim
-      const to = ((row * kvHeads + head) * this.#capacity + this.#lengths[row]!) * headDim
-      data.set(source.subarray(from, from + range.count * headDim), to)
+    const before = this.#lengths[row]!
+    for (let next = Math.max(0, range.count - slots); next < range.count;) {
+      const slot = (before + next) % slots
+      const count = Math.min(range.count - next, slots - slot)
+      for (let head = 0; head < kvHeads; head++) {
+        const from = ((range.row * kvHeads + head) * range.length + next) * headDim
+        const to = ((row * kvHeads + head) * slots + slot) * headDim
+        data.set(source.subarray(from, from + count * headDim), to)
+      }
+      next += count
     }
   }
+}
+
+/** A row of a layer's keys or values. */
+interface CacheRow {
+  readonly data: Float32Array
+  readonly row: number
+  /** P */
+  readonly slots: number
 }

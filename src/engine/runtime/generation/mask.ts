@@ -1,25 +1,56 @@
 /** Which slots and new positions a pass may see, as numbers added to the attention scores: 0 or `HIDDEN`. */
 import { HIDDEN } from '#engine/ops/attention.ts'
+import { slotsBehind } from '#engine/models/cacheShape.ts'
+import type { AttentionWindow } from '#engine/models/config.ts'
 import type { DecodePass } from './decoder.ts'
 
-/**
- * Mask of a pass over `length` new positions behind `cached` filled slots, [rows, length, cached+length]: each
- * position sees every slot, the new positions before it and itself. Padding on the right needs nothing more, since no
- * real position sees what comes after it.
- */
-export function causalMask(rows: number, length: number, cached: number): Float32Array {
-  const width = cached + length
-  const mask = new Float32Array(rows * length * width)
-  for (let position = 0; position < length; position++) {
-    mask.fill(HIDDEN, position * width + cached + position + 1, (position + 1) * width)
-  }
-  const block = mask.subarray(0, length * width)
-  for (let row = 1; row < rows; row++) mask.set(block, row * block.length)
-  return mask
+/** New positions behind those of a cache. */
+export interface PositionsBehind {
+  /** [B] positions of each row before the new ones. */
+  readonly lengths: readonly number[]
+  /** T */
+  readonly length: number
+  /** P: position p lies in slot p mod P. */
+  readonly slots: number
 }
 
 /**
- * Mask of decode steps, [rows, 1, capacity+1]: a row sees its filled slots and the new position. A step changes few
+ * Mask of a pass, [B, T, P+T]: each new position sees the slots of earlier positions, the new positions before it and
+ * itself, of all these as many as the window says. Padding on the right needs nothing more, since no real position sees what
+ * comes after it.
+ */
+export function passMask({ lengths, length, slots }: PositionsBehind, window: AttentionWindow): Float32Array {
+  const width = slots + length
+  const mask = new Float32Array(lengths.length * length * width)
+  for (let query = 0; query < lengths.length * length; query++) {
+    const filled = lengths[Math.floor(query / length)]!
+    const own = query % length
+    const before = (window ?? Infinity) - 1 - own
+    const seen = Math.max(0, Math.min(before, filled, slots))
+    const at = query * width
+    // What is seen ends before the slot of the next position, where what is hidden begins, and may go on from the first slot.
+    const from = seen < slots ? filled % slots : 0
+    const to = from + slots - seen
+    mask.fill(HIDDEN, at + from, at + Math.min(to, slots))
+    mask.fill(HIDDEN, at, at + Math.max(0, to - slots))
+    mask.fill(HIDDEN, at + slots, at + slots + Math.max(0, -before))
+    mask.fill(HIDDEN, at + slots + own + 1, at + width)
+  }
+  return mask
+}
+
+/** What the new positions of a pass see through a window. */
+export function maskThrough(
+  { cache, rows, length, mask }: DecodePass,
+  window: AttentionWindow,
+): Float32Array {
+  if (mask && window === null) return mask
+  const lengths = Array.from({ length: rows }, (_, row) => cache.lengthOf(row))
+  return passMask({ lengths, length, slots: slotsBehind(window, cache.capacity) }, window)
+}
+
+/**
+ * Mask of decode steps of one token, [rows, 1, capacity+1]: a row sees its filled slots and the new position. A step changes few
  * entries of a row, so the mask is kept and edited, never rebuilt.
  */
 export class DecodeMask {
@@ -43,43 +74,8 @@ export class DecodeMask {
     this.#data[row * this.#width + slot] = 0
   }
 
-  /** Of the first `rows` rows with `length` new positions each, [rows, length, capacity+length]; a view for one. */
-  behind(rows: number, length: number): Float32Array {
-    if (length === 1) return this.#data.subarray(0, rows * this.#width)
-    const capacity = this.#width - 1
-    const mask = causalMask(rows, length, capacity)
-    for (let position = 0; position < rows * length; position++) {
-      const start = Math.floor(position / length) * this.#width
-      mask.set(this.#data.subarray(start, start + capacity), position * (capacity + length))
-    }
-    return mask
+  /** View of the first `rows` rows. */
+  view(rows: number): Float32Array {
+    return this.#data.subarray(0, rows * this.#width)
   }
-}
-
-/** The mask of a pass, and where its positions are. */
-export interface SeenPositions extends Pick<DecodePass, 'mask' | 'rows' | 'length' | 'positions'> {
-  /** P, of each row, before the new positions. */
-  readonly slots: number
-}
-
-/**
- * A pass's mask for layers whose queries see `window` positions, themselves included: slot j holds position j, so the
- * slots and new positions before the window are hidden too.
- */
-export function windowMask(
-  { mask, rows, length, positions, slots }: SeenPositions,
-  window: number,
-): Float32Array {
-  const width = slots + length
-  const narrowed = mask.slice()
-  for (let query = 0; query < rows * length; query++) {
-    const first = positions[query]! + 1 - window
-    if (first <= 0) continue
-    narrowed.fill(HIDDEN, query * width, query * width + Math.min(first, slots))
-    const row = Math.floor(query / length) * length
-    for (let key = 0; key < length; key++) {
-      if (positions[row + key]! < first) narrowed[query * width + slots + key] = HIDDEN
-    }
-  }
-  return narrowed
 }

@@ -1,7 +1,6 @@
 /** Computes prompts: several short ones in one ragged pass, a long one in several passes. */
 import type { DecodePass, DecodeStep, NewPrompt, PassResult, PassScores } from './decoder.ts'
 import { KvCache } from './kvCache.ts'
-import { causalMask } from './mask.ts'
 
 /** What all passes of one generation share, and what runs a pass. */
 export interface PrefillContext {
@@ -71,9 +70,8 @@ async function prefillTogether(
   }
   const scored = lastPositions(prompts, length)
   const cache = new KvCache(step, rows, 0)
-  const mask = causalMask(rows, length, 0)
   const inverseTemperatures = Float64Array.from(given, ({ inverseTemperature }) => inverseTemperature)
-  const result = await run({ rows, length, ids, positions, cache, mask, scored, inverseTemperatures, want })
+  const result = await run({ rows, length, ids, positions, cache, scored, inverseTemperatures, want })
   return prompts.map((prompt, row) => {
     const own = new KvCache(step, 1, prompt.length)
     own.append(0, result, { row, length, count: prompt.length })
@@ -97,7 +95,6 @@ async function prefillInChunks(
       ids,
       positions: Int32Array.from(ids, (_, index) => start + index),
       cache,
-      mask: causalMask(1, ids.length, start),
       scored: Int32Array.of(ids.length - 1),
       inverseTemperatures: Float64Array.of(inverseTemperature),
       want: isLast ? want : 'none',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { cacheBytes } from '#engine/models/cacheShape.ts'
 import { KvCache, type NewSlots } from '#engine/runtime/generation/kvCache.ts'
 
 const shape = { layers: 2, kvHeads: 2, headDim: 3 }
@@ -88,5 +89,119 @@ describe('KvCache', () => {
     expect(() => cache.append(0, namedSlots(1, 3), { row: 0, length: 3, count: 3 })).toThrow(
       'at most 2 slots',
     )
+  })
+})
+
+describe('a layer with a window of 4', () => {
+  const windowed = { layers: 2, kvHeads: 1, headDim: 1, layerWindows: [null, 4] }
+  /** Of `length` positions of one row appends the first `count`; a key is its position, from 1, a value its negative. */
+  const append = (cache: KvCache, row: number, count: number, length = count) => {
+    const keys = Float32Array.from({ length }, (_, index) => cache.lengthOf(row) + index + 1)
+    const values = keys.map((key) => -key)
+    cache.append(row, { keys: [keys, keys], values: [values, values] }, { row: 0, length, count })
+  }
+  /** The keys of a row: in the layer that sees everything, and in the other. */
+  const keysOf = (cache: KvCache, row: number) =>
+    [0, 1].map((layer) => {
+      const slots = cache.slotsOf(layer)
+      const [keys, values] = [cache.keys(layer, cache.rows), cache.values(layer, cache.rows)].map((all) => [
+        ...all.subarray(row * slots, (row + 1) * slots),
+      ])
+      expect(values).toEqual(keys!.map((key) => 0 - key))
+      return keys
+    })
+
+  test('keeps the three positions that the next one sees, each in place of one that it does not', () => {
+    const cache = new KvCache(windowed, 2, 8)
+    append(cache, 1, 2)
+    expect(keysOf(cache, 1)[1]).toEqual([1, 2, 0])
+    append(cache, 1, 2)
+    expect(keysOf(cache, 1)[1]).toEqual([4, 2, 3])
+    append(cache, 1, 1)
+    expect(keysOf(cache, 1)).toEqual([
+      [1, 2, 3, 4, 5, 0, 0, 0],
+      [4, 5, 3],
+    ])
+    append(cache, 1, 3)
+    expect(keysOf(cache, 1)[1]).toEqual([7, 8, 6])
+    expect(keysOf(cache, 0)[1]).toEqual([0, 0, 0])
+    expect(() => append(cache, 1, 1)).toThrow('at most 8 slots')
+  })
+
+  test('takes the latest of more new positions than it keeps, and none that are not kept', () => {
+    const cache = new KvCache(windowed, 1, 16)
+    append(cache, 0, 8, 12)
+    expect(keysOf(cache, 0)[1]).toEqual([7, 8, 6])
+    append(cache, 0, 0, 5)
+    append(cache, 0, 2, 5)
+    expect(keysOf(cache, 0)[1]).toEqual([10, 8, 9])
+    expect(cache.lengthOf(0)).toBe(10)
+  })
+
+  test('grows and shrinks with the capacity up to the window, with all that rows hold', () => {
+    const cache = new KvCache(windowed, 2, 2)
+    append(cache, 0, 2)
+    append(cache, 1, 1)
+    expect(keysOf(cache, 0)[1]).toEqual([1, 2])
+    cache.resize(6)
+    expect([keysOf(cache, 0)[1], keysOf(cache, 1)[1]]).toEqual([
+      [1, 2, 0],
+      [1, 0, 0],
+    ])
+    append(cache, 0, 3)
+    const kept = cache.keys(1, 2)
+    cache.resize(64)
+    expect(cache.keys(1, 2).buffer).toBe(kept.buffer) // nothing to copy
+    cache.resize(5)
+    expect(keysOf(cache, 0)).toEqual([
+      [1, 2, 3, 4, 5],
+      [4, 5, 3],
+    ])
+    cache.clearRow(0)
+    cache.resize(2)
+    expect(keysOf(cache, 1)[1]).toEqual([1, 0])
+    append(cache, 1, 1)
+    expect(keysOf(cache, 1)[1]).toEqual([1, 2])
+  })
+
+  test('copies rows between caches of any capacity', () => {
+    const cache = new KvCache(windowed, 3, 10)
+    for (const length of [2, 3, 7]) {
+      const prompt = new KvCache(windowed, 1, length)
+      append(prompt, 0, length)
+      cache.copyRow(1, prompt, 0)
+      cache.copyRow(0, cache, 1)
+      append(cache, 0, 2)
+      const alone = new KvCache(windowed, 1, 10)
+      append(alone, 0, length + 2)
+      expect(keysOf(cache, 0)[1]).toEqual(keysOf(alone, 0)[1])
+      expect(cache.lengthOf(1)).toBe(length)
+    }
+  })
+
+  /** In docs/performance.md. */
+  test('of published models', () => {
+    const layerWindows = (layers: number, slides: (layer: number) => boolean, window: number) =>
+      Array.from({ length: layers }, (_, layer) => (slides(layer) ? window : null))
+    const gemma3 = { layers: 26, kvHeads: 1, headDim: 256 } // 1B
+    expect(cacheBytes(gemma3, 1, 8_192)).toBe(436_207_616)
+    const mostLayers = layerWindows(26, (layer) => (layer + 1) % 6 !== 0, 512)
+    expect(cacheBytes({ ...gemma3, layerWindows: mostLayers }, 1, 8_192)).toBe(90_132_480)
+    const mistral = { layers: 32, kvHeads: 8, headDim: 128 } // 7B 0.1
+    expect(cacheBytes(mistral, 1, 32_768)).toBe(8_589_934_592)
+    const allLayers = layerWindows(32, () => true, 4_096)
+    expect(cacheBytes({ ...mistral, layerWindows: allLayers }, 1, 32_768)).toBe(1_073_479_680)
+  })
+
+  test('takes no more than the window, however many positions there are', () => {
+    const bytes = (layerWindows: (number | null)[], capacity: number) =>
+      new KvCache({ ...windowed, layerWindows }, 5, capacity).sizeBytes
+    const slotBytes = 2 * 5 * 4 // Keys and values of five rows.
+    expect(bytes([null, 4], 1000)).toBe((1000 + 3) * slotBytes)
+    expect(bytes([null, 4], 2)).toBe((2 + 2) * slotBytes)
+    expect(bytes([1, 4], 1000)).toBe(3 * slotBytes)
+    const one = new KvCache({ ...windowed, layerWindows: [1, 1] }, 1, 4)
+    append(one, 0, 4) // Sees itself alone.
+    expect(one.keys(0, 1).length).toBe(0)
   })
 })

@@ -1,10 +1,12 @@
 /**
  * A real attention model small enough for plain TypeScript. Every visible slot, position and mask entry changes its
  * scores, and a hidden slot contributes exactly zero, so a completion computed with cached, shared and moved rows
- * must equal, bit for bit, one computed alone without a cache.
+ * must equal, bit for bit, one computed alone without a cache; through a window, but for the rounding of another order.
  */
 import { randomStream } from '#shared/random.ts'
+import type { AttentionWindow } from '#engine/models/config.ts'
 import type { DecodePass, DecodeStep, PassResult } from '#engine/runtime/generation/decoder.ts'
+import { maskThrough } from '#engine/runtime/generation/mask.ts'
 
 const LAYERS = 2
 const KV_HEADS = 2
@@ -46,13 +48,20 @@ export class TinyModel implements DecodeStep {
   readonly headDim = HEAD_DIM
   readonly choiceWidth = null
   readonly vocabSize: number
+  readonly layerWindows: readonly AttentionWindow[]
   /** Every pass asked for, oldest first. */
   readonly passes: { rows: number; length: number; capacity: number; want: string }[] = []
   readonly #embeddings: Matrix
   readonly #weights: readonly { query: Matrix; key: Matrix; value: Matrix; output: Matrix }[]
   readonly #sharpness: number
 
-  constructor(seed: number, vocabSize = 23, sharpness = 4) {
+  constructor(
+    seed: number,
+    vocabSize = 23,
+    sharpness = 4,
+    layerWindows: readonly AttentionWindow[] = [null, null],
+  ) {
+    this.layerWindows = layerWindows
     this.vocabSize = vocabSize
     this.#sharpness = sharpness
     this.#embeddings = randomMatrix(seed, vocabSize, HIDDEN_SIZE)
@@ -65,11 +74,14 @@ export class TinyModel implements DecodeStep {
   run(pass: DecodePass): Promise<PassResult> {
     const { rows, length, cache } = pass
     this.#check(pass)
+    const masks = this.layerWindows.map((window) => maskThrough(pass, window))
     this.passes.push({ rows, length, capacity: cache.capacity, want: pass.want })
     const size = rows * KV_HEADS * length * HEAD_DIM
     const keys = Array.from({ length: LAYERS }, () => new Float32Array(size))
     const values = Array.from({ length: LAYERS }, () => new Float32Array(size))
-    const hidden = Array.from({ length: rows }, (_, row) => this.#runRow(pass, row, { keys, values })).flat()
+    const hidden = Array.from({ length: rows }, (_, row) =>
+      this.#runRow(pass, row, { keys, values, masks }),
+    ).flat()
     const scores = new Float32Array(pass.want === 'none' ? 0 : pass.scored.length * this.vocabSize)
     if (pass.want !== 'none') {
       for (const [index, position] of pass.scored.entries()) {
@@ -79,7 +91,9 @@ export class TinyModel implements DecodeStep {
     return Promise.resolve({ scores, keys, values })
   }
 
-  #check({ rows, length, ids, positions, cache, mask, scored, inverseTemperatures }: DecodePass): void {
+  #check(pass: DecodePass): void {
+    const { rows, length, ids, positions, cache, scored, inverseTemperatures } = pass
+    const mask = maskThrough(pass, null)
     const all = rows * length
     const expected = [all, all, scored.length, all * (cache.capacity + length)]
     const got = [ids.length, positions.length, inverseTemperatures.length, mask.length]
@@ -88,11 +102,7 @@ export class TinyModel implements DecodeStep {
   }
 
   /** Hidden states of the row's positions; writes their keys and values. */
-  #runRow(
-    pass: DecodePass,
-    row: number,
-    fresh: { keys: Float32Array[]; values: Float32Array[] },
-  ): number[][] {
+  #runRow(pass: DecodePass, row: number, fresh: LayerArrays): number[][] {
     const { length, ids, positions } = pass
     let states = Array.from({ length }, (_, t) => {
       const embedding = this.#embeddings[ids[row * length + t]!]!
@@ -127,6 +137,9 @@ export class TinyModel implements DecodeStep {
   }
 }
 
+/** Of each layer: the new keys and values, and what they see. */
+type LayerArrays = Readonly<Record<'keys' | 'values' | 'masks', readonly Float32Array[]>>
+
 function writeHeads(
   target: Float32Array,
   vector: readonly number[],
@@ -145,20 +158,21 @@ interface HeadAddress {
   readonly layer: number
   readonly head: number
   readonly query: readonly number[]
-  readonly fresh: { keys: Float32Array[]; values: Float32Array[] }
+  readonly fresh: LayerArrays
 }
 
 function headOf({ pass, row, t, layer, head, query, fresh }: HeadAddress): Head {
-  const { length, cache, mask, rows } = pass
-  const width = cache.capacity + length
+  const { length, cache, rows } = pass
+  const slotCount = cache.slotsOf(layer)
+  const width = slotCount + length
   const rowHead = row * KV_HEADS + head
   const slots = (cached: Float32Array, computed: Float32Array) => [
-    ...split(cached.subarray(rowHead * cache.capacity * HEAD_DIM), cache.capacity),
+    ...split(cached.subarray(rowHead * slotCount * HEAD_DIM), slotCount),
     ...split(computed.subarray(rowHead * length * HEAD_DIM), length),
   ]
   return {
     query: query.slice(head * HEAD_DIM, (head + 1) * HEAD_DIM),
-    mask: mask.subarray((row * length + t) * width, (row * length + t + 1) * width),
+    mask: fresh.masks[layer]!.subarray((row * length + t) * width, (row * length + t + 1) * width),
     keys: slots(cache.keys(layer, rows), fresh.keys[layer]!),
     values: slots(cache.values(layer, rows), fresh.values[layer]!),
   }
