@@ -101,8 +101,7 @@ const noStats = (): GenerationStats => ({
   samplingMs: 0,
 })
 
-/** Of a generation. */
-export type Options = GenerateOptions<AnsweringRole> & BatchLimits
+type Options = GenerateOptions<AnsweringRole> & BatchLimits
 
 /** A completion whose first id is chosen, and the prompt it starts from. */
 interface Arrival {

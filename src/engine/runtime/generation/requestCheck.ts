@@ -1,12 +1,17 @@
 /** What a generation refuses before any work. */
 import { AppError } from '#shared/errors.ts'
-import type { GenerationRequest, SamplingOptions } from '#engine/policy.ts'
-import type { Options } from './generate.ts'
+import type { GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
+
+interface Limits extends Pick<GenerateOptions, 'sampling' | 'decode'> {
+  readonly maxRows: number
+  readonly contextLength: number
+  readonly prefillTokens: number
+}
 
 export function checkRequest(
   request: GenerationRequest,
   index: number,
-  { contextLength, decode }: Options,
+  { contextLength, decode }: Limits,
 ): void {
   checkPrompt(request, index, contextLength)
   if (request.sampling) checkSampling(request.sampling, decode)
@@ -42,7 +47,7 @@ function samplingProblems(sampling: SamplingOptions): string[] {
   return problems
 }
 
-function checkSampling(sampling: SamplingOptions, decode: Options['decode']): void {
+function checkSampling(sampling: SamplingOptions, decode: GenerateOptions['decode']): void {
   const problems = samplingProblems(sampling)
   if (problems.length > 0) {
     throw new AppError('config/invalid', `Sampling cannot start: ${problems.join('; ')}.`)
@@ -52,7 +57,7 @@ function checkSampling(sampling: SamplingOptions, decode: Options['decode']): vo
   }
 }
 
-export function checkOptions({ sampling, decode, maxRows, prefillTokens }: Options): void {
+export function checkOptions({ sampling, decode, maxRows, prefillTokens }: Limits): void {
   checkSampling(sampling, decode)
   if (!(maxRows >= 1)) throw new Error(`Expected \`maxRows\` to be at least 1, got ${maxRows}.`)
   if (!(prefillTokens >= 1)) {
