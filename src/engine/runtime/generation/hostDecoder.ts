@@ -133,7 +133,7 @@ class HostDecoding implements Decoding {
       rows,
       length,
       ids,
-      positions: this.#positions(length),
+      positions: this.#positions(drafts, length),
       cache: this.#cache,
       ...(length === 1 && { mask: this.#mask.view(rows) }),
       // Turn by turn, as the scores are read.
@@ -157,7 +157,7 @@ class HostDecoding implements Decoding {
     }
     onPass('decode')
     const rows = this.#rows
-    const pass = { rows, positions: this.#positions(1), cache: this.#cache, role, want }
+    const pass = { rows, positions: this.#positions(step.drafts, 1), cache: this.#cache, role, want }
     const result = await this.#step.loop({ ...step, ...pass })
     this.#latest = result
     const { turns, scores, ids } = result
@@ -167,12 +167,12 @@ class HostDecoding implements Decoding {
     }
   }
 
-  /** [B, T] the places of each row's next tokens. */
-  #positions(length: number): Int32Array {
-    return Int32Array.from(
-      { length: this.#rows * length },
-      (_, index) => this.#cache.lengthOf(Math.floor(index / length)) + (index % length),
-    )
+  /** [B, T] the places of each row's next tokens; those of padding stay within the context. */
+  #positions(drafts: RowStep['drafts'], length: number): Int32Array {
+    return Int32Array.from({ length: this.#rows * length }, (_, index) => {
+      const [row, turn] = [Math.floor(index / length), index % length]
+      return this.#cache.lengthOf(row) + Math.min(turn, drafts[row]!.length)
+    })
   }
 
   keep(kept: readonly KeptRow[]): Promise<void> {

@@ -107,6 +107,7 @@ describe('generateCompletions equals computing every completion alone, without a
     const onEnd = (ended: GenerationStats) => void (stats = ended)
     const options = { ...optionsOf(sampling), ...batch, decode, onEnd }
     expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+    expect(model.highestPosition).toBeLessThan(options.contextLength)
     draftedTokens.push(stats!.draftedTokens)
   })
 

@@ -51,6 +51,8 @@ export class TinyModel implements DecodeStep {
   readonly layerWindows: readonly AttentionWindow[]
   /** Every pass asked for, oldest first. */
   readonly passes: { rows: number; length: number; capacity: number; want: string }[] = []
+  /** Of all passes. */
+  highestPosition = 0
   readonly #embeddings: Matrix
   readonly #weights: readonly { query: Matrix; key: Matrix; value: Matrix; output: Matrix }[]
   readonly #sharpness: number
@@ -76,6 +78,7 @@ export class TinyModel implements DecodeStep {
     this.#check(pass)
     const masks = this.layerWindows.map((window) => maskThrough(pass, window))
     this.passes.push({ rows, length, capacity: cache.capacity, want: pass.want })
+    this.highestPosition = Math.max(this.highestPosition, ...pass.positions)
     const size = rows * KV_HEADS * length * HEAD_DIM
     const keys = Array.from({ length: LAYERS }, () => new Float32Array(size))
     const values = Array.from({ length: LAYERS }, () => new Float32Array(size))
