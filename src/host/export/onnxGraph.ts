@@ -131,7 +131,7 @@ function weightsOf({ places }: OnnxGraphOptions): GenerationWeights {
   }
 }
 
-/** The generation program, which scores one position of each row, without the choice of that position. */
+/** The generation program, which scores the positions that are asked for, without their choice. */
 function scoringEveryPosition(options: OnnxGraphOptions): Program {
   const program = generationProgram(options.config, options.lora, weightsOf(options))
   const caches = Object.entries(program).filter(([name]) => name.startsWith('new '))
@@ -141,12 +141,12 @@ function scoringEveryPosition(options: OnnxGraphOptions): Program {
   return { ...Object.fromEntries(caches), logits: everywhere as Value }
 }
 
-/** The node that takes the rows that the input `last` names. */
+/** The node that takes the rows that the input `scored` names. */
 function choiceOfPositions(logits: Value): OpNode {
   const node = topologicalOrder([logits], true).find(
     (candidate): candidate is OpNode =>
       candidate.kind === 'op' &&
-      candidate.inputs.some((read) => read?.node.kind === 'input' && read.node.name === 'last'),
+      candidate.inputs.some((read) => read?.node.kind === 'input' && read.node.name === 'scored'),
   )
   if (node === undefined) throw new Error('Expected the generation graph to choose a position.')
   return node

@@ -47,10 +47,9 @@ import {
   weightsFolder,
 } from './weightCache.ts'
 
-/** In 8 bits the same numbers lie in two forms; files of earlier versions have other numbers, or less, under other names. */
+/** In 8 bits the same numbers lie in two forms; files of earlier versions have other numbers under other names, or less, and are written anew. */
 const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
-  precision === 'int8' ? `base-${int8Names[form]}.safetensors` : `base-${precision}.safetensors`
-const int8Names = { blocks: 'int8-with-head-blocks', rows: 'int8-rows-both-ways' } as const
+  precision === 'int8' ? `base-int8-with-head-${form}.safetensors` : `base-${precision}.safetensors`
 
 /** What the linears are held in: for everything, and what rollouts read where that is f32. */
 export interface WeightPrecisions {

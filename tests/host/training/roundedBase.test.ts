@@ -128,7 +128,7 @@ describe('the effect of rounding', () => {
       '0-model.safetensors',
       'base-int4.safetensors',
       `base-int8-with-head-${int8Form(oneThread)}.safetensors`,
-      // What rollouts read, where the processor multiplies tiles of bytes.
+      // What rollouts read, where the processor has a unit for bytes.
       ...(int8Form(oneThread) === 'rows' ? ['rows-int4.safetensors'] : []),
     ])
     expect(await check(cache, 'int8', null)).toEqual(int8)
