@@ -83,6 +83,20 @@ describe('a layer', () => {
     expect(frozenProducts(written(programs.backward))).toBe(0)
   })
 
+  test('reads matrices of bytes as they lie, and nothing but products reads them', () => {
+    const programs = layerPrograms(exampleConfig, inBytes(), { layer: 1 })
+    const readers = (name: 'forward' | 'backward' | 'backwardFromSaved', way: string) =>
+      written(programs[name]).nodes.filter(({ inputs }) => inputs.some((read) => read.endsWith(way)))
+    for (const name of ['forward', 'backward', 'backwardFromSaved'] as const) {
+      const both = [...readers(name, ' as bytes'), ...readers(name, ' both ways')]
+      expect(new Set(both.map(({ type }) => type))).toEqual(new Set(['MatMulIntegerToFloat']))
+    }
+    expect(readers('forward', ' both ways')).toEqual([])
+    expect(readers('backward', ' as bytes')).toHaveLength(6)
+    expect(readers('backward', ' both ways')).toHaveLength(7)
+    expect(readers('backwardFromSaved', ' as bytes')).toEqual([])
+  })
+
   test('computes no gradient for its input where nobody learns it', () => {
     expect(Object.keys(first.backward)).not.toContain(gradientName('hidden'))
     // q, k and v need no cotangent behind them.

@@ -153,10 +153,8 @@ describe('memory', () => {
       // Graphs, adapter and one layer in f32 in each of two sessions; folded, it would be three times the base and more.
       expect(after.anonymousBytes - before.anonymousBytes).toBeLessThan(0.8 * linears)
       const mapped = (after.mappedBytes ?? 0) - (before.mappedBytes ?? 0)
-      expect(mapped).toBeLessThan(0.8 * linears)
-      // Bytes are multiplied as they lie, and turned round only for as long as a product needs them.
-      if (int8Form === 'rows')
-        expect(after.anonymousBytes - before.anonymousBytes).toBeLessThan(0.4 * linears)
+      // Rows lie both ways, which takes a quarter more; in f32 it would be the whole base more.
+      expect(mapped).toBeLessThan((int8Form === 'rows' ? 1.05 : 0.8) * linears)
     },
   )
 })
