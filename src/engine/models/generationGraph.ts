@@ -198,7 +198,7 @@ export const embeddedIds = (
     positions: reshape(positions, [product(positions.shape)]),
   })
 
-/** What a pass over T new positions is told of them, of which so many have scores. */
+/** Inputs that describe the T new positions of each row; `scored` of all of them get scores. */
 const passInputs = (config: ModelConfig, length: Dim, scored: Dim) => ({
   positions: input('positions', 'int64', ['B', length]),
   masks: config.windows.map((_, window) =>

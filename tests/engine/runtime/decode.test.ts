@@ -1,17 +1,16 @@
 /** The generation graph itself, pass by pass, against scoring. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
-import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
-import { Learner } from '#engine/runtime/learner.ts'
-import { OrtDecodeStep, packingPays } from '#engine/runtime/ortDecodeStep.ts'
+import { packingPays, type OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
 import { Sampler } from '#engine/runtime/sampling.ts'
 import { randomStream } from '#shared/random.ts'
 import type { SamplingOptions } from '#engine/policy.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
+import { openDecodeStep, type OpenedStep } from './decodeStep.ts'
 import { largestDifference } from './differences.ts'
-import { oneThread, randomAdapter, randomSequence, tinyLora, tinySource } from './tinyModel.ts'
+import { randomSequence, tinySource } from './tinyModel.ts'
 
 const folder = temporaryFolder()
 
@@ -38,33 +37,14 @@ describe.each([
   ['tiny-qwen2', true],
 ] as const)('%s, weights packed: %s', (name, packsWeights) => {
   let source: ModelSource
-  let learner: Learner
+  let opened: OpenedStep
   let step: OrtDecodeStep
   beforeAll(async () => {
     source = await tinySource(folder, modelShapes[name])
-    learner = await Learner.create({
-      source,
-      lora: tinyLora,
-      device: oneThread,
-      backward: ['backward'],
-      savedTokens: 0,
-      chunkBytes: 1e6,
-    })
-    const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
-    step = await OrtDecodeStep.create({
-      source,
-      precision: 'f32',
-      lora: tinyLora,
-      device: oneThread,
-      packsWeights,
-      embed: (ids, positions) => learner.embed(ids, positions),
-      adapter: () => adapter,
-    })
+    opened = await openDecodeStep(source, { packsWeights })
+    step = opened.step
   })
-  afterAll(() => {
-    learner[Symbol.dispose]()
-    step[Symbol.dispose]()
-  })
+  afterAll(() => opened[Symbol.dispose]())
 
   /** One pass of one row over `ids` behind the filled slots of `cache`; the new keys and values are appended. */
   async function pass(

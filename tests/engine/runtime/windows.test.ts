@@ -3,24 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cacheShape } from '#engine/models/cacheShape.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import type { GenerationRequest } from '#engine/policy.ts'
-import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { KvCache } from '#engine/runtime/generation/kvCache.ts'
-import { Learner } from '#engine/runtime/learner.ts'
-import { OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
+import type { OrtDecodeStep } from '#engine/runtime/ortDecodeStep.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
+import { openDecodeStep, type OpenedStep } from './decodeStep.ts'
 import { largestDifference } from './differences.ts'
-import {
-  completionsOf,
-  oneThread,
-  openTiny,
-  randomAdapter,
-  randomSequence,
-  tinyLora,
-  tinySource,
-  unfiltered,
-} from './tinyModel.ts'
+import { completionsOf, openTiny, randomSequence, tinySource, unfiltered } from './tinyModel.ts'
 
 const folder = temporaryFolder()
 
@@ -79,33 +69,14 @@ test('a row of 680 tokens keeps as much in layers with a window as they see', as
 describe('several new positions behind rows of different lengths', () => {
   const [window, rows] = [7, 3]
   let source: ModelSource
-  let learner: Learner
+  let opened: OpenedStep
   let step: OrtDecodeStep
   beforeAll(async () => {
     source = await openWindowed('tiny-gemma2', window)
-    learner = await Learner.create({
-      source,
-      lora: tinyLora,
-      device: oneThread,
-      backward: ['backward'],
-      savedTokens: 0,
-      chunkBytes: 1e6,
-    })
-    const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
-    step = await OrtDecodeStep.create({
-      source,
-      precision: 'f32',
-      lora: tinyLora,
-      device: oneThread,
-      packsWeights: false,
-      embed: (ids, positions) => learner.embed(ids, positions),
-      adapter: () => adapter,
-    })
+    opened = await openDecodeStep(source)
+    step = opened.step
   })
-  afterAll(() => {
-    learner[Symbol.dispose]()
-    step[Symbol.dispose]()
-  })
+  afterAll(() => opened[Symbol.dispose]())
 
   /** One pass over `length` new positions of each row of the cache; row r is scored after `last[r]`. */
   function pass(cache: KvCache, ids: readonly Int32Array[], length: number, last: readonly number[]) {

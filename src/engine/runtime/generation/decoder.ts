@@ -106,7 +106,7 @@ export interface Decoder {
   readonly choiceWidth: number | null
   /** Whether a `choice` may leave ids out. */
   readonly leavesOut: boolean
-  /** The time of a decoding pass over so many positions, relative to one; null where drafts are not checked. */
+  /** Time of a decoding pass over that many positions, relative to a pass over one; null if drafts are not verified. */
   readonly passCost: ((positions: number) => number) | null
   open(options: DecodingOptions): Promise<Decoding>
 }
@@ -194,7 +194,7 @@ export interface DecodeStep extends CacheShape {
   readonly choiceWidth: number | null
   /** Whether a `choice` may leave ids out; if absent, not. */
   readonly leavesOut?: boolean
-  /** As in `Decoder`; absent where drafts are not checked. */
+  /** As in `Decoder`; absent if drafts are not verified. */
   passCost?(positions: number): number
   run(pass: DecodePass): Promise<PassResult>
   /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */

@@ -17,7 +17,7 @@ import { ragFit } from './prefill.ts'
 import { checkOptions, checkRequest } from './requestCheck.ts'
 import { TokenFilter } from './tokenFilter.ts'
 
-/** Most rows that are drafted for: of more, a pass is as long as its products. */
+/** Drafts are made for at most this many live rows. With more, the time of a pass grows with its positions. */
 const DRAFTED_ROWS = 4
 
 export interface BatchLimits {
@@ -38,7 +38,7 @@ export interface GenerationStats {
   prefillPasses: number
   /** Tokens that every live row was given, one after the other; with drafts, passes. */
   decodeSteps: number
-  /** Tokens of drafts that passes checked. */
+  /** Drafted tokens that passes verified, whether accepted or not. */
   draftedTokens: number
   /** Tokens chosen, also in completions that were not finished. */
   generatedTokens: number
@@ -273,7 +273,7 @@ class Generation {
     return this.#settle(completions.map((completion, row) => this.#take(completion, row, scores, want)))
   }
 
-  /** [B] what rows may go on with; empty where many decode, or where it does not pay. */
+  /** [B] drafts of the live rows; empty if too many decode or verifying them would not pay. */
   #drafts(completions: readonly OpenCompletion[], room: readonly number[]): readonly (readonly number[])[] {
     const { passCost } = this.#parts.decoder
     if (passCost === null || completions.length > DRAFTED_ROWS) return completions.map(() => [])

@@ -54,8 +54,8 @@ export class NgramDraft {
 }
 
 /**
- * Drafts of rows [B] that are worth checking together, empty ones where none is: the length that brings the most ids in
- * the time of a pass. `room` [B]: the most ids that a row still takes; `passCost`: of so many positions, relative to one.
+ * Drafts of B rows, cut to the length that maximises the expected number of accepted ids per unit of time; empty if
+ * decoding without drafts is faster. `room` [B]: how many more ids a row may take; `passCost`: as in `Decoder`.
  */
 export function draftsOf(
   rows: readonly NgramDraft[],
