@@ -1,13 +1,13 @@
 /**
- * Seconds of one update over groups of eight completions with their prompt computed once, beside the same lengths with
- * nothing in common, in turns so that other load hits both. Run with
+ * Seconds of one update over groups of eight completions with their prompt computed once, and milliseconds of one decoding step
+ * with their prompt read once, beside the same lengths with nothing in common, in turns so that other load hits both. Run with
  * `node bench/host/sharedPrompts.ts [SHAPE|MODEL FOLDER] [PROMPT TOKENS] [COMPLETION TOKENS] [PROMPTS] [THREADS]`.
  */
 import { existsSync } from 'node:fs'
 import { linearNames } from '#engine/models/config.ts'
-import type { TokenSequence } from '#engine/policy.ts'
+import type { GenerationRequest, TokenSequence } from '#engine/policy.ts'
 import { prefixFamilies } from '#engine/prefixes.ts'
-import { median, openPolicy, subjectFolder } from '#host/checks/benchModel.ts'
+import { median, openPolicy, sampling, subjectFolder } from '#host/checks/benchModel.ts'
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { chooseDevice } from '#host/models/openModel.ts'
 import { forMicroBatches, microBatches } from '#rl/training/packing.ts'
@@ -26,7 +26,8 @@ const request = {
 const say = (text: string) => console.log(text)
 const directory = await subjectFolder(request, say)
 const lora = { rank: 8, alpha: 16, rsLora: false, targets: linearNames }
-using policy = await openPolicy({ request, device, say, lora, directory }, 'f32', groupSize)
+const rows = prompts * groupSize
+using policy = await openPolicy({ request, device, say, lora, directory }, 'f32', rows)
 
 const random = new SequentialRandom(randomStream(1, 2))
 const randomIds = (length: number) => Array.from({ length }, () => random.integer(policy.vocabSize))
@@ -36,9 +37,8 @@ const behind = (prompt: readonly number[]): TokenSequence => ({
     Number(at >= promptTokens - 1),
   ),
 })
-const shared = Array.from({ length: prompts }, () => randomIds(promptTokens)).flatMap((prompt) =>
-  Array.from({ length: groupSize }, () => behind(prompt)),
-)
+const promptIds = Array.from({ length: prompts }, () => randomIds(promptTokens))
+const shared = promptIds.flatMap((prompt) => Array.from({ length: groupSize }, () => behind(prompt)))
 /** As long, and no two begin alike. */
 const apart = shared.map(({ ids, actionMask }, row) => ({
   ids: Int32Array.of(row, ...ids.subarray(1)),
@@ -46,12 +46,12 @@ const apart = shared.map(({ ids, actionMask }, row) => ({
 }))
 
 async function update(sequences: readonly TokenSequence[]): Promise<number> {
-  const rows = { lengths: sequences.map(({ ids }) => ids.length), families: prefixFamilies(sequences) }
+  const batch = { lengths: sequences.map(({ ids }) => ids.length), families: prefixFamilies(sequences) }
   const { learningTokens, replicas, sharesPrefixes } = policy
-  const cut = microBatches(rows, { tokens: learningTokens, isLimit: false, replicas, sharesPrefixes }, 1)
+  const cut = microBatches(batch, { tokens: learningTokens, isLimit: false, replicas, sharesPrefixes }, 1)
   const start = performance.now()
-  await forMicroBatches(cut, async (batch) => {
-    const part = batch.flatMap((row) => sequences[row] ?? [])
+  await forMicroBatches(cut, async (places) => {
+    const part = places.flatMap((row) => sequences[row] ?? [])
     await policy.accumulate(part, { temperature: 1, entropyGradient: false }, (heads) =>
       heads.map(({ logprobs }) => ({ logprobs: logprobs.map(() => 0.01), entropies: null, values: null })),
     )
@@ -60,13 +60,40 @@ async function update(sequences: readonly TokenSequence[]): Promise<number> {
   return (performance.now() - start) / 1000
 }
 
-for (const sequences of [shared, apart]) await update(sequences) // prepares the programs
-const ratios: number[] = []
-for (let round = 0; round < rounds; round++) {
-  const [once, each] = [await update(shared), await update(apart)]
-  ratios.push(each / once)
-  say(`prompt once ${once.toFixed(2)} s, for each ${each.toFixed(2)} s`)
+const streams = Array.from({ length: rows }, (_, row) => randomStream(3, row))
+const groups = promptIds.map((ids, index): GenerationRequest => ({
+  promptIds: Int32Array.from(ids),
+  streams: streams.slice(index * groupSize, (index + 1) * groupSize),
+}))
+const lone = apart.map(({ ids }, row): GenerationRequest => ({
+  promptIds: ids.subarray(0, promptTokens),
+  streams: streams.slice(row, row + 1),
+}))
+
+/** Of one step, once all rows decode. */
+async function decodingStep(requests: readonly GenerationRequest[]): Promise<number> {
+  let [tokens, start] = [0, 0]
+  const onToken = () => {
+    if (++tokens === 2 * rows) start = performance.now()
+  }
+  const options = { role: 'actor', sampling: sampling(completionTokens), onToken } as const
+  for await (const _ of policy.generate(requests, options));
+  return (performance.now() - start) / (completionTokens - 2)
 }
-say(
-  `${String(prompts)} × ${String(groupSize)}, ${String(promptTokens)} + ${String(completionTokens)} tokens: ${median(ratios).toFixed(2)} times as fast`,
-)
+
+const pairs = [
+  { name: 'update', unit: 's', once: () => update(shared), each: () => update(apart) },
+  { name: 'decoding step', unit: 'ms', once: () => decodingStep(groups), each: () => decodingStep(lone) },
+]
+for (const { name, unit, once, each } of pairs) {
+  await once() // prepares the programs
+  await each()
+  const ratios: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const [together, apart] = [await once(), await each()]
+    ratios.push(apart / together)
+    say(`${name}: prompt once ${together.toFixed(2)} ${unit}, for each ${apart.toFixed(2)} ${unit}`)
+  }
+  const what = `${String(prompts)} × ${String(groupSize)}, ${String(promptTokens)} + ${String(completionTokens)} tokens`
+  say(`${name}, ${what}: ${median(ratios).toFixed(2)} times as fast`)
+}

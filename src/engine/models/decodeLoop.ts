@@ -23,8 +23,8 @@ import {
   pastSlots,
   withLatest,
   type GenerationWeights,
-  type KeyValue,
 } from './generationGraph.ts'
+import type { KeyValue } from './cachedAttention.ts'
 import { choiceWidth } from './tokenChoice.ts'
 
 /** Names of the loop's own inputs; beside them it reads those of a decode step. W are the most turns. */

@@ -4,9 +4,9 @@ import { input } from '../graph/value.ts'
 import { softcap, softmax } from '../ops/activation.ts'
 import { add, mul } from '../ops/arithmetic.ts'
 import { gather } from '../ops/gather.ts'
-import { addMask, rotary } from '../ops/attention.ts'
-import { concat, lengthOf, reshape, splitAt, splitRows, transpose } from '../ops/layout.ts'
-import { matmul } from '../ops/matmul.ts'
+import { rotary } from '../ops/attention.ts'
+import { concat, reshape, splitRows, transpose } from '../ops/layout.ts'
+import { cachedAttention, type KeyValue, type SharedPrompts } from './cachedAttention.ts'
 import type { LayerAttention, LinearName, LoraConfig, ModelConfig } from './config.ts'
 import { linearPath } from './config.ts'
 import { type LayerScope, decoderLayer, embeddingValue } from './decoder.ts'
@@ -39,6 +39,13 @@ export const ofWindow = (symbol: string, window: number): Dim =>
 /** Graph input: what the new positions see through a window of `ModelConfig.windows`. */
 export const windowMaskName = (window: number): `mask ${number}` => `mask ${window}`
 
+/** Graph inputs of prompts that rows share; see `SharedPrompts`. */
+export const promptNames = {
+  rows: 'prompt rows',
+  places: 'prompt places',
+  sizes: (window: number): string => `prompt sizes ${window}`,
+} as const
+
 /** The graph inputs of a layer's adapter carry the layer's number, since all layers are in one graph. */
 export const layerInputName = (layer: number, name: string): string => `${String(layer)} ${name}`
 
@@ -46,6 +53,9 @@ export const layerInputName = (layer: number, name: string): string => `${String
  * The whole decoder as one program over T new positions of B rows behind P cached slots; P may be 0, so the same program
  * computes prompts (T > 1), pieces of prompts and single steps. Layers of different windows may have different P. Caches are
  * inputs only, and only the new keys and values come out: nothing as large as a cache is ever copied.
+ *
+ * With `sharesPrompts` rows may also see prompts that they share: `prompt key i` and `prompt value i` [G, K, S, C], and what
+ * `promptNames` lists; the masks are S slots wider then, those of the prompts first.
  *
  * Inputs: hidden [N = B·T, D], positions [B, T], `cos i` and `sin i` [L, R/2] of each rotary embedding, `mask i`
  * [B, 1, R, P+T] with R = 1 or g·T of each window, scored [Q] (of the N positions, those with scores),
@@ -58,6 +68,7 @@ export function generationProgram(
   config: ModelConfig,
   lora: LoraConfig | null,
   weights: GenerationWeights,
+  { sharesPrompts = false } = {},
 ): Program {
   const hidden = input('hidden', 'float32', [product(['B', 'T']), config.hiddenSize])
   const outputs: Record<string, Value> = {}
@@ -66,6 +77,7 @@ export function generationProgram(
     ...passInputs(config, 'T', 'Q'),
     hidden,
     ...(width === null ? {} : { leftOut: leftOutInputs(width, 'Q') }),
+    ...(sharesPrompts && { prompts: (layer: number) => sharedPrompts(config, layer) }),
     see(layer, fresh) {
       outputs[`new key ${String(layer)}`] = fresh.key
       outputs[`new value ${String(layer)}`] = fresh.value
@@ -153,15 +165,23 @@ const both = (a: KeyValue, b: KeyValue, join: (a: Value, b: Value) => Value): Ke
   value: join(a.value, b.value),
 })
 
-const slotInputs = (config: ModelConfig, kind: '' | 'past ' | 'latest ', layer: number): KeyValue => {
+const slotSymbols = { '': 'P', 'past ': 'P', 'latest ': 'W', 'prompt ': 'S' } as const
+
+const slotInputs = (config: ModelConfig, kind: keyof typeof slotSymbols, layer: number): KeyValue => {
   const { window } = config.attention[layer] as LayerAttention
-  const slots = kind === 'latest ' ? 'W' : ofWindow('P', window)
-  const shape = ['B', config.kvHeads, slots, config.headDim]
+  const slots = kind === 'latest ' ? 'W' : ofWindow(slotSymbols[kind], window)
+  const shape = [kind === 'prompt ' ? 'G' : 'B', config.kvHeads, slots, config.headDim]
   const of = (name: string) => input(`${kind}${name} ${String(layer)}`, 'float32', shape)
   return { key: of('key'), value: of('value') }
 }
 const cachedSlots = (config: ModelConfig, layer: number) => slotInputs(config, '', layer)
 export const pastSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'past ', layer)
+const sharedPrompts = (config: ModelConfig, layer: number): SharedPrompts => ({
+  ...slotInputs(config, 'prompt ', layer),
+  rows: input(promptNames.rows, 'int64', ['G', config.kvHeads, 'n']),
+  places: input(promptNames.places, 'int64', ['B', config.kvHeads]),
+  sizes: input(promptNames.sizes((config.attention[layer] as LayerAttention).window), 'int64', [3]),
+})
 const latestSlots = (config: ModelConfig, layer: number) => slotInputs(config, 'latest ', layer)
 
 /**
@@ -212,7 +232,7 @@ export interface DecoderInputs {
   readonly hidden: Value
   /** [B, T] */
   readonly positions: Value
-  /** Of each window, [B, 1, R, P+T]. */
+  /** Of each window, [B, 1, R, P+T]; with shared prompts [B, 1, R, S+P+T]. */
   readonly masks: readonly Value[]
   /** [Q, 1] */
   readonly uniforms: Value
@@ -220,6 +240,8 @@ export interface DecoderInputs {
   readonly leftOut?: LeftOut
   /** The keys and values that the new positions of a layer see; `fresh` are their own. */
   readonly see: (layer: number, fresh: KeyValue) => readonly KeyValue[]
+  /** What they see before that: prompts that rows share. None if absent. */
+  readonly prompts?: (layer: number) => SharedPrompts
 }
 
 export interface DecoderScores {
@@ -266,17 +288,12 @@ export function decoderScores(
   return { logits, probabilities, best: likeliestOfBlocks(blocks), choice }
 }
 
-/** [B, K, slots, C] */
-export interface KeyValue {
-  readonly key: Value
-  readonly value: Value
-}
-
 interface SharedInputs {
   readonly positions: Value
   readonly tables: readonly { readonly cos: Value; readonly sin: Value }[]
   readonly masks: readonly Value[]
   readonly see: DecoderInputs['see']
+  readonly prompts?: DecoderInputs['prompts']
 }
 
 interface LayerSources {
@@ -288,7 +305,7 @@ interface LayerSources {
 function cachedScope(
   config: ModelConfig,
   { weights, adapter, layer }: LayerSources,
-  { positions, tables, masks, see }: SharedInputs,
+  { positions, tables, masks, see, prompts }: SharedInputs,
 ): LayerScope {
   const prefix = layerPrefix(config, layer)
   const { rope, window } = config.attention[layer] as LayerAttention
@@ -310,36 +327,8 @@ function cachedScope(
       const byHead = (x: Value) =>
         transpose(reshape(x, ['B', length, config.kvHeads, config.headDim]), [0, 2, 1, 3]) // [B, K, T, C]
       const fresh = { key: byHead(k), value: byHead(splitRows(v, positions)) }
-      return cachedAttention(config, q, { seen: see(layer, fresh), mask: masks[window] as Value, length })
+      const seen = { parts: see(layer, fresh), prompts: prompts?.(layer), mask: masks[window] as Value }
+      return cachedAttention(config, q, { ...seen, length })
     },
   }
-}
-
-interface AttentionInputs {
-  /** One or two parts. */
-  readonly seen: readonly KeyValue[]
-  readonly mask: Value
-  readonly length: Dim
-}
-
-/** Attention over [cached | new] without ever joining the two: scores are joined, keys and values are not. */
-function cachedAttention(config: ModelConfig, q: Value, { seen, mask, length }: AttentionInputs): Value {
-  const { heads, kvHeads, headDim, attentionScale: alpha, attentionSoftcap: cap } = config
-  const group = heads / kvHeads
-  const split = transpose(reshape(q, ['B', length, kvHeads, group, headDim]), [0, 2, 3, 1, 4])
-  const queries = reshape(split, ['B', kvHeads, -1, headDim]) // [B, K, g·T, C]
-  const parts = seen.map(({ key }) => matmul(queries, key, { transB: true, alpha }))
-  const scores = parts.length === 1 ? (parts[0] as Value) : concat(parts, 3)
-  const weights = softmax(addMask(cap === null ? scores : softcap(scores, cap), mask))
-  const mixed = mixedValues(weights, seen) // [B, K, g·T, C]
-  const joined = transpose(reshape(mixed, ['B', kvHeads, group, length, headDim]), [0, 3, 1, 2, 4])
-  return reshape(joined, [product(['B', length]), heads * headDim])
-}
-
-function mixedValues(weights: Value, [first, second]: readonly KeyValue[]): Value {
-  if (!first) throw new Error('Expected something to attend to.')
-  if (!second) return matmul(weights, first.value)
-  const lengths = [first.key.shape[2] as Dim, second.key.shape[2] as Dim] as const
-  const [past, fresh] = splitAt(weights, 3, { at: lengthOf(first.key, 2), lengths })
-  return add(matmul(past, first.value), matmul(fresh, second.value))
 }

@@ -8,7 +8,7 @@ import { geluTanh, sigmoid, silu, softcap, softmax, swiglu } from './activation.
 import { add, div, exp, log, mul, neg, sqrt, sub } from './arithmetic.ts'
 import { gather, packRows, unpackRows } from './gather.ts'
 import { constant, gradientCase, type GradientCase, integer, positive, real } from './gradientCase.ts'
-import { concat, split, splitSizes, reshape, transpose } from './layout.ts'
+import { concat, flatten, split, splitSizes, reshape, transpose } from './layout.ts'
 import { matmul, matmulAdd } from './matmul.ts'
 import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
@@ -66,6 +66,10 @@ const layout = [
   gradientCase('Reshape', 'an axis split and joined', {
     inputs: [real('N', 12)],
     build: ([x]) => reshape(reshape(x, ['N', 2, 3, 2]), ['N', 6, 2]),
+  }),
+  gradientCase('Flatten', 'two symbols on each side', {
+    inputs: [real('B', 'T', 2, 'N')],
+    build: ([x]) => flatten(x, 2),
   }),
   gradientCase('Transpose', 'five axes', {
     inputs: [real('B', 'T', 2, 3, 4)],

@@ -27,8 +27,7 @@ export function reshape(x: Value, target: Shape): Value {
 /** `x` in the shape of `like`; only where symbols are to be told apart does the graph read the shape from `like`. */
 function reshapeLike(x: Value, like: Value): Value {
   if (writtenDims(x.shape, like.shape, -1)) return reshape(x, like.shape)
-  const shape = dimensionsOf(like, 0, like.shape.length)
-  return apply(reshapeOp, [x, shape], {}, [{ dtype: x.dtype, shape: like.shape }])[0] as Value
+  return reshapeTo(x, like.shape, dimensionsOf(like, 0, like.shape.length))
 }
 
 /** Splits the first axis [B·T, …] into the two first ones of `like` [B, T, …], whose lengths the graph reads from it. */
@@ -36,9 +35,12 @@ export function splitRows(x: Value, like: Value): Value {
   const [batch, length] = like.shape as readonly [Dim, Dim]
   const shape = [batch, length, ...x.shape.slice(1)]
   const rest = integers(x.shape.slice(1).map((dim) => (typeof dim === 'number' ? dim : -1)))
-  const written = joinIntegers([dimensionsOf(like, 0, 2), rest])
-  return apply(reshapeOp, [x, written], {}, [{ dtype: x.dtype, shape }])[0] as Value
+  return reshapeTo(x, shape, joinIntegers([dimensionsOf(like, 0, 2), rest]))
 }
+
+/** The same elements in a shape that the graph reads from `written`, [rank] i64 as ONNX has them: 0 as it was, -1 inferred. */
+export const reshapeTo = (x: Value, shape: Shape, written: Value): Value =>
+  apply(reshapeOp, [x, written], {}, [{ dtype: x.dtype, shape }])[0] as Value
 
 /** What ONNX is told; `inferred` is the place of the -1. Null if a second one would be needed. */
 function writtenDims(from: Shape, shape: Shape, inferred: number): number[] | null {
@@ -58,6 +60,15 @@ function inferDims(from: Shape, target: Shape): Shape {
     throw new Error(`Cannot reshape ${showShape(from)} to ${showShape(target)}.`)
   }
   return target.map((dim) => (dim === -1 ? missing : dim))
+}
+
+export const flattenOp = defineOp('Flatten', ({ node, cotangents }) => [
+  reshapeLike(onlyCotangent(cotangents), inputOf(node, 0)),
+])
+/** The axes before `axis` joined into one, and those from it on into another, however many of them are symbols. */
+export const flatten = (x: Value, axis: number): Value => {
+  const shape = [product(x.shape.slice(0, axis)), product(x.shape.slice(axis))]
+  return apply(flattenOp, [x], { axis: int(axis) }, [{ dtype: x.dtype, shape }])[0] as Value
 }
 
 export const transposeOp = defineOp('Transpose', ({ node, cotangents }) => {
@@ -178,11 +189,17 @@ export function splitSizes(x: Value, axis: number, lengths: readonly number[]): 
       `Cannot split axis ${String(at)} of ${showShape(x.shape)} into parts of ${lengths.join(', ')}.`,
     )
   }
+  return splitAs(x, at, lengths, integers(lengths))
+}
+
+/** Takes a concatenation apart again; `sizes` [parts] i64 are the values of `lengths`. */
+export const splitAs = (x: Value, axis: number, lengths: readonly Dim[], sizes: Value): readonly Value[] => {
+  const at = axisIndex(axis, x.shape.length)
   const types = lengths.map((length) => ({
     dtype: x.dtype,
     shape: x.shape.map((dim, index) => (index === at ? length : dim)),
   }))
-  return apply(splitOp, [x, integers(lengths)], { axis: int(at) }, types)
+  return apply(splitOp, [x, sizes], { axis: int(at) }, types)
 }
 
 /** Elements `start` ≤ i < `start + length` of the first axis. */

@@ -9,7 +9,14 @@ import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts'
 import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
 import { maskThrough } from './generation/mask.ts'
-import { leftOutFeeds, maskFeeds, positionFeeds, RotaryTables } from './passFeeds.ts'
+import {
+  leftOutFeeds,
+  maskFeeds,
+  positionFeeds,
+  promptFeeds,
+  RotaryTables,
+  withoutPrompts,
+} from './passFeeds.ts'
 import { ProgramSet } from './programs.ts'
 import type { Feed } from './session.ts'
 import { Session, floats } from './session.ts'
@@ -22,6 +29,8 @@ export interface DecodeStepOptions {
   readonly device: Device
   /** Exact weights are packed; see `packingPays`. */
   readonly packsWeights: boolean
+  /** Rows may share prompts; see `sharingPays`. */
+  readonly sharesPrompts: boolean
   /** What the first layer reads of ids at positions (both [N]): [N, D]. */
   readonly embed: (ids: Int32Array, positions: Int32Array) => Promise<Float32Array>
   /** The adapter that answers for a role. */
@@ -33,6 +42,9 @@ const PACKING_TOKENS = 256
 /** Above this batch size, packed weights bring no speed-up. */
 const PACKED_ROWS = 8
 
+/** Prompts are shared from this batch size on. */
+const SHARING_ROWS = 5
+
 /**
  * Whether a packed copy of exact weights is worth its memory and the seconds it takes: where few rows decode together, and
  * do so for long. Products of few rows stream through the copy faster than through the mapped matrices, on some processors
@@ -40,6 +52,13 @@ const PACKED_ROWS = 8
  */
 export const packingPays = (rows: number, newTokens: number): boolean =>
   rows <= PACKED_ROWS && newTokens >= PACKING_TOKENS
+
+/**
+ * Whether the decoding graph can read a prompt once for all rows that start from it. That takes 18 more nodes in each layer,
+ * by which a single row of a small model is a twentieth slower. Behind a window of one position there is nothing to share.
+ */
+export const sharingPays = (rows: number, windows: readonly AttentionWindow[]): boolean =>
+  rows >= SHARING_ROWS && !windows.includes(1)
 
 /** How the weights lie that a pass multiplies with. */
 type WeightForm = 'mapped' | 'packed' | 'rows' | 'blocks'
@@ -71,11 +90,13 @@ interface Compiled extends Disposable {
 
 /** Both programs in one session where they share mapped weights; else one that serves for any number of rows. */
 async function compile(options: DecodeStepOptions, form: WeightForm): Promise<Compiled> {
-  const { source, lora, device, precision } = options
+  const { source, lora, device, precision, sharesPrompts } = options
   const rounded = precision === 'int8'
   const name = 'generation'
   const programOf = (isOneRow: boolean) =>
-    generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }))
+    generationProgram(source.config, lora, generationWeights(source, { rounded, isOneRow }), {
+      sharesPrompts,
+    })
   if (form === 'mapped') {
     const programs = { row: programOf(true), rows: programOf(false) }
     return ProgramSet.create(name, programs, device, 'learn')
@@ -102,6 +123,7 @@ export class OrtDecodeStep implements DecodeStep {
   readonly vocabSize: number
   readonly choiceWidth: number | null
   readonly leavesOut = true
+  readonly sharesPrompts: boolean
   readonly #options: DecodeStepOptions
   readonly #compiled: Compiled
   readonly #form: WeightForm
@@ -117,6 +139,7 @@ export class OrtDecodeStep implements DecodeStep {
     this.vocabSize = vocabSize
     this.choiceWidth = choiceWidth(vocabSize)
     this.#options = options
+    this.sharesPrompts = options.sharesPrompts
     this.#form = form
     this.#compiled = compiled
     this.#rotary = ropes.map((rope) => new RotaryTables(rope))
@@ -150,8 +173,9 @@ export class OrtDecodeStep implements DecodeStep {
     }
   }
 
-  async #feeds(pass: DecodePass, rows: number, length: number): Promise<Record<string, Feed>> {
-    const { cache, role } = pass
+  async #feeds(asked: DecodePass, rows: number, length: number): Promise<Record<string, Feed>> {
+    const pass = this.sharesPrompts && !asked.prompts ? withoutPrompts(asked, this) : asked
+    const { cache, role, prompts } = pass
     const { config } = this.#options.source
     const hidden = await this.#options.embed(pass.ids, pass.positions)
     const adapter = this.#options.adapter(role)
@@ -164,6 +188,7 @@ export class OrtDecodeStep implements DecodeStep {
       const { leftOut = Array.from({ length: rows }, () => []) } = pass
       Object.assign(feeds, leftOutFeeds(leftOut, this.choiceWidth))
     }
+    if (prompts) Object.assign(feeds, promptFeeds(this.#options.source.config, pass, prompts))
     for (let layer = 0; layer < this.layers; layer++) {
       const dims = [rows, this.kvHeads, cache.slotsOf(layer), this.headDim]
       feeds[`key ${String(layer)}`] = floats(cache.keys(layer, rows), dims)

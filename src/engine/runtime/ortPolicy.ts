@@ -38,6 +38,7 @@ import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.t
 import { LearningQueue } from './learningQueue.ts'
 import { learnsInBytes, packedBytes } from './frozenWeights.ts'
 import { learningTokens, replicasOf } from './packedBatch.ts'
+import { sharingPays } from './ortDecodeStep.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 
@@ -94,6 +95,7 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
     lora,
     precision,
     packsWeights,
+    sharesPrompts: sharingPays(options.maxRows, source.config.windows),
     learning,
     ...options.programs,
   })

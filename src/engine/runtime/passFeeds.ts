@@ -1,8 +1,11 @@
 /** What generation programs read about new positions. */
 import type { AttentionWindow, ModelConfig, RopeConfig } from '../models/config.ts'
-import { windowMaskName } from '../models/generationGraph.ts'
+import { slotsBehind, type CacheShape } from '../models/cacheShape.ts'
+import { promptNames, windowMaskName } from '../models/generationGraph.ts'
 import { rotaryNames } from '../models/learningGraphs.ts'
 import { leftOutNames } from '../models/tokenChoice.ts'
+import type { DecodePass, PassPrompts } from './generation/decoder.ts'
+import { KvCache } from './generation/kvCache.ts'
 import type { Feeds } from './programs.ts'
 import { floats, int64s, type Feed } from './session.ts'
 
@@ -37,6 +40,62 @@ export function positionFeeds(
     uniforms: floats(boundedUniforms(uniforms ?? new Float64Array(scored.length)), [scored.length, 1]),
     ...rotaryFeeds(tables, Math.max(length, ...positions)),
   }
+}
+
+/** The same pass for a graph that reads shared prompts: there is one of a single slot, which no row sees. */
+export const withoutPrompts = ({ mask: _, ...pass }: DecodePass, shape: CacheShape): DecodePass => ({
+  ...pass,
+  prompts: {
+    cache: new KvCache(shape, 1, 1),
+    promptOf: new Array<number>(pass.rows).fill(-1),
+    lengths: new Array<number>(pass.rows).fill(0),
+  },
+})
+
+/** The rows that read each of `count` prompts: its own, and rows without one, which see nothing of it. */
+function readersOf(promptOf: readonly number[], count: number): readonly (readonly number[])[] {
+  const readers = Array.from({ length: count }, (): number[] => [])
+  promptOf.forEach((prompt, row) => readers[prompt]?.push(row))
+  promptOf.forEach((prompt, row) => {
+    if (prompt < 0) readers.reduce((least, those) => (those.length < least.length ? those : least)).push(row)
+  })
+  return readers
+}
+
+/** Inputs of prompts that rows share, as `promptNames` has them. */
+export function promptFeeds(
+  { layers, kvHeads, headDim, windows }: ModelConfig,
+  { rows, length, cache: own }: Pick<DecodePass, 'rows' | 'length' | 'cache'>,
+  { cache, promptOf }: PassPrompts,
+): Feeds {
+  const count = cache.rows
+  const readers = readersOf(promptOf, count)
+  const most = Math.max(...readers.map((those) => those.length))
+  const read = new Int32Array(count * kvHeads * most)
+  const places = new Int32Array(rows * kvHeads)
+  for (const [prompt, those] of readers.entries()) {
+    for (let head = 0; head < kvHeads; head++) {
+      those.forEach((row, place) => {
+        const at = (prompt * kvHeads + head) * most + place
+        read[at] = row * kvHeads + head
+        places[row * kvHeads + head] = at
+      })
+    }
+  }
+  const feeds: Record<string, Feed> = {
+    [promptNames.rows]: int64s(read, [count, kvHeads, most]),
+    [promptNames.places]: int64s(places, [rows, kvHeads]),
+  }
+  windows.forEach((window, index) => {
+    const sizes = [slotsBehind(window, cache.capacity), slotsBehind(window, own.capacity), length]
+    feeds[promptNames.sizes(index)] = int64s(Int32Array.from(sizes), [3])
+  })
+  for (let layer = 0; layer < layers; layer++) {
+    const dims = [count, kvHeads, cache.slotsOf(layer), headDim]
+    feeds[`prompt key ${String(layer)}`] = floats(cache.keys(layer, count), dims)
+    feeds[`prompt value ${String(layer)}`] = floats(cache.values(layer, count), dims)
+  }
+  return feeds
 }
 
 /** For a choice among blocks of `width` ids; `leftOut` lists the ids that each row may not take. */

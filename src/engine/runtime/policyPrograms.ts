@@ -35,7 +35,10 @@ const forms: Readonly<Record<DeviceKind, ProgramForm>> = {
   dml: 'unrolled',
 }
 
-export interface PolicyProgramOptions extends Pick<DecodeStepOptions, 'precision' | 'packsWeights'> {
+export interface PolicyProgramOptions extends Pick<
+  DecodeStepOptions,
+  'precision' | 'packsWeights' | 'sharesPrompts'
+> {
   readonly source: ModelSource
   readonly lora: LoraConfig
   readonly learning: LearnerOptions
@@ -77,6 +80,7 @@ async function layerPrograms({
   lora,
   precision,
   packsWeights,
+  sharesPrompts,
   learning,
 }: PolicyProgramOptions): Promise<PolicyPrograms> {
   const learner = await Learner.create(learning)
@@ -86,7 +90,7 @@ async function layerPrograms({
   return {
     learner,
     async decoder(adapter) {
-      const options = { source, precision, lora, device, packsWeights, embed, adapter }
+      const options = { source, precision, lora, device, packsWeights, sharesPrompts, embed, adapter }
       return new HostDecoder(await steps.get('decoding', () => OrtDecodeStep.create(options)))
     },
     [Symbol.dispose]() {

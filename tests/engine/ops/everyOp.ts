@@ -15,6 +15,7 @@ import { gatherElementsOp, gatherOp } from '#engine/ops/gather.ts'
 import {
   concatOp,
   dimensionOp,
+  flattenOp,
   integerAddOp,
   integerConcatOp,
   reshapeOp,
@@ -41,6 +42,7 @@ export const ops: readonly Op[] = [
   divOp,
   expOp,
   expandOp,
+  flattenOp,
   gatherElementsOp,
   gatherNdOp,
   gatherOp,

@@ -11,7 +11,7 @@ export interface OpenedStep extends Disposable {
 /** The generation graph with a random adapter, in f32 on one thread. */
 export async function openDecodeStep(
   source: ModelSource,
-  { packsWeights = false } = {},
+  { packsWeights = false, sharesPrompts = false } = {},
 ): Promise<OpenedStep> {
   const learner = await Learner.create({
     source,
@@ -28,6 +28,7 @@ export async function openDecodeStep(
     lora: tinyLora,
     device: oneThread,
     packsWeights,
+    sharesPrompts,
     embed: (ids, positions) => learner.embed(ids, positions),
     adapter: () => adapter,
   })

@@ -26,33 +26,37 @@ describe.each([
   ['tiny-gemma2', 9],
   ['tiny-gemma3', 20],
 ] as const)('%s with a window of %i', (name, window) => {
-  test('generates what it scores, prompts in pieces and rows that come and go', async () => {
-    const source = await openWindowed(name, window)
-    expect(new Set(cacheShape(source.config).layerWindows)).toEqual(
-      new Set(name === 'tiny-mistral' ? [window] : [window, null]),
-    )
-    using policy = await openTiny(source, { maxRows: 3 })
-    // The longest is computed in two passes, one of them many windows long.
-    const requests = [600, 2, 33, 90].map((length, index): GenerationRequest => ({
-      promptIds: randomSequence(258, length, index).ids,
-      streams: [0, 1].map((sample) => randomStream(7, index, sample)),
-    }))
-    const stopIds = Array.from({ length: 3 }, (_, id) => id)
-    const sampling = { ...unfiltered, maxNewTokens: 80, stopIds }
-    const completions = await completionsOf(policy, requests, { role: 'actor', sampling })
-    const lengths = completions.map(({ ids }) => ids.length)
-    expect(new Set(lengths).size).toBeGreaterThan(2) // rows leave one by one
-    const sequences = completions.map(({ request, ids }) => {
-      const { promptIds } = requests[request]!
-      const actionMask = new Uint8Array(promptIds.length + ids.length - 1).fill(1, promptIds.length - 1)
-      return { ids: Int32Array.from([...promptIds, ...ids]), actionMask }
-    })
-    const scored = await policy.score(sequences, { role: 'actor', temperature: 1 })
-    completions.forEach(({ logprobs }, index) => {
-      const own = scored[index]!.logprobs.slice(-logprobs.length)
-      expect(largestDifference(logprobs, own)).toBeLessThan(1e-4)
-    })
-  })
+  // From five rows on, prompts are shared.
+  test.each([3, 5])(
+    'generates what it scores in %i rows that come and go, prompts in pieces',
+    async (maxRows) => {
+      const source = await openWindowed(name, window)
+      expect(new Set(cacheShape(source.config).layerWindows)).toEqual(
+        new Set(name === 'tiny-mistral' ? [window] : [window, null]),
+      )
+      using policy = await openTiny(source, { maxRows })
+      // The longest is computed in two passes, one of them many windows long.
+      const requests = [600, 2, 33, 90].map((length, index): GenerationRequest => ({
+        promptIds: randomSequence(258, length, index).ids,
+        streams: [0, 1].map((sample) => randomStream(7, index, sample)),
+      }))
+      const stopIds = Array.from({ length: 3 }, (_, id) => id)
+      const sampling = { ...unfiltered, maxNewTokens: 80, stopIds }
+      const completions = await completionsOf(policy, requests, { role: 'actor', sampling })
+      const lengths = completions.map(({ ids }) => ids.length)
+      expect(new Set(lengths).size).toBeGreaterThan(2) // rows leave one by one
+      const sequences = completions.map(({ request, ids }) => {
+        const { promptIds } = requests[request]!
+        const actionMask = new Uint8Array(promptIds.length + ids.length - 1).fill(1, promptIds.length - 1)
+        return { ids: Int32Array.from([...promptIds, ...ids]), actionMask }
+      })
+      const scored = await policy.score(sequences, { role: 'actor', temperature: 1 })
+      completions.forEach(({ logprobs }, index) => {
+        const own = scored[index]!.logprobs.slice(-logprobs.length)
+        expect(largestDifference(logprobs, own)).toBeLessThan(1e-4)
+      })
+    },
+  )
 })
 
 test('a row of 680 tokens keeps as much in layers with a window as they see', async () => {

@@ -17,6 +17,8 @@ export interface NewPrompt {
   readonly ids: Int32Array
   /** The inverse of what the logits behind it are divided by. */
   readonly inverseTemperature: number
+  /** Rows that will start from it. */
+  readonly samples: number
 }
 
 /** The keys and values of a computed prompt, from which any number of rows may start. */
@@ -131,9 +133,11 @@ export interface DecodePass {
   readonly positions: Int32Array
   /** Read only: the pass returns the new keys and values, the caller writes them. */
   readonly cache: KvCache
+  /** Prompts that come before the rows' own positions; only of a step that `sharesPrompts`. */
+  readonly prompts?: PassPrompts
   /**
-   * [B, T, P+T] what each new position sees where no window hides any, as `passMask` makes it; made from the cache's lengths
-   * if absent.
+   * [B, T, S+P+T] what each new position sees where no window hides any, as `passMask` makes it; made from the lengths if
+   * absent.
    */
   readonly mask?: Float32Array
   /** [Q] which of the B·T positions have scores. */
@@ -146,6 +150,16 @@ export interface DecodePass {
   readonly leftOut?: readonly (readonly number[])[]
   readonly want: PassScores
   readonly role: AnsweringRole
+}
+
+/** Prompts that several rows share, and who shares them. */
+export interface PassPrompts {
+  /** One row for each of the prompts; read only. */
+  readonly cache: KvCache
+  /** [B] row of the cache that holds the row's prompt; −1 for a row that has all positions to itself. */
+  readonly promptOf: readonly number[]
+  /** [B] the positions of that prompt; 0 without. */
+  readonly lengths: readonly number[]
 }
 
 export interface PassResult extends NewSlots {
@@ -194,6 +208,8 @@ export interface DecodeStep extends CacheShape {
   readonly choiceWidth: number | null
   /** Whether a `choice` may leave ids out; if absent, not. */
   readonly leavesOut?: boolean
+  /** Whether rows may share prompts; if absent, each has a copy of its own. */
+  readonly sharesPrompts?: boolean
   /** As in `Decoder`; absent if drafts are not verified. */
   passCost?(positions: number): number
   run(pass: DecodePass): Promise<PassResult>

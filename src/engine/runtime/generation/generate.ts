@@ -209,6 +209,7 @@ class Generation {
     const prompts = indices.map((index, i) => ({
       ids: this.#requests[index]!.promptIds,
       inverseTemperature: 1 / samplers[i]!.temperature,
+      samples: this.#requests[index]!.streams.length,
     }))
     const prefilled = await this.#timed(decoding.prefill(prompts, want))
     stats.prefillTokens += prompts.reduce((sum, { ids }) => sum + ids.length, 0)

@@ -16,6 +16,7 @@ import type {
 import { KvCache, type NewSlots } from './kvCache.ts'
 import { DecodeMask } from './mask.ts'
 import { prefill } from './prefill.ts'
+import { HostSlots, PromptTable } from './promptTable.ts'
 
 /** Slots are added in this unit: growing copies every row, but attention also pays for slots which are not filled. */
 const CAPACITY_UNIT = 64
@@ -52,32 +53,18 @@ const inTurns = (scores: Float32Array, turns: number): Float32Array[] => {
   return Array.from({ length: turns }, (_, turn) => scores.subarray(turn * width, (turn + 1) * width))
 }
 
-/** A prompt's one row of a cache. */
-class HostSlots implements PromptSlots {
-  readonly cache: KvCache
-
-  constructor(cache: KvCache) {
-    this.cache = cache
-  }
-
-  get length(): number {
-    return this.cache.lengthOf(0)
-  }
-
-  get sizeBytes(): number {
-    return this.cache.sizeBytes
-  }
-}
-
-function cacheOf(prompt: PromptSlots): KvCache {
-  if (prompt instanceof HostSlots) return prompt.cache
+function hostSlots(prompt: PromptSlots): HostSlots {
+  if (prompt instanceof HostSlots) return prompt
   throw new Error('Expected a prompt that this decoder computed.')
 }
 
 class HostDecoding implements Decoding {
   readonly #step: DecodeStep
   readonly #options: DecodingOptions
+  /** What the rows have to themselves. */
   readonly #cache: KvCache
+  readonly #prompts: PromptTable
+  #retained: ReadonlySet<PromptSlots> = new Set()
   #mask: DecodeMask
   #rows = 0
   /** New keys and values of the last step, `length` of each row, until it is known which rows go on. */
@@ -87,11 +74,12 @@ class HostDecoding implements Decoding {
     this.#step = step
     this.#options = options
     this.#cache = new KvCache(step, options.maxRows, 0)
+    this.#prompts = new PromptTable(step)
     this.#mask = new DecodeMask(options.maxRows, 0)
   }
 
   get sizeBytes(): number {
-    return this.#cache.sizeBytes
+    return this.#cache.sizeBytes + this.#prompts.sizeBytes(this.#retained)
   }
 
   async prefill(prompts: readonly NewPrompt[], want: 'logits' | 'probabilities'): Promise<PrefilledPrompt[]> {
@@ -101,21 +89,26 @@ class HostDecoding implements Decoding {
       run: (pass: Omit<DecodePass, 'role'>) => this.#run('prefill', pass),
     }
     const prefilled = await prefill(context, prompts, want)
-    return prefilled.map(({ cache, scores }) => ({ slots: new HostSlots(cache), scores }))
+    return prefilled.map(({ cache, scores }, index) => {
+      const isShared = this.#step.sharesPrompts === true && prompts[index]!.samples > 1
+      return { slots: new HostSlots(cache, isShared), scores }
+    })
   }
 
-  /** Each behind a copy of its prompt's slots. */
+  /** Each behind its prompt: the one that it shares, or a copy. */
   enter(prompts: readonly PromptSlots[]): Promise<void> {
     const free = this.#cache.rows - this.#rows
     if (prompts.length > free) throw new Error(`Expected at most ${free} arrivals, got ${prompts.length}.`)
-    if (prompts.length > 0) {
-      this.#fit(prompts.reduce((most, { length }) => Math.max(most, length + 1), this.#longest))
-    }
-    for (const prompt of prompts) {
+    if (prompts.length === 0) return Promise.resolve()
+    const arrivals = prompts.map(hostSlots)
+    const copied = arrivals.map(({ isShared, length }) => (isShared ? 0 : length))
+    this.#prompts.enter(arrivals.map((prompt) => (prompt.isShared ? prompt : null)))
+    this.#fit(Math.max(this.#longest, ...copied) + 1)
+    for (const { isShared, cache } of arrivals) {
       const row = this.#rows++
-      this.#cache.copyRow(row, cacheOf(prompt), 0)
-      this.#mask.show(row, prompt.length)
+      if (!isShared) this.#cache.copyRow(row, cache, 0)
     }
+    this.#redraw()
     return Promise.resolve()
   }
 
@@ -123,6 +116,7 @@ class HostDecoding implements Decoding {
     if (this.#step.loop && step.turns > 1) return this.#loop(step)
     const { drafts, turns: length, uniforms, inverseTemperatures, leftOut, want } = step
     const rows = this.#rows
+    const prompts = this.#prompts.pass()
     const ids = new Int32Array(rows * length) // [B, T]
     drafts.forEach((draft, row) => {
       ids.set([step.ids[row]!, ...draft], row * length)
@@ -135,6 +129,7 @@ class HostDecoding implements Decoding {
       ids,
       positions: this.#positions(drafts, length),
       cache: this.#cache,
+      ...(prompts && { prompts }),
       ...(length === 1 && { mask: this.#mask.view(rows) }),
       // Turn by turn, as the scores are read.
       scored: Int32Array.from(turnsOf((row, turn) => row * length + turn)),
@@ -171,7 +166,8 @@ class HostDecoding implements Decoding {
   #positions(drafts: RowStep['drafts'], length: number): Int32Array {
     return Int32Array.from({ length: this.#rows * length }, (_, index) => {
       const [row, turn] = [Math.floor(index / length), index % length]
-      return this.#cache.lengthOf(row) + Math.min(turn, drafts[row]!.length)
+      const before = this.#prompts.lengthOf(row) + this.#cache.lengthOf(row)
+      return before + Math.min(turn, drafts[row]!.length)
     })
   }
 
@@ -188,19 +184,21 @@ class HostDecoding implements Decoding {
     this.#latest = null
     const rows = kept.map(({ row }) => row)
     rows.forEach((from, row) => {
-      if (from === row) return
-      this.#cache.copyRow(row, this.#cache, from)
-      this.#mask.show(row, this.#cache.lengthOf(row))
+      if (from !== row) this.#cache.copyRow(row, this.#cache, from)
     })
     for (let row = rows.length; row < this.#rows; row++) this.#cache.clearRow(row)
     const ended = rows.length < this.#rows
     this.#rows = rows.length
-    if (ended && rows.length > 0) this.#fit(this.#longest)
+    if (!ended) return Promise.resolve()
+    this.#prompts.keep(rows)
+    if (rows.length > 0) this.#fit(this.#longest)
+    this.#redraw()
     return Promise.resolve()
   }
 
-  retain(): void {
-    // The collector forgets prompts that nobody holds.
+  /** The collector forgets prompts that nobody holds. */
+  retain(prompts: ReadonlySet<PromptSlots>): void {
+    this.#retained = prompts
   }
 
   #run(kind: 'prefill' | 'decode', pass: Omit<DecodePass, 'role'>): Promise<PassResult> {
@@ -209,7 +207,7 @@ class HostDecoding implements Decoding {
     return this.#step.run({ ...pass, role })
   }
 
-  /** Filled slots of the longest live row. */
+  /** Slots that the longest live row has filled, besides its shared prompt. */
   get #longest(): number {
     let longest = 0
     for (let row = 0; row < this.#rows; row++) longest = Math.max(longest, this.#cache.lengthOf(row))
@@ -227,8 +225,14 @@ class HostDecoding implements Decoding {
   #resize(slots: number): void {
     const capacity = roundUp(slots)
     this.#cache.resize(capacity)
-    this.#mask = new DecodeMask(this.#cache.rows, capacity)
-    for (let row = 0; row < this.#rows; row++) this.#mask.show(row, this.#cache.lengthOf(row))
+    this.#redraw()
+  }
+
+  #redraw(): void {
+    this.#mask = new DecodeMask(this.#cache.rows, this.#cache.capacity, this.#prompts.slots)
+    for (let row = 0; row < this.#rows; row++) {
+      this.#mask.show(row, this.#cache.lengthOf(row), this.#prompts.lengthOf(row))
+    }
   }
 
   [Symbol.dispose](): void {

@@ -12,149 +12,159 @@ import { HostDecoder } from '#engine/runtime/generation/hostDecoder.ts'
 import { allAlone, collected, decode, generated, optionsOf, requestsOf } from './alone.ts'
 import { TinyModel } from './tinyModel.ts'
 
-describe('generateCompletions equals computing every completion alone, without a cache', () => {
-  const cases: {
-    name: string
-    lengths: number[]
-    samples: number
-    sampling?: Partial<SamplingOptions>
-    batch?: Partial<BatchLimits>
-  }[] = [
-    { name: 'one prompt', lengths: [5], samples: 1 },
-    { name: 'ragged prompts in one pass', lengths: [3, 1, 4, 2], samples: 1 },
-    { name: 'a group on one prompt', lengths: [6], samples: 4 },
-    {
-      name: 'groups larger than the free rows',
-      lengths: [6, 3, 5],
-      samples: 5,
-      sampling: { stopIds: [1, 2, 3] },
-      batch: { maxRows: 3 },
-    },
-    {
-      name: 'one row at a time',
-      lengths: [4, 7],
-      samples: 3,
-      sampling: { stopIds: [1, 2] },
-      batch: { maxRows: 1 },
-    },
-    {
-      name: 'prompts computed in chunks',
-      lengths: [37, 5, 16, 17, 33],
-      samples: 2,
-      sampling: { stopIds: [4, 9] },
-      batch: { prefillTokens: 8 },
-    },
-    { name: 'single-token chunks', lengths: [5, 3], samples: 2, batch: { prefillTokens: 1 } },
-    {
-      name: 'growing past the first slots',
-      lengths: [60, 2, 63, 125],
-      samples: 1,
-      sampling: { maxNewTokens: 6 },
-      batch: { maxRows: 3 },
-    },
-    {
-      name: 'a full context',
-      lengths: [30, 8, 12],
-      samples: 2,
-      sampling: { maxNewTokens: 50 },
-      batch: { contextLength: 31 },
-    },
-    {
-      name: 'stop strings across tokens',
-      lengths: [4, 9, 3],
-      samples: 4,
-      sampling: { stopStrings: ['xb', 'yaz'], maxNewTokens: 40 },
-      batch: { maxRows: 5 },
-    },
-    {
-      name: 'repetition penalty',
-      lengths: [9, 4],
-      samples: 3,
-      sampling: { repetitionPenalty: 1.4, stopIds: [3] },
-    },
-    { name: 'greedy', lengths: [9, 4, 6], samples: 2, sampling: { greedy: true, temperature: 0.01 } },
-    {
-      name: 'greedy with repetition penalty',
-      lengths: [9, 4],
-      samples: 1,
-      sampling: { greedy: true, repetitionPenalty: 1.3 },
-    },
-    {
-      name: 'top-k, top-p, min-p and temperature',
-      lengths: [9, 4],
-      samples: 4,
-      sampling: { temperature: 0.7, topK: 9, topP: 0.8, minP: 0.02 },
-    },
-  ]
+describe.each([false, true])(
+  'completions equal those computed alone, prompts shared: %s',
+  (sharesPrompts) => {
+    const cases: {
+      name: string
+      lengths: number[]
+      samples: number
+      sampling?: Partial<SamplingOptions>
+      batch?: Partial<BatchLimits>
+    }[] = [
+      { name: 'one prompt', lengths: [5], samples: 1 },
+      { name: 'ragged prompts in one pass', lengths: [3, 1, 4, 2], samples: 1 },
+      { name: 'a group on one prompt', lengths: [6], samples: 4 },
+      {
+        name: 'groups larger than the free rows',
+        lengths: [6, 3, 5],
+        samples: 5,
+        sampling: { stopIds: [1, 2, 3] },
+        batch: { maxRows: 3 },
+      },
+      {
+        name: 'one row at a time',
+        lengths: [4, 7],
+        samples: 3,
+        sampling: { stopIds: [1, 2] },
+        batch: { maxRows: 1 },
+      },
+      {
+        name: 'prompts computed in chunks',
+        lengths: [37, 5, 16, 17, 33],
+        samples: 2,
+        sampling: { stopIds: [4, 9] },
+        batch: { prefillTokens: 8 },
+      },
+      { name: 'single-token chunks', lengths: [5, 3], samples: 2, batch: { prefillTokens: 1 } },
+      {
+        name: 'growing past the first slots',
+        lengths: [60, 2, 63, 125],
+        samples: 1,
+        sampling: { maxNewTokens: 6 },
+        batch: { maxRows: 3 },
+      },
+      {
+        name: 'a full context',
+        lengths: [30, 8, 12],
+        samples: 2,
+        sampling: { maxNewTokens: 50 },
+        batch: { contextLength: 31 },
+      },
+      {
+        name: 'stop strings across tokens',
+        lengths: [4, 9, 3],
+        samples: 4,
+        sampling: { stopStrings: ['xb', 'yaz'], maxNewTokens: 40 },
+        batch: { maxRows: 5 },
+      },
+      {
+        name: 'repetition penalty',
+        lengths: [9, 4],
+        samples: 3,
+        sampling: { repetitionPenalty: 1.4, stopIds: [3] },
+      },
+      { name: 'greedy', lengths: [9, 4, 6], samples: 2, sampling: { greedy: true, temperature: 0.01 } },
+      {
+        name: 'greedy with repetition penalty',
+        lengths: [9, 4],
+        samples: 1,
+        sampling: { greedy: true, repetitionPenalty: 1.3 },
+      },
+      {
+        name: 'top-k, top-p, min-p and temperature',
+        lengths: [9, 4],
+        samples: 4,
+        sampling: { temperature: 0.7, topK: 9, topP: 0.8, minP: 0.02 },
+      },
+    ]
 
-  test.each(cases)('$name', async ({ lengths, samples, sampling, batch }) => {
-    const model = new TinyModel(2)
-    const requests = requestsOf(lengths, samples, model.vocabSize)
-    const options = { ...optionsOf(sampling), ...batch, decode }
-    expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
-  })
-
-  /** Prompts that repeat themselves, so that there is something to go on with. */
-  const repetitive = (requests: readonly GenerationRequest[]) =>
-    requests.map((request) => ({ ...request, promptIds: request.promptIds.map((_, i, ids) => ids[i % 4]!) }))
-
-  const draftedTokens: number[] = []
-  test.each(cases)('$name, with drafts', async ({ lengths, samples, sampling, batch }) => {
-    // Sharp enough to repeat itself; every draft is checked, also where it hardly pays.
-    const model = Object.assign(new TinyModel(2, 23, 12), { passCost: (positions: number) => 1 / positions })
-    const requests = repetitive(requestsOf(lengths, samples, model.vocabSize))
-    let stats: GenerationStats | null = null
-    const onEnd = (ended: GenerationStats) => void (stats = ended)
-    const options = { ...optionsOf(sampling), ...batch, decode, onEnd }
-    expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
-    expect(model.highestPosition).toBeLessThan(options.contextLength)
-    draftedTokens.push(stats!.draftedTokens)
-  })
-
-  test('drafts were checked in nearly all of them', () => {
-    expect(draftedTokens.filter((count) => count > 0).length).toBeGreaterThanOrEqual(cases.length - 3)
-  })
-
-  test('a minimum length', async () => {
-    const model = new TinyModel(2)
-    const requests = requestsOf([5, 3, 8], 3, model.vocabSize)
-    const options = { ...optionsOf({ minNewTokens: 5, stopIds: [0, 1, 2, 3, 4, 5, 6, 7, 8] }), maxRows: 2 }
-    const completions = await generated(model, requests, options)
-    const expected = await allAlone(model, requests, options)
-    expect(completions.map(({ ids }) => ids)).toEqual(expected.map(({ ids }) => ids))
-    // A row past its minimum that shares a step with one which is not is sampled from logits: equal up to f32 rounding.
-    for (const [index, { logprobs }] of completions.entries()) {
-      for (const [t, logprob] of logprobs.entries())
-        expect(logprob).toBeCloseTo(expected[index]!.logprobs[t]!, 5)
-    }
-    const lengths = completions.map(({ ids }) => ids.length)
-    expect(Math.min(...lengths)).toBeGreaterThanOrEqual(6)
-  })
-
-  test('random cases', async () => {
-    const random = new SequentialRandom(randomStream(99))
-    for (let round = 0; round < 15; round++) {
-      const model = new TinyModel(round + 10, 11 + random.integer(20), 2 + 4 * random.uniform())
-      const lengths = Array.from({ length: 1 + random.integer(6) }, () => 1 + random.integer(24))
-      const requests = requestsOf(lengths, 1 + random.integer(5), model.vocabSize)
-      const options = {
-        ...optionsOf({
-          temperature: 0.5 + random.uniform(),
-          topP: random.uniform() < 0.5 ? 1 : 0.9,
-          repetitionPenalty: random.uniform() < 0.7 ? 1 : 1.2,
-          stopIds: [random.integer(11), random.integer(11)],
-          stopStrings: random.uniform() < 0.5 ? [] : ['zbyb'],
-          maxNewTokens: 1 + random.integer(30),
-        }),
-        maxRows: 1 + random.integer(7),
-        prefillTokens: 1 + random.integer(40),
-        contextLength: 25 + random.integer(40),
-        decode,
-      }
+    test.each(cases)('$name', async ({ lengths, samples, sampling, batch }) => {
+      const model = new TinyModel(2, 23, 4, { sharesPrompts })
+      const requests = requestsOf(lengths, samples, model.vocabSize)
+      const options = { ...optionsOf(sampling), ...batch, decode }
       expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
-    }
-  })
-})
+    })
+
+    /** Prompts that repeat themselves, so that there is something to go on with. */
+    const repetitive = (requests: readonly GenerationRequest[]) =>
+      requests.map((request) => ({
+        ...request,
+        promptIds: request.promptIds.map((_, i, ids) => ids[i % 4]!),
+      }))
+
+    const draftedTokens: number[] = []
+    test.each(cases)('$name, with drafts', async ({ lengths, samples, sampling, batch }) => {
+      // Sharp enough to repeat itself; every draft is checked, also where it hardly pays.
+      const model = Object.assign(new TinyModel(2, 23, 12, { sharesPrompts }), {
+        passCost: (positions: number) => 1 / positions,
+      })
+      const requests = repetitive(requestsOf(lengths, samples, model.vocabSize))
+      let stats: GenerationStats | null = null
+      const onEnd = (ended: GenerationStats) => void (stats = ended)
+      const options = { ...optionsOf(sampling), ...batch, decode, onEnd }
+      expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+      expect(model.highestPosition).toBeLessThan(options.contextLength)
+      draftedTokens.push(stats!.draftedTokens)
+    })
+
+    test('drafts were checked in nearly all of them', () => {
+      expect(draftedTokens.filter((count) => count > 0).length).toBeGreaterThanOrEqual(cases.length - 3)
+    })
+
+    test('a minimum length', async () => {
+      const model = new TinyModel(2, 23, 4, { sharesPrompts })
+      const requests = requestsOf([5, 3, 8], 3, model.vocabSize)
+      const options = { ...optionsOf({ minNewTokens: 5, stopIds: [0, 1, 2, 3, 4, 5, 6, 7, 8] }), maxRows: 2 }
+      const completions = await generated(model, requests, options)
+      const expected = await allAlone(model, requests, options)
+      expect(completions.map(({ ids }) => ids)).toEqual(expected.map(({ ids }) => ids))
+      // A row past its minimum that shares a step with one which is not is sampled from logits: equal up to f32 rounding.
+      for (const [index, { logprobs }] of completions.entries()) {
+        for (const [t, logprob] of logprobs.entries())
+          expect(logprob).toBeCloseTo(expected[index]!.logprobs[t]!, 5)
+      }
+      const lengths = completions.map(({ ids }) => ids.length)
+      expect(Math.min(...lengths)).toBeGreaterThanOrEqual(6)
+    })
+
+    test('random cases', async () => {
+      const random = new SequentialRandom(randomStream(99))
+      for (let round = 0; round < 15; round++) {
+        const model = new TinyModel(round + 10, 11 + random.integer(20), 2 + 4 * random.uniform(), {
+          sharesPrompts,
+        })
+        const lengths = Array.from({ length: 1 + random.integer(6) }, () => 1 + random.integer(24))
+        const requests = requestsOf(lengths, 1 + random.integer(5), model.vocabSize)
+        const options = {
+          ...optionsOf({
+            temperature: 0.5 + random.uniform(),
+            topP: random.uniform() < 0.5 ? 1 : 0.9,
+            repetitionPenalty: random.uniform() < 0.7 ? 1 : 1.2,
+            stopIds: [random.integer(11), random.integer(11)],
+            stopStrings: random.uniform() < 0.5 ? [] : ['zbyb'],
+            maxNewTokens: 1 + random.integer(30),
+          }),
+          maxRows: 1 + random.integer(7),
+          prefillTokens: 1 + random.integer(40),
+          contextLength: 25 + random.integer(40),
+          decode,
+        }
+        expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+      }
+    })
+  },
+)
 
 /** Hands out a list of requests at each asking, then says that no more will come. */
 function arriving(lists: readonly (readonly GenerationRequest[])[]): NonNullable<GenerateOptions['later']> {
@@ -302,10 +312,10 @@ describe('generateCompletions', () => {
     const chunked = new TinyModel(6)
     await generated(chunked, requestsOf([20], 2, chunked.vocabSize), { ...optionsOf(), prefillTokens: 8 })
     expect(chunked.passes.slice(0, 4)).toEqual([
-      { rows: 1, length: 8, capacity: 0, want: 'none' },
-      { rows: 1, length: 8, capacity: 8, want: 'none' },
-      { rows: 1, length: 4, capacity: 16, want: 'probabilities' },
-      { rows: 2, length: 1, capacity: 64, want: 'probabilities' },
+      { rows: 1, length: 8, capacity: 0, prompts: 0, want: 'none' },
+      { rows: 1, length: 8, capacity: 8, prompts: 0, want: 'none' },
+      { rows: 1, length: 4, capacity: 16, prompts: 0, want: 'probabilities' },
+      { rows: 2, length: 1, capacity: 64, prompts: 0, want: 'probabilities' },
     ])
   })
 

@@ -27,6 +27,22 @@ describe('passMask', () => {
     expect(through([7], 5, 3)).toBe(further)
     expect(draw(passMask({ lengths: [4], length: 2, slots: 0 }, 1))).toBe('.x' + 'x.')
   })
+
+  test('puts the slots of shared prompts first, as far as the window reaches behind the own ones', () => {
+    const behind = (window: number | null) =>
+      draw(
+        passMask(
+          { lengths: [1, 0, 2], length: 1, slots: 2, prompts: { lengths: [3, 2, 0], slots: 3 } },
+          window,
+        ),
+      )
+    expect(behind(null)).toBe('....x.' + '..xxx.' + 'xxx...')
+    expect(behind(3)).toBe('xx..x.' + '..xxx.' + 'xxx...')
+    expect(behind(2)).toBe('xxx.x.' + 'x.xxx.' + 'xxxx..')
+    // Of a prompt of five the last three are kept: 3, 4, 2.
+    const long = { lengths: [1], length: 1, slots: 1, prompts: { lengths: [5], slots: 3 } }
+    expect(draw(passMask(long, 4))).toBe('..x..')
+  })
 })
 
 describe('DecodeMask', () => {
@@ -40,5 +56,14 @@ describe('DecodeMask', () => {
     mask.show(1, 0)
     expect(draw(mask.view(2))).toBe('..xx.' + 'xxxx.')
     expect(draw(mask.view(1))).toBe('..xx.')
+  })
+
+  test('shows the positions of a row’s prompt before its own', () => {
+    const mask = new DecodeMask(2, 2, 3)
+    mask.show(0, 1, 2)
+    mask.show(1, 2)
+    expect(draw(mask.view(2))).toBe('..x.x.' + 'xxx...')
+    mask.reveal(0, 1)
+    expect(draw(mask.view(1))).toBe('..x...')
   })
 })

@@ -47,10 +47,11 @@ export class TinyModel implements DecodeStep {
   readonly kvHeads = KV_HEADS
   readonly headDim = HEAD_DIM
   readonly choiceWidth = null
+  readonly sharesPrompts: boolean
   readonly vocabSize: number
   readonly layerWindows: readonly AttentionWindow[]
   /** Every pass asked for, oldest first. */
-  readonly passes: { rows: number; length: number; capacity: number; want: string }[] = []
+  readonly passes: { rows: number; length: number; capacity: number; prompts: number; want: string }[] = []
   /** Of all passes. */
   highestPosition = 0
   readonly #embeddings: Matrix
@@ -61,8 +62,12 @@ export class TinyModel implements DecodeStep {
     seed: number,
     vocabSize = 23,
     sharpness = 4,
-    layerWindows: readonly AttentionWindow[] = [null, null],
+    {
+      layerWindows = [null, null],
+      sharesPrompts = false,
+    }: Partial<Pick<TinyModel, 'layerWindows' | 'sharesPrompts'>> = {},
   ) {
+    this.sharesPrompts = sharesPrompts
     this.layerWindows = layerWindows
     this.vocabSize = vocabSize
     this.#sharpness = sharpness
@@ -77,7 +82,13 @@ export class TinyModel implements DecodeStep {
     const { rows, length, cache } = pass
     this.#check(pass)
     const masks = this.layerWindows.map((window) => maskThrough(pass, window))
-    this.passes.push({ rows, length, capacity: cache.capacity, want: pass.want })
+    this.passes.push({
+      rows,
+      length,
+      capacity: cache.capacity,
+      prompts: pass.prompts?.cache.rows ?? 0,
+      want: pass.want,
+    })
     this.highestPosition = Math.max(this.highestPosition, ...pass.positions)
     const size = rows * KV_HEADS * length * HEAD_DIM
     const keys = Array.from({ length: LAYERS }, () => new Float32Array(size))
@@ -95,10 +106,15 @@ export class TinyModel implements DecodeStep {
   }
 
   #check(pass: DecodePass): void {
-    const { rows, length, ids, positions, cache, scored, inverseTemperatures } = pass
+    const { rows, length, ids, positions, cache, scored, inverseTemperatures, prompts } = pass
     const mask = maskThrough(pass, null)
     const all = rows * length
-    const expected = [all, all, scored.length, all * (cache.capacity + length)]
+    const expected = [
+      all,
+      all,
+      scored.length,
+      all * ((prompts?.cache.capacity ?? 0) + cache.capacity + length),
+    ]
     const got = [ids.length, positions.length, inverseTemperatures.length, mask.length]
     if (expected.join() !== got.join())
       throw new Error(`Expected sizes ${expected.join()}, got ${got.join()}.`)
@@ -165,19 +181,27 @@ interface HeadAddress {
 }
 
 function headOf({ pass, row, t, layer, head, query, fresh }: HeadAddress): Head {
-  const { length, cache, rows } = pass
+  const { length, cache, rows, prompts } = pass
   const slotCount = cache.slotsOf(layer)
-  const width = slotCount + length
+  const shared = prompts?.cache.slotsOf(layer) ?? 0
+  const width = shared + slotCount + length
   const rowHead = row * KV_HEADS + head
-  const slots = (cached: Float32Array, computed: Float32Array) => [
+  const slots = (kind: 'keys' | 'values', cached: Float32Array, computed: Float32Array) => [
+    ...ofPrompt(kind),
     ...split(cached.subarray(rowHead * slotCount * HEAD_DIM), slotCount),
     ...split(computed.subarray(rowHead * length * HEAD_DIM), length),
   ]
+  /** Nothing is hidden from a row without a prompt that could be seen: the mask says so of any. */
+  const ofPrompt = (kind: 'keys' | 'values') => {
+    if (!prompts) return []
+    const place = Math.max(0, prompts.promptOf[row]!) * KV_HEADS + head
+    return split(prompts.cache[kind](layer, prompts.cache.rows).subarray(place * shared * HEAD_DIM), shared)
+  }
   return {
     query: query.slice(head * HEAD_DIM, (head + 1) * HEAD_DIM),
     mask: fresh.masks[layer]!.subarray((row * length + t) * width, (row * length + t + 1) * width),
-    keys: slots(cache.keys(layer, rows), fresh.keys[layer]!),
-    values: slots(cache.values(layer, rows), fresh.values[layer]!),
+    keys: slots('keys', cache.keys(layer, rows), fresh.keys[layer]!),
+    values: slots('values', cache.values(layer, rows), fresh.values[layer]!),
   }
 }
 

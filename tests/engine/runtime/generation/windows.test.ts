@@ -6,7 +6,7 @@ import type { GenerationStats } from '#engine/runtime/generation/generate.ts'
 import { allAlone, generated, optionsOf, requestsOf } from './alone.ts'
 import { TinyModel } from './tinyModel.ts'
 
-describe('layers that see through a window', () => {
+describe.each([false, true])('layers that see through a window, prompts shared: %s', (sharesPrompts) => {
   /** Slots in another order add up with other roundings. */
   const closely = (completions: readonly Completion[]) =>
     completions.map(({ logprobs, ...rest }) => ({
@@ -15,7 +15,7 @@ describe('layers that see through a window', () => {
     }))
 
   test.each([[[null, 5]], [[3, 12]], [[1, null]], [[6, 6]]])('%j: as computed alone', async (windows) => {
-    const model = new TinyModel(2, 23, 4, windows)
+    const model = new TinyModel(2, 23, 4, { layerWindows: windows, sharesPrompts })
     const requests = requestsOf([37, 3, 70, 12, 1], 3, model.vocabSize)
     const sampling = { maxNewTokens: 40, stopIds: [1, 2] }
     const options = { ...optionsOf(sampling), maxRows: 4, prefillTokens: 10 }
@@ -27,9 +27,9 @@ describe('layers that see through a window', () => {
 
   test('random cases', async () => {
     const random = new SequentialRandom(randomStream(98))
-    for (let round = 0; round < 12; round++) {
-      const windows = [random.uniform() < 0.5 ? null : 1 + random.integer(20), 1 + random.integer(30)]
-      const model = new TinyModel(round + 10, 11 + random.integer(20), 3, windows)
+    for (let round = 0; round < 8; round++) {
+      const layerWindows = [random.uniform() < 0.5 ? null : 1 + random.integer(20), 1 + random.integer(30)]
+      const model = new TinyModel(round + 10, 11 + random.integer(20), 3, { layerWindows, sharesPrompts })
       const lengths = Array.from({ length: 1 + random.integer(6) }, () => 1 + random.integer(60))
       const requests = requestsOf(lengths, 1 + random.integer(4), model.vocabSize)
       const sampling = { stopIds: [random.integer(11)], maxNewTokens: 1 + random.integer(70) }
@@ -50,10 +50,10 @@ describe('layers that see through a window', () => {
       [4, 9],
       [2, null],
     ]) {
-      const model = Object.assign(new TinyModel(2, 23, 12, windows), {
+      const model = Object.assign(new TinyModel(2, 23, 12, { layerWindows: windows, sharesPrompts }), {
         passCost: (positions: number) => 1 / positions,
       })
-      const requests = requestsOf([37, 9, 21], 1, model.vocabSize).map((request) => ({
+      const requests = requestsOf([37, 9, 21], sharesPrompts ? 2 : 1, model.vocabSize).map((request) => ({
         ...request,
         promptIds: request.promptIds.map((_, index, ids) => ids[index % 4]!),
       }))
@@ -70,7 +70,7 @@ describe('layers that see through a window', () => {
 
   test('keep one position less than they see, however long rows become', async () => {
     const peakOf = async (windows: (number | null)[], length: number) => {
-      const model = new TinyModel(6, 23, 4, windows)
+      const model = new TinyModel(6, 23, 4, { layerWindows: windows, sharesPrompts })
       let stats: GenerationStats | undefined
       await generated(model, requestsOf([length], 1, model.vocabSize), {
         ...optionsOf({ maxNewTokens: 90 }),

@@ -1,0 +1,83 @@
+/** Prompts that rows share in the decoding graph, against a copy for each row. */
+import { describe, expect, test } from 'vitest'
+import type { GenerationRequest } from '#engine/policy.ts'
+import type { GenerationStats } from '#engine/runtime/generation/generate.ts'
+import { sharingPays } from '#engine/runtime/ortDecodeStep.ts'
+import { modelShapes } from '#host/models/modelShapes.ts'
+import { randomStream } from '#shared/random.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
+import { openDecodeStep } from './decodeStep.ts'
+import { largestDifference } from './differences.ts'
+import { generated, optionsOf } from './generation/alone.ts'
+import { randomSequence, tinySource } from './tinyModel.ts'
+
+const folder = temporaryFolder()
+
+const requestsOf = (samples: readonly number[]): GenerationRequest[] =>
+  samples.map((count, index) => ({
+    // They repeat themselves, so that drafts are verified once few rows are left.
+    promptIds: randomSequence(258, 7 + 5 * index, index).ids.map((_, at, ids) => ids[at % 4]!),
+    streams: Array.from({ length: count }, (_, sample) => randomStream(7, index, sample)),
+  }))
+
+describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2'] as const)('%s', (name) => {
+  let drafted = 0
+  const lengths: number[] = []
+  test.each([
+    ['groups of different sizes beside a lone row', [3, 1, 5], 9],
+    ['more samples than rows', [6, 4, 3], 5],
+    ['one group', [4], 4],
+  ] as const)('%s', async (_, samples, maxRows) => {
+    const shape = { ...modelShapes[name], config: { ...modelShapes[name].config, sliding_window: 9 } }
+    const source = await tinySource(folder, shape)
+    const requests = requestsOf(samples)
+    const stopIds = Array.from({ length: 12 }, (_, id) => id)
+    let stats: GenerationStats | null = null
+    const options = { ...optionsOf({ maxNewTokens: 40, stopIds, temperature: 0.3 }), maxRows }
+    const completionsOf = async (sharesPrompts: boolean) => {
+      using opened = await openDecodeStep(source, { sharesPrompts })
+      return await generated(opened.step, requests, { ...options, onEnd: (ended) => void (stats = ended) })
+    }
+    const copied = await completionsOf(false)
+    const { peakCacheBytes } = stats!
+    const shared = await completionsOf(true)
+    expect(shared.map(({ ids }) => [...ids])).toEqual(copied.map(({ ids }) => [...ids]))
+    shared.forEach(({ logprobs }, index) => {
+      expect(largestDifference(logprobs, copied[index]!.logprobs)).toBeLessThan(1e-5)
+    })
+    expect(stats!.peakCacheBytes).not.toBe(peakCacheBytes)
+    drafted += stats!.draftedTokens
+    lengths.push(...shared.map(({ ids }) => ids.length))
+  })
+
+  test('rows left one by one, and drafts were verified', () => {
+    expect(new Set(lengths).size).toBeGreaterThan(1)
+    expect(drafted).toBeGreaterThan(0)
+  })
+})
+
+test('the cache of a group of sixteen is its prompt and sixteen completions', async () => {
+  const source = await tinySource(folder, { maxPositions: 1024 })
+  const requests = [
+    {
+      promptIds: randomSequence(258, 640, 1).ids,
+      streams: Array.from({ length: 16 }, (_, sample) => randomStream(7, sample)),
+    },
+  ]
+  using opened = await openDecodeStep(source, { sharesPrompts: true })
+  let stats: GenerationStats | null = null
+  await generated(opened.step, requests, {
+    ...{ ...optionsOf({ maxNewTokens: 6 }), maxRows: 16, contextLength: 700, prefillTokens: 512 },
+    onEnd: (ended) => void (stats = ended),
+  })
+  const { layers, kvHeads, headDim } = source.config
+  const slotBytes = 2 * layers * kvHeads * headDim * 4
+  expect(stats!.peakCacheBytes).toBe((640 + 16 * 64) * slotBytes)
+})
+
+test('pays from five rows on, if there is something to share', () => {
+  expect(sharingPays(5, [null, 20])).toBe(true)
+  expect(sharingPays(4, [null])).toBe(false)
+  // Behind a window of one position nothing is seen.
+  expect(sharingPays(16, [1])).toBe(false)
+})
