@@ -29,8 +29,8 @@ export interface KeyValue {
   readonly value: Value
 }
 
-/** Which rows read which of G prompts. */
-export interface PromptReaders {
+/** What rows see of the G prompts that they start from, each of which is there once: [G, K, S, C]. */
+export interface SharedPrompts extends KeyValue {
   /**
    * [G, K, n] i64: the rows of each prompt, as row · K + key head; places that no row takes may name any. A row without a
    * prompt is among the rows of one that its mask hides.
@@ -38,10 +38,6 @@ export interface PromptReaders {
   readonly rows: Value
   /** [B, K] i64: where among those each row is, counted through. */
   readonly places: Value
-}
-
-/** What several rows see of the prompts they start from, each of which is there once: [G, K, S, C]. */
-export interface SharedPrompts extends KeyValue, PromptReaders {
   /** [3] i64: S, P and T. */
   readonly sizes: Value
 }
