@@ -90,9 +90,9 @@ for (const { name, unit, once, each } of pairs) {
   await each()
   const ratios: number[] = []
   for (let round = 0; round < rounds; round++) {
-    const [together, apart] = [await once(), await each()]
-    ratios.push(apart / together)
-    say(`${name}: prompt once ${together.toFixed(2)} ${unit}, for each ${apart.toFixed(2)} ${unit}`)
+    const [shorter, longer] = [await once(), await each()]
+    ratios.push(longer / shorter)
+    say(`${name}: prompt once ${shorter.toFixed(2)} ${unit}, for each ${longer.toFixed(2)} ${unit}`)
   }
   const what = `${String(prompts)} × ${String(groupSize)}, ${String(promptTokens)} + ${String(completionTokens)} tokens`
   say(`${name}, ${what}: ${median(ratios).toFixed(2)} times as fast`)

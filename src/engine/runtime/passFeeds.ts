@@ -48,7 +48,6 @@ export const withoutPrompts = ({ mask: _, ...pass }: DecodePass, shape: CacheSha
   prompts: {
     cache: new KvCache(shape, 1, 1),
     promptOf: new Array<number>(pass.rows).fill(-1),
-    lengths: new Array<number>(pass.rows).fill(0),
   },
 })
 

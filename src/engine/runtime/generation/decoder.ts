@@ -158,8 +158,6 @@ export interface PassPrompts {
   readonly cache: KvCache
   /** [B] row of the cache that holds the row's prompt; −1 for a row that has all positions to itself. */
   readonly promptOf: readonly number[]
-  /** [B] the positions of that prompt; 0 without. */
-  readonly lengths: readonly number[]
 }
 
 export interface PassResult extends NewSlots {

@@ -71,7 +71,8 @@ export function maskThrough(
   const lengths = Array.from({ length: rows }, (_, row) => cache.lengthOf(row))
   const behind = { lengths, length, slots: slotsBehind(window, cache.capacity) }
   if (!prompts) return passMask(behind, window)
-  const shared = { lengths: prompts.lengths, slots: slotsBehind(window, prompts.cache.capacity) }
+  const lengthsOfPrompts = prompts.promptOf.map((prompt) => (prompt < 0 ? 0 : prompts.cache.lengthOf(prompt)))
+  const shared = { lengths: lengthsOfPrompts, slots: slotsBehind(window, prompts.cache.capacity) }
   return passMask({ ...behind, prompts: shared }, window)
 }
 

@@ -75,7 +75,7 @@ export class PromptTable {
   pass(): PassPrompts | null {
     if (!this.#cache) return null
     const promptOf = this.#promptOf.map((prompt) => (prompt ? this.#prompts.indexOf(prompt) : -1))
-    return { cache: this.#cache, promptOf, lengths: this.#promptOf.map((prompt) => prompt?.length ?? 0) }
+    return { cache: this.#cache, promptOf }
   }
 
   #joined(): KvCache | null {

@@ -24,9 +24,10 @@ describe('PromptTable', () => {
     expect(table.pass()).toBeNull()
     expect(table.slots).toBe(0)
     table.enter([short, null, long, short])
-    const { cache, promptOf, lengths } = table.pass()!
+    const { cache, promptOf } = table.pass()!
     expect(promptOf).toEqual([0, -1, 1, 0])
-    expect(lengths).toEqual([2, 0, 5, 2])
+    expect(promptOf.map((_, row) => table.lengthOf(row))).toEqual([2, 0, 5, 2])
+    expect([0, 1].map((prompt) => cache.lengthOf(prompt))).toEqual([2, 5])
     expect([cache.rows, table.slots]).toEqual([2, 5])
     const keys = cache.keys(0, 2)
     expect([...keys.subarray(0, 6)]).toEqual(new Array(6).fill(1))
