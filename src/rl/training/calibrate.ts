@@ -225,14 +225,20 @@ function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDepend
   return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
 }
 
-/** The same group repeated, each copy a group of its own with another first token, so that they have no prefix in common. */
+/**
+ * The same group repeated, each copy a group of its own with another first token, so that they have no prefix in common.
+ * What the sampler recorded belongs to the original's tokens: copies go without, so they are neither compared with it nor
+ * corrected by it.
+ */
 function repeated(trajectories: readonly Trajectory[], copies: number): Trajectory[] {
   const first = trajectories[0]?.ids[0] ?? 0
-  const begunWith = (ids: Int32Array, group: number) =>
-    group === 0 ? ids : Int32Array.of(group <= first ? group - 1 : group, ...ids.subarray(1))
-  const copy = (group: number) =>
-    trajectories.map((trajectory) => ({ ...trajectory, ids: begunWith(trajectory.ids, group), group }))
-  return Array.from({ length: copies }, (_, group) => copy(group)).flat()
+  const copyOf = (trajectory: Trajectory, group: number): Trajectory => {
+    if (group === 0) return { ...trajectory, group }
+    const ids = trajectory.ids.slice()
+    ids[0] = group <= first ? group - 1 : group
+    return { ...trajectory, ids, samplerLogprobs: null, group }
+  }
+  return Array.from({ length: copies }, (_, group) => trajectories.map((each) => copyOf(each, group))).flat()
 }
 
 /** Forward passes over the trajectories, and one update with all of them. */

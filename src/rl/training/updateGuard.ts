@@ -173,7 +173,6 @@ export class UpdateGuard {
     const text = [
       'The adapter is unchanged, and earlier checkpoints are intact.',
       fault.remedy,
-      ...(isUnsound ? ['Test the device.'] : []),
       ...(isUnsound && device !== 'cpu'
         ? ['Meanwhile fork from the last checkpoint with device.kind set to cpu.']
         : []),
@@ -202,7 +201,8 @@ const diverged = (what: string, remedy = slower): UpdateFault => ({ code: 'run/d
 const unsound = (what: string): UpdateFault => ({
   code: 'run/unsound',
   what,
-  remedy: 'Data and settings cannot cause this, but a faulty kernel or driver can.',
+  remedy:
+    'Either the device computes wrongly or this is a fault in Turnwise: test the device, and if it passes, please report this with the run’s config.',
 })
 
 /** null where the loss is finite. */
