@@ -3,7 +3,6 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { stringify } from 'yaml'
 import type { StudyEntry } from '#shared/api/studies.ts'
-import type { JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { rangeWords } from '#shared/remaining.ts'
@@ -18,6 +17,7 @@ import { sizeWords } from '#host/runs/calibration.ts'
 import type { StudyEstimate } from '#host/studies/studyEstimate.ts'
 import { readStudyFile } from '#host/studies/studyFile.ts'
 import { chosenTrial, configOfTrial, promoteTrial } from '#host/studies/winner.ts'
+import { followCheck } from '../checking.ts'
 import { force, whole, type CommandContext, type Context } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { formatReward, tableLines } from '../output.ts'
@@ -47,7 +47,7 @@ const starting = (kind: StudyKind) => (context: Context) =>
       const base = path.dirname(path.resolve(file))
       await using host = createHost({ dataDirectory, servesQueue: false })
       if (check === true) {
-        const estimate = await estimated(host, study, base, here)
+        const estimate = await followCheck((signal) => host.studies.calibrate(study, base, signal), here)
         output.json(estimate)
         for (const line of estimateLines(estimate)) output.line(line)
         return
@@ -57,31 +57,6 @@ const starting = (kind: StudyKind) => (context: Context) =>
       output.line(`${plural(trials.length, 'trial')} to begin with, ${beside} at a time.`)
       await followAndReport(host, id, here)
     })
-
-/** Ctrl-C gives it up. Errors: as checking a study, and as training. */
-async function estimated(
-  { studies: all }: Host,
-  study: JsonObject,
-  base: string,
-  { json, output }: CommandContext,
-): Promise<StudyEstimate> {
-  const progress = createProgress(output, json)
-  const cancelled = new AbortController()
-  using _interrupt = watchInterrupts(
-    () => cancelled.abort(),
-    () => undefined,
-  )
-  try {
-    for await (const item of all.calibrate(study, base, cancelled.signal)) {
-      if ('result' in item) return item.result
-      const { phase, done, total } = item.progress
-      progress.update({ done, total: total ?? done, unit: 'phase', facts: [phase.toLowerCase()], left: null })
-    }
-  } finally {
-    progress.end()
-  }
-  throw new AppError('run/stopped', 'The check was cancelled; nothing was started.')
-}
 
 function estimateLines({
   trials,

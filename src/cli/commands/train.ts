@@ -13,6 +13,7 @@ import { readyEnvironment } from '#host/engines/environment.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile } from '#host/python/consent.ts'
+import { calibrateRun } from '#host/runs/calibration.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import {
   readRunConfig,
@@ -36,6 +37,7 @@ import {
   type Context,
   type OptionsOf,
 } from '../command.ts'
+import { followCheck, runEstimateLines } from '../checking.ts'
 import { formatReward } from '../output.ts'
 import { duration } from '../progress.ts'
 import { followTraining } from '../training.ts'
@@ -101,6 +103,7 @@ export const train = (context: Context) =>
   new Command('train')
     .description('Train a model with the settings in a config file')
     .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
+    .option('--check', 'try one step, say what the run will take, and start nothing')
     .option(...trustConfig)
     .addHelpText('after', () =>
       [
@@ -108,7 +111,7 @@ export const train = (context: Context) =>
         ...configHelpLines(),
       ].join('\n'),
     )
-    .action(async (file, { trustPython }) => {
+    .action(async (file, { check, trustPython }) => {
       const here = context()
       const { dataDirectory, output } = here
       const config = readRunConfig(file, dataDirectory)
@@ -118,6 +121,12 @@ export const train = (context: Context) =>
       await using host = createHost({ dataDirectory, servesQueue: false })
       const { warnings } = await verdictOf(config, dataDirectory, host.askText)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
+      if (check === true) {
+        const estimate = await followCheck((signal) => calibrateRun(host, config, signal), here)
+        output.json(estimate)
+        for (const line of runEstimateLines(estimate)) output.line(line)
+        return
+      }
       const run = createRun(host, config)
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}`)

@@ -1,0 +1,83 @@
+/** Checks before a start, as the window's button makes them: one step is tried, and what it tells is printed. */
+import type { Api } from '#shared/api/api.ts'
+import type { OutputOf } from '#shared/api/contract.ts'
+import { deviceTitles } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import { plural } from '#shared/plural.ts'
+import { rangeWords } from '#shared/remaining.ts'
+import { sizeWords } from '#host/runs/calibration.ts'
+import type { CommandContext } from './command.ts'
+import { watchInterrupts } from './interrupt.ts'
+import { formatReward, tableLines } from './output.ts'
+import { createProgress, duration } from './progress.ts'
+
+type Item = OutputOf<Api, 'runs.calibrate'>
+type CheckProgress = Extract<Item, { readonly progress: unknown }>
+export type RunEstimate = Extract<Item, { readonly result: unknown }>['result']
+
+/** Follows a check to its result; Ctrl-C cancels it. Errors: those of the check; AppError 'run/stopped' if cancelled. */
+export async function followCheck<Result>(
+  check: (signal: AbortSignal) => AsyncIterable<CheckProgress | { readonly result: Result }>,
+  { json, output }: CommandContext,
+): Promise<Result> {
+  const progress = createProgress(output, json)
+  const cancelled = new AbortController()
+  using _interrupt = watchInterrupts(
+    () => cancelled.abort(),
+    () => undefined,
+  )
+  try {
+    for await (const item of check(cancelled.signal)) {
+      if ('result' in item) return item.result
+      const { phase, done, total } = item.progress
+      progress.update({ done, total: total ?? done, unit: 'phase', facts: [phase.toLowerCase()], left: null })
+    }
+  } finally {
+    progress.end()
+  }
+  throw new AppError('run/stopped', 'The check was cancelled; nothing was started.')
+}
+
+/** Lines for people: what the run will need, and what its first completions earn. */
+export function runEstimateLines({
+  device,
+  memory,
+  secondsPerStep,
+  secondsPerEvaluation,
+  etaSeconds,
+  steps,
+  evaluations,
+  disk,
+  checkpointBytes,
+  longest,
+  samples,
+  warnings,
+}: RunEstimate): string[] {
+  const evaluating = evaluations === 0 ? '' : ` and ${plural(evaluations, 'evaluation')}`
+  const each = evaluations === 0 ? '' : `, ${duration(secondsPerEvaluation)} per evaluation`
+  const rewarded = samples.filter(({ reward }) => reward !== null)
+  return [
+    `Device   ${deviceTitles[device.kind]}. ${device.reason}`,
+    `Memory   ${sizeWords(memory.expectedBytes)} of ${sizeWords(memory.availableBytes)} free`,
+    `Time     ${rangeWords(etaSeconds)} for ${plural(steps, 'step')}${evaluating}; ${duration(secondsPerStep)} per step${each}`,
+    `Disk     ${sizeWords(disk.neededBytes)} of ${sizeWords(disk.freeBytes)} free; ${sizeWords(checkpointBytes)} per checkpoint`,
+    ...warnings.map((warning) => `Warning  ${warning}`),
+    ...(rewarded.length === 0
+      ? []
+      : [
+          `First completions, on row ${longest.row + 1} with ${plural(longest.promptTokens, 'token')} of prompt:`,
+          ...tableLines(
+            ['reward', 'completion'],
+            rewarded.map(({ reward, completion }) => [formatReward(reward), excerpt(completion)]),
+          ),
+        ]),
+  ]
+}
+
+const excerptCharacters = 60
+
+/** One line of a text. */
+function excerpt(text: string): string {
+  const line = JSON.stringify(text).slice(1, -1)
+  return line.length <= excerptCharacters ? line : `${line.slice(0, excerptCharacters)}…`
+}
