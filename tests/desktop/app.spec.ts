@@ -30,7 +30,6 @@ let page: Page
 const problems: string[] = []
 
 test.beforeAll(async () => {
-  test.setTimeout(180_000)
   project = buildProject()
   linkProject(project.folder)
   home = mkdtempSync(path.join(tmpdir(), 'turnwise-desktop-'))
@@ -95,23 +94,23 @@ test('a run is trained in a process of its own, shows its progress and survives 
   await inPage(`void (location.hash = '#/')`)
   await page.getByRole('button', { name: 'Start the first run' }).click()
   const training = () => app.evaluate(({ app: shell }) => shell.getAppMetrics().map(({ name }) => name ?? ''))
-  await expect.poll(training, { timeout: 60_000 }).toContain('Turnwise training')
+  await expect.poll(training).toContain('Turnwise training')
   await expect.poll(() => runFolders().length).toBe(1)
   const [folder = ''] = runFolders()
-  await expect.poll(() => stepsOf(folder), { timeout: 90_000 }).toBeGreaterThan(1)
+  await expect.poll(() => stepsOf(folder)).toBeGreaterThan(1)
   // “Keep training in the background”.
   await answerWith(0)
   await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close())
   await expect.poll(() => isVisible()).toBe(false)
   const before = stepsOf(folder)
-  await expect.poll(() => stepsOf(folder), { timeout: 60_000 }).toBeGreaterThan(before)
+  await expect.poll(() => stepsOf(folder)).toBeGreaterThan(before)
   await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.show())
 })
 
 test('stopping and saving ends the program with a checkpoint, and the next start has it all', async () => {
   // “Stop and save”.
   await answerWith(1)
-  const closed = app.waitForEvent('close', { timeout: 60_000 })
+  const closed = app.waitForEvent('close')
   await app.evaluate(({ app: shell }) => shell.quit())
   await closed
   const [folder = ''] = runFolders()

@@ -33,13 +33,9 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
   const [reward, environment] = [await create('reward'), await create('environment')]
   for (const step of [null, 3]) await client.call('evaluations.start', { subject: { runId: run, step } })
   await expect
-    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status), {
-      timeout: 60_000,
-    })
+    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status))
     .toEqual(['finished', 'finished'])
-  await expect
-    .poll(async () => (await client.call('studies.get', { id: study })).status, { timeout: 120_000 })
-    .toBe('finished')
+  await expect.poll(async () => (await client.call('studies.get', { id: study })).status).toBe('finished')
   const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
   return [
     ...places.map(({ route }) => route),
@@ -60,8 +56,6 @@ async function furnish(client: Client<Api>): Promise<readonly string[]> {
     '/nowhere',
   ]
 }
-
-test.describe.configure({ timeout: 600_000 })
 
 test('no screen has a serious or critical fault in light, dark or high contrast', async ({ app }) => {
   const { page, client } = app

@@ -8,11 +8,11 @@ test('pause a run, change its learning rate and length, and let it go on', async
   const { runId } = await client.call('runs.start', { config })
   await app.open(`/runs/${runId}/overview`)
   const step = async () => (await client.call('runs.get', { runId })).step
-  await expect.poll(step, { timeout: 60_000 }).toBeGreaterThan(1)
+  await expect.poll(step).toBeGreaterThan(1)
   const change = page.getByRole('button', { name: 'Change settings' })
   await expect(change).toBeHidden()
   await page.getByRole('button', { name: 'Pause', exact: true }).click()
-  await expect(change).toBeVisible({ timeout: 60_000 })
+  await expect(change).toBeVisible()
   const held = await step()
 
   // By keyboard alone.

@@ -15,7 +15,7 @@ test('checkpoints are talked to side by side, edited, read token by token and ke
 
   const trained = page.getByRole('article', { name: 'Answer of two steps · step 2' })
   const base = page.getByRole('article', { name: 'Answer of starter' })
-  await expect(trained.getByText(/\d+ tokens · .* · seed \d+/)).toBeVisible({ timeout: 120_000 })
+  await expect(trained.getByText(/\d+ tokens · .* · seed \d+/)).toBeVisible()
   await expect(base.getByText(/\d+ tokens · .* · seed \d+/)).toBeVisible()
   await expect(page.getByText(/Loaded: about/)).toBeVisible()
   await expect(page.getByText(/[1-9]\d* of 128 tokens of context/)).toBeVisible()
@@ -61,7 +61,7 @@ test('by keyboard: sent, stopped, answered again, renamed and copied', async ({ 
   await page.keyboard.type('Count')
   await page.keyboard.press('Enter')
   await expect(page.getByRole('button', { name: 'Stop' })).toBeVisible()
-  await expect(page.getByRole('article').getByText(/^\d+ tokens?/)).toBeVisible({ timeout: 120_000 })
+  await expect(page.getByRole('article').getByText(/^\d+ tokens?/)).toBeVisible()
   await page.keyboard.press('Escape')
   await expect(
     page.getByRole('article').getByText(/stopped by you|stopped \(EOS\)|length limit/),

@@ -50,7 +50,6 @@ function rowsOf(csv: string) {
 }
 
 test('three runs are compared and exported', async ({ app }) => {
-  test.setTimeout(240_000)
   const { page, client } = app
   const runIds = await trainThree(client)
 
@@ -145,7 +144,6 @@ test('three runs are compared and exported', async ({ app }) => {
 })
 
 test('runs are renamed, tagged, filtered and deleted in the table', async ({ app }) => {
-  test.setTimeout(300_000)
   const { page, client } = app
   const short = { ...demoConfig(), steps: 1, rollout }
   const kept = await trainDemo(client, { ...short, name: 'kept' })
@@ -212,7 +210,6 @@ const codeOf = (bonus: number): string => `export function short({ completion })
 `
 
 test('reward code and completions of two runs stand beside each other', async ({ app }) => {
-  test.setTimeout(300_000)
   const { page, client } = app
   const reward = await client.call('rewards.create', { kind: 'reward', name: 'brevity' })
   const runIds: string[] = []

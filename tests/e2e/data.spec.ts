@@ -140,7 +140,7 @@ test('the pass rate of rows under a model tells which are worth training on', as
   await page.getByLabel('Max new tokens', { exact: true }).fill('12')
   await page.getByRole('button', { name: 'Measure', exact: true }).click()
   const table = page.getByRole('table', { name: 'Rows by pass rate' })
-  await expect(page.getByRole('combobox', { name: 'Measurement' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByRole('combobox', { name: 'Measurement' })).toBeVisible()
   await expect(page.getByText('20 rows', { exact: true })).toBeVisible()
   await expect(table.getByRole('row').nth(1)).toContainText('%')
 
@@ -168,7 +168,7 @@ test('the right answers of a teacher become a data set to learn from', async ({ 
   await page.getByLabel('Name of the new data set', { exact: true }).fill('taught')
   await expectNoProblems(page)
   await page.getByRole('button', { name: 'Answer the rows' }).click()
-  await expect(page.getByText(/^Kept \d+ of 60 answers/)).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText(/^Kept \d+ of 60 answers/)).toBeVisible()
   const table = page.getByRole('table', { name: 'Answers of the teacher' })
   await expect(table.getByText('too low').first()).toBeVisible()
   await expectNoProblems(page)

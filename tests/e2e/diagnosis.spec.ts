@@ -23,7 +23,7 @@ test('a run that destroys its policy says so while it goes on, and the fix goes 
   const { runId } = await app.client.call('runs.start', { config: destructive })
   await app.open(`/runs/${runId}/overview`)
   const alert = page.getByRole('alert').filter({ hasText: 'The policy was destroyed after step' })
-  await expect(alert).toBeVisible({ timeout: 120_000 })
+  await expect(alert).toBeVisible()
   await expect(page.getByRole('main').locator('header').first()).toContainText('Running')
   expect(await seriousProblems(page)).toEqual([])
 

@@ -73,7 +73,7 @@ test('an edited copy, and notes that are written, stay with what they were begun
   })
   const stepOf = async () => (await client.call('runs.get', { runId })).step
   await app.open(`/runs/${runId}/samples`)
-  await page.getByRole('button', { name: 'Edit a copy' }).click({ timeout: 60_000 })
+  await page.getByRole('button', { name: 'Edit a copy' }).click()
   const edited = page.getByLabel('Completion to score')
   await edited.fill('mine')
   const before = await stepOf()

@@ -28,7 +28,7 @@ test('TRL or AgileRL is chosen for a run, asks before Python runs, and tells wha
   await expect(dialog.getByText('engine:trl', { exact: true })).toBeVisible()
   await dialog.getByRole('button', { name: 'Allow Python' }).click()
   await expect(where.getByText('Allowed on this machine')).toBeVisible()
-  await expect(where.getByText(/pip install torch transformers==/)).toBeVisible({ timeout: 30_000 })
+  await expect(where.getByText(/pip install torch transformers==/)).toBeVisible()
   await expect(where.getByRole('listitem').filter({ hasText: 'trl' }).getByText('missing')).toBeVisible()
   await where.scrollIntoViewIfNeeded()
   await page.screenshot({ path: info.outputPath('where.png') })
@@ -57,9 +57,7 @@ test('TRL or AgileRL is chosen for a run, asks before Python runs, and tells wha
   await where.getByRole('button', { name: 'Allow Python…' }).click()
   await expect(dialog.getByText('engine:agilerl', { exact: true })).toBeVisible()
   await dialog.getByRole('button', { name: 'Allow Python' }).click()
-  await expect(where.getByText(/pip install torch transformers==\S+ agilerl==/)).toBeVisible({
-    timeout: 30_000,
-  })
+  await expect(where.getByText(/pip install torch transformers==\S+ agilerl==/)).toBeVisible()
 
   await where.getByRole('radio', { name: 'Turnwise, here' }).click()
   await expect(where.getByText('Python environment')).toHaveCount(0)

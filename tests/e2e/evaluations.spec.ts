@@ -5,9 +5,7 @@ import { demoFile, expect, seriousProblems, starter, test, trainDemo } from './s
 
 const over = (client: Client<Api>) =>
   expect
-    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status), {
-      timeout: 60_000,
-    })
+    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status))
     .not.toEqual(expect.arrayContaining([expect.stringMatching(/waiting|running/)]))
 
 test('a checkpoint is evaluated beside its base model, whether anybody looks or not', async ({ app }) => {
@@ -56,7 +54,7 @@ test('a checkpoint of a run with a workflow is played by it, or without', async 
   await form.getByRole('textbox', { name: 'Number of rows' }).fill('4')
   await form.getByText('Also evaluate the base model').click()
   await form.getByRole('button', { name: 'Evaluate', exact: true }).click()
-  await expect(page.getByRole('heading', { name: 'Result on 4 prompts' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByRole('heading', { name: 'Result on 4 prompts' })).toBeVisible()
   await expect(page.getByText('self-correction.ts')).toBeVisible()
   await expect(page.getByText('Metric “attempts”')).toBeVisible()
 
@@ -93,7 +91,7 @@ test('a model on a data set, sampled: stopped, gone on with, deleted', async ({ 
   await page.getByRole('button', { name: 'Stop' }).click()
   await expect(page.getByText(/^Stopped after \d of 6 prompts/)).toBeVisible()
   await page.getByRole('button', { name: 'Resume' }).click()
-  await expect(page.getByRole('heading', { name: 'Result on 6 prompts' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByRole('heading', { name: 'Result on 6 prompts' })).toBeVisible()
   await expect(page.getByText('pass@256')).toBeVisible()
   await page.getByRole('button', { name: 'More actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()

@@ -10,8 +10,6 @@ async function onlyRun({ client }: App) {
 
 const guide = (page: Page) => page.getByRole('complementary', { name: 'Guide' })
 
-test.describe.configure({ timeout: 300_000 })
-
 test('from an empty data directory to a rising reward curve, with the guide', async ({ app }) => {
   const { page } = app
   await app.open()
@@ -20,11 +18,11 @@ test('from an empty data directory to a rising reward curve, with the guide', as
 
   // The live page: a chart of the reward, the guide pointing at it.
   const chart = page.locator('[data-chart]').first()
-  await expect(chart).toBeVisible({ timeout: 30_000 })
+  await expect(chart).toBeVisible()
   await expect(guide(page)).toContainText('The reward rises as the model learns')
   expect(await seriousProblems(page)).toEqual([])
 
-  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 200_000 }).toBe('finished')
+  await expect.poll(async () => (await onlyRun(app)).status).toBe('finished')
   const { id, rewardBefore, rewardAfter } = await onlyRun(app)
   expect(rewardAfter! - rewardBefore!).toBeGreaterThan(0.25)
   const { runs } = await app.client.call('metrics.series', { runIds: [id], metric: 'reward' })
@@ -75,8 +73,8 @@ test('the same first run with the keyboard alone', async ({ app }) => {
   await app.open()
   await tabTo(page, 'Start the first run')
   await page.keyboard.press('Enter')
-  await expect(page.locator('[data-chart]').first()).toBeVisible({ timeout: 30_000 })
-  await expect.poll(async () => (await onlyRun(app)).status, { timeout: 200_000 }).toBe('finished')
+  await expect(page.locator('[data-chart]').first()).toBeVisible()
+  await expect.poll(async () => (await onlyRun(app)).status).toBe('finished')
 
   // Through the guide to its end.
   for (let i = 0; i < 4; i++) {

@@ -92,7 +92,7 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   expect(await seriousProblems(page)).toEqual([])
 
   await page.keyboard.press('Control+Enter')
-  await expect(page.getByText('Whole run')).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText('Whole run')).toBeVisible()
   await expect(page.getByText('First completions')).toBeVisible()
   await expect(page.getByText(/^Memory$/)).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
@@ -107,7 +107,7 @@ test('a run is set up in five steps, checked and started', async ({ app }) => {
   await expect(page.getByText('The settings changed since').first()).toBeVisible()
   await expect(main(page, 'Check')).toBeEnabled()
   await page.keyboard.press('Control+Enter')
-  await expect(main(page, 'Start run')).toBeEnabled({ timeout: 60_000 })
+  await expect(main(page, 'Start run')).toBeEnabled()
 
   await page.keyboard.press('Control+Enter')
   await page.waitForURL(/#\/runs\/run_/)
@@ -353,6 +353,6 @@ test('another run’s settings are taken over; in the dark axe finds nothing ser
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
   expect(await seriousProblems(page)).toEqual([])
   await page.keyboard.press('Control+Enter')
-  await expect(page.getByText('Whole run')).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByText('Whole run')).toBeVisible()
   expect(await seriousProblems(page)).toEqual([])
 })

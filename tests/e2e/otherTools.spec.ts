@@ -148,7 +148,7 @@ test('a run goes on elsewhere: a project, its differences, and how it is started
   expect(await seriousProblems(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Write project' }).click()
   const written = page.getByRole('dialog', { name: /^Written for TRL/ })
-  await expect(written.getByText('trl/train.py')).toBeVisible({ timeout: 60_000 })
+  await expect(written.getByText('trl/train.py')).toBeVisible()
   await expect(written.getByRole('region', { name: 'Differences from Turnwise' })).toContainText('TRL')
   const [enter, ...lines] = (await written.locator('pre').innerText()).split('\n')
   expect(enter).toBe(`cd ${folder}/trl`)

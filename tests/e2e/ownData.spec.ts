@@ -33,8 +33,6 @@ async function choose(page: Page, button: string | RegExp, option: RegExp): Prom
   await page.getByRole('option', { name: option }).click()
 }
 
-test.describe.configure({ timeout: 300_000 })
-
 test('a dropped table, a reward with a bug that is found and fixed, a dry run, a start', async ({ app }) => {
   const { page, client } = app
   await app.open('/')
@@ -88,7 +86,7 @@ test('a dropped table, a reward with a bug that is found and fixed, a dry run, a
     await page.getByRole('textbox', { name: 'Steps', exact: true }).first().fill('3')
     await expect(page.getByText('The settings fit together')).toBeVisible()
     await page.keyboard.press('Control+Enter')
-    await expect(page.getByText('First completions')).toBeVisible({ timeout: 60_000 })
+    await expect(page.getByText('First completions')).toBeVisible()
     await page.keyboard.press('Control+Enter')
     await page.waitForURL(/#\/runs\/run_/)
     return /run_[0-9a-f-]+/.exec(page.url())?.[0] ?? ''

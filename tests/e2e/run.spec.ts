@@ -19,7 +19,7 @@ const stepOf = async (app: App, runId: string): Promise<number> =>
 
 /** Waits until so many steps have ended. */
 const untilStep = (app: App, runId: string, step: number) =>
-  expect.poll(() => stepOf(app, runId), { timeout: 60_000 }).toBeGreaterThanOrEqual(step)
+  expect.poll(() => stepOf(app, runId)).toBeGreaterThanOrEqual(step)
 
 const header = (page: Page) => page.getByRole('main').locator('header').first()
 
@@ -36,7 +36,7 @@ test('watch a run, pause it, let it go on, stop it', async ({ app }) => {
   ).toBeVisible()
 
   await page.getByRole('button', { name: 'Pause', exact: true }).click()
-  await expect(header(page).getByText('Paused')).toBeVisible({ timeout: 60_000 })
+  await expect(header(page).getByText('Paused')).toBeVisible()
   const held = await stepOf(app, runId)
   await page.waitForTimeout(1500)
   expect(await stepOf(app, runId)).toBe(held)
@@ -143,11 +143,11 @@ test('kill the process of a run and resume it from its page', async ({ app }) =>
   if (worker?.pid == null) throw new Error('Expected a process that trains.')
   process.kill(worker.pid, 'SIGKILL')
   const alert = page.getByRole('alert')
-  await expect(alert).toContainText(/Checkpoint \d+ is complete/, { timeout: 30_000 })
+  await expect(alert).toContainText(/Checkpoint \d+ is complete/)
   expect(await seriousProblems(page)).toEqual([])
   const before = await stepOf(app, runId)
   await alert.getByRole('button', { name: /^Resume from \d+/ }).click()
-  await expect(header(page).getByText('Running')).toBeVisible({ timeout: 30_000 })
+  await expect(header(page).getByText('Running')).toBeVisible()
   await expect(alert).toBeHidden()
   await untilStep(app, runId, before + 2)
   await app.go(`/runs/${runId}/log`)

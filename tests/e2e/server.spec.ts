@@ -15,7 +15,7 @@ test('a model is served to other programs, seen everywhere, and stopped', async 
   await port.press('Tab')
   await expect(page.getByRole('button', { name: 'Start the server' })).toBeFocused()
   await page.keyboard.press('Enter')
-  await expect(page.getByRole('button', { name: 'Stop the server' })).toBeVisible({ timeout: 60_000 })
+  await expect(page.getByRole('button', { name: 'Stop the server' })).toBeVisible()
   const [address = '', key = ''] = await page
     .getByRole('region', { name: 'Server' })
     .locator('code')
@@ -54,8 +54,6 @@ test('what keeps it from starting is told where it is started', async ({ app }) 
   await app.open('/settings/server')
   await page.getByLabel('Port').fill(taken)
   await page.getByRole('button', { name: 'Start the server' }).click()
-  await expect(page.getByRole('alert')).toContainText(`Port ${taken} is in use by another program.`, {
-    timeout: 60_000,
-  })
+  await expect(page.getByRole('alert')).toContainText(`Port ${taken} is in use by another program.`)
   expect(await seriousProblems(page)).toEqual([])
 })

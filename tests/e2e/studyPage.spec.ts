@@ -40,8 +40,6 @@ async function tabTo(page: Page, role: string): Promise<void> {
   throw new Error(`Nothing with the role ${role} can be reached by Tab.`)
 }
 
-test.describe.configure({ timeout: 600_000 })
-
 test('a population is followed by mouse from its list to a member and back', async ({ app }) => {
   const { page, client } = app
   await app.open('/studies')
@@ -55,9 +53,7 @@ test('a population is followed by mouse from its list to a member and back', asy
   await expect(page.getByRole('button', { name: 'Delete (stop it first)' })).toBeDisabled()
   // Results appear as they come.
   const tree = page.getByRole('tree', { name: 'Lineage' })
-  await expect(tree.getByRole('treeitem', { name: /at step 4: Eval reward 0/ })).toHaveCount(3, {
-    timeout: 300_000,
-  })
+  await expect(tree.getByRole('treeitem', { name: /at step 4: Eval reward 0/ })).toHaveCount(3)
   const { trials } = await untilOver(client, id)
   await expect(page.getByText('Finished', { exact: true }).first()).toBeVisible()
   await expect(page.getByText('12 of 12 steps')).toBeVisible()
@@ -145,7 +141,7 @@ test('seeds and a sweep: stopped, resumed, deleted; one that is damaged is liste
   const { id: swept } = await client.call('studies.start', { file: { ...small, name: 'tried', sweep } })
   await app.open(`/studies/${swept}`)
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
-  await expect(page.getByText('Stopped', { exact: true })).toBeVisible({ timeout: 120_000 })
+  await expect(page.getByText('Stopped', { exact: true })).toBeVisible()
   await page.getByRole('button', { name: 'Resume' }).click()
   await untilOver(client, swept)
   await expect(

@@ -31,7 +31,6 @@ async function center(end: Locator): Promise<{ readonly x: number; readonly y: n
 test('trials of a sweep are brushed by mouse and by keyboard, several axes at once, and compared', async ({
   app,
 }) => {
-  test.setTimeout(180_000)
   const { page } = app
   await openSweep(app)
   await expect(page.getByText('4 results so far. It takes 12 to tell what each setting does.')).toBeVisible()
