@@ -1,52 +1,89 @@
 /**
- * `npm test`: the unit tests, then journeys through the window, whatever the unit tests said. Where there is no browser it
- * tries to get one, and where none can be had it names the journeys that were skipped; with TURNWISE_NEEDS_BROWSER=1 they
- * fail instead.
+ * `npm test`: the unit tests, then journeys through the window, whatever the unit tests said. It says first what it will do,
+ * names every skipped test with what would run it, and ends with the slowest files and one line that counts. Where there is
+ * no browser it tries to get one; where none can be had the journeys are skipped by name, or fail with
+ * TURNWISE_NEEDS_BROWSER=1.
+ *
+ *   --quick     the tests of functions alone, at most two minutes
+ *   --long      every sweep of random cases in full, and every reader's hostile files
+ *   --busy=N    beside N endless loops; arguments behind it are files of unit tests, without journeys
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
-import { chromium } from '@playwright/test'
-import { systemBrowser } from '../tests/e2e/browser.ts'
+import { parseArgs } from 'node:util'
+import { browserPath, fetchBrowser, journeys } from './browser.ts'
+import { busyLoops } from './busy.ts'
+import { readReports, summaryLines } from './report.ts'
 
 const { resolve } = createRequire(import.meta.url)
-const inPackage = (name: string, file: string) =>
-  path.join(path.dirname(resolve(`${name}/package.json`)), file)
-const vitest = inPackage('vitest', 'vitest.mjs')
-const playwright = inPackage('@playwright/test', 'cli.js')
+const vitest = path.join(path.dirname(resolve('vitest/package.json')), 'vitest.mjs')
+const playwright = path.join(path.dirname(resolve('@playwright/test/package.json')), 'cli.js')
 
-const hasBrowser = (): boolean => existsSync(systemBrowser() ?? chromium.executablePath())
+const { values, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, long: { type: 'boolean' }, busy: { type: 'string' } },
+})
+const { quick = false, long = false } = values
+const loops = Number(values.busy ?? 0)
+const hasJourneys = !quick && files.length === 0
 
-const isAllDone = (command: string, ...args: readonly string[]): boolean =>
-  spawnSync(command, args, { stdio: 'inherit' }).status === 0
+const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-report-'))
+const [unitReport, browserReport] = [path.join(folder, 'unit.json'), path.join(folder, 'browser.json')]
 
-/** Playwright's own, and where it cannot be fetched the system's package. */
-function fetchBrowser(): void {
-  console.log('No browser for the journeys yet: fetching one.')
-  if (isAllDone(process.execPath, playwright, 'install', 'chromium') && hasBrowser()) return
-  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
-  const install = ['install', '-qy', '--no-install-recommends', 'chromium', 'fonts-dejavu-core']
-  if (isAllDone('apt-get', 'update', '-q')) isAllDone('apt-get', ...install)
+const isDone = (script: string, ...args: readonly string[]): boolean =>
+  spawnSync(process.execPath, [script, ...args], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      TURNWISE_TEST_REPORT: unitReport,
+      TURNWISE_BROWSER_REPORT: browserReport,
+      ...(long ? { TURNWISE_LONG: '1' } : {}),
+    },
+  }).status === 0
+
+function unitTests(): boolean {
+  const chosen = quick ? ['--project', 'pure'] : files
+  const isTold = isDone(vitest, 'run', ...chosen)
+  return long ? isDone(path.resolve('scripts/fuzz/run.ts')) && isTold : isTold
 }
 
-/** The names need no browser. */
-function nameSkipped(): void {
-  const { stdout } = spawnSync(process.execPath, [playwright, 'test', '--list'], { encoding: 'utf8' })
-  for (const [, name = ''] of stdout.matchAll(/^ +(\[.*)$/gm)) console.log(`Skipped: ${name}`)
-  console.log(
-    'No browser could be had, so these journeys did not run. With Chromium or Chrome installed, or its path in the ' +
-      'variable CHROMIUM: npm run test:e2e',
-  )
+/** Whether none failed; which were skipped for want of a browser. */
+function walkThrough(): { readonly isPassed: boolean; readonly skipped: readonly string[] } {
+  if (!existsSync(browserPath())) fetchBrowser(playwright)
+  if (existsSync(browserPath()) || process.env['TURNWISE_NEEDS_BROWSER'] === '1')
+    return { isPassed: isDone(playwright, 'test'), skipped: [] }
+  return { isPassed: true, skipped: journeys(playwright) }
 }
 
-function areJourneysDone(): boolean {
-  if (!hasBrowser()) fetchBrowser()
-  if (hasBrowser() || process.env['TURNWISE_NEEDS_BROWSER'] === '1')
-    return isAllDone(process.execPath, playwright, 'test')
-  nameSkipped()
-  return true
-}
+/** Minutes of work on one core of a Xeon of 2.5 GHz. */
+const work = quick ? 3 : 24
+const cores = availableParallelism()
+const countOf = (pattern: string) => String(globSync(pattern).length)
+const what = quick
+  ? 'Tests of functions, without processes and models.'
+  : files.length > 0
+    ? `Unit tests in ${files.join(', ')}.`
+    : `${countOf('tests/**/*.test.ts')} files of unit tests, then ${countOf('tests/*/*.spec.ts')} of journeys through the window.`
+const time =
+  files.length > 0
+    ? ''
+    : ` About ${String(Math.ceil(work / Math.min(cores, 4)))} minutes on ${String(cores)} idle cores.`
+const beside = loops === 0 ? '' : ` Beside ${String(loops)} endless loops, which make it longer.`
+console.log(`${what}${time}${beside} A failure ends nothing; the last line counts all tests.`)
 
-const areUnitsDone = isAllDone(process.execPath, vitest, 'run')
-process.exitCode = areJourneysDone() && areUnitsDone ? 0 : 1
+using _busy = busyLoops(loops)
+const startedAt = performance.now()
+const isUnitPassed = unitTests()
+const walked = hasJourneys ? walkThrough() : { isPassed: true, skipped: [] }
+const reports = readReports(unitReport, hasJourneys && walked.skipped.length === 0 ? browserReport : null)
+for (const line of summaryLines(reports, {
+  isPassed: isUnitPassed && walked.isPassed,
+  skippedJourneys: walked.skipped,
+  seconds: (performance.now() - startedAt) / 1000,
+}))
+  console.log(line)
+rmSync(folder, { recursive: true, force: true })
+process.exitCode = isUnitPassed && walked.isPassed ? 0 : 1

@@ -28,8 +28,7 @@ afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
 })
 
-const demo = (name: string): Config =>
-  readRunConfig(inRoot(`resources/demo/${name}.json`), directory) as Config
+const demo = (name: string): Config => readRunConfig(inRoot(`resources/demo/${name}.json`), directory)
 
 /** The JSON examples of a document that are whole configs. */
 function configsIn(document: string): readonly Config[] {
@@ -42,7 +41,7 @@ function configsIn(document: string): readonly Config[] {
 function fromReadme(): Config {
   const [config] = configsIn('README.md')
   if (config === undefined) throw new Error('Expected a run config in README.md.')
-  return withAbsolutePaths(parseRunConfig(config), root, directory) as Config
+  return withAbsolutePaths(parseRunConfig(config), root, directory)
 }
 
 /** Demonstrations and preferences have demos of their own; all others share one. */
@@ -87,7 +86,7 @@ beforeAll(async () => {
 function withStarter(file: string): Config {
   const own = JSON.parse(readFileSync(inRoot(file), 'utf8')) as Config
   const copy = inRoot(path.join(path.dirname(file), 'door.json'))
-  return withAbsolutePaths(parseRunConfig({ ...own, model: starter }), path.dirname(copy), directory) as Config
+  return withAbsolutePaths(parseRunConfig({ ...own, model: starter }), path.dirname(copy), directory)
 }
 
 /** By what they are called in the report; made when needed, as some need files of the fixture. */
