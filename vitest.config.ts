@@ -8,6 +8,9 @@ const golden = ['tests/golden/**/*.test.ts']
 /** Tests of functions: no processes, no native code, no module replaced by another, nothing of the process that a test changes. */
 const pure = ['tests/{renderer,rl,shared}/**/!(gradientCheck).test.ts']
 
+/** Where a module takes the place of another, which only Vite's imports can do. */
+const replacing = ['tests/rl/losses/gradientCheck.test.ts']
+
 /** What is built: the desktop app, without the program it runs in (a fake of `electron` in its place), and the npm package. */
 const electron = ['tests/electron/**/*.test.ts', 'tests/library/package.test.ts']
 const fakeElectron = fileURLToPath(new URL('tests/electron/fakeElectron.ts', import.meta.url))
@@ -42,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['tests/**/*.test.ts'],
-          exclude: [...golden, ...electron, ...pure],
+          exclude: [...golden, ...electron, ...pure, ...replacing],
           // Node reads these sources as it does in the product, with its cache of compiled code.
           experimental: { viteModuleRunner: false },
         },
@@ -54,6 +57,7 @@ export default defineConfig({
         resolve: { alias: { electron: fakeElectron } },
         test: { name: 'electron', include: electron, globalSetup: 'tests/electron/buildOnce.ts' },
       },
+      { extends: true, test: { name: 'replacing', include: replacing } },
       // Reference numbers, read from GOLDEN_DIR.
       { extends: true, test: { name: 'golden', include: golden } },
     ],
