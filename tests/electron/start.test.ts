@@ -200,7 +200,7 @@ describe('the window of a checkout', () => {
 
   test('is built before it is shown, once', async () => {
     const makes = results.map(
-      (file) => `require('fs').writeFileSync(${JSON.stringify(path.join(folder, file))}, '')`,
+      (file) => `require('fs').writeFileSync(${JSON.stringify(file)}, '')`, // where it is started, as the builder does
     )
     touch('node_modules/electron-vite/bin/electron-vite.js', 100, makes.join('\n'))
     for (const file of results) rmSync(path.join(folder, file))

@@ -7,6 +7,8 @@ export interface Program {
   readonly args: readonly string[]
   /** On top of this process's environment; undefined takes a variable away. */
   readonly env?: Readonly<Record<string, string | undefined>>
+  /** Its working folder; by default this process's. */
+  readonly cwd?: string
 }
 
 export interface ProgramExit {
@@ -20,8 +22,8 @@ const passedOn = ['SIGTERM', 'SIGHUP'] as const
 /**
  * Runs it in this terminal to its end. A Ctrl-C reaches it by itself and is its business. null: it could not be started.
  */
-export async function runProgram({ file, args, env }: Program): Promise<ProgramExit | null> {
-  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+export async function runProgram({ file, args, env, cwd }: Program): Promise<ProgramExit | null> {
+  const child = spawn(file, args, { stdio: 'inherit', env: { ...process.env, ...env }, cwd })
   const leaveIt = () => undefined
   const pass = (signal: NodeJS.Signals) => void child.kill(signal)
   process.on('SIGINT', leaveIt)
