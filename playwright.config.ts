@@ -37,5 +37,7 @@ export default defineConfig({
   projects: [
     { name: 'browser', testMatch: 'e2e/**/*.spec.ts' },
     { name: 'desktop', testMatch: 'desktop/**/*.spec.ts' },
+    // Long, and run only when asked for by npm run test:doors.
+    ...(process.env['TURNWISE_DOORS'] === '1' ? [{ name: 'doors', testMatch: 'e2e/**/*.doors.ts' }] : []),
   ],
 })

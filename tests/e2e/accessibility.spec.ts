@@ -1,61 +1,6 @@
-import type { Api } from '#shared/api/api.ts'
-import type { Client } from '#shared/api/client.ts'
-import { places } from '#shared/keyTable.ts'
 import { reflowProblems } from './reflow.ts'
-import { demoConfig, demoFile, expect, seriousProblems, starter, test, trainDemo } from './support.ts'
-
-/** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
-async function furnish(client: Client<Api>): Promise<readonly string[]> {
-  const settings = { steps: 3, rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 } }
-  const run = await trainDemo(client, { ...settings, name: 'first', checkpoints: { every: 1 } })
-  const other = await trainDemo(client, { ...settings, name: 'second', seed: 2 })
-  let versionId = ''
-  const source = { path: demoFile('heldout.jsonl') }
-  for await (const item of client.stream('datasets.import', { source, name: 'tasks' })) {
-    if ('result' in item) versionId = item.result.version.id
-  }
-  const gallery = await client.call('rewards.gallery')
-  const code = (kind: 'reward' | 'environment') =>
-    gallery.find((each) => each.kind === kind && each.code !== null)!
-  const create = async (kind: 'reward' | 'environment') => {
-    const { id } = await client.call('rewards.create', { kind, name: `my ${kind}` })
-    await client.call('rewards.save', {
-      rewardId: id,
-      language: code(kind).language!,
-      code: code(kind).code!,
-    })
-    return id
-  }
-  const mutation = { parameters: { 'optimization.learningRate': { min: 1e-4, max: 1e-2 } } }
-  const { id: study } = await client.call('studies.start', {
-    file: { ...demoConfig(settings), population: { size: 2, every: 2, mutation } },
-  })
-  const [reward, environment] = [await create('reward'), await create('environment')]
-  for (const step of [null, 3]) await client.call('evaluations.start', { subject: { runId: run, step } })
-  await expect
-    .poll(async () => (await client.call('evaluations.list', {})).map(({ status }) => status))
-    .toEqual(['finished', 'finished'])
-  await expect.poll(async () => (await client.call('studies.get', { id: study })).status).toBe('finished')
-  const tabs = (route: string, names: readonly string[]) => names.map((name) => route.replace('*', name))
-  return [
-    ...places.map(({ route }) => route),
-    `/data/${versionId}`,
-    ...tabs(`/data/${versionId}?tab=*`, ['prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems']),
-    `/rewards/${reward}`,
-    `/rewards/${environment}`,
-    '/new-run',
-    `/new-run?data=${versionId}&model=${encodeURIComponent(starter)}`,
-    ...tabs(`/runs/${run}/*`, ['overview', 'samples', 'diagnosis', 'checkpoints', 'config', 'log']),
-    ...tabs(`/studies/${study}?tab=*`, ['lineage', 'trials']),
-    `/compare?runs=${run},${other}`,
-    '/evaluations?new=any',
-    '/models/starter',
-    '/models/browse',
-    `/models/export?run=${run}&step=3`,
-    ...tabs('/settings/*', ['devices', 'storage', 'privacy', 'keys', 'appearance', 'self-test', 'about']),
-    '/nowhere',
-  ]
-}
+import { furnish } from './furnish.ts'
+import { expect, seriousProblems, test } from './support.ts'
 
 test('no screen has a serious or critical fault in light, dark or high contrast', async ({ app }) => {
   const { page, client } = app
