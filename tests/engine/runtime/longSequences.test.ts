@@ -1,4 +1,4 @@
-/** Attention in blocks, for long sequences: the numbers are those of attention in parts. */
+/** Attention in blocks, for long sequences: the numbers are those of attention in parts. Families are compared in reference.test.ts. */
 import { describe, expect, test } from 'vitest'
 import { blockWindowNames, blockNames } from '#engine/models/attentionInBlocks.ts'
 import type { LossCoefficients, TokenSequence } from '#engine/policy.ts'
@@ -11,7 +11,6 @@ import { packBatch } from '#engine/runtime/packedBatch.ts'
 import type { Feed } from '#engine/runtime/session.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, relativeError } from './differences.ts'
-import { openReference, readReference, referenceNames } from './referenceFixture.ts'
 import {
   flatGradient,
   openCritic,
@@ -64,16 +63,6 @@ function expectAlike(blocks: Learned, parts: Learned): void {
   expect(largestDifference(blocks.logprobs, parts.logprobs)).toBeLessThan(2e-5)
   expect(relativeError(blocks.gradient, parts.gradient)).toBeLessThan(1e-5)
 }
-
-describe.each(referenceNames)('%s', (name) => {
-  const cache = temporaryFolder()
-  test('learns and scores alike', { timeout: 60_000 }, async () => {
-    const reference = readReference(name)
-    using blocks = await openReference(reference, cache, { blocks: inBlocks })
-    using parts = await openReference(reference, cache, { blocks: inParts })
-    expectAlike(await learn(blocks), await learn(parts))
-  })
-})
 
 describe('a small model', () => {
   const folder = temporaryFolder()
