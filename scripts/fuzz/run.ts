@@ -33,6 +33,7 @@ export interface FuzzResult {
 }
 
 const defaultSilenceMs = 30_000
+const startMs = 300_000
 /** For files of up to a mebibyte: a reader that fills it with objects dies, which is a problem found. */
 const heapMegabytes = 256
 
@@ -72,7 +73,8 @@ async function followProbe(request: FuzzRequest, folder: string): Promise<FuzzRe
   })
   const stop = (): unknown => child.kill('SIGKILL')
   const silenceMs = request.silenceMs ?? defaultSilenceMs
-  let silence = setTimeout(stop, silenceMs)
+  // A process that starts may be silent for longer.
+  let silence = setTimeout(stop, startMs)
   let latest: FuzzCase | null = null
   let report: FuzzReport | null = null
   const problems: FuzzProblem[] = []

@@ -10,7 +10,7 @@ import { onSoftwareGpu } from './softwareGpu.ts'
 
 const title = missingSoftwareGpu === null ? 'selftest' : `selftest (skipped: ${missingSoftwareGpu})`
 
-describe.skipIf(missingSoftwareGpu !== null)(title, { timeout: 600_000 }, () => {
+describe.skipIf(missingSoftwareGpu !== null)(title, () => {
   test('what was compiled for the device stays when the last session closes', async () => {
     const { first, again } = await onSoftwareGpu<ReopeningAnswer>('reopening')
     expect(again).toBeLessThan(first / 2)

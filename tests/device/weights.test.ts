@@ -29,7 +29,6 @@ const title = 'scoring, learning and generation together have the weights on the
 
 test.skipIf(missingSoftwareGpu !== null)(
   missingSoftwareGpu === null ? title : `${title} (skipped: ${missingSoftwareGpu})`,
-  { timeout: 300_000 },
   async () => {
     // Two models that differ in width alone: the same programs, and so the same memory for all but weights.
     const [small, large] = [await opened(256), await opened(512)]

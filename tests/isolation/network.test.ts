@@ -8,7 +8,7 @@ const turnwise = [process.execPath, path.join(root, 'bin/turnwise.mjs')]
 const reason = whyNotIsolated()
 const where = reason === null ? '' : ` (cannot be isolated here: ${reason})`
 
-describe.skipIf(reason !== null)(`in a network of its own${where}`, { timeout: 300_000 }, () => {
+describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
   const planted = (code: string) => traces(isolated([process.execPath, '-e', code]))
 
   test('a look-up, a packet to an address and a file are seen', () => {

@@ -4,19 +4,21 @@ import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fuzzReader } from '../../scripts/fuzz/run.ts'
 import { fuzzReaders } from '../../scripts/fuzz/readers.ts'
+import { casesOf } from '../sweeps.ts'
 import { fuzzReaders as planted } from './fuzzFaults.ts'
 
 const keep = mkdtempSync(path.join(tmpdir(), 'turnwise-fuzzed-'))
 afterAll(() => rmSync(keep, { recursive: true }))
 
-const minutes = 60_000
+/** On a busy machine a process may be silent for long without hanging. */
+const patience = 600_000
 
 describe('readers of foreign files', () => {
   test.each(fuzzReaders.map(({ name }) => name))(
-    '%s: 2,000 broken files are read or refused in a sentence',
+    '%s: broken files are read or refused in a sentence',
     async (reader) => {
-      const cases = 2_000
-      const { report, problems } = await fuzzReader({ reader, cases, seed: 1, keep })
+      const cases = casesOf(200, 2_000)
+      const { report, problems } = await fuzzReader({ reader, cases, seed: 1, keep, silenceMs: patience })
       expect(problems).toEqual([])
       expect(report?.cases).toBe(cases)
       // Neither was every variant sound, nor did none get past the first check.
@@ -24,14 +26,13 @@ describe('readers of foreign files', () => {
       expect(report?.refused).toBeGreaterThan(cases / 100)
       expect((report?.read ?? 0) + (report?.refused ?? 0)).toBe(cases)
     },
-    4 * minutes,
   )
 })
 
 describe('a fault is found', () => {
   const readers = path.join(import.meta.dirname, 'fuzzFaults.ts')
   const fuzz = (reader: string, cases: number) =>
-    fuzzReader({ reader, readers, cases, seed: 3, keep, silenceMs: reader === 'hangs' ? 4_000 : 60_000 })
+    fuzzReader({ reader, readers, cases, seed: 3, keep, silenceMs: reader === 'hangs' ? 2_000 : patience })
 
   test('and none where there is none', async () => {
     const { report, problems } = await fuzz('sound', 40)
@@ -59,18 +60,14 @@ describe('a fault is found', () => {
     expect(['sound', ...Object.keys(sentences)].sort()).toEqual(planted.map(({ name }) => name).sort())
   })
 
-  test.each(Object.entries(sentences))(
-    '%s',
-    async (reader, sentence) => {
-      const { problems } = await fuzz(reader, 2)
-      const [first] = problems
-      expect(first?.sentence).toMatch(sentence)
-      // The file is there to be looked at, and it is not the one that could be read.
-      expect(existsSync(first?.file ?? '')).toBe(true)
-      expect(readFileSync(first?.file ?? '').equals(Buffer.from('{"a":[1,2,3],"b":"text"}'))).toBe(false)
-    },
-    2 * minutes,
-  )
+  test.each(Object.entries(sentences))('%s', async (reader, sentence) => {
+    const { problems } = await fuzz(reader, 1)
+    const [first] = problems
+    expect(first?.sentence).toMatch(sentence)
+    // The file is there to be looked at, and it is not the one that could be read.
+    expect(existsSync(first?.file ?? '')).toBe(true)
+    expect(readFileSync(first?.file ?? '').equals(Buffer.from('{"a":[1,2,3],"b":"text"}'))).toBe(false)
+  })
 
   test('a reader that is not there', async () => {
     const { report, problems } = await fuzz('nobody', 1)

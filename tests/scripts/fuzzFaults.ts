@@ -44,7 +44,8 @@ export const fuzzReaders: readonly FuzzReader[] = [
   }),
   faulty('grows', () => {
     const kept: unknown[] = []
-    for (;;) kept.push({ size: kept.length })
+    const much = Array.from({ length: 10_000 }, (_, index) => index)
+    for (;;) kept.push([...much])
   }),
   faulty('dawdles', () => {
     const end = process.cpuUsage().user + 2_100_000
@@ -52,9 +53,7 @@ export const fuzzReaders: readonly FuzzReader[] = [
     while (process.cpuUsage().user < end)
       for (let index = 0; index < 1e6; index++) sum += Math.sqrt(index + sum)
   }),
-  faulty('hangs', () => {
-    for (;;);
-  }),
+  faulty('hangs', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)),
   faulty('dies', () => process.abort()),
   faulty('leaves', () => process.exit(0)),
 ]

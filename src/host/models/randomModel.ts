@@ -143,17 +143,44 @@ function distributionOf(name: string, { norm }: ModelConfig, { deviation }: Mode
 /** The largest prime below 2²⁰, so that every stride visits the whole pool. */
 const poolSize = 1_048_573
 
-/** Standard normal numbers, each used many times: drawing half a billion of them would take minutes. */
-function normalPool(seed: number): Float32Array {
-  const random = new SequentialRandom(randomStream(seed))
-  const pool = new Float32Array(poolSize)
-  for (let index = 0; index < poolSize; index += 2) {
-    const radius = Math.sqrt(-2 * Math.log(1 - random.uniform()))
-    const angle = 2 * Math.PI * random.uniform()
-    pool[index] = radius * Math.cos(angle)
-    if (index + 1 < poolSize) pool[index + 1] = radius * Math.sin(angle)
+interface Walk {
+  readonly start: number
+  readonly stride: number
+  readonly count: number
+}
+
+interface NormalPool {
+  readonly values: Float32Array
+  /** Draws what a walk reads and none before it has read. */
+  fill(walk: Walk): void
+}
+
+/**
+ * Standard normal numbers, each used many times: drawing half a billion of them would take minutes. A small model reads few
+ * of them, and only these are drawn.
+ */
+function normalPool(seed: number): NormalPool {
+  const stream = randomStream(seed)
+  const values = new Float32Array(poolSize)
+  const isDrawn = new Uint8Array(poolSize)
+  let undrawnPairs = Math.ceil(poolSize / 2)
+  const drawPair = (first: number): void => {
+    const radius = Math.sqrt(-2 * Math.log(1 - stream.uniformAt(first)))
+    const angle = 2 * Math.PI * stream.uniformAt(first + 1)
+    values[first] = radius * Math.cos(angle)
+    values[first + 1] = radius * Math.sin(angle) // of the last pair, nowhere
+    isDrawn.fill(1, first, first + 2)
+    undrawnPairs--
   }
-  return pool
+  return {
+    values,
+    fill({ start, stride, count }) {
+      for (let index = 0, position = start; index < count && undrawnPairs > 0; index++) {
+        if (isDrawn[position] === 0) drawPair(position - (position % 2))
+        position = (position + stride) % poolSize
+      }
+    },
+  }
 }
 
 interface RandomTensor extends Distribution {
@@ -170,7 +197,7 @@ const pieceElements = 1 << 20
  */
 function randomTensor(
   tensor: RandomTensor,
-  pool: Float32Array,
+  pool: NormalPool,
   stream: ReturnType<typeof randomStream>,
 ): TensorToWrite {
   const { name, shape, dtype, mean, deviation } = tensor
@@ -183,10 +210,12 @@ function randomTensor(
       const count = elementCount(shape)
       for (let done = 0; done < count; done += pieceElements) {
         const values = new Float32Array(Math.min(pieceElements, count - done))
-        let position = random.integer(poolSize)
+        const start = random.integer(poolSize)
         const stride = 1 + random.integer(poolSize - 1)
+        pool.fill({ start, stride, count: values.length })
+        let position = start
         for (let index = 0; index < values.length; index++) {
-          values[index] = mean + deviation * (pool[position] ?? 0)
+          values[index] = mean + deviation * (pool.values[position] ?? 0)
           position += stride
           if (position >= poolSize) position -= poolSize
         }

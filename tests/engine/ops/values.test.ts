@@ -11,6 +11,7 @@ import { matmul } from '#engine/ops/matmul.ts'
 import { rmsNorm } from '#engine/ops/normalization.ts'
 import { meanLastAxis, reduceSum, sumToShape } from '#engine/ops/reduce.ts'
 import { slicedHead, type Vocabulary, vocabularyHead } from '#engine/ops/vocabularyHead.ts'
+import { dot } from '#engine/runtime/gradientCheck.ts'
 import { floats, int64s } from '#engine/runtime/session.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
@@ -185,7 +186,7 @@ describe('numbers', () => {
 /** In nats, of the softmax of a hidden state's products with the rows of the table; in f64. */
 function entropyOf(hidden: Float32Array, table: Float32Array): number {
   const logits = Float64Array.from({ length: table.length / hidden.length }, (_, id) =>
-    hidden.reduce((sum, h, d) => sum + h * table[id * hidden.length + d]!, 0),
+    dot(hidden, table.subarray(id * hidden.length, (id + 1) * hidden.length)),
   )
   const largest = logits.reduce((a, b) => Math.max(a, b))
   const total = logits.reduce((sum, z) => sum + Math.exp(z - largest), 0)

@@ -9,6 +9,7 @@ import { modelShapes } from '#host/models/modelShapes.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference, relativeError } from './differences.ts'
 import { plainValues } from './plainDecoder.ts'
+import { learnAlone, learnTogether } from './sharedPrefixes.ts'
 import {
   flatGradient,
   openCritic,
@@ -163,6 +164,12 @@ describe('one gradient, however it is computed', () => {
       expect(largestDifference(alone.heads[0]!.values!, together.heads[index]!.values!)).toBeLessThan(5e-6)
     }
     expect(relativeError(sum, together.critic)).toBeLessThan(5e-6)
+  })
+
+  test('with a common prefix computed once as for each sequence alone', async () => {
+    const alone = await learnAlone(policy, 'critic')
+    const together = await learnTogether(policy, 'critic')
+    expect(relativeError(together.gradient, alone.gradient)).toBeLessThan(1e-5)
   })
 
   test('the actor’s is that of a policy without a critic', async () => {

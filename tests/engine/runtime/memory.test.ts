@@ -37,16 +37,22 @@ describe('memory of this process', () => {
 })
 
 describe('watching a peak', () => {
-  test('sees memory that came and went while this thread was blocked', () => {
+  function watched(durationMs: number) {
     const watch = watchMemory(1)
     const before = memoryUse()
     let held: ArrayBuffer | null = new ArrayBuffer(96 * MEGABYTE)
     new Uint8Array(held).fill(1)
-    pause(50)
+    pause(durationMs)
     held = structuredClone(held, { transfer: [held] }).transfer(0) // gives the memory back at once
     expect(held.byteLength).toBe(0)
-    const after = memoryUse()
-    const peak = watch.stop()
+    return { before, after: memoryUse(), peak: watch.stop() }
+  }
+
+  test('sees memory that came and went while this thread was blocked', () => {
+    // The thread that watches may have to wait for a processor.
+    let found = watched(50)
+    for (const durationMs of [500, 5_000, 50_000]) if (found.peak.samples <= 10) found = watched(durationMs)
+    const { before, after, peak } = found
     expect(after.anonymousBytes - before.anonymousBytes).toBeLessThan(32 * MEGABYTE)
     expect(peak.anonymousBytes - before.anonymousBytes).toBeGreaterThan(90 * MEGABYTE)
     expect(peak.samples).toBeGreaterThan(10)

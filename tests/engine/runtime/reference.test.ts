@@ -1,10 +1,14 @@
-/** Our numbers against those of Hugging Face transformers and peft on the same weights. */
+/**
+ * Our numbers against those of Hugging Face transformers and peft on the same weights, and of sequences that begin alike
+ * against those of each alone.
+ */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { architectures } from '#engine/models/registry.ts'
 import type { Completion } from '#engine/policy.ts'
+import { prefixTree } from '#engine/prefixes.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
-import { largestDifference, tensorErrors } from './differences.ts'
+import { largestDifference, relativeError, tensorErrors } from './differences.ts'
 import type { Reference } from './referenceFixture.ts'
 import {
   coefficientsOf,
@@ -16,6 +20,7 @@ import {
   referenceNames,
   wholeSequence,
 } from './referenceFixture.ts'
+import { learnAlone, learnTogether, sequencesAlike, type Learned } from './sharedPrefixes.ts'
 
 const roleOf = (adapter: boolean) => (adapter ? 'actor' : 'base')
 
@@ -28,97 +33,121 @@ test('every architecture has a reference folder', () => {
   expect(architectures.flatMap(({ modelType }) => (types.has(modelType) ? [] : [modelType]))).toEqual([])
 })
 
-/** Layer by layer as on the CPU, and in the whole programs of devices. */
-const ways: readonly [string, Pick<OrtPolicyOptions, 'programs'>][] = [
+test('the sequences that begin alike have fewer distinct tokens than their lengths add up to', () => {
+  expect(prefixTree(sequencesAlike, false).tokens).toBe(103)
+  expect(prefixTree(sequencesAlike, true).tokens).toBe(34)
+})
+
+/** Layer by layer as on the CPU, and in the whole programs of devices, with one layer each and with all of them. */
+const ways: readonly [string, Partial<OrtPolicyOptions> & { readonly onlyLearns?: boolean }][] = [
   ['layer by layer', {}],
-  ['in whole programs', { programs: { form: 'shared' } }],
+  ['from saved activations', { activations: 'save', onlyLearns: true }],
+  ['with attention in blocks', { blocks: { longerThan: 4, rows: 5 }, onlyLearns: true }],
+  ['in whole programs', { programs: { form: 'shared', segmentLayers: 1 } }],
   ['in one session', { programs: { form: 'resident' } }],
 ]
-const cases = referenceNames.flatMap((name) => ways.map(([way, options]) => ({ name, way, options })))
 
-describe.each(cases)('$name, $way', ({ name, options }) => {
+describe.each(referenceNames)('%s', (name) => {
   const cache = temporaryFolder()
   let reference: Reference
-  let policy: OrtPolicy
+  let layerByLayer: OrtPolicy
+  let alone: Learned
   beforeAll(async () => {
     reference = readReference(name)
-    policy = await openReference(reference, cache, options)
+    layerByLayer = await openReference(reference, cache)
+    alone = await learnAlone(layerByLayer)
   })
-  afterAll(() => policy[Symbol.dispose]())
+  afterAll(() => layerByLayer[Symbol.dispose]())
 
-  test('log-probabilities and entropies agree to 1e-4', async () => {
-    const sequences = reference.sequences.map(wholeSequence)
-    expect(reference.scores.map(({ adapter, temperature }) => [adapter, temperature])).toEqual([
-      [false, 1],
-      [false, 0.7],
-      [true, 1],
-      [true, 0.7],
-    ])
-    for (const { adapter, temperature, logprobs, entropies } of reference.scores) {
-      const heads = await policy.score(sequences, { role: roleOf(adapter), temperature })
-      for (const [row, { logprobs: ours, entropies: ourEntropies }] of heads.entries()) {
-        expect(largestDifference(ours, logprobs[row]!)).toBeLessThan(1e-4)
-        expect(largestDifference(ourEntropies, entropies[row]!)).toBeLessThan(1e-4)
-      }
-    }
-  })
+  describe.each(ways)('%s', (way, { onlyLearns = false, ...options }) => {
+    let policy: OrtPolicy
+    beforeAll(async () => {
+      policy = way === 'layer by layer' ? layerByLayer : await openReference(reference, cache, options)
+    })
+    afterAll(() => {
+      if (policy !== layerByLayer) policy[Symbol.dispose]()
+    })
 
-  test.each(['recompute', 'save'] as const)('adapter gradients agree to 1e-3 (%s)', async (activations) => {
-    // The policy of the other tests recomputes.
-    using saving =
-      activations === 'save' ? await openReference(reference, cache, { ...options, activations }) : null
-    const learner = saving ?? policy
-    const sequences = reference.sequences.map(wholeSequence)
-    expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([
-      false,
-      true,
-    ])
-    for (const gradients of reference.gradients) {
-      const coefficients = coefficientsOf(gradients)
-      const options = {
-        temperature: gradients.temperature,
-        entropyGradient: gradients.entropyCoefficients !== null,
+    test('adapter gradients agree to 1e-3', async () => {
+      const sequences = reference.sequences.map(wholeSequence)
+      expect(reference.gradients.map(({ entropyCoefficients }) => entropyCoefficients !== null)).toEqual([
+        false,
+        true,
+      ])
+      for (const gradients of reference.gradients) {
+        const coefficients = coefficientsOf(gradients)
+        const learning = {
+          temperature: gradients.temperature,
+          entropyGradient: gradients.entropyCoefficients !== null,
+        }
+        const heads = await policy.accumulate(sequences, learning, () => coefficients)
+        let loss = 0
+        for (const [row, { logprobs, entropies }] of coefficients.entries()) {
+          logprobs.forEach((coefficient, at) => (loss += coefficient * heads[row]!.logprobs[at]!))
+          entropies?.forEach((coefficient, at) => (loss += coefficient * heads[row]!.entropies[at]!))
+        }
+        expect(Math.abs(loss - gradients.loss)).toBeLessThan(1e-3)
+        const expected = readGradients(reference, gradients)
+        const actual = policy.gradientTensors()
+        policy.discardGradients()
+        expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(
+          expected.map((tensor) => tensor.name).toSorted(),
+        )
+        const errors = Object.entries(tensorErrors(actual, expected))
+        expect(errors.filter(([, error]) => !(error < 1e-3))).toEqual([])
       }
-      const heads = await learner.accumulate(sequences, options, () => coefficients)
-      let loss = 0
-      for (const [row, { logprobs, entropies }] of coefficients.entries()) {
-        logprobs.forEach((coefficient, at) => (loss += coefficient * heads[row]!.logprobs[at]!))
-        entropies?.forEach((coefficient, at) => (loss += coefficient * heads[row]!.entropies[at]!))
-      }
-      expect(Math.abs(loss - gradients.loss)).toBeLessThan(1e-3)
-      const expected = readGradients(reference, gradients)
-      const actual = learner.gradientTensors()
-      learner.discardGradients()
-      expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(
-        expected.map((tensor) => tensor.name).toSorted(),
-      )
-      const errors = Object.entries(tensorErrors(actual, expected))
-      expect(errors.filter(([, error]) => !(error < 1e-3))).toEqual([])
-    }
-  })
+    })
 
-  test('greedy continuation of ragged prompts gives the same tokens, with the log-probabilities of scoring', async () => {
-    for (const { adapter, prompts, ids, logprobs } of reference.greedy) {
-      const role = roleOf(adapter)
-      const requests = prompts.map((prompt) => ({
-        promptIds: Int32Array.from(prompt),
-        streams: [{ uniformAt: () => 0 }],
-      }))
-      const found: Completion[] = []
-      const sampling = greedySampling(ids[0]!.length)
-      for await (const completion of policy.generate(requests, { role, sampling })) found.push(completion)
-      found.sort((a, b) => a.request - b.request)
-      expect(found.map((completion) => [...completion.ids])).toEqual(ids)
-      for (const [row, completion] of found.entries()) {
-        expect(largestDifference(completion.logprobs, logprobs[row]!)).toBeLessThan(1e-4)
+    test('sequences that begin alike have the numbers of each alone, layer by layer', async () => {
+      const together = await learnTogether(policy)
+      expect(largestDifference(together.logprobs, alone.logprobs)).toBeLessThan(2e-5)
+      expect(largestDifference(together.scores, alone.logprobs)).toBeLessThan(2e-5)
+      expect(relativeError(together.gradient, alone.gradient)).toBeLessThan(1e-5)
+    })
+
+    test('log-probabilities and entropies agree to 1e-4', async () => {
+      const sequences = reference.sequences.map(wholeSequence)
+      expect(reference.scores.map(({ adapter, temperature }) => [adapter, temperature])).toEqual([
+        [false, 1],
+        [false, 0.7],
+        [true, 1],
+        [true, 0.7],
+      ])
+      for (const { adapter, temperature, logprobs, entropies } of reference.scores) {
+        const heads = await policy.score(sequences, { role: roleOf(adapter), temperature })
+        for (const [row, { logprobs: ours, entropies: ourEntropies }] of heads.entries()) {
+          expect(largestDifference(ours, logprobs[row]!)).toBeLessThan(1e-4)
+          expect(largestDifference(ourEntropies, entropies[row]!)).toBeLessThan(1e-4)
+        }
       }
-      const whole = prompts.map((prompt, row) => wholeSequence([...prompt, ...ids[row]!]))
-      const heads = await policy.score(whole, { role, temperature: 1 })
-      for (const [row, completion] of found.entries()) {
-        const scored = heads[row]!.logprobs.subarray(prompts[row]!.length - 1)
-        expect(largestDifference(completion.logprobs, scored)).toBeLessThan(1e-4)
-      }
-    }
+    })
+
+    test.skipIf(onlyLearns)(
+      'greedy continuation of ragged prompts gives the same tokens, with the log-probabilities of scoring',
+      async () => {
+        for (const { adapter, prompts, ids, logprobs } of reference.greedy) {
+          const role = roleOf(adapter)
+          const requests = prompts.map((prompt) => ({
+            promptIds: Int32Array.from(prompt),
+            streams: [{ uniformAt: () => 0 }],
+          }))
+          const found: Completion[] = []
+          const sampling = greedySampling(ids[0]!.length)
+          for await (const completion of policy.generate(requests, { role, sampling })) found.push(completion)
+          found.sort((a, b) => a.request - b.request)
+          expect(found.map((completion) => [...completion.ids])).toEqual(ids)
+          for (const [row, completion] of found.entries()) {
+            expect(largestDifference(completion.logprobs, logprobs[row]!)).toBeLessThan(1e-4)
+          }
+          const whole = prompts.map((prompt, row) => wholeSequence([...prompt, ...ids[row]!]))
+          const heads = await policy.score(whole, { role, temperature: 1 })
+          for (const [row, completion] of found.entries()) {
+            const scored = heads[row]!.logprobs.subarray(prompts[row]!.length - 1)
+            expect(largestDifference(completion.logprobs, scored)).toBeLessThan(1e-4)
+          }
+        }
+      },
+    )
   })
 })
 

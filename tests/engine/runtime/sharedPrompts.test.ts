@@ -1,12 +1,12 @@
 /** Prompts that rows share in the decoding graph, against a copy for each row. */
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { GenerationRequest } from '#engine/policy.ts'
 import type { GenerationStats } from '#engine/runtime/generation/generate.ts'
 import { sharingPays } from '#engine/runtime/ortDecodeStep.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { randomStream } from '#shared/random.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
-import { openDecodeStep } from './decodeStep.ts'
+import { openDecodeStep, type OpenedStep } from './decodeStep.ts'
 import { largestDifference } from './differences.ts'
 import { generated, optionsOf } from './generation/alone.ts'
 import { randomSequence, tinySource } from './tinyModel.ts'
@@ -23,24 +23,32 @@ const requestsOf = (samples: readonly number[]): GenerationRequest[] =>
 describe.each(['tiny-llama', 'tiny-qwen2', 'tiny-gemma2'] as const)('%s', (name) => {
   let drafted = 0
   const lengths: number[] = []
+  let apart: OpenedStep
+  let together: OpenedStep
+  beforeAll(async () => {
+    const shape = { ...modelShapes[name], config: { ...modelShapes[name].config, sliding_window: 9 } }
+    const source = await tinySource(folder, shape)
+    apart = await openDecodeStep(source, { sharesPrompts: false })
+    together = await openDecodeStep(source, { sharesPrompts: true })
+  })
+  afterAll(() => {
+    apart[Symbol.dispose]()
+    together[Symbol.dispose]()
+  })
   test.each([
     ['groups of different sizes beside a lone row', [3, 1, 5], 9],
     ['more samples than rows', [6, 4, 3], 5],
     ['one group', [4], 4],
   ] as const)('%s', async (_, samples, maxRows) => {
-    const shape = { ...modelShapes[name], config: { ...modelShapes[name].config, sliding_window: 9 } }
-    const source = await tinySource(folder, shape)
     const requests = requestsOf(samples)
     const stopIds = Array.from({ length: 12 }, (_, id) => id)
     let stats: GenerationStats | null = null
     const options = { ...optionsOf({ maxNewTokens: 40, stopIds, temperature: 0.3 }), maxRows }
-    const completionsOf = async (sharesPrompts: boolean) => {
-      using opened = await openDecodeStep(source, { sharesPrompts })
-      return await generated(opened.step, requests, { ...options, onEnd: (ended) => void (stats = ended) })
-    }
-    const copied = await completionsOf(false)
+    const completionsOf = ({ step }: OpenedStep) =>
+      generated(step, requests, { ...options, onEnd: (ended) => void (stats = ended) })
+    const copied = await completionsOf(apart)
     const { peakCacheBytes } = stats!
-    const shared = await completionsOf(true)
+    const shared = await completionsOf(together)
     expect(shared.map(({ ids }) => [...ids])).toEqual(copied.map(({ ids }) => [...ids]))
     shared.forEach(({ logprobs }, index) => {
       expect(largestDifference(logprobs, copied[index]!.logprobs)).toBeLessThan(1e-5)

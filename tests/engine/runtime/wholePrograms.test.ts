@@ -1,5 +1,5 @@
 /** The programs of devices, on the CPU: the same numbers as layer by layer. Families are compared in reference.test.ts. */
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ModelSource } from '#engine/models/source.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { AccumulateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
@@ -26,8 +26,10 @@ import {
 const folder = temporaryFolder()
 const sequences = [5, 23, 2, 14, 9].map((length, index) => randomSequence(258, length, index))
 let source: ModelSource
+let deep: ModelSource
 beforeAll(async () => {
-  source = await tinySource(folder, { layers: 4 })
+  source = await tinySource(folder, { maxPositions: 2048 })
+  deep = await tinySource(folder, { layers: 4 })
 })
 
 test('segments are equal and as few as may be', () => {
@@ -43,42 +45,54 @@ const forms = {
   'one session': { form: 'resident' },
 } as const satisfies Record<string, OrtPolicyOptions['programs']>
 
-describe.each(Object.entries(forms))('learning with %s', (_, programs) => {
-  const cut = { programs }
-  const learned = async (of: OrtPolicy, entropyGradient: boolean, values: boolean) => {
+describe('learning', () => {
+  const lora = { ...tinyLora, dropout: 0.3 }
+  const learned = async (of: OrtPolicy, entropyGradient: boolean, values = false) => {
     const options: AccumulateOptions = { temperature: 0.8, entropyGradient }
     const policyPart = randomCoefficients(sequences, 3, entropyGradient)
     const coefficients = values ? withValues(policyPart, sequences, 4) : policyPart
     const heads = await of.accumulate(sequences, options, () => coefficients)
-    return { heads, actor: flatGradient(of), critic: values ? flatGradient(of, 'critic') : null }
+    const gradients = { actor: flatGradient(of), critic: values ? flatGradient(of, 'critic') : null }
+    of.discardGradients()
+    return { heads, ...gradients }
   }
-
-  const compare = async (
-    open: (overrides: Partial<OrtPolicyOptions>) => Promise<OrtPolicy>,
-    entropyGradient: boolean,
-    values = false,
-  ) => {
-    using layers = await open({})
-    using whole = await open(cut)
-    const [expected, actual] = [
-      await learned(layers, entropyGradient, values),
-      await learned(whole, entropyGradient, values),
-    ]
-    expectClose(actual.actor, expected.actor)
-    if (values) expectClose(actual.critic!, expected.critic!)
-    for (const [row, heads] of actual.heads.entries()) {
-      expect(largestDifference(heads.logprobs, expected.heads[row]!.logprobs)).toBeLessThan(1e-5)
-      expect(largestDifference(heads.entropies, expected.heads[row]!.entropies)).toBeLessThan(1e-5)
-      if (values) expect(largestDifference(heads.values!, expected.heads[row]!.values!)).toBeLessThan(1e-5)
+  /** Log-probabilities, entropies and values, from one policy with a critic; masks of dropout are of another. */
+  const learnedAll = async (overrides: Partial<OrtPolicyOptions>) => {
+    using plain = await openCritic(deep, overrides)
+    using dropping = await openTiny(deep, { lora, ...overrides })
+    return {
+      'log-probabilities': await learned(plain, false),
+      'and entropies': await learned(plain, true),
+      'and values': await learned(plain, false, true),
+      'and masks of dropout': await learned(dropping, false),
     }
   }
+  type All = Awaited<ReturnType<typeof learnedAll>>
+  let layers: All
+  beforeAll(async () => {
+    layers = await learnedAll({})
+  })
 
-  test('log-probabilities', () => compare((overrides) => openTiny(source, overrides), false))
-  test('and entropies', () => compare((overrides) => openTiny(source, overrides), true))
-  test('and values', () => compare((overrides) => openCritic(source, overrides), false, true))
-  test('and masks of dropout', () => {
-    const lora = { ...tinyLora, dropout: 0.3 }
-    return compare((overrides) => openTiny(source, { lora, ...overrides }), false)
+  describe.each(Object.entries(forms))('with %s', (_, programs) => {
+    let whole: All
+    beforeAll(async () => {
+      whole = await learnedAll({ programs })
+    })
+
+    test.each(['log-probabilities', 'and entropies', 'and values', 'and masks of dropout'] as const)(
+      '%s',
+      (name) => {
+        const [actual, expected] = [whole[name], layers[name]]
+        expectClose(actual.actor, expected.actor)
+        if (expected.critic) expectClose(actual.critic!, expected.critic)
+        for (const [row, heads] of actual.heads.entries()) {
+          const { logprobs, entropies, values } = expected.heads[row]!
+          expect(largestDifference(heads.logprobs, logprobs)).toBeLessThan(1e-5)
+          expect(largestDifference(heads.entropies, entropies)).toBeLessThan(1e-5)
+          expect(largestDifference(heads.values ?? [], values ?? [])).toBeLessThan(1e-5)
+        }
+      },
+    )
   })
 })
 
@@ -90,6 +104,12 @@ function expectClose(actual: Float32Array, expected: Float32Array): void {
 }
 
 describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form) => {
+  let opened: Opened
+  beforeAll(async () => {
+    opened = await openBoth(form, source)
+  })
+  afterAll(() => opened[Symbol.dispose]())
+
   const requestsOf = (lengths: readonly number[], samples: number): GenerationRequest[] =>
     lengths.map((length, index) => ({
       promptIds: randomSequence(258, length + 1, index).ids.slice(0, length),
@@ -105,14 +125,12 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
       sampling: { maxNewTokens: 70 },
     },
     { name: 'rows that end one by one', lengths: [4, 9, 6], samples: 4, sampling: { stopIds: range(40) } },
-    { name: 'greedy', lengths: [5, 12], samples: 1, sampling: { greedy: true } },
+    { name: 'greedy', lengths: [5, 12], samples: 1, sampling: { greedy: true, maxNewTokens: 14 } },
     { name: 'filters', lengths: [5, 12], samples: 2, sampling: { topK: 20, topP: 0.9, temperature: 0.7 } },
     { name: 'repetition penalty', lengths: [5, 12], samples: 2, sampling: { repetitionPenalty: 1.3 } },
   ]
-  // What is written out token by token takes seconds to open.
-  const own = form === 'unrolled' ? cases.filter(({ name }) => /^(more tokens|greedy)/.test(name)) : cases
-  test.each(own)('$name: the ids of the host’s caches', async ({ lengths, samples, sampling }) => {
-    await sameCompletions(form, source, requestsOf(lengths, samples), {
+  test.each(cases)('$name: the ids of the host’s caches', async ({ lengths, samples, sampling }) => {
+    await sameCompletions(opened, requestsOf(lengths, samples), {
       ...unfiltered,
       maxNewTokens: 24,
       ...sampling,
@@ -120,14 +138,14 @@ describe.each(['shared', 'resident', 'unrolled'] as const)('decoding, %s', (form
   })
 
   test('a prompt in pieces', async () => {
-    const long = await tinySource(folder, { maxPositions: 2048 })
-    await sameCompletions(form, long, requestsOf([1200, 3], 2), { ...unfiltered, maxNewTokens: 6 })
+    await sameCompletions(opened, requestsOf([1200, 3], 2), { ...unfiltered, maxNewTokens: 6 })
   })
 
   test.each(['tiny-mistral', 'tiny-gemma3'] as const)('through windows, as %s has them', async (name) => {
     const windowed = await tinySource(folder, { ...modelShapes[name], config: { sliding_window: 7 } })
     expect(windowed.config.windows).toContain(7)
-    await sameCompletions(form, windowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
+    using ofWindowed = await openBoth(form, windowed)
+    await sameCompletions(ofWindowed, requestsOf([3, 25, 9], 2), { ...unfiltered, maxNewTokens: 45 })
   })
 })
 
@@ -156,14 +174,29 @@ describe.each(['int8', 'int4'] as const)('a base in blocks of %s', (base) => {
   })
 })
 
+interface Opened extends Disposable {
+  readonly form: ProgramForm
+  readonly host: OrtPolicy
+  readonly whole: OrtPolicy
+}
+
+/** The model layer by layer and in whole programs. */
+async function openBoth(form: ProgramForm, of: ModelSource): Promise<Opened> {
+  const [host, whole] = [await openTiny(of), await openTiny(of, { programs: { form } })]
+  return {
+    ...{ form, host, whole },
+    [Symbol.dispose]() {
+      host[Symbol.dispose]()
+      whole[Symbol.dispose]()
+    },
+  }
+}
+
 async function sameCompletions(
-  form: ProgramForm,
-  of: ModelSource,
+  { form, host, whole }: Opened,
   requests: readonly GenerationRequest[],
   sampling: SamplingOptions,
 ): Promise<void> {
-  using host = await openTiny(of)
-  using whole = await openTiny(of, { programs: { form } })
   const options = { role: 'actor', sampling } as const
   const expected = await completionsOf(host, requests, options)
   const actual = await completionsOf(whole, requests, options)

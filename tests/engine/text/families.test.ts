@@ -14,6 +14,7 @@ import {
   texts,
   Xorshift,
 } from './families.ts'
+import { casesOf } from '../../sweeps.ts'
 
 const plain = { addSpecialTokens: false }
 const withSpecial = { addSpecialTokens: true }
@@ -74,9 +75,11 @@ describe.each(families)('%s', (family) => {
     })
   }
 
-  test(`agrees on ${texts.blocks * texts.textsPerBlock} random texts and as many random lists of ids`, () => {
+  test('agrees on random texts and as many random lists of ids', () => {
+    expect(reference.blocks).toHaveLength(texts.blocks)
     const draw = new Xorshift(texts.seed)
-    const found = reference.blocks.map(() => {
+    const blocks = reference.blocks.slice(0, casesOf(12, texts.blocks))
+    const found = blocks.map(() => {
       const ids = randomTexts(draw).map((text) => [...tokenizer.encode(text, plain)])
       const noise = randomIds(draw, reference.vocabSize)
       const decoded = (lists: number[][], options: typeof all) =>
@@ -84,8 +87,7 @@ describe.each(families)('%s', (family) => {
       const texts = [decoded(ids, all), decoded(noise, all), decoded(noise, skipping)]
       return comparesDecoding ? [digest(ids), ...texts] : [digest(ids)]
     })
-    expect(found).toHaveLength(texts.blocks)
-    expect(found).toEqual(reference.blocks)
+    expect(found).toEqual(blocks)
   })
 
   test('gives the ids of the library, but where the library departs from the reference', () => {

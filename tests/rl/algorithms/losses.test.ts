@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
+import { casesOf } from '../../sweeps.ts'
 import { writtenLosses } from '../algorithmLosses.ts'
 import type { WrittenLoss } from './writtenLoss.ts'
 import { bareExperience } from '../bareExperience.ts'
@@ -107,7 +108,7 @@ describe('every algorithm', () => {
   })
 
   test.each(writtenLosses)('$algorithm, $name: loss and coefficients', (written) => {
-    for (let trial = 0; trial < 3; trial++) {
+    for (let trial = 0; trial < casesOf(1, 3); trial++) {
       const rows = rowsFor(written, trial)
       const whole = answer(written, rows, rows.length)
       const inParts = answer(written, rows, 2)

@@ -48,39 +48,45 @@ export async function collected(generation: AsyncGenerator<Completion>): Promise
   return completions
 }
 
-/** Scores after `ids`, computed from nothing. */
-async function scoresAfter(
+type Wanted = 'logits' | 'probabilities'
+
+interface Alone {
+  readonly requests: readonly GenerationRequest[]
+  readonly options: GenerateOptions & BatchLimits
+  readonly at: { readonly request: number; readonly sample: number }
+  /** Ids that may come: their scores are computed in one pass, and serve for as long as these are the ids. */
+  readonly likely: ArrayLike<number>
+}
+
+/** The scores after each of `ids` from the `first` on, computed from nothing in one pass. */
+async function scoresBehind(
   step: DecodeStep,
-  ids: readonly number[],
-  want: 'logits' | 'probabilities',
-  temperature: number,
-): Promise<Float32Array> {
+  { ids, first }: { readonly ids: readonly number[]; readonly first: number },
+  { want, temperature }: { readonly want: Wanted; readonly temperature: number },
+): Promise<Float32Array[]> {
   const length = ids.length
   const mask = Float32Array.from({ length: length * length }, (_, index) =>
     index % length <= Math.floor(index / length) ? 0 : HIDDEN,
   )
-  const result = await step.run({
+  const scored = Int32Array.from({ length: length - first }, (_, index) => first + index)
+  const { scores } = await step.run({
     rows: 1,
     length,
     ids: Int32Array.from(ids),
     positions: Int32Array.from({ length }, (_, position) => position),
     cache: new KvCache(step, 1, 0),
     mask,
-    scored: Int32Array.of(length - 1),
-    inverseTemperatures: Float64Array.of(1 / temperature),
+    scored,
+    inverseTemperatures: new Float64Array(scored.length).fill(1 / temperature),
     want,
     role: 'actor',
   })
-  return result.scores
+  const { vocabSize } = step
+  return Array.from(scored, (_, index) => scores.subarray(index * vocabSize, (index + 1) * vocabSize))
 }
 
 /** One completion computed alone, without a cache, decoding its whole text after every token. */
-async function alone(
-  step: DecodeStep,
-  requests: readonly GenerationRequest[],
-  options: GenerateOptions & BatchLimits,
-  at: { request: number; sample: number },
-): Promise<Completion> {
+async function alone(step: DecodeStep, { requests, options, at, likely }: Alone): Promise<Completion> {
   const { promptIds, streams, sampling = options.sampling } = requests[at.request]!
   const { decode, contextLength } = options
   const sampler = new Sampler(step.vocabSize, sampling)
@@ -91,10 +97,22 @@ async function alone(
     logprobs: Float64Array.from(logprobs),
     stopReason,
   })
+  let read: readonly number[] = Array.from(likely)
+  const known = new Map<Wanted, Promise<Float32Array[]>>()
+  const scoresFor = async (want: Wanted): Promise<Float32Array> => {
+    if (ids.some((id, index) => id !== read[index])) {
+      read = [...ids]
+      known.clear()
+    }
+    const passed = { ids: [...promptIds, ...read], first: promptIds.length - 1 }
+    const scores = known.get(want) ?? scoresBehind(step, passed, { want, temperature: sampler.temperature })
+    known.set(want, scores)
+    return (await scores)[ids.length]!
+  }
   for (;;) {
     const all = [...promptIds, ...ids]
     const want = sampler.wanted([ids.length], false) === 'logits' ? 'logits' : 'probabilities'
-    const scores = await scoresAfter(step, all, want, sampler.temperature)
+    const scores = await scoresFor(want)
     const uniform = streams[at.sample]!.uniformAt(ids.length)
     const history = { seen: all, generated: ids.length }
     const choice =
@@ -109,15 +127,20 @@ async function alone(
   }
 }
 
+/** `found` only saves passes: a completion that is another one than it must be is computed to the end all the same. */
 export async function allAlone(
   step: DecodeStep,
   requests: readonly GenerationRequest[],
   options: GenerateOptions & BatchLimits,
+  found: readonly Completion[] = [],
 ): Promise<Completion[]> {
   const completions: Completion[] = []
   for (const [request, { streams }] of requests.entries()) {
-    for (const sample of streams.keys())
-      completions.push(await alone(step, requests, options, { request, sample }))
+    for (const sample of streams.keys()) {
+      const at = { request, sample }
+      const { ids = [] } = found.find((each) => each.request === request && each.sample === sample) ?? {}
+      completions.push(await alone(step, { requests, options, at, likely: ids }))
+    }
   }
   return completions
 }

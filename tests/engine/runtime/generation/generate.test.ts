@@ -10,6 +10,7 @@ import {
 } from '#engine/runtime/generation/generate.ts'
 import { HostDecoder } from '#engine/runtime/generation/hostDecoder.ts'
 import { allAlone, collected, decode, generated, optionsOf, requestsOf } from './alone.ts'
+import { casesOf } from '../../../sweeps.ts'
 import { TinyModel } from './tinyModel.ts'
 
 describe.each([false, true])(
@@ -93,7 +94,8 @@ describe.each([false, true])(
       const model = new TinyModel(2, 23, 4, { sharesPrompts })
       const requests = requestsOf(lengths, samples, model.vocabSize)
       const options = { ...optionsOf(sampling), ...batch, decode }
-      expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+      const found = await generated(model, requests, options)
+      expect(found).toEqual(await allAlone(model, requests, options, found))
     })
 
     /** Prompts that repeat themselves, so that there is something to go on with. */
@@ -113,7 +115,8 @@ describe.each([false, true])(
       let stats: GenerationStats | null = null
       const onEnd = (ended: GenerationStats) => void (stats = ended)
       const options = { ...optionsOf(sampling), ...batch, decode, onEnd }
-      expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+      const found = await generated(model, requests, options)
+      expect(found).toEqual(await allAlone(model, requests, options, found))
       expect(model.highestPosition).toBeLessThan(options.contextLength)
       draftedTokens.push(stats!.draftedTokens)
     })
@@ -127,7 +130,7 @@ describe.each([false, true])(
       const requests = requestsOf([5, 3, 8], 3, model.vocabSize)
       const options = { ...optionsOf({ minNewTokens: 5, stopIds: [0, 1, 2, 3, 4, 5, 6, 7, 8] }), maxRows: 2 }
       const completions = await generated(model, requests, options)
-      const expected = await allAlone(model, requests, options)
+      const expected = await allAlone(model, requests, options, completions)
       expect(completions.map(({ ids }) => ids)).toEqual(expected.map(({ ids }) => ids))
       // A row past its minimum that shares a step with one which is not is sampled from logits: equal up to f32 rounding.
       for (const [index, { logprobs }] of completions.entries()) {
@@ -140,7 +143,7 @@ describe.each([false, true])(
 
     test('random cases', async () => {
       const random = new SequentialRandom(randomStream(99))
-      for (let round = 0; round < 15; round++) {
+      for (let round = 0; round < casesOf(8, 15); round++) {
         const model = new TinyModel(round + 10, 11 + random.integer(20), 2 + 4 * random.uniform(), {
           sharesPrompts,
         })
@@ -160,7 +163,8 @@ describe.each([false, true])(
           contextLength: 25 + random.integer(40),
           decode,
         }
-        expect(await generated(model, requests, options)).toEqual(await allAlone(model, requests, options))
+        const found = await generated(model, requests, options)
+        expect(found).toEqual(await allAlone(model, requests, options, found))
       }
     })
   },
@@ -201,9 +205,8 @@ describe('requests of one batch', () => {
           ...rest,
           logprobs: [...logprobs].map((p) => p.toFixed(5)),
         }))
-      expect(closely(await generated(model, requests, options))).toEqual(
-        closely(await allAlone(model, requests, options)),
-      )
+      const found = await generated(model, requests, options)
+      expect(closely(found)).toEqual(closely(await allAlone(model, requests, options, found)))
     },
   )
 
@@ -221,7 +224,7 @@ describe('requests of one batch', () => {
       requests.slice(5),
     ])
     const late = await generated(model, requests.slice(0, 2), { ...options, later })
-    expect(late).toEqual(await allAlone(model, requests, options))
+    expect(late).toEqual(await allAlone(model, requests, options, late))
   })
 
   test('come also where there were none, and a wrong one is refused when it comes', async () => {

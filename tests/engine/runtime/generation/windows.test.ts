@@ -4,6 +4,7 @@ import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { Completion } from '#engine/policy.ts'
 import type { GenerationStats } from '#engine/runtime/generation/generate.ts'
 import { allAlone, generated, optionsOf, requestsOf } from './alone.ts'
+import { casesOf } from '../../../sweeps.ts'
 import { TinyModel } from './tinyModel.ts'
 
 describe.each([false, true])('layers that see through a window, prompts shared: %s', (sharesPrompts) => {
@@ -20,14 +21,14 @@ describe.each([false, true])('layers that see through a window, prompts shared: 
     const sampling = { maxNewTokens: 40, stopIds: [1, 2] }
     const options = { ...optionsOf(sampling), maxRows: 4, prefillTokens: 10 }
     const completions = await generated(model, requests, options)
-    expect(closely(completions)).toEqual(closely(await allAlone(model, requests, options)))
+    expect(closely(completions)).toEqual(closely(await allAlone(model, requests, options, completions)))
     const sees = new TinyModel(2)
     expect(completions).not.toEqual(await generated(sees, requests, options))
   })
 
   test('random cases', async () => {
     const random = new SequentialRandom(randomStream(98))
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < casesOf(4, 8); round++) {
       const layerWindows = [random.uniform() < 0.5 ? null : 1 + random.integer(20), 1 + random.integer(30)]
       const model = new TinyModel(round + 10, 11 + random.integer(20), 3, { layerWindows, sharesPrompts })
       const lengths = Array.from({ length: 1 + random.integer(6) }, () => 1 + random.integer(60))
@@ -40,7 +41,7 @@ describe.each([false, true])('layers that see through a window, prompts shared: 
         contextLength: 70 + random.integer(60),
       }
       const completions = await generated(model, requests, options)
-      expect(closely(completions)).toEqual(closely(await allAlone(model, requests, options)))
+      expect(closely(completions)).toEqual(closely(await allAlone(model, requests, options, completions)))
     }
   })
 
@@ -63,7 +64,7 @@ describe.each([false, true])('layers that see through a window, prompts shared: 
         onEnd: ({ draftedTokens }: GenerationStats) => void (drafted = draftedTokens),
       }
       const completions = await generated(model, requests, options)
-      expect(closely(completions)).toEqual(closely(await allAlone(model, requests, options)))
+      expect(closely(completions)).toEqual(closely(await allAlone(model, requests, options, completions)))
       expect(drafted).toBeGreaterThan(0)
     }
   })
