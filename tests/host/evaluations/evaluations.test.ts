@@ -22,9 +22,13 @@ type Entry = OutputOf<Api, 'evaluations.get'>
 /** Reward code that is another one as soon as the run is over. */
 const mine = fixture.write('mine.js', 'export default ({ completion }) => completion.length / 100')
 
+const demo = readFileSync(starterConfig.data.heldOut, 'utf8').split('\n')
+const heldOut = fixture.write('heldout.jsonl', demo.slice(0, 24).join('\n'))
+
 beforeAll(async () => {
   runId = await fixture.start({
-    evaluation: { every: 4, rows: 24 },
+    data: { ...starterConfig.data, heldOut },
+    evaluation: { every: 4 },
     rewards: [...starterConfig.rewards, { function: mine }],
   })
   await fixture.reached(runId, 'finished')
