@@ -40,7 +40,7 @@ const keptAnswers = (): number =>
     )
     .reduce((sum, line) => sum + (JSON.parse(line) as { answers: unknown[] }).answers.length, 0)
 
-test('right answers of several are kept, and none is asked for twice', { timeout: 180_000 }, async () => {
+test('right answers of several are kept, and none is asked for twice', async () => {
   const file = place.write('sums.jsonl', `${rows.join('\n')}\n`)
   const command = [
     'dataset',
@@ -73,7 +73,7 @@ test('right answers of several are kept, and none is asked for twice', { timeout
   expect(readFileSync(log, 'utf8')).toBe(before)
 })
 
-test('a command that was killed goes on where it was', { timeout: 180_000 }, async () => {
+test('a command that was killed goes on where it was', async () => {
   const file = place.write('more.jsonl', `${rows.join('\n')}\n`)
   const asked: string[] = []
   const server = createServer((request, response) => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   attacker = await connect()
   bystander = await connect()
   await bystander.call('models.tokenize', { model: starter, text: 'warm' })
-}, 60_000)
+})
 
 afterAll(() => {
   if (served.child.exitCode === null) killGroup(served)
@@ -60,18 +60,21 @@ function modelWith(name: string, files: Files): string {
   return folder
 }
 
-/** The longest that another client waited for an answer while `work` went on, ms. */
-async function longestWait(work: Promise<unknown>): Promise<number> {
-  let [isOver, longest] = [false, 0]
-  void work.catch(() => undefined).then(() => (isOver = true))
-  while (!isOver) {
-    const startedAt = performance.now()
+/** How often another client was answered while `work` went on: by the host itself, and by its process for texts. */
+async function answersDuring(
+  work: Promise<unknown>,
+): Promise<{ readonly host: number; readonly texts: number }> {
+  let [ended, host, texts] = [false, 0, 0]
+  const isOver = () => ended
+  void work.catch(() => undefined).then(() => (ended = true))
+  for (let asked = 0; !isOver(); asked++) {
     await bystander.call('runs.list', {})
-    await bystander.call('models.tokenize', { model: starter, text: `One and ${startedAt}` })
-    longest = Math.max(longest, performance.now() - startedAt)
+    if (!isOver()) host++
+    await bystander.call('models.tokenize', { model: starter, text: `One and ${asked}` })
+    if (!isOver()) texts++
     await setTimeout(50)
   }
-  return longest
+  return { host, texts }
 }
 
 const templates = [
@@ -82,11 +85,11 @@ const templates = [
 ]
 const messages = [{ role: 'user' as const, content: 'Why?' }]
 
-describe('a model that never comes to an end', { timeout: 120_000 }, () => {
+describe('a model that never comes to an end', () => {
   test.each(templates)('its template %s: others are answered, and it is said why', async (name) => {
     const model = modelWith(name, { template: hostileTemplates[name] ?? '' })
     const asked = attacker.call('models.renderChat', { model, messages })
-    expect(await longestWait(asked)).toBeLessThan(1_000)
+    expect((await answersDuring(asked)).host).toBeGreaterThan(0)
     await expect(asked).rejects.toMatchObject({
       code: 'tokenizer/invalid',
       message: expect.stringMatching(/cannot be used: .* more than/) as string,
@@ -106,7 +109,8 @@ describe('a model that never comes to an end', { timeout: 120_000 }, () => {
   test('a pattern that is not found out is stopped, and its model can be asked again', async () => {
     const model = modelWith('found-out-late', { pattern: '[a-z]*[a-y]*[a-x]*[a-w]*[a-v]*[a-u]*!' })
     const asked = attacker.call('models.tokenize', { model, text: 'a'.repeat(400) + 'w'.repeat(300) })
-    expect(await longestWait(asked)).toBeLessThan(1_000)
+    const { host, texts } = await answersDuring(asked)
+    expect(Math.min(host, texts)).toBeGreaterThan(1)
     await expect(asked).rejects.toMatchObject({
       code: 'tokenizer/invalid',
       message: expect.stringContaining(`${model} did not finish within 15 s`) as string,
@@ -117,12 +121,12 @@ describe('a model that never comes to an end', { timeout: 120_000 }, () => {
 
   test('Ctrl-C ends a host that is waiting for one', async () => {
     const model = modelWith('last', { pattern: '[a-z]*[a-y]*[a-x]*[a-w]*[a-v]*[a-u]*!' })
-    const asked = attacker.call('models.tokenize', { model, text: 'a'.repeat(700) }).catch(() => undefined)
-    await longestWait(Promise.race([asked, setTimeout(2_000)]))
-    const startedAt = performance.now()
+    const asked = attacker.call('models.tokenize', { model, text: 'a'.repeat(700) })
+    const ended = asked.catch((error: unknown) => error)
+    await answersDuring(Promise.race([ended, setTimeout(2_000)]))
     served.child.kill('SIGINT')
     expect(await served.finished).toMatchObject({ status: 0 })
-    expect(performance.now() - startedAt).toBeLessThan(10_000)
-    await asked
+    // It did not wait for the end that such a pattern is given.
+    expect(await ended).not.toMatchObject({ code: 'tokenizer/invalid' })
   })
 })

@@ -99,13 +99,13 @@ test('a failure is status 1, with --json too', async () => {
 
 test('from a shell: version, status and data directory', async () => {
   using place = createWorkplace()
-  expect(await place.run('--version')).toEqual({
+  expect(await place.start('--version').finished).toEqual({
     status: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,
     stderr: '',
   })
-  expect((await place.run('frobnicate')).status).toBe(2)
-  expect(await place.run('runs', 'list', '--json')).toEqual({
+  expect((await place.start('frobnicate').finished).status).toBe(2)
+  expect(await place.start('runs', 'list', '--json').finished).toEqual({
     status: 0,
     stdout: '{"runs":[],"families":[],"unreadable":[]}\n',
     stderr: '',

@@ -14,7 +14,7 @@ import { learnedBy, starterConfig, tensorsOf } from '../host/runs/runFixture.ts'
 import { createWorkplace, killGroup, linesOf, type Running, type Workplace } from './turnwise.ts'
 
 const kills = Number(process.env['TURNWISE_KILLS'] ?? 3)
-const [steps, every] = [6, 2]
+const [steps, every] = [4, 2]
 const range = { min: 1e-4, max: 1e-2 }
 const mutation = {
   ...{ probability: 1, elite: false },
@@ -24,7 +24,7 @@ const file = {
   ...starterConfig,
   ...{ name: 'rates', steps, algorithm: { id: 'ppo' }, device: { threads: 1 }, parallel: 2 },
   ...{ evaluation: { every, rows: 4 }, checkpoints: { every: 1 } },
-  population: { size: 3, every, mutation },
+  population: { size: 2, every, mutation },
 }
 
 const places: Workplace[] = []
@@ -135,7 +135,7 @@ async function disturbed(place: Workplace, moments: readonly Moment[]): Promise<
   return entryOf((await place.run('--json', 'studies', 'show', studyId())).stdout)
 }
 
-test(`killed ${kills} times, it comes to what it would have come to`, { timeout: 1_800_000 }, async () => {
+test(`killed ${kills} times, it comes to what it would have come to`, async () => {
   const calm = placeWithFile()
   const expected = outcomeOf(
     calm,

@@ -1,5 +1,5 @@
-/** Running the real command line from tests: in processes of its own, or, where nothing is computed, in this one. */
-import { PassThrough } from 'node:stream'
+/** Running the real command line from tests: in this process, or in one of its own, which can be killed and told to stop. */
+import { Writable } from 'node:stream'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,12 +18,45 @@ export interface Finished {
 // Commands in this process must not see the runs and models of whoever runs the tests.
 process.env['TURNWISE_HOME'] = path.join(tmpdir(), `turnwise-no-home-${process.pid}`)
 
-/** The command line in this process. */
+/** The command line in this process, without a data directory unless the words name one. */
 export async function answer(...args: readonly string[]): Promise<Finished> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const status = await main(args, { stdout, stderr })
-  return { status, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }
+  const written = { stdout: '', stderr: '' }
+  const streamTo = (name: 'stdout' | 'stderr') =>
+    new Writable({
+      decodeStrings: false,
+      write: (text: string, _, done) => {
+        written[name] += text
+        done()
+      },
+    })
+  const status = await main(args, { stdout: streamTo('stdout'), stderr: streamTo('stderr') })
+  return { status, ...written }
 }
+
+/** One command line after the other has this process to itself. */
+let latest: Promise<unknown> = Promise.resolve()
+
+/** As if in a process of its own that was started in the folder: what it changes of this process ends with it. */
+function answerIn(folder: string, args: readonly string[]): Promise<Finished> {
+  const own = async () => {
+    const before = { cwd: process.cwd(), environment: { ...process.env }, umask: process.umask(0o022) }
+    process.chdir(folder)
+    process.env['TURNWISE_HOME'] = homeIn(folder)
+    try {
+      return await answer(...args)
+    } finally {
+      process.chdir(before.cwd)
+      process.umask(before.umask)
+      for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name)
+      Object.assign(process.env, before.environment)
+    }
+  }
+  const done = latest.then(own)
+  latest = done.catch(() => undefined)
+  return done
+}
+
+const homeIn = (folder: string): string => path.join(folder, 'home')
 
 export interface Running {
   readonly child: ChildProcess
@@ -38,9 +71,11 @@ export interface Workplace extends Disposable {
   path(name: string): string
   /** Writes a file, as JSON unless it is text. */
   write(name: string, content: unknown): string
+  /** In a process of its own, through the launcher. */
   start(...args: readonly string[]): Running
+  /** In this process, which need not load the program anew. */
   run(...args: readonly string[]): Promise<Finished>
-  /** With lines on standard input. */
+  /** In a process of its own, with lines on standard input. */
   runWith(input: string, ...args: readonly string[]): Promise<Finished>
 }
 
@@ -57,7 +92,7 @@ export function createWorkplace(): Workplace {
       return inside(name)
     },
     start,
-    run: (...args) => start(...args).finished,
+    run: (...args) => answerIn(folder, args),
     runWith: (input, ...args) => startTurnwise(folder, args, input).finished,
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
@@ -68,7 +103,7 @@ function startTurnwise(folder: string, args: readonly string[], input?: string):
   const child = spawn(process.execPath, [launcher, ...args], {
     cwd: folder,
     detached: true,
-    env: { ...process.env, TURNWISE_HOME: path.join(folder, 'home'), TURNWISE_DEBUG: '' },
+    env: { ...process.env, TURNWISE_HOME: homeIn(folder), TURNWISE_DEBUG: '' },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   child.stdin.end(input)

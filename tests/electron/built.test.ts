@@ -13,7 +13,7 @@ beforeAll(() => {
   built = buildProject()
   project = built.folder
   linkProject(project)
-}, 120_000)
+})
 
 afterAll(() => built[Symbol.dispose]())
 

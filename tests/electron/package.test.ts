@@ -31,7 +31,7 @@ beforeAll(() => {
   expect(isWhole).toBe(true)
   contents = path.join(built.folder, 'contents')
   run(path.join(root, 'node_modules/@electron/asar/bin/asar.js'), ['extract', archive, contents])
-}, 180_000)
+})
 
 afterAll(() => built[Symbol.dispose]())
 
@@ -131,7 +131,7 @@ const filesOf = () =>
     )
 
 // Electron's files are laid out as on Linux.
-describe.runIf(process.platform === 'linux')('the package', { timeout: 120_000 }, () => {
+describe.runIf(process.platform === 'linux')('the package', () => {
   test('holds what is built, what comes along, dependencies, and nothing else', () => {
     expect(readdirSync(contents).toSorted()).toEqual([
       'LICENSE',

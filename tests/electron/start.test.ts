@@ -22,7 +22,7 @@ let built: ReturnType<typeof buildProject>
 beforeAll(() => {
   built = buildProject()
   linkProject(built.folder)
-}, 120_000)
+})
 
 afterAll(() => built[Symbol.dispose]())
 

@@ -141,7 +141,7 @@ function checkedProject() {
 /** Parameters without a type, and what follows from them: nobody who writes such code has to give any. */
 const withoutTypes = new Set([7006, 7022, 7023, 7024, 7031])
 
-describe('the npm package', { timeout: 120_000 }, () => {
+describe('the npm package', () => {
   test('holds what is built, what comes along, and nothing else', () => {
     const top = new Set(packed.map((file) => file.replace(/^(out\/[^/]+|[^/]+).*$/, '$1')))
     const built = ['out/library', 'out/main', 'out/preload', 'out/renderer']

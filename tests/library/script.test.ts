@@ -90,7 +90,7 @@ test('from the command line a script imports turnwise, ends its run and gives re
        }
      }`,
   )
-  const { status, stdout } = await place.run('run', file, '--json')
+  const { status, stdout } = await place.start('run', file, '--json').finished
   expect(status).toBe(0)
   const events = linesOf(stdout) as Readonly<Record<string, unknown>>[]
   const steps = events.filter(({ type }) => type === 'step')

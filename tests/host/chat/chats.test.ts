@@ -31,7 +31,7 @@ let runId: string
 beforeAll(async () => {
   runId = await fixture.start()
   await fixture.reached(runId, 'finished')
-}, 120_000)
+})
 afterAll(() => fixture[Symbol.asyncDispose]())
 
 type Item = OutputOf<Api, 'chat.answer'>

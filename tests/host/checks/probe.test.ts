@@ -7,7 +7,7 @@ const run = (probe: string, algorithm: string, steps?: number) =>
   probeAlgorithm({ probe, algorithm, seed: 1, device, ...(steps === undefined ? {} : { steps }) })
 
 describe('probes on a tiny decoder', () => {
-  test('GRPO learns the constant digit', { timeout: 60_000 }, async () => {
+  test('GRPO learns the constant digit', async () => {
     const rewards: number[] = []
     const report = await probeAlgorithm({
       probe: 'constant',
@@ -24,24 +24,20 @@ describe('probes on a tiny decoder', () => {
     expect(rewards.at(-1)).toBeGreaterThan(rewards[0]!)
   })
 
-  test(
-    'a run of several turns plays the whole grid, and one step does not teach it',
-    { timeout: 60_000 },
-    async () => {
-      const report = await run('grid', 'reinforce', 1)
-      expect(report).toMatchObject({ passed: false, measure: 'greedy', threshold: 0.9 })
-      expect(report.greedyAccuracy * 12).toBeCloseTo(Math.round(report.greedyAccuracy * 12))
-    },
-  )
+  test('a run of several turns plays the whole grid, and one step does not teach it', async () => {
+    const report = await run('grid', 'reinforce', 1)
+    expect(report).toMatchObject({ passed: false, measure: 'greedy', threshold: 0.9 })
+    expect(report.greedyAccuracy * 12).toBeCloseTo(Math.round(report.greedyAccuracy * 12))
+  })
 
-  test('a critic learns the value of a constant reward', { timeout: 60_000 }, async () => {
+  test('a critic learns the value of a constant reward', async () => {
     const report = await run('value', 'ppo', 40)
     expect(report.before.valueError).toBeGreaterThan(0.5)
     expect(report.valueError).toBeLessThan(0.15)
     await expect(run('value', 'grpo')).rejects.toThrow('is for critics')
   })
 
-  test('a matrix leaves out what does not fit', { timeout: 60_000 }, async () => {
+  test('a matrix leaves out what does not fit', async () => {
     const reports: string[] = []
     const matrix = { probes: ['constant', 'value'], algorithms: ['rloo'], seeds: [2, 3], device }
     for await (const { probe, algorithm, seed, passed } of probeMatrix(matrix)) {

@@ -167,10 +167,8 @@ describe('a page that lies is a problem of its rows', () => {
       'it has a page without a size',
     ],
   ])('%s', async (_, content, sentence) => {
-    const start = performance.now()
     const found = await read(content)
     expect(new Set(found)).toEqual(new Set([`its part of the file cannot be decoded: ${sentence}`]))
-    expect(performance.now() - start).toBeLessThan(5_000)
   })
 })
 

@@ -29,7 +29,7 @@ let cluster: Cluster | null = null
 
 beforeAll(async () => {
   if (!isMissing) cluster = await startCluster()
-}, 120_000)
+})
 afterAll(() => {
   cluster?.stop()
   home[Symbol.dispose]()
@@ -186,7 +186,6 @@ test.skipIf(isMissing)(
     expect(historyOf(run, 'engine')[0]).toMatchObject({ processes: 2, device: 'cpu' })
     expect(historyOf(run, 'warning')).toEqual([])
   },
-  600_000,
 )
 
 test.skipIf(isMissing)(
@@ -214,7 +213,6 @@ test.skipIf(isMissing)(
     expect(await supervise().start(run, again)).toMatchObject({ error: null })
     expect(stepsOf(run)).toEqual(Array.from({ length: last }, (_, i) => i + 1))
   },
-  600_000,
 )
 
 test.skipIf(isMissing)(
@@ -245,5 +243,4 @@ test.skipIf(isMissing)(
     expect(steps).toEqual(steps.map((_, i) => i + 1))
     expect(resolveResume(home.directory, run.id).checkpoint?.step).toBeGreaterThanOrEqual(2)
   },
-  600_000,
 )

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
@@ -6,18 +6,34 @@ import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { createHost } from '#host/createHost.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
+import { eventually } from '../../eventually.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
+import { starterConfig } from '../runs/runFixture.ts'
 
 const fixture = createHostFixture()
 const { client, host, directory } = fixture
 let runId: string
+/** Four samples of each of five prompts of the trained policy. */
+let sampled: Entry
 
 type Request = InputOf<Api, 'evaluations.start'>
 type Entry = OutputOf<Api, 'evaluations.get'>
 
+/** Reward code that is another one as soon as the run is over. */
+const mine = fixture.write('mine.js', 'export default ({ completion }) => completion.length / 100')
+
+const demo = readFileSync(starterConfig.data.heldOut, 'utf8').split('\n')
+const heldOut = fixture.write('heldout.jsonl', demo.slice(0, 24).join('\n'))
+
 beforeAll(async () => {
-  runId = await fixture.start({ evaluation: { every: 2 } })
+  runId = await fixture.start({
+    data: { ...starterConfig.data, heldOut },
+    evaluation: { every: 4 },
+    rewards: [...starterConfig.rewards, { function: mine }],
+  })
   await fixture.reached(runId, 'finished')
+  fixture.write('mine.js', 'export default () => 0.75')
+  sampled = await evaluated({ subject: { runId, step: 4 }, samples: 4, limit: 5 })
 })
 
 afterAll(async () => {
@@ -37,6 +53,19 @@ async function evaluated(request: Request): Promise<Entry> {
   return over((await client.call('evaluations.start', request)).id)
 }
 
+const folderOf = (id: string): string => path.join(directory, 'evaluations', id)
+let copies = 0
+
+/** What was sampled, as an evaluation of its own that a test may do with as it likes. */
+function copied(): string {
+  const id = `${sampled.id.slice(0, -4)}${String(++copies).padStart(4, '0')}`
+  cpSync(folderOf(sampled.id), folderOf(id), { recursive: true })
+  const record = host.store.evaluations.find(sampled.id)
+  if (record === null) throw new Error('Expected what was sampled.')
+  host.store.evaluations.add({ ...record, id })
+  return id
+}
+
 test('greedy on the validation rows it is what the run measured itself, of the checkpoint and of the base', async () => {
   const { rewardBefore, rewardAfter } = await client.call('runs.get', { runId })
   const trained = await evaluated({ subject: { runId, step: 4 } })
@@ -53,24 +82,22 @@ test('greedy on the validation rows it is what the run measured itself, of the c
   expect((await client.call('evaluations.list', { runId })).map(({ id }) => id)).toEqual([
     base.id,
     trained.id,
+    sampled.id,
   ])
 })
 
-test('samples are kept with their rewards, and the same seed gives the same', async () => {
-  const request: Request = { subject: { runId, step: 4 }, samples: 4, limit: 5 }
-  const [first, second] = [await evaluated(request), await evaluated(request)]
-  expect(first).toMatchObject({ status: 'finished', samples: 4, greedy: false, total: 5 })
-  expect(first.summary?.pass.map(({ k }) => k)).toEqual([1, 2, 4])
-  const promptsOf = async (id: string) => client.call('evaluations.prompts', { id })
-  const { total, prompts } = await promptsOf(first.id)
+test('samples are kept with their rewards', async () => {
+  expect(sampled).toMatchObject({ status: 'finished', samples: 4, greedy: false, total: 5 })
+  expect(sampled.summary?.pass.map(({ k }) => k)).toEqual([1, 2, 4])
+  const { total, prompts } = await client.call('evaluations.prompts', { id: sampled.id })
   expect(total).toBe(5)
   expect(prompts.every(({ samples }) => samples.length === 4)).toBe(true)
-  expect(prompts).toEqual((await promptsOf(second.id)).prompts)
   const rewards = prompts.map(
     ({ samples }) => samples.reduce((sum, { reward }) => sum + (reward ?? 0), 0) / 4,
   )
-  expect(first.summary?.reward?.value).toBeCloseTo(rewards.reduce((sum, reward) => sum + reward, 0) / 5, 9)
-  const { columns, groups } = await client.call('evaluations.groups', { id: first.id, column: 'task' })
+  const mean = rewards.reduce((sum, reward) => sum + reward, 0) / 5
+  expect(sampled.summary?.reward?.value).toBeCloseTo(mean, 9)
+  const { columns, groups } = await client.call('evaluations.groups', { id: sampled.id, column: 'task' })
   expect(columns).toContain('task')
   expect(groups.reduce((sum, group) => sum + group.prompts, 0)).toBe(5)
 })
@@ -90,26 +117,25 @@ test('an environment is played to its end', async () => {
   expect(summary?.turns).toBeGreaterThanOrEqual(1)
 })
 
-test('what was left goes on where it ended, and comes to the same', async () => {
-  const request: Request = { subject: { runId, step: 4 }, samples: 2 }
-  const whole = await evaluated(request)
+test('what was left goes on where it ended, and the same seed comes to the same', async () => {
+  const id = copied()
   // As a process leaves it that was killed in the middle of a line.
-  const file = path.join(directory, 'evaluations', whole.id, 'answers.jsonl')
+  const file = path.join(folderOf(id), 'answers.jsonl')
   const before = readFileSync(file, 'utf8')
   const lines = before.split('\n')
   writeFileSync(file, `${lines.slice(0, 3).join('\n')}\n${lines[3]?.slice(0, 20) ?? ''}`)
   const dead = { status: 'running', owner: '4194303 1\n', summary: null, endedAt: null } as const
-  host.store.evaluations.set(whole.id, dead)
+  host.store.evaluations.set(id, dead)
 
-  const left = await client.call('evaluations.get', { id: whole.id })
+  const left = await client.call('evaluations.get', { id })
   expect(left).toMatchObject({ status: 'interrupted', done: 3 })
   expect(left.summary?.prompts).toBe(3)
-  await client.call('evaluations.resume', { id: whole.id })
-  const { summary } = await over(whole.id)
-  expect(summary).toEqual(whole.summary)
+  await client.call('evaluations.resume', { id })
+  const { summary } = await over(id)
+  expect(summary).toEqual(sampled.summary)
   const sorted = (text: string) => text.split('\n').sort()
   expect(sorted(readFileSync(file, 'utf8'))).toEqual(sorted(before))
-  await expect(client.call('evaluations.resume', { id: whole.id })).rejects.toThrow('is finished')
+  await expect(client.call('evaluations.resume', { id })).rejects.toThrow('is finished')
 })
 
 test('data that changed since is no longer what it began with', async () => {
@@ -133,14 +159,14 @@ test('data that changed since is no longer what it began with', async () => {
 })
 
 test('one that waits for a host to come can be gone on with, stopped and deleted', async () => {
-  const { id } = await evaluated({ subject: { runId, step: 4 }, limit: 2 })
+  const id = copied()
   const waiting = { status: 'waiting', owner: null, summary: null, endedAt: null } as const
   host.store.evaluations.set(id, waiting)
   await client.call('evaluations.stop', { id })
-  expect(await client.call('evaluations.get', { id })).toMatchObject({ status: 'stopped', done: 2 })
+  expect(await client.call('evaluations.get', { id })).toMatchObject({ status: 'stopped', done: 5 })
   host.store.evaluations.set(id, waiting)
   await client.call('evaluations.resume', { id })
-  expect(await over(id)).toMatchObject({ status: 'finished', done: 2 })
+  expect(await over(id)).toMatchObject({ status: 'finished', done: 5 })
   host.store.evaluations.set(id, waiting)
   await client.call('evaluations.delete', { id })
   expect(host.store.evaluations.find(id)).toBeNull()
@@ -148,15 +174,16 @@ test('one that waits for a host to come can be gone on with, stopped and deleted
 
 test('what rewards are called does not keep evaluations from being compared, what they count does', async () => {
   const judged = (name: string, weight: number) =>
-    evaluated({
+    client.call('evaluations.start', {
       subject: { runId, step: 4 },
-      limit: 3,
       config: { rewards: [{ function: 'starter-correct', name, weight }] },
     })
-  const [first, renamed, heavier] = [await judged('one', 1), await judged('two', 1), await judged('one', 2)]
-  const compared = (b: Entry) => client.call('evaluations.compare', { a: first.id, b: b.id })
-  expect(await compared(renamed)).toMatchObject({ verdict: 'alike', method: 'paired', difference: 0 })
-  expect(await compared(heavier)).toMatchObject({ verdict: 'refused' })
+  const started = [await judged('one', 1), await judged('two', 1), await judged('one', 2)]
+  for (const { id } of started.toReversed()) await client.call('evaluations.stop', { id })
+  // Evaluations are compared where this is the same (comparing.test.ts).
+  const [first, renamed, heavier] = await Promise.all(started.map(async ({ id }) => (await over(id)).judge))
+  expect(renamed).toBe(first)
+  expect(heavier).not.toBe(first)
 })
 
 test('one that is stopped keeps what is done, and those behind it go on', async () => {
@@ -174,12 +201,12 @@ test('one that is stopped keeps what is done, and those behind it go on', async 
   expect(await over(third)).toMatchObject({ status: 'finished', done: 1 })
   await client.call('evaluations.delete', { id: second })
   await expect(client.call('evaluations.get', { id: second })).rejects.toThrow('There is no such evaluation.')
-  expect(existsSync(path.join(directory, 'evaluations', second))).toBe(false)
+  expect(existsSync(folderOf(second))).toBe(false)
 })
 
 test('a host that closes leaves what goes on to the next one', async () => {
   const data = path.join(directory, 'closing')
-  const rows = Array.from({ length: 40 }, (_, i) => JSON.stringify({ prompt: `Please add ${i} and 1` }))
+  const rows = Array.from({ length: 20 }, (_, i) => JSON.stringify({ prompt: `Please add ${i} and 1` }))
   const file = fixture.write('adding.jsonl', rows.join('\n'))
   const request = {
     subject: { model: 'starter', adapter: null },
@@ -188,49 +215,38 @@ test('a host that closes leaves what goes on to the next one', async () => {
       rewards: [{ function: 'length-penalty' }],
       rollout: { maxNewTokens: 8 },
     },
-    ...{ samples: 16, limit: null, passAt: null },
+    ...{ samples: 8, limit: null, passAt: null },
   }
   const before = createHost({ dataDirectory: data, servesQueue: true })
   const { id } = await before.evaluations.start(request, { base: directory, by: null })
   await before[Symbol.asyncDispose]()
   await using after = createHost({ dataDirectory: data, servesQueue: true })
-  await expect.poll(() => after.evaluations.get(id).status, { timeout: 60_000 }).toBe('finished')
-  expect(after.evaluations.get(id)).toMatchObject({ done: 40, total: 40 })
+  await eventually(() => expect(after.evaluations.get(id).status).toBe('finished'))
+  expect(after.evaluations.get(id)).toMatchObject({ done: 20, total: 20 })
 })
 
 test('reward code is the run’s own copy, whatever became of the file', async () => {
-  const file = fixture.write('mine.js', 'export default () => 0.25')
-  const own = await fixture.start({ steps: 1, rewards: [{ function: file }] })
-  await fixture.reached(own, 'finished')
-  fixture.write('mine.js', 'export default () => 0.75')
-  const before = await evaluated({ subject: { runId: own, step: 1 }, limit: 3 })
-  expect(before.summary?.reward).toEqual({ value: 0.25, interval: null })
+  const { prompts } = await client.call('evaluations.prompts', { id: sampled.id })
+  const samples = prompts.flatMap((prompt) => prompt.samples)
+  const scored = samples.map(({ parts }) => Object.values(parts).at(-1))
+  expect(scored).toEqual(samples.map(({ completion }) => completion.length / 100))
   // Said anew it is what the file says now, and not to be compared with the other.
-  const rewards = [{ function: file, name: 'now' }]
-  const now = await evaluated({ subject: { runId: own, step: 1 }, limit: 3, config: { rewards } })
-  expect(now.summary?.reward?.value).toBe(0.75)
-  expect(await client.call('evaluations.compare', { a: before.id, b: now.id })).toMatchObject({
+  const rewards = [...starterConfig.rewards, { function: mine, name: 'now' }]
+  const now = await evaluated({ subject: { runId, step: 4 }, limit: 3, config: { rewards } })
+  expect(now.summary?.parts['now']).toBe(0.75)
+  expect(await client.call('evaluations.compare', { a: sampled.id, b: now.id })).toMatchObject({
     verdict: 'refused',
   })
 })
 
-test('without a word on lengths half of a short context is for prompts', async () => {
-  const file = fixture.write('short.jsonl', '{"prompt":"Please add 1 and 2"}\n')
+test('rows that make no prompt are told and cost no other one; half of a short context is for prompts', async () => {
+  const file = fixture.write('holes.jsonl', '{"prompt":"Please add 1 and 2"}\n{"other":1}\n')
+  // Without a word on lengths.
   const config = { data: { train: file }, rewards: [{ function: 'length-penalty' }] }
   const asked = await evaluated({ subject: { model: 'starter', adapter: null }, config })
   expect(asked).toMatchObject({ status: 'finished', config: { rollout: { maxNewTokens: 64 } } })
-})
-
-test('rows that make no prompt are told and cost no other one', async () => {
-  const file = fixture.write('holes.jsonl', '{"prompt":"Please add 1 and 2"}\n{"other":1}\n')
-  const config = {
-    data: { train: file },
-    rewards: [{ function: 'length-penalty' }],
-    rollout: { maxNewTokens: 4 },
-  }
-  const { summary } = await evaluated({ subject: { model: 'starter', adapter: null }, config })
-  expect(summary).toMatchObject({ prompts: 1, leftOut: 1 })
-  expect(summary?.problem).toContain('Row 2 of the data')
+  expect(asked.summary).toMatchObject({ prompts: 1, leftOut: 1 })
+  expect(asked.summary?.problem).toContain('Row 2 of the data')
 })
 
 test('bad requests are refused in a sentence, and nothing is left of them', async () => {
@@ -268,7 +284,7 @@ test('bad requests are refused in a sentence, and nothing is left of them', asyn
 })
 
 test('a damaged answer is told', async () => {
-  const { id } = await evaluated({ subject: { runId, step: 4 }, limit: 2 })
-  appendFileSync(path.join(directory, 'evaluations', id, 'answers.jsonl'), '{"row":"x"}\n')
-  await expect(client.call('evaluations.prompts', { id })).rejects.toThrow('is damaged in line 3')
+  const id = copied()
+  appendFileSync(path.join(folderOf(id), 'answers.jsonl'), '{"row":"x"}\n')
+  await expect(client.call('evaluations.prompts', { id })).rejects.toThrow('is damaged in line 6')
 })

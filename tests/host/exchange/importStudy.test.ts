@@ -271,7 +271,10 @@ test('an imported population trains', async () => {
   )
   const { model, data, rewards, rollout, evaluation } = starterConfig
   const own = { model, data, rewards, evaluation, rollout: { ...config.rollout, ...rollout, groupSize: 2 } }
-  const { id } = await host.studies.start({ ...config, ...own, steps: 2, ...study }, directory.path)
+  const { id } = await host.studies.start(
+    { ...config, ...own, steps: 2, parallel: 1, ...study },
+    directory.path,
+  )
   const over = await host.studies.ended(id)
   expect(over).toMatchObject({ status: 'finished', error: null, best: { step: 2 } })
   const [first] = over.trials

@@ -62,7 +62,6 @@ test.skipIf(!hasTrl)(
     )
     expect(logged.map(({ rewards }) => rewards)).toEqual(rounded)
   },
-  300_000,
 )
 
 test.skipIf(!hasAgilerl)(
@@ -76,5 +75,4 @@ test.skipIf(!hasAgilerl)(
       own.map(({ total }) => Math.fround(total ?? 0)),
     )
   },
-  300_000,
 )

@@ -140,7 +140,6 @@ test.skipIf(!hasTrl)(
       expectSame(ours, answers[group.length + i]!, JSON.stringify(settings), 9)
     })
   },
-  300_000,
 )
 
 /** Without what it masks by default, and with. */
@@ -169,5 +168,4 @@ test.skipIf(!hasAgileRl)(
       expectSame(ours, answers[i]!, JSON.stringify(settings), 6) // its weights of tokens are 32-bit floats
     })
   },
-  300_000,
 )

@@ -31,7 +31,7 @@ describe.runIf(process.platform !== 'win32')('permissions', () => {
   afterAll(() => place[Symbol.dispose]())
 
   async function done(...args: string[]): Promise<string> {
-    const { status, stdout, stderr } = await place.run(...args)
+    const { status, stdout, stderr } = await place.start(...args).finished
     expect(status, stderr).toBe(0)
     return stdout
   }

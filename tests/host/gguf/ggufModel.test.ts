@@ -178,7 +178,6 @@ describe('the file', () => {
 
 test.runIf(process.platform === 'linux')(
   'opening in 8-bit blocks never holds the matrices in f32',
-  { timeout: 120_000 },
   async () => {
     const small = path.join(folder, 'small.gguf')
     writeQuantizedModel(small, 'Q8_0', { ...smallShape('llama'), layers: 1 })

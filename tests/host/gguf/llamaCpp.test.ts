@@ -91,7 +91,7 @@ if (typeof loading === 'string') {
     expect(process.platform === 'linux' && process.arch === 'x64').toBe(false)
   })
 } else {
-  test.each(families)('%s goes on with the same tokens', { timeout: 60_000 }, async (name) => {
+  test.each(families)('%s goes on with the same tokens', async (name) => {
     const file = path.join(fixtures, name)
     const theirs = await continuationsOf(loading, { base: file, adapter: null, prompts, count })
     using policy = await open(file)
@@ -103,7 +103,7 @@ if (typeof loading === 'string') {
 
   describe.each(['llama', 'qwen2'] as const)('%s', (architecture) => {
     // It multiplies with activations in 8 bits, so tokens of nearly the same probability may change places.
-    test.each(['Q8_0', 'Q4_K', 'Q5_K', 'Q6_K'] as const)('in %s', { timeout: 60_000 }, async (dtype) => {
+    test.each(['Q8_0', 'Q4_K', 'Q5_K', 'Q6_K'] as const)('in %s', async (dtype) => {
       const file = path.join(folder, `${architecture}-${dtype}.gguf`)
       writeQuantizedModel(file, dtype, smallShape(architecture))
       const theirs = await continuationsOf(loading, { base: file, adapter: null, prompts, count })
@@ -114,7 +114,7 @@ if (typeof loading === 'string') {
     })
   })
 
-  test.each(Object.keys(vocabularies))('the vocabulary of %s', { timeout: 60_000 }, async (name) => {
+  test.each(Object.keys(vocabularies))('the vocabulary of %s', async (name) => {
     const file = path.join(folder, `${name}.gguf`)
     writeVocabulary(file, name)
     const { tokenizer } = loadTokenizer(file)

@@ -133,7 +133,7 @@ describe('a judge behind our own server', () => {
     expect(() => openJudge({}, {})).toThrow(/TEST_JUDGE_KEY, but there is no such/)
   })
 
-  test('judges a run, whose config and log do not hold the key', { timeout: 60_000 }, async () => {
+  test('judges a run, whose config and log do not hold the key', async () => {
     const settings = { ...largest, address: on.address, promptPrice: 1000, answerPrice: 1000, budget: 0.02 }
     const run = home.createRun(
       parseRunConfig({

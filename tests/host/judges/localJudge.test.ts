@@ -117,7 +117,7 @@ describe('a run with a judge', () => {
     ) as unknown
   const logOf = ({ directory }: RunFolder) => path.join(directory, judgeLogName)
 
-  test('goes on with the same rewards, whatever was lost', { timeout: 120_000 }, async () => {
+  test('goes on with the same rewards, whatever was lost', async () => {
     const whole = home.createRun(config())
     await trainRun(whole)
     const steps = historyOf(whole, 'step').map(({ metrics }) => metrics as Record<string, number>)

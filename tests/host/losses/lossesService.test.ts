@@ -1,7 +1,8 @@
 /** What the API says of losses that people write. */
+import { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { builtInAlgorithm } from '#rl/algorithms/registry.ts'
 import { lossCheckNames } from '#shared/losses.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
@@ -63,11 +64,9 @@ test('a loss says what it is, what it needs and which settings it has', async ()
 })
 
 test('each check that fails says so with its token, and the others go on', async () => {
-  const start = performance.now()
   const { checks, batch } = await client.call('losses.check', {
     code: written(`${ratio} return mean(ratio * advantages)`),
   })
-  expect(performance.now() - start).toBeLessThan(5000)
   const faults = new Map(checks.map(({ name, fault }) => [name, fault]))
   expect([...faults.keys()]).toEqual([...lossCheckNames])
   expect(faults.get('sign')?.message).toContain('The sign is wrong: token')
@@ -142,9 +141,9 @@ test('a loss of the library is an algorithm to choose, and its runs are known by
   const saved = await client.call('rewards.save', { rewardId, ...gallery('grpo') })
   const broken = await client.call('rewards.create', { kind: 'loss', name: 'Broken' })
   await client.call('rewards.save', { rewardId: broken.id, language: 'js', code: 'export default (' })
-  const start = performance.now()
+  // What every way of starting a process comes to.
+  using starting = vi.spyOn(ChildProcess.prototype as unknown as { spawn: () => number }, 'spawn')
   const own = (await client.call('settings.algorithms')).filter(({ id }) => id.includes('rw_'))
-  const first = performance.now() - start
   expect(own).toMatchObject([
     { id: saved.file, title: 'Mine', experience: 'rollout', groupSize: { default: 8 } },
   ])
@@ -152,10 +151,11 @@ test('a loss of the library is an algorithm to choose, and its runs are known by
     'algorithm.settings.clip',
     'algorithm.settings.klCoefficient',
   ])
-  // Code is opened once: a process is started for it, which takes far longer than an answer.
-  const again = performance.now()
+  // Code is opened once, in a process that is started for it.
+  const started = starting.mock.calls.length
+  expect(started).toBeGreaterThan(0)
   await client.call('settings.algorithms')
-  expect(performance.now() - again).toBeLessThan(first / 2)
+  expect(starting).toHaveBeenCalledTimes(started)
   const runId = await fixture.start({ steps: 1, algorithm: { id: saved.file } })
   expect(await client.call('rewards.usedBy', { rewardId })).toEqual([{ runId, version: saved.hash }])
   expect(await fixture.reached(runId, 'finished', 'failed')).toMatchObject({

@@ -72,87 +72,75 @@ test('two steps of GRPO learn from what a server generates', async () => {
   expect(outboundRequests(home.directory)).toBe(0)
 })
 
-test(
-  'a run whose server is gone fails in one sentence, and resumes when it is back',
-  { timeout: 60_000 },
-  async () => {
-    server.reset()
-    const whole = home.createRun(configWith())
-    await trainRun(whole)
-    const broken = home.createRun(configWith({ retries: 0 }))
-    const request = { runDirectory: broken.directory, cacheDirectory: path.join(home.directory, 'cache') }
-    const failing = async () => {
-      for await (const event of runTraining({ ...request, resumeFrom: null }, createControl())) {
-        if (event.type === 'step' && event.step === 1) await server.stop()
-      }
+test('a run whose server is gone fails in one sentence, and resumes when it is back', async () => {
+  server.reset()
+  const whole = home.createRun(configWith())
+  await trainRun(whole)
+  const broken = home.createRun(configWith({ retries: 0 }))
+  const request = { runDirectory: broken.directory, cacheDirectory: path.join(home.directory, 'cache') }
+  const failing = async () => {
+    for await (const event of runTraining({ ...request, resumeFrom: null }, createControl())) {
+      if (event.type === 'step' && event.step === 1) await server.stop()
     }
-    await expect(failing()).rejects.toMatchObject({ code: 'server/unreachable' })
-    expect(historyOf(broken, 'error')[0]).toMatchObject({ code: 'server/unreachable' })
-    await server.start()
-    await trainRun(broken, path.join(runPaths(broken.directory).checkpoints, 'step-000001'))
-    expect(tensorsOf(broken, 2)).toEqual(tensorsOf(whole, 2))
-  },
-)
+  }
+  await expect(failing()).rejects.toMatchObject({ code: 'server/unreachable' })
+  expect(historyOf(broken, 'error')[0]).toMatchObject({ code: 'server/unreachable' })
+  await server.start()
+  await trainRun(broken, path.join(runPaths(broken.directory).checkpoints, 'step-000001'))
+  expect(tensorsOf(broken, 2)).toEqual(tensorsOf(whole, 2))
+})
 
-test(
-  'a run on two servers goes on when one is killed, and learns the same',
-  { timeout: 60_000 },
-  async () => {
-    for (const each of [server, other]) each.reset()
-    const url = [server.url, other.url]
-    const whole = home.createRun(configWith({ url }))
-    await trainRun(whole)
-    expect(metricsOf(whole).map((metrics) => metrics['rollout/servers'])).toEqual([2, 2])
-    const broken = home.createRun(configWith({ url, maxConcurrent: 1 }))
-    const request = { runDirectory: broken.directory, cacheDirectory: path.join(home.directory, 'cache') }
-    const before = other.received.length
-    // The fourth request is the second of a group.
-    const killing = setInterval(() => {
-      const own = other.received.slice(before).filter(({ path: place }) => place === '/v1/completions')
-      if (own.length < 4) return
-      clearInterval(killing)
-      void other.stop()
-    }, 5)
-    for await (const _ of runTraining({ ...request, resumeFrom: null }, createControl()));
+test('a run on two servers goes on when one is killed, and learns the same', async () => {
+  for (const each of [server, other]) each.reset()
+  const url = [server.url, other.url]
+  const whole = home.createRun(configWith({ url }))
+  await trainRun(whole)
+  expect(metricsOf(whole).map((metrics) => metrics['rollout/servers'])).toEqual([2, 2])
+  const broken = home.createRun(configWith({ url, maxConcurrent: 1 }))
+  const request = { runDirectory: broken.directory, cacheDirectory: path.join(home.directory, 'cache') }
+  const before = other.received.length
+  // The fourth request is the second of a group.
+  const killing = setInterval(() => {
+    const own = other.received.slice(before).filter(({ path: place }) => place === '/v1/completions')
+    if (own.length < 4) return
     clearInterval(killing)
-    expect(metricsOf(broken).map((metrics) => metrics['rollout/servers'])).toEqual([1, 1])
-    const warnings = historyOf(broken, 'warning').map(({ message }) => String(message))
-    expect(warnings).toEqual([
-      expect.stringMatching(/^The rollout server at \S+ does not answer: .* It is left out/) as string,
-    ])
-    expect(tensorsOf(broken, 2)).toEqual(tensorsOf(whole, 2))
-    await other.start()
-  },
-)
+    void other.stop()
+  })
+  for await (const _ of runTraining({ ...request, resumeFrom: null }, createControl()));
+  clearInterval(killing)
+  expect(metricsOf(broken).map((metrics) => metrics['rollout/servers'])).toEqual([1, 1])
+  const warnings = historyOf(broken, 'warning').map(({ message }) => String(message))
+  expect(warnings).toEqual([
+    expect.stringMatching(/^The rollout server at \S+ does not answer: .* It is left out/) as string,
+  ])
+  expect(tensorsOf(broken, 2)).toEqual(tensorsOf(whole, 2))
+  await other.start()
+})
 
-test(
-  'rollouts while the policy learns: one step old, taken up after a stop',
-  { timeout: 60_000 },
-  async () => {
-    server.reset()
-    const config = { ...configWith({}, { maxStaleness: 1 }), steps: 4 }
-    const run = home.createRun(config)
-    const control = createControl()
-    const request = { runDirectory: run.directory, cacheDirectory: path.join(home.directory, 'cache') }
-    for await (const event of runTraining({ ...request, resumeFrom: null }, control))
-      if (event.type === 'step' && event.step === 2) control.stop()
-    expect(server.unloaded.toSorted()).toEqual(server.loaded.toSorted())
-    await trainRun(run, path.join(runPaths(run.directory).checkpoints, 'step-000002'))
-    const steps = historyOf(run, 'step')
-    expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4])
-    const of = (metric: string) => metricsOf(run).map((metrics) => metrics[metric]!)
-    expect(of('rollout/staleness')).toEqual([0, 1, 0, 1])
-    // Nothing is handed over for a step after the last.
-    for (const gap of of('sampling/server_logp_difference/max').slice(0, 3)) expect(gap).toBeLessThan(1e-4)
-    const [first, second, third, fourth] = of('sampling/sampling_logp_difference/mean')
-    for (const fresh of [first, third]) expect(fresh).toBeLessThan(1e-4)
-    for (const stale of [second, fourth]) expect(stale).toBeGreaterThan(1e-3)
-    for (const seconds of of('time/handover').slice(0, 3)) expect(seconds).toBeGreaterThan(0)
-    expect(readdirSync(adapterFolder)).toEqual([])
-  },
-)
+test('rollouts while the policy learns: one step old, taken up after a stop', async () => {
+  server.reset()
+  const config = { ...configWith({}, { maxStaleness: 1 }), steps: 4 }
+  const run = home.createRun(config)
+  const control = createControl()
+  const request = { runDirectory: run.directory, cacheDirectory: path.join(home.directory, 'cache') }
+  for await (const event of runTraining({ ...request, resumeFrom: null }, control))
+    if (event.type === 'step' && event.step === 2) control.stop()
+  expect(server.unloaded.toSorted()).toEqual(server.loaded.toSorted())
+  await trainRun(run, path.join(runPaths(run.directory).checkpoints, 'step-000002'))
+  const steps = historyOf(run, 'step')
+  expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4])
+  const of = (metric: string) => metricsOf(run).map((metrics) => metrics[metric]!)
+  expect(of('rollout/staleness')).toEqual([0, 1, 0, 1])
+  // Nothing is handed over for a step after the last.
+  for (const gap of of('sampling/server_logp_difference/max').slice(0, 3)) expect(gap).toBeLessThan(1e-4)
+  const [first, second, third, fourth] = of('sampling/sampling_logp_difference/mean')
+  for (const fresh of [first, third]) expect(fresh).toBeLessThan(1e-4)
+  for (const stale of [second, fourth]) expect(stale).toBeGreaterThan(1e-3)
+  for (const seconds of of('time/handover').slice(0, 3)) expect(seconds).toBeGreaterThan(0)
+  expect(readdirSync(adapterFolder)).toEqual([])
+})
 
-test('the demo task is learned from completions that are one step old', { timeout: 120_000 }, async () => {
+test('the demo task is learned from completions that are one step old', async () => {
   server.reset()
   const run = home.createRun({
     ...configWith({}, { promptsPerStep: 4, groupSize: 8, maxNewTokens: 8, maxStaleness: 1 }),

@@ -13,7 +13,6 @@ const script = fileURLToPath(new URL('smallDiskTraining.ts', import.meta.url))
 
 test(
   onSmallDisk('a run whose disk fills up ends with a sentence, and goes on from its last checkpoint'),
-  { timeout: 120_000 },
   async () => {
     if (!canMount) return
     const inside = (name: string) => path.join(root, name)

@@ -51,36 +51,32 @@ async function expectSaved(run: RunFolder): Promise<void> {
 }
 
 describe('a host that is killed', () => {
-  test(
-    'loses nothing: its process finishes the step, saves and ends; the run goes on later',
-    { timeout: 300_000 },
-    async () => {
-      const run = home.createRun(config)
-      const random = new SequentialRandom(randomStream(2026, 12))
-      for (const _ of [1, 2, 3]) {
-        const before = stepsOf(run).length
-        const target = before + 1 + random.integer(2)
-        const host = startHost(run)
-        await until(() => stepsOf(run).length >= target)
-        process.kill(pidOf(host), 'SIGKILL')
-        await host.gone
-        await expectSaved(run)
-        expect(stepsOf(run).length).toBeGreaterThanOrEqual(target)
-      }
-      const both = startHost(run) // and its process at the same moment
-      const resumedAt = stepsOf(run).length
-      await until(() => stepsOf(run).length > resumedAt)
-      process.kill(-pidOf(both), 'SIGKILL')
-      await both.gone
-      const last = startHost(run)
-      await last.gone
-      expect(last.said()).toMatch(/finished\n$/)
+  test('loses nothing: its process finishes the step, saves and ends; the run goes on later', async () => {
+    const run = home.createRun(config)
+    const random = new SequentialRandom(randomStream(2026, 12))
+    for (const _ of [1, 2, 3]) {
+      const before = stepsOf(run).length
+      const target = before + 1 + random.integer(2)
+      const host = startHost(run)
+      await until(() => stepsOf(run).length >= target)
+      process.kill(pidOf(host), 'SIGKILL')
+      await host.gone
+      await expectSaved(run)
+      expect(stepsOf(run).length).toBeGreaterThanOrEqual(target)
+    }
+    const both = startHost(run) // and its process at the same moment
+    const resumedAt = stepsOf(run).length
+    await until(() => stepsOf(run).length > resumedAt)
+    process.kill(-pidOf(both), 'SIGKILL')
+    await both.gone
+    const last = startHost(run)
+    await last.gone
+    expect(last.said()).toMatch(/finished\n$/)
 
-      expect(stepsOf(run)).toEqual(Array.from({ length: 16 }, (_, i) => i + 1))
-      expect(learnedBy(run)).toEqual(learnedBy(undisturbed))
-      expect(tensorsOf(run, 16)).toEqual(tensorsOf(undisturbed, 16))
-    },
-  )
+    expect(stepsOf(run)).toEqual(Array.from({ length: 16 }, (_, i) => i + 1))
+    expect(learnedBy(run)).toEqual(learnedBy(undisturbed))
+    expect(tensorsOf(run, 16)).toEqual(tensorsOf(undisturbed, 16))
+  })
 
   test('while its run is paused leaves it saved too', async () => {
     const run = home.createRun(config)

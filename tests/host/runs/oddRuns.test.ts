@@ -1,8 +1,7 @@
 /** Whatever stands in the folder or the exported file of one run harms that run alone. */
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { PassThrough } from 'node:stream'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import { api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
@@ -12,8 +11,9 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { openStore } from '#host/store/store.ts'
 import { createServices } from '#host/api/services.ts'
+import { casesOf } from '../../sweeps.ts'
 import { memoryPorts } from '../../shared/api/memoryPort.ts'
-import { main } from '#cli/main.ts'
+import { answer } from '../../cli/turnwise.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { createRandom } from '../store/random.ts'
 import { checkpoint, evaluation, lineOf, newRun, samples, status, step } from '../store/logs.ts'
@@ -119,8 +119,6 @@ function makeSound(dataDirectory: string): RunFolder {
   return sound
 }
 
-vi.setConfig({ testTimeout: 120_000 })
-
 describe('folders', () => {
   const dataDirectory = path.join(folder, 'folders')
   const sound = makeSound(dataDirectory)
@@ -138,7 +136,7 @@ describe('folders', () => {
 
   test('a living host and a new one read everything else, whatever a file of a run says', async () => {
     const random = createRandom(2)
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < casesOf(50, 150); round++) {
       const what = pick(random, ['run', 'config', 'events'] as const)
       const odd = pick(random, log)
       const text =
@@ -190,7 +188,7 @@ describe('folders', () => {
       expect(runs.map(({ id }) => id)).toContain(sound.id)
       break
     }
-    const { code, stdout, stderr } = await listed(dataDirectory)
+    const { status: code, stdout, stderr } = await answer('runs', 'list', '--data-dir', dataDirectory)
     expect([code, stdout]).toEqual([0, expect.stringContaining(sound.id)])
     expect(stderr).toContain(model.directory)
 
@@ -259,7 +257,7 @@ describe('bundles', () => {
 
   test('whatever a bundle says, it is taken in whole or not at all, and everything can be read afterwards', async () => {
     const random = createRandom(5)
-    for (let round = 0; round < 150; round++) {
+    for (let round = 0; round < casesOf(50, 150); round++) {
       const text = changed(bundle, random)
       writeFileSync(file, text)
       const living = open(dataDirectory)
@@ -291,11 +289,4 @@ test('a time that an earlier version let into the history is told as one that a 
 function replaceByFolder(file: string): void {
   rmSync(file)
   mkdirSync(file)
-}
-
-/** `turnwise runs list`. */
-async function listed(dataDirectory: string): Promise<{ code: number; stdout: string; stderr: string }> {
-  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const code = await main(['runs', 'list', '--data-dir', dataDirectory], { stdout, stderr })
-  return { code, stdout: String(stdout.read() ?? ''), stderr: String(stderr.read() ?? '') }
 }

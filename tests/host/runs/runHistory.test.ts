@@ -64,13 +64,12 @@ test('a host that answers others reads a long history in pieces, and answers in 
   const first = host.store.runs.list().length
   expect(first).toBeLessThan(count)
   expect(host.history.pending).toBe(count - first)
-  let longest = 0
-  for (let before = performance.now(); host.history.pending > 0;) {
+  const seen = new Set<number>()
+  while (host.history.pending > 0) {
+    seen.add(host.history.pending)
     await wait(1)
-    longest = Math.max(longest, performance.now() - before)
-    before = performance.now()
   }
   expect(host.store.runs.list()).toHaveLength(count)
   // One who asks waits for one piece, not for all.
-  expect(longest).toBeLessThan(2000)
+  expect(seen.size).toBeGreaterThan(1)
 })

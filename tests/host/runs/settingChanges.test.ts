@@ -85,7 +85,7 @@ beforeAll(async () => {
   })
   await train(forked, null)
   await train(changed, checkpointAt(changed, 2), changesAt(2))
-}, 120_000)
+})
 
 describe('a run whose settings change where it is resumed', () => {
   test('goes on as a fork with these settings', () => {
@@ -143,7 +143,7 @@ test('a run that is killed after its settings changed goes on with them, to the 
   await train(run, newestOf(run))
   expect(learnedBy(run)).toEqual(learnedBy(changed))
   expect(tensorsOf(run, 8)).toEqual(tensorsOf(changed, 8))
-}, 60_000)
+})
 
 test('a paused run goes on with other settings in the same process', async () => {
   const run = copyOfPlain()
@@ -158,4 +158,4 @@ test('a paused run goes on with other settings in the same process', async () =>
   expect(await ended).toMatchObject({ kind: 'finished' })
   expect(learnedBy(run)).toEqual(learnedBy(changed))
   expect(tensorsOf(run, 8)).toEqual(tensorsOf(changed, 8))
-}, 60_000)
+})

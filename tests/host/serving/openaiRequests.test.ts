@@ -14,7 +14,7 @@ beforeAll(async () => {
   if (status.state !== 'on') throw new Error(`Expected a server that is on, got ${status.state}.`)
   on = status
   openai = new OpenAI({ apiKey: on.key, baseURL: on.address, maxRetries: 0 })
-}, 60_000)
+})
 
 afterAll(() => fixture[Symbol.asyncDispose]())
 

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await fixture.reached(runId, 'finished')
   on = await started()
   openai = new OpenAI({ apiKey: on.key, baseURL: on.address, maxRetries: 0 })
-}, 120_000)
+})
 
 afterAll(() => fixture[Symbol.asyncDispose]())
 

@@ -34,22 +34,23 @@ interface Case {
 
 const learningRate = { mutated: 'optimization.learningRate', tensors: 3 }
 const cases: Readonly<Record<string, Case>> = {
-  GRPO: { config: common, mutated: 'algorithm.settings.klCoefficient', tensors: 3 },
   'PPO, whose clones have the critic of their parent': {
     config: { ...common, algorithm: { id: 'ppo' } },
     ...{ mutated: 'optimization.criticLearningRate', tensors: 5 },
   },
-  'an environment': {
+  'GRPO in an environment': {
     config: { ...common, rewards: [], environment: { function: 'number-guessing', maxTurns: 3 } },
-    ...learningRate,
+    ...{ mutated: 'algorithm.settings.klCoefficient', tensors: 3 },
   },
-  'a workflow': { config: { ...common, rollout: { ...common.rollout, workflow } }, ...learningRate },
   'a generation that ends with a stage': {
     config: { ...staged, stages: [{ ...demonstrations, steps: 2 }, { steps: 2 }] },
     ...learningRate,
   },
-  'a generation that ends within a stage': {
-    config: { ...staged, stages: [{ ...demonstrations, steps: 1 }, { steps: 3 }] },
+  'a workflow, in a generation that ends within a stage': {
+    config: {
+      ...{ ...staged, rollout: { ...staged.rollout, workflow } },
+      stages: [{ ...demonstrations, steps: 1 }, { steps: 3 }],
+    },
     ...learningRate,
   },
 }
@@ -67,7 +68,7 @@ function membersOf({ trials }: StudyEntry) {
   }
 }
 
-test.for(Object.entries(cases))('%s', { timeout: 300_000 }, async ([, { config, mutated, tensors }]) => {
+test.for(Object.entries(cases))('%s', async ([, { config, mutated, tensors }]) => {
   const parameters = { [mutated]: { min: 1e-4, max: 1e-2 } }
   const population = { size: 2, every, tournament: 1, mutation: { probability: 1, elite: false, parameters } }
   const { id } = await client.call('studies.start', { file: { ...config, parallel: 1, population } })

@@ -10,22 +10,23 @@ import { createHostFixture, smallConfig, type HostFixture } from '../api/hostFix
 type StudyEntry = OutputOf<Api, 'studies.get'>
 
 const rate = 'optimization.learningRate'
-const fixtures: HostFixture[] = []
-const opened = (): HostFixture => {
-  const fixture = createHostFixture()
-  fixtures.push(fixture)
-  return fixture
-}
+const fixture = createHostFixture()
+const { client, host } = fixture
+/** Its host is closed in the middle of a study. */
+const disturbed = createHostFixture()
 
 afterAll(async () => {
-  for (const fixture of fixtures) {
-    await fixture[Symbol.asyncDispose]()
-    expect(fixture.faults).toEqual([])
+  for (const each of [fixture, disturbed]) {
+    await each[Symbol.asyncDispose]()
+    expect(each.faults).toEqual([])
   }
 })
 
+/** How many train together is said, so that nothing is measured before a study starts (studyEstimate.test.ts does that). */
+const oneByOne = { ...smallConfig, parallel: 1 }
+
 const population = {
-  ...smallConfig,
+  ...oneByOne,
   name: 'rates',
   population: {
     ...{ size: 2, every: 2, tournament: 1 },
@@ -33,7 +34,7 @@ const population = {
   },
 }
 
-async function over({ client }: HostFixture, id: string): Promise<StudyEntry> {
+async function over(id: string): Promise<StudyEntry> {
   for await (const _ of client.follow('studies.watch')) {
     const entry = await client.call('studies.get', { id })
     if (entry.status !== 'waiting' && entry.status !== 'running') return entry
@@ -41,8 +42,8 @@ async function over({ client }: HostFixture, id: string): Promise<StudyEntry> {
   throw new Error('The feed ended.')
 }
 
-async function studied(fixture: HostFixture, file: object): Promise<StudyEntry> {
-  return over(fixture, (await fixture.client.call('studies.start', { file: { ...file } })).id)
+async function studied(file: object): Promise<StudyEntry> {
+  return over((await client.call('studies.start', { file: { ...file } })).id)
 }
 
 /** All but ids and times. */
@@ -52,7 +53,7 @@ const outcome = ({ trials }: StudyEntry) =>
     results: results.map(({ seconds: _seconds, ...result }) => result),
   }))
 
-const adapterOf = ({ directory }: HostFixture, runId: string | null, step: number): string => {
+const adapterOf = (directory: string, runId: string | null, step: number): string => {
   const checkpoint = path.join(
     directory,
     'runs',
@@ -63,8 +64,8 @@ const adapterOf = ({ directory }: HostFixture, runId: string | null, step: numbe
   return readFileSync(path.join(checkpoint, 'actor', 'adapter_model.safetensors'), 'base64')
 }
 
-const finalAdapters = (fixture: HostFixture, { trials }: StudyEntry): string[] =>
-  trials.flatMap(({ runId, results }) => results.map(({ step }) => adapterOf(fixture, runId, step)))
+const finalAdapters = ({ directory }: HostFixture, { trials }: StudyEntry): string[] =>
+  trials.flatMap(({ runId, results }) => results.map(({ step }) => adapterOf(directory, runId, step)))
 
 /** The one member that was cloned, and its parent. */
 function clonedIn({ trials }: StudyEntry) {
@@ -74,8 +75,7 @@ function clonedIn({ trials }: StudyEntry) {
   return { clone, parent }
 }
 
-const undisturbed = opened()
-const reference = studied(undisturbed, population)
+const reference = studied(population)
 
 test('members are evaluated, selected, cloned and mutated; the best trains on', async () => {
   const study = await reference
@@ -88,29 +88,28 @@ test('members are evaluated, selected, cloned and mutated; the best trains on', 
   expect(clone.settings[rate]).toBe(clone.mutation?.to)
   // Tokens are counted once: what its parent generated is not the clone's.
   const totalOf = (runId: string | null) => {
-    const { metrics, rows } = undisturbed.host.store.metrics.table(runId ?? '')
+    const { metrics, rows } = host.store.metrics.table(runId ?? '')
     return rows.flatMap(({ values }) => values[metrics.indexOf('num_tokens')] ?? []).at(-1) ?? NaN
   }
   expect(clone.results[0]?.tokens).toBe(totalOf(clone.runId) - (parent.results[0]?.tokens ?? NaN))
 
-  const runs = await undisturbed.client.call('runs.list', {})
+  const runs = await client.call('runs.list', {})
   const members = runs.filter(({ studyId }) => studyId === study.id)
   expect(members.map(({ trial }) => trial).toSorted()).toEqual([0, 1, 2])
   const forked = members.find(({ trial }) => trial === 2)
   expect(forked).toMatchObject({ parentRunId: parent.runId, parentCheckpointStep: 2 })
   for (const { runId, results } of trials)
     for (const { step, fitness } of results) {
-      const { rows, metrics } = undisturbed.host.store.metrics.table(runId ?? '')
+      const { rows, metrics } = host.store.metrics.table(runId ?? '')
       const row = rows.find((each) => each.step === step)
       expect(row?.values[metrics.indexOf('eval_reward')]).toBe(fitness)
     }
 })
 
-test('members that are killed and a host that closes change nothing of what comes out', async () => {
+test('members beside each other, some of them killed, and a host that closes change nothing of what comes out', async () => {
   const expected = await reference
-  const disturbed = opened()
   const { client, host, directory } = disturbed
-  const { id } = await client.call('studies.start', { file: { ...population } })
+  const { id } = await client.call('studies.start', { file: { ...population, parallel: 2 } })
   for (let kills = 0; kills < 2;) {
     const worker = host.supervisor.list().find(({ pid, activity }) => pid !== null && activity === 'running')
     if (worker === undefined) await setTimeout(5)
@@ -133,36 +132,16 @@ test('members that are killed and a host that closes change nothing of what come
   const study = await next.studies.ended(id)
   expect(study.status).toBe('finished')
   expect(outcome(study)).toEqual(outcome(expected))
-  expect(finalAdapters(disturbed, study)).toEqual(finalAdapters(undisturbed, expected))
-})
-
-test('trials beside each other come to the same', async () => {
-  const beside = opened()
-  const study = await studied(beside, { ...population, parallel: 2 })
-  expect(outcome(study)).toEqual(outcome(await reference))
-})
-
-test('a sweep ends weak trials early, and the others go on where they were', async () => {
-  const fixture = opened()
-  const sweep = {
-    ...{ method: 'random', trials: 4, parameters: { [rate]: { min: 1e-4, max: 1e-2 } } },
-    early: { method: 'halving', from: 2, keep: 2 },
-  }
-  const study = await studied(fixture, { ...smallConfig, sweep })
-  expect(study).toMatchObject({ status: 'finished', error: null })
-  expect(study.trials.map(({ results }) => results.length).toSorted()).toEqual([1, 1, 2, 2])
-  const [ended] = study.trials.filter(({ results }) => results.length === 1)
-  expect(await fixture.client.call('runs.get', { runId: ended?.runId ?? '' })).toMatchObject({
-    status: 'stopped',
-    step: 2,
-  })
-  expect(study.best?.step).toBe(4)
+  expect(finalAdapters(disturbed, study)).toEqual(finalAdapters(fixture, expected))
 })
 
 test('a study stops after the step of its trial, is resumed, and is deleted without its runs', async () => {
-  const fixture = opened()
-  const { client } = fixture
-  const { id } = await client.call('studies.start', { file: { ...smallConfig, seeds: { values: [1, 2] } } })
+  await reference // no other run is going on then
+  const listed = async () => {
+    const { studies, unreadable } = await client.call('studies.list', undefined)
+    return { studies: studies.filter((each) => each.id === id), unreadable }
+  }
+  const { id } = await client.call('studies.start', { file: { ...oneByOne, seeds: { values: [1, 2] } } })
   for await (const { workers } of client.follow('runs.watch'))
     if (workers.some(({ activity }) => activity === 'running')) break
   await client.call('studies.stop', { id })
@@ -174,23 +153,24 @@ test('a study stops after the step of its trial, is resumed, and is deleted with
     message: expect.stringContaining('trial of a study') as string,
   })
   await client.call('studies.resume', { id })
-  const study = await over(fixture, id)
+  const study = await over(id)
   expect(study).toMatchObject({ status: 'finished' })
   expect(study.trials.map(({ settings }) => settings['seed'])).toEqual([1, 2])
   await expect(client.call('studies.resume', { id })).rejects.toThrow('finished')
   const all = 2 * study.steps
-  expect((await client.call('studies.list', undefined)).studies).toMatchObject([
+  expect((await listed()).studies).toMatchObject([
     { id, kind: 'seeds', trials: 2, trained: { steps: all }, plannedSteps: all },
   ])
   // One that is damaged is named with the reason, and can go too.
   writeFileSync(path.join(fixture.directory, 'studies', id, 'log.jsonl'), 'not a line of ours\n')
-  expect(await client.call('studies.list', undefined)).toMatchObject({
+  expect(await listed()).toMatchObject({
     studies: [],
     unreadable: [{ id, error: { code: 'data/invalid' } }],
   })
   await client.call('studies.delete', { id })
-  expect(await client.call('studies.list', undefined)).toEqual({ studies: [], unreadable: [] })
-  expect(await client.call('runs.list', {})).toHaveLength(2)
+  expect(await listed()).toEqual({ studies: [], unreadable: [] })
+  const left = (await client.call('runs.list', {})).map((run) => run.id)
+  expect(left).toEqual(expect.arrayContaining(study.trials.map(({ runId }) => runId)))
 })
 
 test('members of a population that begin the same begin with the config’s values, said or not', async () => {
@@ -198,9 +178,8 @@ test('members of a population that begin the same begin with the config’s valu
     [rate]: { min: 1e-4, max: 1e-2 },
     'algorithm.settings.klCoefficient': { min: 0.001, max: 1 },
   }
-  const { algorithm: _, optimization: __, ...bare } = smallConfig as Record<string, unknown>
+  const { algorithm: _, optimization: __, ...bare } = oneByOne as Record<string, unknown>
   const same = { size: 2, every: 2, initial: 'same', mutation: { parameters } }
-  const { client } = opened()
   const { id } = await client.call('studies.start', { file: { ...bare, population: same } })
   const { start } = await client.call('studies.get', { id })
   expect(start).toEqual({
@@ -211,12 +190,10 @@ test('members of a population that begin the same begin with the config’s valu
 })
 
 test('a trial whose settings cannot be trained with loses, and says why', async () => {
-  const fixture = opened()
   const sweep = { method: 'grid', parameters: { 'rollout.maxNewTokens': { values: [4, 100_000] } } }
-  const { client } = fixture
-  const checked = await client.call('studies.check', { file: { ...smallConfig, sweep } })
-  expect(checked).toMatchObject({ trials: 2, steps: 4, totalSteps: 8 })
-  const study = await studied(fixture, { ...smallConfig, sweep })
+  const file = { ...oneByOne, steps: 2, sweep }
+  expect(await client.call('studies.check', { file })).toMatchObject({ trials: 2, steps: 2, totalSteps: 4 })
+  const study = await studied(file)
   expect(study.status).toBe('finished')
   expect(study.trials[1]?.results[0]).toMatchObject({ fitness: null })
   expect(study.trials[1]?.results[0]?.error).toMatch(/./)
@@ -246,7 +223,7 @@ test.each([
   [{ sweep: { parameters: { [rate]: { min: 1e-4, max: 1e9 } } } }, 'sweep.parameters'],
   [{ data: { ...smallConfig.data, heldOut: null }, seeds: { values: 2 } }, 'data.heldOut'],
 ])('refuses %o', async (file, where) => {
-  const answer = await opened().client.call('studies.check', { file: { ...smallConfig, ...file } })
+  const answer = await client.call('studies.check', { file: { ...smallConfig, ...file } })
   const paths = 'problems' in answer ? answer.problems.map((each) => each.path) : []
   expect(paths.some((each) => each.includes(where))).toBe(true)
 })

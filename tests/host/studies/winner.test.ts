@@ -17,11 +17,11 @@ afterAll(async () => {
 /** Two trials, of which one goes on after the first step. */
 const file = {
   ...smallConfig,
-  ...{ name: 'rates', steps: 3 },
+  ...{ name: 'rates', steps: 2, parallel: 1 },
   evaluation: { ...smallConfig.evaluation, every: 1 },
   sweep: {
-    method: 'grid',
-    points: 2,
+    method: 'random',
+    trials: 2,
     parameters: { [rate]: { min: 1e-4, max: 1e-2 } },
     early: { method: 'halving', keep: 2, from: 1 },
   },
@@ -39,6 +39,18 @@ const adapterOf = (runId: string | null | undefined, step: number): string => {
   const folder = path.join(run.directory, 'checkpoints', `step-${String(step).padStart(6, '0')}`)
   return readFileSync(path.join(folder, 'actor', 'adapter_model.safetensors'), 'base64')
 }
+
+test('a sweep ends its weak trial early, and the other goes on where it was', async () => {
+  const study = await reference
+  expect(study).toMatchObject({ status: 'finished', error: null })
+  expect(study.trials.map(({ results }) => results.map(({ step }) => step)).toSorted()).toEqual([[1], [1, 2]])
+  const ended = study.trials.find(({ results }) => results.length === 1)
+  expect(await fixture.client.call('runs.get', { runId: ended?.runId ?? '' })).toMatchObject({
+    status: 'stopped',
+    step: 1,
+  })
+  expect(study.best?.step).toBe(2)
+})
 
 test('nothing is promoted from a study without a result', async () => {
   const study = await reference
@@ -68,25 +80,25 @@ test('the best is promoted: a copy that outlives checkpoint, run and study, and 
   const { best, trials } = study
   if (best === null) throw new Error('Expected a best trial.')
   const chosen = await client.call('studies.exportConfig', { id: study.id })
-  expect(chosen).toMatchObject({ trial: best.trial, step: 3, fitness: best.fitness })
+  expect(chosen).toMatchObject({ trial: best.trial, step: 2, fitness: best.fitness })
   const { sweep: _, ...run } = file
   expect(chosen.config).toMatchObject({
-    ...{ model: run.model, steps: 3, name: `rates · trial ${chosen.trial + 1}` },
+    ...{ model: run.model, steps: 2, name: `rates · trial ${chosen.trial + 1}` },
     optimization: { learningRate: trials[chosen.trial]?.settings[rate] },
   })
   expect(await client.call('runs.check', { config: parseRunConfig(chosen.config) })).toMatchObject({
-    steps: 3,
+    steps: 2,
   })
 
   const promoted = await client.call('studies.promote', { id: study.id })
   expect(promoted).toMatchObject({
-    name: `rates-trial-${chosen.trial + 1}-step-3`,
+    name: `rates-trial-${chosen.trial + 1}-step-2`,
     origin: {
       ...{ studyId: study.id, study: 'rates', runId: best.runId, metric: 'eval_reward' },
-      ...{ trial: chosen.trial, step: 3, fitness: chosen.fitness, model: run.model },
+      ...{ trial: chosen.trial, step: 2, fitness: chosen.fitness, model: run.model },
     },
   })
-  const trained = adapterOf(best.runId, 3)
+  const trained = adapterOf(best.runId, 2)
   const weaker = trials.findIndex(({ index }) => index !== chosen.trial)
   const other = await client.call('studies.promote', { id: study.id, trial: weaker, name: 'weaker' })
   // It ended at the first rung.
@@ -99,10 +111,10 @@ test('the best is promoted: a copy that outlives checkpoint, run and study, and 
     message: 'There is no trial 10; the study has 2.',
   })
 
-  await client.call('checkpoints.delete', { runId: best.runId ?? '', step: 3 })
+  await client.call('checkpoints.delete', { runId: best.runId ?? '', step: 2 })
   await expect(client.call('studies.promote', { id: study.id, name: 'late' })).rejects.toMatchObject({
     code: 'run/not-found',
-    message: `The run ${best.runId} has no checkpoint of step 3.`,
+    message: `The run ${best.runId} has no checkpoint of step 2.`,
   })
   await client.call('runs.delete', { runId: best.runId ?? '' })
   await expect(client.call('studies.promote', { id: study.id, name: 'late' })).rejects.toMatchObject({

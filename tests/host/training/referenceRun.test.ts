@@ -61,4 +61,4 @@ test('a policy that begins as the base diverges from the adapter, which stays as
     list.find(({ name }) => name.endsWith('0.self_attn.q_proj.lora_B'))!,
   )
   expect(b!.data[0]).toBeCloseTo((ownB!.data[0]! * (2 / Math.sqrt(3))) / 2, 6)
-}, 120_000)
+})

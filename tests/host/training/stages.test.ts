@@ -82,4 +82,4 @@ test('each stage begins with the policy of the one before it, and any of them re
   expect(historyOf(stopped, 'status').at(-1)).toMatchObject({ phase: 'stopped', step: 2, steps: 6 })
   await trainRun(stopped, checkpointOf(stopped, 2))
   expect([learnedBy(stopped), tensorsOf(stopped, 6)]).toEqual(expected)
-}, 120_000)
+})
