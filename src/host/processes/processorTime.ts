@@ -95,7 +95,10 @@ function linuxProcesses(): readonly ProcessTime[] {
 function linuxProcess(pid: number): ProcessTime {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The name in parentheses may hold anything; the state, parent and group come after it, and the times of itself and its children.
-  const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ').map(Number)
+  const fields = stat
+    .slice(stat.lastIndexOf(') ') + 2)
+    .split(' ')
+    .map(Number)
   const [, parent = 0, group = 0] = fields
   const ticks = fields.slice(11, 15).reduce((sum, each) => sum + each, 0)
   return { pid, parent, group, usedMs: ticks * tickMs }

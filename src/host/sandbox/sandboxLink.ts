@@ -63,7 +63,11 @@ export class SandboxLink implements Disposable {
 
   /** The next message, or why there is none: the process is of no use then. */
   next(limit: WorkLimit): Promise<FromSandbox | Gone | Overrun> {
-    return withinLimit(this.#inbox.next(), processMeter(() => this.#child.pid ?? null), limit)
+    return withinLimit(
+      this.#inbox.next(),
+      processMeter(() => this.#child.pid ?? null),
+      limit,
+    )
   }
 
   [Symbol.dispose](): void {
