@@ -110,7 +110,7 @@ describe('a model that never comes to an end', { timeout: 120_000 }, () => {
     await expect(asked).rejects.toMatchObject({
       code: 'tokenizer/invalid',
       message: expect.stringContaining(
-        `${model} was stopped, for it used up 15 s of processor time`,
+        `${model} was stopped because it used up 15 s of processor time`,
       ) as string,
       hint: expect.stringContaining('everything else continues') as string,
     })

@@ -64,8 +64,8 @@ export interface OpenLoss {
 }
 
 /** `id`: as a config names it. Errors: AppError 'sandbox/failed', 'config/invalid' for code that is not a loss. */
-export async function openLoss(id: string, source: UserCode): Promise<OpenLoss> {
-  const sandbox = await openSandbox(requireSandboxed(source, 'A loss'), lossLimits)
+export async function openLoss(id: string, source: UserCode, open = openSandbox): Promise<OpenLoss> {
+  const sandbox = await open(requireSandboxed(source, 'A loss'), lossLimits)
   const description = sandbox.loss
   if (description == null) {
     await sandbox[Symbol.asyncDispose]()

@@ -175,7 +175,7 @@ class Desk {
     this.end()
     const how =
       news instanceof Overrun
-        ? `was stopped, for ${news.message}`
+        ? `was stopped because ${news.message}`
         : `ended its process (${news.type === 'gone' ? news.how : news.type}), as one that needs more than ${maxTextBytes / 1024 ** 3} GiB of memory does`
     return new AppError(
       'tokenizer/invalid',

@@ -117,7 +117,7 @@ export class PythonProcess implements Disposable {
       )
       if (news === null) return this.#ended(answers)
       if (news instanceof Overrun) {
-        const message = `Python was killed, for ${news.message}.${this.#words()}`
+        const message = `Python was killed because ${news.message}.${this.#words()}`
         this[Symbol.dispose]()
         return { answers, fault: { kind: 'timeout', message } }
       }

@@ -164,7 +164,7 @@ export async function scoredWithin(limit: WorkLimit, ask: Ask, scoring: Scoring)
     if (!(error instanceof Overrun)) throw error
     throw new AppError(
       'reward/failed',
-      `Scoring the text with the rewards of this run was stopped, for ${error.message}.`,
+      `Scoring the text with the rewards of this run was stopped because ${error.message}.`,
       'Nothing was changed. A pattern in their settings may take too long on this text: try a shorter one.',
       error,
     )

@@ -99,9 +99,16 @@ export const kindTitles: Readonly<Record<CodeDescription['kind'], string>> = {
   workflow: 'a workflow',
 }
 
-/** Opens code in a process of its own. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where the code is at fault. */
-export async function openSandbox(source: CodeSource, limits: Partial<SandboxLimits> = {}): Promise<Sandbox> {
-  const sandbox = new Sandbox(source, { ...defaultLimits, ...limits })
+/**
+ * Opens code in a process of its own, which `startLink` starts. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where
+ * the code is at fault.
+ */
+export async function openSandbox(
+  source: CodeSource,
+  limits: Partial<SandboxLimits> = {},
+  startLink: StartLink = () => SandboxLink.start(),
+): Promise<Sandbox> {
+  const sandbox = new Sandbox(source, { ...defaultLimits, ...limits }, startLink)
   await sandbox.start()
   return sandbox
 }
@@ -115,6 +122,10 @@ export function failureOf({ cause, message }: AppError): SandboxFailure {
 /** Time of day the call took, ms. */
 export type Timed<Answer> = Answer & { readonly durationMs: number }
 
+export type StartLink = () => Promise<Pick<SandboxLink, 'send' | 'next'> & Disposable>
+
+type Link = Awaited<ReturnType<StartLink>>
+
 interface Calls<Answer> {
   readonly target: string
   readonly inputs: readonly string[]
@@ -126,15 +137,17 @@ interface Calls<Answer> {
 export class Sandbox implements AsyncDisposable {
   readonly #source: CodeSource
   readonly #limits: SandboxLimits
-  #link: SandboxLink | null = null
+  readonly #startLink: StartLink
+  #link: Link | null = null
   #description: CodeDescription = { kind: 'reward', functions: [], settings: {}, needs: [] }
   /** One batch at a time. */
   #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  constructor(source: CodeSource, limits: SandboxLimits) {
+  constructor(source: CodeSource, limits: SandboxLimits, startLink: StartLink) {
     this.#source = source
     this.#limits = limits
+    this.#startLink = startLink
   }
 
   get kind(): CodeDescription['kind'] {
@@ -290,9 +303,9 @@ export class Sandbox implements AsyncDisposable {
     this.#link = await this.#openLink()
   }
 
-  async #openLink(): Promise<SandboxLink> {
+  async #openLink(): Promise<Link> {
     if (this.#isClosed) throw new Error('Expected an open sandbox.')
-    const link = await SandboxLink.start()
+    const link = await this.#startLink()
     const { memoryMb, answerCharacters } = this.#limits
     link.send({ type: 'load', ...this.#source, memoryMb, answerCharacters, loadMs })
     const message = await link.next(loadLimit)
