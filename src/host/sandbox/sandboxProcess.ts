@@ -116,7 +116,7 @@ async function run(batchOf: ToSandbox & { type: 'run' }): Promise<void> {
     await report({ type: 'answers', answers: waiting })
     if (loaded.machine.isSpoiled) {
       loaded.machine = await open(loaded.code, loaded.limits)
-      await report({ type: 'answers', answers: [] })
+      if (i < inputs.length - 1) await report({ type: 'answers', answers: [] })
     }
     ;[waiting, reportedAt] = [[], performance.now()]
   }
