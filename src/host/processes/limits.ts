@@ -54,3 +54,6 @@ export const scoreLimit = (isJudged: boolean): WorkLimit => ({
   workMs: isJudged ? 600_000 : 30_000,
   idleMs: 3_600_000,
 })
+
+/** Until a server is reached; how long it may be silent then is a setting (`timeoutSeconds`). */
+export const connectSeconds = 30
