@@ -41,12 +41,17 @@ const loop = (turns: number) => `let x = 0; for (let i = 0; i < ${Math.round(tur
 const work = (share: number) => loop((perSecond * share * limits.callMs) / 1000)
 
 beforeAll(async () => {
-  const turns = 5e6
-  const inside = { memoryMb: 16, answerCharacters: 1_000, loadMs: 2_000 }
+  const turns = 2e6
   const code = `export default () => { ${loop(turns)} return x }`
-  const machine = await Machine.load(code, inside, null)
+  const machine = await Machine.load(code, { memoryMb: 16, answerCharacters: 1_000, loadMs: 2_000 }, null)
+  const run = () =>
+    machine.call({ target: 'default', input: JSON.stringify(sample), seed: 1, callMs: 60_000 })
+  await using sandbox = await openSandbox(source(code), { callMs: 60_000, batchMs: 60_000 }, startShared)
+  // QuickJS itself is compiled anew where it has run for a while, here and in the process of the sandbox.
+  for (let i = 0; i < 3; i++) run()
+  await sandbox.score([sample, sample, sample], 'default')
   const before = process.threadCpuUsage()
-  machine.call({ target: 'default', input: JSON.stringify(sample), seed: 1, callMs: 60_000 })
+  run()
   const { user, system } = process.threadCpuUsage(before)
   perSecond = (1e6 * turns) / (user + system)
 })
@@ -69,14 +74,14 @@ test('a batch loses those that take too long, and no others', minutes, async () 
   const search = `'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b')`
   const answers = await onBoth(async () => {
     await using sandbox = await openSandbox(
-      source(`export default ({ completion }) => completion === 'evil' ? ${search} : 0.5`),
+      source(
+        `export default ({ completion }) => { while (completion === 'endless'); return completion === 'evil' ? ${search} : 0.5 }`,
+      ),
       { callMs: 100 },
       startShared,
     )
-    const inputs = Array.from({ length: 64 }, (_, i) => ({
-      ...sample,
-      completion: i % 30 === 1 ? 'evil' : 'fine',
-    }))
+    const completions: Record<number, string> = { 1: 'endless', 31: 'evil', 61: 'endless' }
+    const inputs = Array.from({ length: 64 }, (_, i) => ({ ...sample, completion: completions[i] ?? 'fine' }))
     return (await sandbox.score(inputs, 'default')).map((answer) => 'failure' in answer)
   })
   expect(answers).toEqual(Array.from({ length: 64 }, (_, i) => i % 30 === 1))
@@ -139,9 +144,9 @@ const asked = async (question: TextQuestion, workMs?: number) => {
 }
 
 test('a chat template', minutes, async () => {
+  const directory = mkdtempSync(path.join(folder, 'template-'))
+  cpSync('resources/starter', directory, { recursive: true })
   const render = async (turns: number) => {
-    const directory = mkdtempSync(path.join(folder, 'template-'))
-    cpSync('resources/starter', directory, { recursive: true })
     const file = path.join(directory, 'tokenizer_config.json')
     const inner = `{% for b in range(${turns}) %}{% endfor %}`
     const template = `{% for a in range(1000) %}${inner}{% endfor %}done`
