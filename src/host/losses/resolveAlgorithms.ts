@@ -20,10 +20,8 @@ import {
   runAlgorithmCode,
   type UserCode,
 } from '#host/rewards/rewardCode.ts'
+import { lossLimits } from '#host/processes/limits.ts'
 import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
-
-/** Advantages of whole batches go in and out as text. */
-const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answerCharacters: 64_000_000 }
 
 /**
  * Loads the algorithms of a run's stages. `runDirectory`: where the run keeps its copy of the code; null: as it is on
@@ -66,8 +64,8 @@ export interface OpenLoss {
 }
 
 /** `id`: as a config names it. Errors: AppError 'sandbox/failed', 'config/invalid' for code that is not a loss. */
-export async function openLoss(id: string, source: UserCode): Promise<OpenLoss> {
-  const sandbox = await openSandbox(requireSandboxed(source, 'A loss'), lossLimits)
+export async function openLoss(id: string, source: UserCode, open = openSandbox): Promise<OpenLoss> {
+  const sandbox = await open(requireSandboxed(source, 'A loss'), lossLimits)
   const description = sandbox.loss
   if (description == null) {
     await sandbox[Symbol.asyncDispose]()

@@ -32,6 +32,8 @@ import {
   type WorkerEnvironment,
   type WorkerProcess,
 } from './messages.ts'
+import { processMeter } from './processorTime.ts'
+import { Overrun, withinLimit, type WorkLimit } from './workLimit.ts'
 
 /** A model's folder, with an adapter's or a checkpoint's on top; null = the base alone. */
 export interface Candidate {
@@ -257,16 +259,17 @@ export const questionStarter: StartQuestion = (environment) =>
 
 /**
  * Answers as they come; leaving the loop or aborting ends the process. Errors: what the answering failed with; AppError
- * 'runtime/failed' when the process died.
+ * 'runtime/failed' when the process died; an Overrun when an answer took it more than `limit`.
  */
 export type Ask = <Asked extends Question>(
   question: Asked,
   signal: AbortSignal,
+  limit?: WorkLimit,
 ) => AsyncGenerator<Answers[Asked['type']]>
 
 /** `environment`: asked for each process, as it may change. */
 export const createAsk = (start: StartQuestion, environment: () => WorkerEnvironment = () => ({})): Ask =>
-  async function* (question, signal) {
+  async function* (question, signal, limit) {
     if (signal.aborted) return
     const process = start(environment())
     const inbox = new Inbox<FromQuestion>()
@@ -277,9 +280,12 @@ export const createAsk = (start: StartQuestion, environment: () => WorkerEnviron
     })
     signal.addEventListener('abort', kill)
     process.send(question)
+    const meter = processMeter(() => process.pid)
     try {
       for (;;) {
-        const message = await inbox.next()
+        const next = inbox.next()
+        const message = await (limit === undefined ? next : withinLimit(next, meter, limit))
+        if (message instanceof Overrun) throw message
         if (message.type === 'done' || hasGoneAway(signal)) return
         if (message.type === 'failed') throw unpackError(message.error)
         // Which answers belong to which question is the contract of answering.ts.
@@ -306,7 +312,8 @@ export async function askOnce<Asked extends Question>(
   ask: Ask,
   question: Asked,
   signal: AbortSignal,
+  limit?: WorkLimit,
 ): Promise<Answers[Asked['type']]> {
-  for await (const answer of ask(question, signal)) return answer
+  for await (const answer of ask(question, signal, limit)) return answer
   throw new AppError('api/cancelled', 'The request was cancelled.')
 }

@@ -11,7 +11,10 @@ import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import type { PreviewToken, PromptPreview } from '#host/data/preview.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
-import { unpackError, type ErrorEnvelope, type WorkerProcess } from './messages.ts'
+import { startLimit, textLimit } from './limits.ts'
+import { Inbox, unpackError, type ErrorEnvelope, type WorkerProcess } from './messages.ts'
+import { processMeter } from './processorTime.ts'
+import { Overrun, withinLimit, type WorkLimit } from './workLimit.ts'
 
 /** What the chat template is given beside the messages, as `data` of a run config has it. */
 export interface TemplateInput {
@@ -65,14 +68,13 @@ export const textStarter: StartText = () => forkProcess(scriptPath('textProcess'
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>
 
 export interface TextLimits {
-  /** Of one answer, reading the tokenizer included: a large one takes seconds on a busy machine. */
-  readonly answerMs: number
+  /** Of one answer, reading the tokenizer included. */
+  readonly answer: WorkLimit
   /** A process that nobody has asked for so long is ended. */
   readonly idleMs: number
 }
 
-const defaultLimits: TextLimits = { answerMs: 15_000, idleMs: 300_000 }
-const startMs = 30_000
+const defaultLimits: TextLimits = { answer: textLimit, idleMs: 300_000 }
 
 /** So many models are ready at a time. */
 const maxDesks = 3
@@ -156,11 +158,12 @@ class Desk {
   async #answerTo<Question extends TextQuestion>(question: Question): Promise<TextAnswers[Question['type']]> {
     if (this.#process === null) {
       this.#process = new Asked(this.#start())
-      const first = await this.#process.next(startMs)
-      if (first.type !== 'ready') throw this.#failed(question, first)
+      const first = await this.#process.next(startLimit)
+      if (first instanceof Overrun || first.type !== 'ready') throw this.#failed(question, first)
     }
     this.#process.send(question)
-    const answer = await this.#process.next(this.#limits.answerMs)
+    const answer = await this.#process.next(this.#limits.answer)
+    if (answer instanceof Overrun) throw this.#failed(question, answer)
     // Which answers belong to which question is the contract of textAnswering.ts.
     if (answer.type === 'answer') return answer.answer as never
     if (answer.type === 'refused') throw unpackError(answer.error)
@@ -168,12 +171,11 @@ class Desk {
   }
 
   /** The process is of no use any more; the next question gets another one. */
-  #failed({ directory }: TextQuestion, news: FromText | Silence): AppError {
+  #failed({ directory }: TextQuestion, news: FromText | Gone | Overrun): AppError {
     this.end()
-    const seconds = this.#limits.answerMs / 1000
     const how =
-      news.type === 'silent'
-        ? `did not finish within ${seconds} s and was stopped`
+      news instanceof Overrun
+        ? `was stopped because ${news.message}`
         : `ended its process (${news.type === 'gone' ? news.how : news.type}), as one that needs more than ${maxTextBytes / 1024 ** 3} GiB of memory does`
     return new AppError(
       'tokenizer/invalid',
@@ -183,23 +185,21 @@ class Desk {
   }
 }
 
-type Silence = { readonly type: 'silent' } | { readonly type: 'gone'; readonly how: string }
+interface Gone {
+  readonly type: 'gone'
+  readonly how: string
+}
 
-/** A process, and the one message that is waited for. */
+/** A process, and what it says. */
 class Asked {
   readonly #process: WorkerProcess<TextQuestion, FromText>
-  readonly #arrived: (FromText | Silence)[] = []
-  #wake: () => void = () => {}
+  readonly #inbox = new Inbox<FromText | Gone>()
 
   constructor(process: WorkerProcess<TextQuestion, FromText>) {
     this.#process = process
-    const note = (message: FromText | Silence) => {
-      this.#arrived.push(message)
-      this.#wake()
-    }
-    process.onMessage(note)
+    process.onMessage((message) => this.#inbox.add(message))
     void process.ended.then(({ failure, signal, exitCode }) =>
-      note({ type: 'gone', how: failure ?? signal ?? `exit code ${exitCode ?? 'unknown'}` }),
+      this.#inbox.add({ type: 'gone', how: failure ?? signal ?? `exit code ${exitCode ?? 'unknown'}` }),
     )
   }
 
@@ -211,16 +211,11 @@ class Asked {
     this.#process.kill()
   }
 
-  async next(silenceMs: number): Promise<FromText | Silence> {
-    const timer = setTimeout(() => {
-      this.#arrived.push({ type: 'silent' })
-      this.#wake()
-    }, silenceMs)
-    try {
-      while (this.#arrived.length === 0) await new Promise<void>((resolve) => (this.#wake = resolve))
-      return this.#arrived.shift() ?? { type: 'silent' }
-    } finally {
-      clearTimeout(timer)
-    }
+  next(limit: WorkLimit): Promise<FromText | Gone | Overrun> {
+    return withinLimit(
+      this.#inbox.next(),
+      processMeter(() => this.#process.pid),
+      limit,
+    )
   }
 }

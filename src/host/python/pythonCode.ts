@@ -17,6 +17,7 @@ import { type PromptForm, promptContent } from '#rl/rollout/prompts.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import type { EnvironmentAnswer, Failed, ScoreAnswer } from '#host/sandbox/answers.ts'
 import type { ScoreInput, Timed } from '#host/sandbox/sandbox.ts'
+import { pythonCallLimit, pythonLoadLimit } from '#host/processes/limits.ts'
 import { requireConsent, type PythonSource } from './consent.ts'
 import { PythonProcess, type PythonRequest } from './pythonProcess.ts'
 
@@ -45,9 +46,6 @@ export function packagedCode(id: string): string | null {
     ? readFileSync(path.join(resourcesDirectory, 'python', 'reasoning_gym_tasks.py'), 'utf8')
     : null
 }
-
-/** Loading imports what the code imports: torch takes its time. */
-const loadMs = 300_000
 
 /** So often in one call the process may die or fall silent; what is left of the call is then not asked. */
 const maxFaults = 3
@@ -184,8 +182,8 @@ export class PythonCode implements AsyncDisposable {
     for (let faults = 0; answers.length < count && faults < maxFaults;) {
       const python = await this.#open()
       const left = inputs === null ? {} : { inputs: inputs.slice(answers.length) }
-      const { callSeconds } = this.#options
-      const reply = await python.ask({ ...request, ...left }, count - answers.length, callSeconds * 1000)
+      const limit = pythonCallLimit(this.#options.callSeconds)
+      const reply = await python.ask({ ...request, ...left }, count - answers.length, limit)
       answers.push(...reply.answers)
       if (reply.fault === null) continue
       faults++
@@ -202,7 +200,7 @@ export class PythonCode implements AsyncDisposable {
     const { interpreter, consents } = this.#options
     const allowed = requireConsent(this.#source, interpreter, consents)
     const python = await PythonProcess.start(allowed, path.dirname(file))
-    const { answers, fault } = await python.ask({ call: 'load', code, file }, 1, loadMs)
+    const { answers, fault } = await python.ask({ call: 'load', code, file }, 1, pythonLoadLimit)
     const description = loaded.safeParse(answers[0])
     if (fault !== null || !description.success) {
       python[Symbol.dispose]()

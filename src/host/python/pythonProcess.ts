@@ -1,6 +1,6 @@
 /**
  * A process of the person's own Python interpreter, and what is said over its pipes: a line of JSON per request, a line
- * per answer. It is no sandbox. It is killed when it falls silent, together with all that it started, and ends by itself
+ * per answer. It is no sandbox. It is killed when it passes a limit, together with all that it started, and ends by itself
  * when this process does.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
@@ -9,10 +9,11 @@ import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { pythonStartLimit } from '#host/processes/limits.ts'
+import { Inbox } from '#host/processes/messages.ts'
+import { familyMeter } from '#host/processes/processorTime.ts'
+import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
 import { type AllowedInterpreter, interpreterHint } from './consent.ts'
-
-/** From the interpreter to the adapter; a slow disk is no fault. */
-const startMs = 60_000
 
 /** Of an answer. */
 const maxLineBytes = 256 << 20
@@ -42,11 +43,11 @@ export class PythonProcess implements Disposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
   #chunks: Buffer[] = []
   #chunkBytes = 0
-  readonly #arrived: unknown[] = []
+  /** Lines, and null at the end. */
+  readonly #inbox = new Inbox<{ readonly answer: unknown } | null>()
   #stderrTail = ''
   #lastId = 0
   #end: string | null = null
-  #wake: () => void = () => {}
 
   private constructor(interpreter: AllowedInterpreter, folder: string) {
     const isPosix = process.platform !== 'win32'
@@ -76,7 +77,7 @@ export class PythonProcess implements Disposable {
     const python = new PythonProcess(interpreter, folder)
     const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
     python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
-    const { answers, fault } = await python.#collect(0, 1, startMs)
+    const { answers, fault } = await python.#collect(0, 1, pythonStartLimit)
     if (fault === null) {
       const [{ python: version }] = answers as [{ python: number[] }]
       const [major = 0, minor = 0] = version
@@ -99,42 +100,39 @@ export class PythonProcess implements Disposable {
     return this.#end === null
   }
 
-  /** `count` answers are awaited, each for at most `silenceMs`. */
-  async ask(request: PythonRequest, count: number, silenceMs: number): Promise<PythonReply> {
+  /** `count` answers are awaited, each within the limit. */
+  async ask(request: PythonRequest, count: number, limit: WorkLimit): Promise<PythonReply> {
     const id = ++this.#lastId
     if (this.#end === null) this.#child.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
-    return this.#collect(id, count, silenceMs)
+    return this.#collect(id, count, limit)
   }
 
-  async #collect(id: number, count: number, silenceMs: number): Promise<PythonReply> {
+  async #collect(id: number, count: number, limit: WorkLimit): Promise<PythonReply> {
     const answers: unknown[] = []
     while (answers.length < count) {
-      if (this.#arrived.length === 0 && this.#end === null) await this.#news(silenceMs)
-      const answer = this.#arrived.shift()
-      if (answer === undefined) {
-        if (this.#end !== null) return { answers, fault: { kind: 'exception', message: this.#end } }
-        const message = `Python did not answer within ${silenceMs / 1000} s and was killed.${this.#words()}`
+      const news = await withinLimit(
+        this.#inbox.next(),
+        familyMeter(() => this.#child.pid ?? null),
+        limit,
+      )
+      if (news === null) return this.#ended(answers)
+      if (news instanceof Overrun) {
+        const message = `Python was killed because ${news.message}.${this.#words()}`
         this[Symbol.dispose]()
         return { answers, fault: { kind: 'timeout', message } }
       }
-      if (!isAnswer(answer, id)) {
+      if (!isAnswer(news.answer, id)) {
         this.#finish('The code wrote to the pipe that Turnwise reads.')
         this[Symbol.dispose]()
-        return { answers, fault: { kind: 'exception', message: this.#end ?? '' } }
+        return this.#ended(answers)
       }
-      answers.push(answer)
+      answers.push(news.answer)
     }
     return { answers, fault: null }
   }
 
-  #news(silenceMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<undefined>()
-    const timer = setTimeout(() => resolve(undefined), silenceMs)
-    this.#wake = () => {
-      clearTimeout(timer)
-      resolve(undefined)
-    }
-    return promise
+  #ended(answers: readonly unknown[]): PythonReply {
+    return { answers, fault: { kind: 'exception', message: this.#end ?? '' } }
   }
 
   #hear(chunk: Buffer): void {
@@ -144,7 +142,7 @@ export class PythonProcess implements Disposable {
       const line = Buffer.concat(this.#chunks).toString('utf8')
       this.#chunks = []
       this.#chunkBytes = 0
-      this.#arrived.push(parsed(line))
+      this.#inbox.add({ answer: parsed(line) })
       from = at + 1
     }
     this.#chunks.push(chunk.subarray(from))
@@ -153,7 +151,6 @@ export class PythonProcess implements Disposable {
       this.#finish(`An answer is longer than ${maxLineBytes >> 20} MB.`)
       this[Symbol.dispose]()
     }
-    this.#wake()
   }
 
   #words(): string {
@@ -162,8 +159,9 @@ export class PythonProcess implements Disposable {
   }
 
   #finish(why: string): void {
-    this.#end ??= why
-    this.#wake()
+    if (this.#end !== null) return
+    this.#end = why
+    this.#inbox.add(null)
   }
 
   #endGroup(): void {

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { readRewardCode } from '#host/rewards/rewardCode.ts'
+import { pythonRowsSeconds } from '#host/processes/limits.ts'
 import type { PythonSource } from './consent.ts'
 import { openPython } from './pythonCode.ts'
 
@@ -28,9 +29,6 @@ export function pythonRows(source: string): PythonRows | null {
   return { name: path.parse(file).name, origin: whole, settings: {}, file: whole, function: name ?? 'rows' }
 }
 
-/** A data set may take its time. */
-const rowsSeconds = 3_600
-
 export const rowsSource = ({ file }: PythonRows): PythonSource =>
   readRewardCode({ file, language: 'py' }) as PythonSource
 
@@ -41,7 +39,7 @@ export async function writePythonRows(
   out: string,
   place: { readonly interpreter: string | null; readonly consents: string },
 ): Promise<number> {
-  const options = { ...place, callSeconds: rowsSeconds, messages: null, form: null }
+  const options = { ...place, callSeconds: pythonRowsSeconds, messages: null, form: null }
   await using code = await openPython(rowsSource(rows), options)
   return await code.writeRows(rows.function, settings, out)
 }

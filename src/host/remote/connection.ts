@@ -7,6 +7,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
+import { connectSeconds } from '#host/processes/limits.ts'
 import { shorten } from '#shared/plural.ts'
 
 export interface Call {
@@ -68,6 +69,8 @@ export class Connection implements Disposable {
   retried = 0
   readonly #options: ConnectionOptions
   readonly #agent: HttpAgent | HttpsAgent
+  /** When the server last said anything, to whichever request. */
+  #heardAt = 0
 
   constructor(options: ConnectionOptions) {
     this.url = options.url.replace(/\/+$/, '')
@@ -99,20 +102,19 @@ export class Connection implements Disposable {
   }
 
   async #attempt(call: Call, { signal, timeoutSeconds }: AskOptions): Promise<Tried> {
-    const seconds = timeoutSeconds ?? this.#options.timeoutSeconds
-    const timeout = AbortSignal.timeout(Math.ceil(1000 * seconds))
-    const both = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
+    using patience = new Patience(timeoutSeconds ?? this.#options.timeoutSeconds, () => this.#heardAt)
+    const both = signal === undefined ? patience.signal : AbortSignal.any([signal, patience.signal])
     try {
-      return await this.#send(call, both)
+      return await this.#send(call, both, patience)
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof AppError) throw error
-      const isTimeout = timeout.aborted
-      return { failure: isTimeout ? `no answer within ${seconds} seconds` : reasonOf(error), isTimeout }
+      const isTimeout = patience.signal.aborted
+      return { failure: isTimeout ? patience.words : reasonOf(error), isTimeout }
     }
   }
 
-  async #send({ method, path, body }: Call, signal: AbortSignal): Promise<Tried> {
+  async #send({ method, path, body }: Call, signal: AbortSignal, patience: Patience): Promise<Tried> {
     signal.throwIfAborted()
     this.#options.onRequest()
     const { apiKey } = this.#options
@@ -125,12 +127,16 @@ export class Connection implements Disposable {
     }
     const make = this.url.startsWith('https:') ? httpsRequest : httpRequest
     const outgoing = make(`${this.url}${path}`, { method, headers, agent: this.#agent, signal })
+    outgoing.once('socket', (socket) => {
+      if (socket.connecting) socket.once('connect', () => patience.connected())
+      else patience.connected()
+    })
     const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>
     // The promise tells of errors before the answer, the answer itself of later ones.
     outgoing.on('error', () => undefined)
     outgoing.end(content)
     const [incoming] = await answered
-    const text = await readText(incoming, this.#options.words)
+    const text = await readText(incoming, this.#options.words, () => (this.#heardAt = performance.now()))
     const answer = { status: incoming.statusCode ?? 0, text, json: parsed(text) }
     return { answer, retryAfter: Number(incoming.headers['retry-after'] ?? NaN) }
   }
@@ -152,6 +158,64 @@ export class Connection implements Disposable {
   }
 }
 
+/**
+ * How long a request is waited for: first to reach the server, then while the server is silent. One that still answers other requests is
+ * alive, and late only.
+ */
+class Patience implements Disposable {
+  readonly #seconds: number
+  readonly #heardAt: () => number
+  readonly #over = new AbortController()
+  #isConnected = false
+  #since = performance.now()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(seconds: number, heardAt: () => number) {
+    this.#seconds = seconds
+    this.#heardAt = heardAt
+    this.#wait()
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal
+  }
+
+  /** Why it is over. */
+  get words(): string {
+    return `no ${this.#isConnected ? 'answer' : 'connection'} within ${this.#limitSeconds} seconds`
+  }
+
+  get #limitSeconds(): number {
+    return this.#isConnected ? this.#seconds : Math.min(this.#seconds, connectSeconds)
+  }
+
+  connected(): void {
+    this.#isConnected = true
+    this.#since = performance.now()
+    this.#wait()
+  }
+
+  #leftMs(): number {
+    const since = this.#isConnected ? Math.max(this.#since, this.#heardAt()) : this.#since
+    return since + 1000 * this.#limitSeconds - performance.now()
+  }
+
+  /** What came while this process was busy is read before it is said that nothing came. */
+  #wait(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => setImmediate(() => this.#look()), Math.ceil(this.#leftMs()))
+  }
+
+  #look(): void {
+    if (this.#leftMs() > 0) this.#wait()
+    else this.#over.abort()
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+  }
+}
+
 type Tried =
   | { readonly answer: Answer; readonly retryAfter: number }
   | { readonly failure: string; readonly isTimeout: boolean }
@@ -165,10 +229,16 @@ function waitBefore(attempt: number, tried: Tried): number {
   return Math.min(longestWaitMs, Math.max(requested, firstWaitMs * 2 ** attempt))
 }
 
-async function readText(incoming: IncomingMessage, { server, kindHint }: ServerWords): Promise<string> {
+async function readText(
+  incoming: IncomingMessage,
+  { server, kindHint }: ServerWords,
+  onHeard: () => void,
+): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
+  onHeard()
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    onHeard()
     size += chunk.length
     if (size > maxAnswerBytes) {
       incoming.destroy()

@@ -12,7 +12,9 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
 import type { Store } from '#host/store/store.ts'
+import { scoreLimit } from '#host/processes/limits.ts'
 import { askOnce, type Ask, type Question } from '#host/processes/question.ts'
+import { Overrun, type WorkLimit } from '#host/processes/workLimit.ts'
 import { consentsFile } from '#host/python/consent.ts'
 import { configOf, rowPlaces, rowsOfRun, versionOf } from './runRows.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
@@ -143,7 +145,7 @@ async function scoreText(
     input: { prompt, completion, row, step },
   }
   const isJudged = rewards.some(({ function: id }) => id === judgeFunction)
-  const reward = await scoredWithin(isJudged ? judgeMs : scoreMs, host.ask, { ...question, signal })
+  const reward = await scoredWithin(scoreLimit(isJudged), host.ask, { ...question, signal })
   const failures = reward.failures.map(({ name, message }) => ({
     ...{ code: 'reward/failed' as const, hint: null },
     message: `${name}: ${message}`,
@@ -151,24 +153,18 @@ async function scoreText(
   return { reward: reward.total, parts: reward.parts, failures }
 }
 
-/** Code has limits of its own; what comes with the program has none. */
-const scoreMs = 30_000
-/** A model has to be opened, or a server waited for. */
-const judgeMs = 600_000
-
 type Scoring = Omit<Extract<Question, { type: 'score-text' }>, 'type'> & { readonly signal: AbortSignal }
 
-/** Errors: AppError 'reward/failed' when it takes longer; those of resolving the rewards. */
-export async function scoredWithin(limitMs: number, ask: Ask, scoring: Scoring): Promise<Reward> {
+/** Errors: AppError 'reward/failed' when it takes more than the limit; those of resolving the rewards. */
+export async function scoredWithin(limit: WorkLimit, ask: Ask, scoring: Scoring): Promise<Reward> {
   const { signal, ...question } = scoring
-  const limit = AbortSignal.timeout(limitMs)
   try {
-    return await askOnce(ask, { type: 'score-text', ...question }, AbortSignal.any([signal, limit]))
+    return await askOnce(ask, { type: 'score-text', ...question }, signal, limit)
   } catch (error) {
-    if (!limit.aborted) throw error
+    if (!(error instanceof Overrun)) throw error
     throw new AppError(
       'reward/failed',
-      `The rewards of this run did not score the text within ${limitMs / 1000} s and were stopped.`,
+      `Scoring the text with the rewards of this run was stopped because ${error.message}.`,
       'Nothing was changed. A pattern in their settings may take too long on this text: try a shorter one.',
       error,
     )

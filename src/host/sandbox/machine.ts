@@ -16,6 +16,7 @@ import { answerLimits, harnessSource } from './harness.ts'
 import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import type { FailureKind } from './answers.ts'
+import { loadedTooLong, stopped } from './protocol.ts'
 
 /** What user code is called in error positions. */
 export const codeName = 'code'
@@ -26,9 +27,6 @@ export const codeName = 'code'
  */
 const stackBytes = 256 * 1024
 
-/** Processor time for evaluating a module, ms. */
-const loadMs = 2_000
-
 /** Jobs run between two looks at the clock. */
 const jobsAtOnce = 1_000
 
@@ -36,6 +34,8 @@ export interface MachineLimits {
   readonly memoryMb: number
   /** Longest answer of a call, as JSON text. */
   readonly answerCharacters: number
+  /** Processor time for evaluating a module, ms. */
+  readonly loadMs: number
 }
 
 export interface MachineCall {
@@ -149,7 +149,7 @@ export class Machine {
     const clock = new Deadline()
     runtime.setInterruptHandler(() => clock.hasPassed())
     const context = runtime.newContext()
-    clock.start(loadMs)
+    clock.start(limits.loadMs)
     try {
       const harness = context.unwrapResult(context.evalCode(harnessSource, 'harness'))
       const trace =
@@ -167,7 +167,7 @@ export class Machine {
     } catch (error) {
       if (error instanceof LoadFailure && !clock.hasPassed()) throw error
       throw clock.hasPassed()
-        ? new LoadFailure('timeout', `Loading the code took more than ${loadMs / 1000} s.`, '')
+        ? new LoadFailure('timeout', loadedTooLong(limits.loadMs), '')
         : hostFailure(error)
     }
   }
@@ -189,8 +189,7 @@ export class Machine {
       if (!this.#clock.hasPassed()) return failureText(hostFailure(error))
     }
     this.#isSpoiled = true
-    const message = `Stopped after ${callMs} ms.`
-    return failureText(new LoadFailure('timeout', message, ''))
+    return failureText(new LoadFailure('timeout', stopped(callMs), ''))
   }
 
   #answer(target: string, input: string, seed: number): string {

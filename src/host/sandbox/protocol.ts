@@ -8,6 +8,8 @@ export type ToSandbox =
       readonly language: CodeLanguage
       readonly memoryMb: number
       readonly answerCharacters: number
+      /** Processor time for evaluating the module, ms. */
+      readonly loadMs: number
     }
   | {
       readonly type: 'run'
@@ -18,6 +20,8 @@ export type ToSandbox =
       readonly batchMs: number
       /** Of each call. */
       readonly callMs: number
+      /** Each answer is told by itself, so that the first one that is missing is known to be the one that took too long. */
+      readonly isCareful: boolean
     }
 
 export interface TimedAnswer {
@@ -31,5 +35,15 @@ export type FromSandbox =
   | { readonly type: 'loaded'; readonly description: string }
   /** The code does not load. */
   | { readonly type: 'refused'; readonly failure: string }
-  /** The next answers of the batch, in order; the last message of a batch carries its last answer. */
+  /** The next answers of the batch, in order; the last message of a batch carries its last answer. None: it goes on. */
   | { readonly type: 'answers'; readonly answers: readonly TimedAnswer[] }
+
+/* What is said of code that a limit ended, inside of the process and outside. */
+
+export const stopped = (callMs: number): string => `Stopped after ${callMs} ms of processor time.`
+
+export const loadedTooLong = (loadMs: number): string =>
+  `Loading the code took more than ${loadMs / 1000} s of processor time.`
+
+export const notRun = (batchMs: number): string =>
+  `Not run: what was run before it had used up the ${batchMs} ms of processor time that 64 calls have (\`rewardLimits.batchMs\`).`

@@ -28,12 +28,15 @@ import {
   readTurn,
   type CodeDescription,
   type EnvironmentAnswer,
+  type FailureKind,
   type SandboxFailure,
   type ScoreAnswer,
 } from './answers.ts'
 import { answerLimits } from './harness.ts'
-import type { CodeLanguage } from './protocol.ts'
-import { SandboxLink } from './sandboxLink.ts'
+import { callLimit, loadLimit, loadMs, traceMs } from '#host/processes/limits.ts'
+import { Overrun } from '#host/processes/workLimit.ts'
+import { type CodeLanguage, loadedTooLong, notRun, stopped } from './protocol.ts'
+import { type Gone, SandboxLink } from './sandboxLink.ts'
 import { type EpisodeAnswer, readEpisode } from './workflowAnswers.ts'
 
 export interface SandboxLimits {
@@ -55,9 +58,6 @@ const defaultLimits: SandboxLimits = {
 }
 
 const batchSize = 64
-
-/** What cannot be interrupted is waited for so often in one batch; with the usual limits that is as long as a batch may take. */
-const maxTimeouts = 3
 
 /** What a reward function is asked about. */
 export interface ScoreInput {
@@ -99,9 +99,16 @@ export const kindTitles: Readonly<Record<CodeDescription['kind'], string>> = {
   workflow: 'a workflow',
 }
 
-/** Opens code in a process of its own. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where the code is at fault. */
-export async function openSandbox(source: CodeSource, limits: Partial<SandboxLimits> = {}): Promise<Sandbox> {
-  const sandbox = new Sandbox(source, { ...defaultLimits, ...limits })
+/**
+ * Opens code in a process of its own, which `startLink` starts. Errors: AppError 'sandbox/failed'; its cause is a SandboxFailure where
+ * the code is at fault.
+ */
+export async function openSandbox(
+  source: CodeSource,
+  limits: Partial<SandboxLimits> = {},
+  startLink: StartLink = () => SandboxLink.start(),
+): Promise<Sandbox> {
+  const sandbox = new Sandbox(source, { ...defaultLimits, ...limits }, startLink)
   await sandbox.start()
   return sandbox
 }
@@ -115,6 +122,10 @@ export function failureOf({ cause, message }: AppError): SandboxFailure {
 /** Time of day the call took, ms. */
 export type Timed<Answer> = Answer & { readonly durationMs: number }
 
+export type StartLink = () => Promise<Pick<SandboxLink, 'send' | 'next'> & Disposable>
+
+type Link = Awaited<ReturnType<StartLink>>
+
 interface Calls<Answer> {
   readonly target: string
   readonly inputs: readonly string[]
@@ -126,15 +137,17 @@ interface Calls<Answer> {
 export class Sandbox implements AsyncDisposable {
   readonly #source: CodeSource
   readonly #limits: SandboxLimits
-  #link: SandboxLink | null = null
+  readonly #startLink: StartLink
+  #link: Link | null = null
   #description: CodeDescription = { kind: 'reward', functions: [], settings: {}, needs: [] }
   /** One batch at a time. */
   #queue: Promise<unknown> = Promise.resolve()
   #isClosed = false
 
-  constructor(source: CodeSource, limits: SandboxLimits) {
+  constructor(source: CodeSource, limits: SandboxLimits, startLink: StartLink) {
     this.#source = source
     this.#limits = limits
+    this.#startLink = startLink
   }
 
   get kind(): CodeDescription['kind'] {
@@ -235,63 +248,76 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * When the process dies or falls silent, the first sample without an answer may be the culprit or not: finished
-   * answers may have been lost with it. It is asked again, alone; if it is too much again, it is to blame.
+   * When the process ends or has to be killed, what has no answer is asked of another one. Answers may have been lost with the
+   * first; from then on each is told by itself, so the first one that is missing is to blame, and it alone.
    */
   async #answersOf<Answer>(calls: Calls<Answer>): Promise<Timed<Answer>[]> {
     const { inputs, read, callMs } = calls
-    const answers = await this.#ask(calls)
-    // Each turn of the loop begins after a silence.
-    for (let timeouts = 1; answers.length < inputs.length && timeouts < maxTimeouts; timeouts++) {
-      const suspect = inputs.slice(answers.length, answers.length + 1)
-      const [answer] = await this.#ask({ ...calls, inputs: suspect })
-      if (answer === undefined) timeouts++
-      answers.push(answer ?? { ...read(silence(callMs)), durationMs: silenceMs(callMs) })
-      answers.push(...(await this.#ask({ ...calls, inputs: inputs.slice(answers.length) })))
+    const budgetMs = this.#limits.batchMs * Math.ceil(inputs.length / batchSize)
+    const answers: Timed<Answer>[] = []
+    let [isCareful, wastedMs] = [false, 0]
+    while (answers.length < inputs.length) {
+      const asked = { ...calls, inputs: inputs.slice(answers.length) }
+      const end = await this.#ask(asked, isCareful, (answer) => answers.push(answer))
+      if (end === null) break
+      if (isCareful || asked.inputs.length === 1) {
+        const lastedMs = end instanceof Overrun ? end.workedMs : 0
+        answers.push({ ...read(failure(end, callMs)), durationMs: lastedMs })
+        wastedMs += lastedMs
+      }
+      if (wastedMs >= budgetMs) break
+      isCareful = true
     }
-    while (answers.length < inputs.length) answers.push({ ...read(givenUp(callMs)), durationMs: 0 })
+    const late = timeoutText(notRun(this.#limits.batchMs))
+    while (answers.length < inputs.length) answers.push({ ...read(late), durationMs: 0 })
     return answers
   }
 
-  /** As many answers as came. The next batch is on its way while one is worked on. */
-  async #ask<Answer>({ target, inputs, read, callMs }: Calls<Answer>): Promise<Timed<Answer>[]> {
-    const answers: Timed<Answer>[] = []
-    if (inputs.length === 0) return answers
+  /** Tells the answers; why there are not more of them. The next batch is on its way while one is worked on. */
+  async #ask<Answer>(
+    { target, inputs, read, callMs }: Calls<Answer>,
+    isCareful: boolean,
+    tell: (answer: Timed<Answer>) => void,
+  ): Promise<Overrun | Gone | null> {
     const link = (this.#link ??= await this.#openLink())
-    let sent = 0
-    while (answers.length < inputs.length) {
-      for (; sent < inputs.length && sent - answers.length <= batchSize; sent += batchSize) {
+    const { batchMs } = this.#limits
+    let [sent, answered] = [0, 0]
+    while (answered < inputs.length) {
+      for (; sent < inputs.length && sent - answered <= batchSize; sent += batchSize) {
         const batch = inputs.slice(sent, sent + batchSize)
-        link.send({ type: 'run', target, inputs: batch, batchMs: this.#limits.batchMs, callMs })
+        link.send({ type: 'run', target, inputs: batch, batchMs, callMs, isCareful })
       }
-      const message = await link.next(silenceMs(callMs))
-      if (message?.type !== 'answers') {
+      const message = await link.next(callLimit(callMs))
+      if (message instanceof Overrun || message.type !== 'answers') {
         this.#link = null
         link[Symbol.dispose]()
-        break
+        return message instanceof Overrun ? message : { type: 'gone' }
       }
-      answers.push(...message.answers.map(({ text, durationMs }) => ({ ...read(text), durationMs })))
+      for (const { text, durationMs } of message.answers) tell({ ...read(text), durationMs })
+      answered += message.answers.length
     }
-    return answers
+    return null
   }
 
   async start(): Promise<void> {
     this.#link = await this.#openLink()
   }
 
-  async #openLink(): Promise<SandboxLink> {
+  async #openLink(): Promise<Link> {
     if (this.#isClosed) throw new Error('Expected an open sandbox.')
-    const link = await SandboxLink.start()
+    const link = await this.#startLink()
     const { memoryMb, answerCharacters } = this.#limits
-    link.send({ type: 'load', ...this.#source, memoryMb, answerCharacters })
-    const message = await link.next(loadSilenceMs)
-    const description = message?.type === 'loaded' ? readDescription(message.description) : null
+    link.send({ type: 'load', ...this.#source, memoryMb, answerCharacters, loadMs })
+    const message = await link.next(loadLimit)
+    const isSaid = !(message instanceof Overrun)
+    const description = isSaid && message.type === 'loaded' ? readDescription(message.description) : null
     if (description !== null) {
       this.#description = description
       return link
     }
     link[Symbol.dispose]()
-    throw loadError(message?.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
+    if (!isSaid) throw loadError(readFailure(parsed(timeoutText(loadedTooLong(loadMs)))).failure)
+    throw loadError(message.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -354,25 +380,15 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
   }
 }
 
-/** A loss is recorded in no time, and somebody waits for it at every change of the code. */
-const traceMs = 2_000
+const failure = (end: Overrun | Gone, callMs: number): string => {
+  if (!(end instanceof Overrun)) return failureJson('exception', 'The process that ran it ended.')
+  return timeoutText(end.kind === 'work' ? stopped(callMs) : `Stopped because ${end.message}.`)
+}
 
-/** The process reports between calls and counts its own time; the day's time is given more room. */
-const silenceMs = (callMs: number): number => 3 * callMs + 2_000
+const timeoutText = (message: string): string => failureJson('timeout', message)
 
-const silence = (callMs: number): string =>
-  timeoutText(`Did not answer within ${callMs} ms and could not be interrupted.`)
-
-const givenUp = (callMs: number): string =>
-  timeoutText(
-    `Not run: other completions in this batch could not be interrupted, which took ${(maxTimeouts * silenceMs(callMs)) / 1000} s.`,
-  )
-
-const timeoutText = (message: string): string =>
-  JSON.stringify({ failure: { kind: 'timeout', message, stack: '' } })
-
-/** Evaluating a module has its own limit inside; this is for what cannot be interrupted. */
-const loadSilenceMs = 15_000
+const failureJson = (kind: FailureKind, message: string): string =>
+  JSON.stringify({ failure: { kind, message, stack: '' } })
 
 function loadError(failure: SandboxFailure | null): AppError {
   if (failure === null) {

@@ -1,33 +1,35 @@
 /**
- * The host's end of a sandbox process: starts it, asks it, and kills it when it falls silent. What the virtual machine's
+ * The host's end of a sandbox process: starts it, asks it, and kills it when it passes a limit. What the virtual machine's
  * own limits do not catch (a built-in function that never looks at the clock) ends here.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import path from 'node:path'
-import { AppError } from '#shared/errors.ts'
-import type { FromSandbox, ToSandbox } from './protocol.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { AppError } from '#shared/errors.ts'
+import { startLimit } from '#host/processes/limits.ts'
+import { Inbox } from '#host/processes/messages.ts'
+import { processMeter } from '#host/processes/processorTime.ts'
+import { type Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
+import type { FromSandbox, ToSandbox } from './protocol.ts'
 
-const startMs = 30_000
+/** The process has ended by itself. */
+export interface Gone {
+  readonly type: 'gone'
+}
 
 /** False once this program has shown that it does not start with Node's permission model. */
 let isConfined = process.allowedNodeEnvironmentFlags.has('--permission')
 
 export class SandboxLink implements Disposable {
   readonly #child: ChildProcess
-  readonly #arrived: FromSandbox[] = []
-  #wake: () => void = () => {}
-  #isGone = false
+  readonly #inbox = new Inbox<FromSandbox | Gone>()
 
   constructor() {
     const { dirname, filename } = import.meta
     this.#child = forkConfined(path.join(dirname, `sandboxProcess${path.extname(filename)}`), isConfined)
-    this.#child.on('message', (message) => this.#note(message as FromSandbox))
-    const gone = () => {
-      this.#isGone = true
-      this.#wake()
-    }
+    this.#child.on('message', (message) => this.#inbox.add(message as FromSandbox))
+    const gone = () => this.#inbox.add({ type: 'gone' })
     this.#child.once('error', gone)
     this.#child.once('exit', gone)
   }
@@ -35,8 +37,8 @@ export class SandboxLink implements Disposable {
   /** A process that answers. Errors: AppError 'sandbox/failed' when it cannot be started. */
   static async start(): Promise<SandboxLink> {
     const link = new SandboxLink()
-    const first = await link.next(startMs)
-    if (first?.type === 'ready') return link
+    const first = await link.next(startLimit)
+    if ('type' in first && first.type === 'ready') return link
     const hasRefused = isConfined && link.#child.exitCode !== null
     link[Symbol.dispose]()
     if (hasRefused) {
@@ -59,29 +61,17 @@ export class SandboxLink implements Disposable {
     if (this.#child.connected) this.#child.send(message)
   }
 
-  /** The next message; null when the process is gone or was silent for so long: then it is dead afterwards. */
-  async next(silenceMs: number): Promise<FromSandbox | null> {
-    if (this.#arrived.length === 0 && !this.#isGone) {
-      const { promise, resolve } = Promise.withResolvers<null>()
-      const timer = setTimeout(() => resolve(null), silenceMs)
-      this.#wake = () => resolve(null)
-      await promise
-      clearTimeout(timer)
-    }
-    const message = this.#arrived.shift()
-    if (message !== undefined) return message
-    this[Symbol.dispose]()
-    return null
+  /** The next message, or why there is none: the process is of no use then. */
+  next(limit: WorkLimit): Promise<FromSandbox | Gone | Overrun> {
+    return withinLimit(
+      this.#inbox.next(),
+      processMeter(() => this.#child.pid ?? null),
+      limit,
+    )
   }
 
   [Symbol.dispose](): void {
-    this.#isGone = true
     this.#child.kill('SIGKILL')
-  }
-
-  #note(message: FromSandbox): void {
-    this.#arrived.push(message)
-    this.#wake()
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type MachineLimits,
 } from './machine.ts'
 import { type Rewritten, withTensorOperators } from './operators.ts'
-import type { FromSandbox, TimedAnswer, ToSandbox } from './protocol.ts'
+import { type FromSandbox, notRun, type TimedAnswer, type ToSandbox } from './protocol.ts'
 
 /** Answers are handed over at least this often, so that the host knows which sample holds everything up. */
 const reportMs = 20
@@ -100,7 +100,8 @@ function markedPosition(stack: string): string {
 const asLoadFailure = (error: unknown): LoadFailure =>
   error instanceof LoadFailure ? error : new LoadFailure('exception', String(error), '')
 
-async function run({ target, inputs, batchMs, callMs }: ToSandbox & { type: 'run' }): Promise<void> {
+async function run(batchOf: ToSandbox & { type: 'run' }): Promise<void> {
+  const { target, inputs, batchMs, callMs, isCareful } = batchOf
   if (loaded === null) throw new Error('Expected code before a batch.')
   const batch = new Deadline()
   batch.start(batchMs)
@@ -110,10 +111,13 @@ async function run({ target, inputs, batchMs, callMs }: ToSandbox & { type: 'run
     const text = batch.hasPassed() ? lateAnswer(batchMs) : answer(loaded, { target, input, callMs })
     const now = performance.now()
     waiting.push({ text, durationMs: now - startedAt })
-    const isDue = loaded.machine.isSpoiled || now - reportedAt > reportMs
+    const isDue = isCareful || loaded.machine.isSpoiled || now - reportedAt > reportMs
     if (i < inputs.length - 1 && !isDue) continue
     await report({ type: 'answers', answers: waiting })
-    if (loaded.machine.isSpoiled) loaded.machine = await open(loaded.code, loaded.limits)
+    if (loaded.machine.isSpoiled) {
+      loaded.machine = await open(loaded.code, loaded.limits)
+      if (i < inputs.length - 1) await report({ type: 'answers', answers: [] })
+    }
     ;[waiting, reportedAt] = [[], performance.now()]
   }
 }
@@ -125,8 +129,7 @@ function answer({ machine, code }: Loaded, call: Omit<MachineCall, 'seed'>): str
   return hasFailed && code.columnOf !== null ? placesAsWritten(text, code.columnOf) : text
 }
 
-const lateAnswer = (batchMs: number): string =>
-  failureText(new LoadFailure('timeout', `The batch had used up its ${batchMs} ms before this sample.`, ''))
+const lateAnswer = (batchMs: number): string => failureText(new LoadFailure('timeout', notRun(batchMs), ''))
 
 /** Resolves when the message has left, so that a call that never returns cannot hold it back. */
 function report(message: FromSandbox): Promise<void> {

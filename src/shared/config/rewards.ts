@@ -48,9 +48,9 @@ export const pythonSection = z.strictObject({
     empty: 'python3 (on Windows, python)',
   }),
   callSeconds: z.number().positive().max(86_400).default(60).meta({
-    label: 'Time per call (s)',
+    label: 'Processor time per call (s)',
     description:
-      'Time for one call with all completions of a batch, or for one turn of an episode; then Python is started again.',
+      'Processor time of one call with all completions of a batch, or of one turn of an episode; then Python is started again. It may wait ten times as long, at most an hour.',
   }),
   messages: z.boolean().nullable().default(null).meta({
     label: 'Prompts and completions as messages',

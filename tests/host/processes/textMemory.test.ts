@@ -16,7 +16,7 @@ test(
     for (const model of [good, bad]) cpSync('resources/starter', model, { recursive: true })
     // Read, an empty list is twenty times as large.
     writeFileSync(path.join(bad, 'tokenizer.json'), `{"model":[${'[],'.repeat(40 << 20)}[]]}`)
-    using texts = new TextProcesses(undefined, { answerMs: 100_000 })
+    using texts = new TextProcesses(undefined, { answer: { workMs: 100_000, idleMs: 100_000 } })
     const tokens = texts.ask({ type: 'tokenize', directory: good, text: 'One' })
     await expect(texts.ask({ type: 'tokenize', directory: bad, text: 'One' })).rejects.toMatchObject({
       code: 'tokenizer/invalid',

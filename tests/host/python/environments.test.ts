@@ -114,14 +114,14 @@ describe.skipIf(!here)('environments as Gymnasium has them (skipped without Pyth
   })
 
   test('an episode goes on where it was after the process has died', async () => {
-    await using opened = await open(fileOf(guessing), {}, { callSeconds: 1 })
+    await using opened = await open(fileOf(guessing), {}, { callSeconds: 0.5 })
     const world = opened.environment!
     const undisturbed = await walk(world, turnOf(await world.reset([start])).state, ['20', '60', '30', '40'])
     const first = turnOf(await world.reset([start])).state
     const [turn] = await walk(world, first, ['20'])
     for (const [action, sentence] of [
       ['die', /Python exited \(exit code 9\)/],
-      ['hang', /did not answer within 1 s/],
+      ['hang', /did nothing for 5 s/],
     ] as const) {
       const [bad, good] = await world.step([
         { ...start, state: turn!.state, action },

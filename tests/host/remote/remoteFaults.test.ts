@@ -72,7 +72,7 @@ describe.each<Kind>(['vllm', 'sglang'])('%s', (kind) => {
   })
 
   test('busy, closed and silent answers are asked for again, with the same result', async () => {
-    await using policy = await open({ timeoutSeconds: 1 })
+    await using policy = await open({ timeoutSeconds: 5 })
     const expected = await completionsOf(policy)
     policy.takeMetrics()
     Object.assign(server.faults, { busy: 2, closing: 1, hanging: 1 })

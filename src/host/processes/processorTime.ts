@@ -1,0 +1,129 @@
+/**
+ * How much processor time processes have used, as the system tells. It reads `/proc` on Linux and starts `ps` or, on Windows,
+ * PowerShell elsewhere, so callers look seldom.
+ */
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism, loadavg } from 'node:os'
+import { promisify } from 'node:util'
+
+/** Milliseconds of processor time since some moment; only differences mean something. */
+export type Meter = () => Promise<number>
+
+/** Of one process. `pid` is asked at every look: some processes get theirs after they were started. */
+export const processMeter = (pid: () => number | null): Meter => meter(pid, false)
+
+/** Of a process, the group that it leads and all their descendants. */
+export const familyMeter = (pid: () => number | null): Meter => meter(pid, true)
+
+function meter(pid: () => number | null, withFamily: boolean): Meter {
+  const guess = stretchedTime()
+  return async () => {
+    const guessed = guess()
+    const id = pid()
+    if (id === null) return guessed
+    try {
+      return await used(id, withFamily)
+    } catch {
+      return guessed
+    }
+  }
+}
+
+/** Where the system does not tell: the time of day, of which a process gets its share of a busy machine. */
+function stretchedTime(): () => number {
+  let [sum, lastAt] = [0, performance.now()]
+  return () => {
+    const now = performance.now()
+    sum += (now - lastAt) * Math.min(1, availableParallelism() / Math.max(1, loadavg()[0] ?? 0))
+    lastAt = now
+    return sum
+  }
+}
+
+interface ProcessTime {
+  readonly pid: number
+  readonly parent: number
+  readonly group: number
+  /** Its own, and that of children that have ended. */
+  readonly usedMs: number
+}
+
+async function used(pid: number, withFamily: boolean): Promise<number> {
+  if (process.platform === 'linux' && !withFamily) return linuxProcess(pid).usedMs
+  return sumOf(await allProcesses(), pid, withFamily)
+}
+
+/** Errors: where the process is not among them. */
+export function sumOf(all: readonly ProcessTime[], pid: number, withFamily: boolean): number {
+  const counted = new Set<number>()
+  let sum = 0
+  // Parents come before their children, but for numbers that began anew.
+  for (const each of all.toSorted((a, b) => a.pid - b.pid)) {
+    const isFamily = withFamily && (each.group === pid || counted.has(each.parent))
+    if (each.pid !== pid && !isFamily) continue
+    counted.add(each.pid)
+    sum += each.usedMs
+  }
+  if (!counted.has(pid)) throw new Error('Expected a living process.')
+  return sum
+}
+
+const run = promisify(execFile)
+
+export async function allProcesses(platform = process.platform): Promise<readonly ProcessTime[]> {
+  if (platform === 'linux') return linuxProcesses()
+  if (platform !== 'win32') return readPs((await run('ps', ['-axSo', 'pid=,ppid=,pgid=,time='])).stdout)
+  const { stdout } = await run('powershell', ['-NoProfile', '-Command', windowsTimes], { windowsHide: true })
+  return readWindowsTimes(stdout)
+}
+
+/** The kernel counts in ticks; it says a hundred to a second to all programs, whatever its own are. */
+const tickMs = 10
+
+function linuxProcesses(): readonly ProcessTime[] {
+  return readdirSync('/proc').flatMap((name) => {
+    try {
+      return /^\d+$/.test(name) ? [linuxProcess(Number(name))] : []
+    } catch {
+      // It ended meanwhile.
+      return []
+    }
+  })
+}
+
+function linuxProcess(pid: number): ProcessTime {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  // The name in parentheses may hold anything; the state, parent and group come after it, and the times of itself and its children.
+  const fields = stat
+    .slice(stat.lastIndexOf(') ') + 2)
+    .split(' ')
+    .map(Number)
+  const [, parent = 0, group = 0] = fields
+  const ticks = fields.slice(11, 15).reduce((sum, each) => sum + each, 0)
+  return { pid, parent, group, usedMs: ticks * tickMs }
+}
+
+/** Times are [[days-]hours:]minutes:seconds, with hundredths on macOS. */
+export function readPs(text: string): readonly ProcessTime[] {
+  return text.split('\n').flatMap((line) => {
+    const [, pid, parent, group, time = ''] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s*$/.exec(line) ?? []
+    if (pid === undefined) return []
+    const [clock = '', days = '0'] = time.split('-').toReversed()
+    const seconds = clock.split(':').reduce((sum, part) => 60 * sum + Number(part), 0)
+    const usedMs = 1000 * (86_400 * Number(days) + seconds)
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), usedMs }]
+  })
+}
+
+const windowsTimes =
+  'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId) $($_.KernelModeTime + $_.UserModeTime)" }'
+
+/** Times are in units of 100 ns; there are no groups. */
+export function readWindowsTimes(text: string): readonly ProcessTime[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    const [, pid, parent, time] = /^(\d+) (\d+) (\d+)$/.exec(line.trim()) ?? []
+    if (pid === undefined) return []
+    return [{ pid: Number(pid), parent: Number(parent), group: 0, usedMs: Number(time) / 10_000 }]
+  })
+}

@@ -1,0 +1,204 @@
+/**
+ * Limits count work: on a machine that is busy, code that uses half of what it may gets the same answer as on an idle one, and code
+ * that uses twice as much is refused in the same words.
+ */
+import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { TextProcesses, type TextQuestion } from '#host/processes/textQuestion.ts'
+import { Machine } from '#host/sandbox/machine.ts'
+import { openLoss, traceInto } from '#host/losses/resolveAlgorithms.ts'
+import { openSandbox } from '#host/sandbox/sandbox.ts'
+import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { scoreRewards } from '#rl/trajectoryRewards.ts'
+import { startBusyLoops } from '../../busyLoops.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { consentsTo, hasPython, interpreter } from '../python/interpreter.ts'
+import { only, sample, startShared } from '../sandbox/opened.ts'
+
+const folder = temporaryFolder()
+const here = hasPython()
+const minutes = { timeout: 240_000 }
+
+/** What happens is said on both machines: an answer, or the words of a refusal. */
+async function onBoth<Answer>(ask: () => Promise<Answer>): Promise<Answer | string> {
+  const asked = () =>
+    ask().catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+  const idle = await asked()
+  using _ = startBusyLoops()
+  expect(await asked()).toEqual(idle)
+  return idle
+}
+
+const limits = { callMs: 500, memoryMb: 16 }
+const source = (code: string) => ({ code, language: 'js' }) as const
+const opened = (code: string) => openSandbox(source(code), limits, startShared)
+
+/** Turns of this loop that take the sandbox a second of its processor. */
+let perSecond = 0
+const loop = (turns: number) => `let x = 0; for (let i = 0; i < ${Math.round(turns)}; i++) x += i % 7;`
+const work = (share: number) => loop((perSecond * share * limits.callMs) / 1000)
+
+beforeAll(async () => {
+  const turns = 2e6
+  const code = `export default () => { ${loop(turns)} return x }`
+  const machine = await Machine.load(code, { memoryMb: 16, answerCharacters: 1_000, loadMs: 2_000 }, null)
+  const run = () =>
+    machine.call({ target: 'default', input: JSON.stringify(sample), seed: 1, callMs: 60_000 })
+  await using sandbox = await openSandbox(source(code), { callMs: 60_000, batchMs: 60_000 }, startShared)
+  // QuickJS itself is compiled anew where it has run for a while, here and in the process of the sandbox.
+  for (let i = 0; i < 3; i++) run()
+  await sandbox.score([sample, sample, sample], 'default')
+  const before = process.threadCpuUsage()
+  run()
+  const { user, system } = process.threadCpuUsage(before)
+  perSecond = (1e6 * turns) / (user + system)
+})
+
+const stopped = 'Stopped after 500 ms of processor time.'
+
+test('a reward', minutes, async () => {
+  const score = async (body: string) => {
+    await using sandbox = await opened(`export default () => { ${body} return 0.5 }`)
+    const answer = only(await sandbox.score([sample], 'default'))
+    return 'failure' in answer ? answer.failure.message : answer.value
+  }
+  expect(await onBoth(() => score(work(0.5)))).toBe(0.5)
+  expect(await onBoth(() => score(work(2)))).toBe(stopped)
+  // A search that never looks at the clock.
+  expect(await onBoth(() => score(`'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b')`))).toBe(stopped)
+})
+
+test('a batch loses those that take too long, and no others', minutes, async () => {
+  const search = `'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b')`
+  const answers = await onBoth(async () => {
+    await using sandbox = await openSandbox(
+      source(
+        `export default ({ completion }) => { while (completion === 'endless'); return completion === 'evil' ? ${search} : 0.5 }`,
+      ),
+      { callMs: 100 },
+      startShared,
+    )
+    const completions: Record<number, string> = { 1: 'endless', 31: 'evil', 61: 'endless' }
+    const inputs = Array.from({ length: 64 }, (_, i) => ({ ...sample, completion: completions[i] ?? 'fine' }))
+    return (await sandbox.score(inputs, 'default')).map((answer) => 'failure' in answer)
+  })
+  expect(answers).toEqual(Array.from({ length: 64 }, (_, i) => i % 30 === 1))
+})
+
+test('a loss', minutes, async () => {
+  const trace = async (body: string) => {
+    const code = `export default defineLoss({ loss({ logp, advantages, mask }) { ${body} return -mean(logp * advantages, mask) } })`
+    const loss = await openLoss('mine.js', source(code), (given, own) =>
+      openSandbox(given, { ...own, ...limits }, startShared),
+    )
+    await using _ = loss.sandbox
+    return (await traceInto(loss, {})).nodes.length
+  }
+  expect(await onBoth(() => trace(work(0.5)))).toBe(await trace(''))
+  expect(await onBoth(() => trace(work(2)))).toBe(`The loss mine.js cannot be traced: ${stopped}`)
+})
+
+test('a workflow', minutes, async () => {
+  const play = async (body: string) => {
+    await using sandbox = await opened(
+      `export default defineWorkflow({ async episode() { ${body} return { ids: [1, 2], actions: [0, 1] } } })`,
+    )
+    const episode = { row: {}, prompt: { text: 'a', ids: [1] }, environment: null, isEvaluation: false }
+    const answer = only(await sandbox.episode([{ ...episode, seed: 1, asked: [], answers: [] }]))
+    return 'failure' in answer ? answer.failure.message : 'trajectories' in answer && answer.trajectories
+  }
+  expect(await onBoth(() => play(work(0.5)))).toMatchObject([{ ids: [1, 2] }])
+  expect(await onBoth(() => play(work(2)))).toBe(stopped)
+})
+
+test.skipIf(!here)('a Python reward (skipped without Python 3.9)', minutes, async () => {
+  const file = path.join(mkdtempSync(path.join(folder, 'python-')), 'mine.py')
+  const code = `import time\ndef busy(completions):\n    start = time.process_time()\n    while time.process_time() - start < float(completions[0]): pass\n    return [0.5]\n`
+  writeFileSync(file, code)
+  const config = parseRunConfig({
+    ...{ model: 'm', data: { train: 't' }, rewards: [{ function: file }] },
+    python: { interpreter, callSeconds: 2 },
+  })
+  const consents = consentsTo(config, folder)
+  const score = async (seconds: number) => {
+    const copies = mkdtempSync(path.join(folder, 'run-'))
+    await using rewards = await resolveRewards(config, copies, { consents })
+    const input = { prompt: '', completion: String(seconds), row: {}, step: 0 }
+    const { total, failures } = only(await scoreRewards(rewards.specs, [input], 'null'))
+    return total ?? failures.map(({ message }) => message)
+  }
+  expect(await onBoth(() => score(1))).toBe(0.5)
+  expect(await onBoth(() => score(4))).toEqual([
+    'Python was killed because it used up 2 s of processor time.',
+  ])
+})
+
+const asked = async (question: TextQuestion, workMs?: number) => {
+  using texts = new TextProcesses(
+    undefined,
+    workMs === undefined ? {} : { answer: { workMs, idleMs: 60_000 } },
+  )
+  return await texts.ask(question)
+}
+
+test('a chat template', minutes, async () => {
+  const directory = mkdtempSync(path.join(folder, 'template-'))
+  cpSync('resources/starter', directory, { recursive: true })
+  const render = async (turns: number) => {
+    const file = path.join(directory, 'tokenizer_config.json')
+    const inner = `{% for b in range(${turns}) %}{% endfor %}`
+    const template = `{% for a in range(1000) %}${inner}{% endfor %}done`
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+    writeFileSync(file, JSON.stringify({ ...settings, chat_template: template }))
+    return asked({ type: 'render-chat', directory, messages: [{ role: 'user', content: 'Why?' }] })
+  }
+  expect(await onBoth(() => render(1_000))).toBe('done')
+  expect(await onBoth(() => render(1_000_000))).toMatch(/needs more than \d+ steps of work/)
+})
+
+test('the largest of tokenizers', minutes, async () => {
+  const directory = mkdtempSync(path.join(folder, 'tokenizer-'))
+  cpSync('resources/starter', directory, { recursive: true })
+  const file = path.join(directory, 'tokenizer.json')
+  const json = JSON.parse(readFileSync(file, 'utf8')) as Readonly<{
+    model: object
+    added_tokens: { content: string }[]
+  }>
+  const added = json.added_tokens.map(({ content }) => content)
+  writeFileSync(
+    file,
+    JSON.stringify({ ...json, model: { ...json.model, ...largeVocabulary(256_000, added) } }),
+  )
+  const question = { type: 'tokenize', directory, text: 'hello world' } as const
+  const tokens = await onBoth(() => asked(question))
+  expect(tokens).toBeInstanceOf(Array)
+  expect((tokens as readonly { text: string }[]).map(({ text }) => text).join('')).toBe('hello world')
+  expect(await onBoth(() => asked(question, 400))).toBe(
+    `The tokenizer or the chat template of ${directory} was stopped because it used up 0.4 s of processor time.`,
+  )
+})
+
+/** Letters that stand for bytes in a byte-level vocabulary: printable ones for themselves, others for the rest in order. */
+const byteLetters = Array.from({ length: 256 }, (_, byte) => byte)
+  .filter((byte) => (byte > 32 && byte < 127) || (byte > 160 && byte !== 173))
+  .concat(Array.from({ length: 68 }, (_, i) => 256 + i))
+  .map((code) => String.fromCharCode(code))
+
+/** The added tokens, those of bytes, and merges of any two that were there before. */
+function largeVocabulary(size: number, added: readonly string[]) {
+  const tokens = [...added, ...byteLetters]
+  const known = new Set(tokens)
+  const merges: string[] = []
+  for (let left = added.length; tokens.length < size; left++) {
+    for (const right of byteLetters) {
+      const token = `${tokens[left] ?? ''}${right}`
+      if (tokens.length === size || known.has(token)) continue
+      known.add(token)
+      tokens.push(token)
+      merges.push(`${tokens[left] ?? ''} ${right}`)
+    }
+  }
+  return { vocab: Object.fromEntries(tokens.map((token, id) => [token, id])), merges }
+}
