@@ -70,11 +70,11 @@ describe('runs', () => {
     newRun(store, '/elsewhere', 'run_a')
     expect(store.runs.get('run_a')).toMatchObject({
       name: 'Mine',
-      directory: folder,
+      directory: join(folder, 'runs', 'run_a'),
       status: 'new',
       steps: 100,
     })
-    store.runs.add({ id: 'run_b', directory: '/b', createdAt: 1, config: 'not even JSON' })
+    store.runs.add({ id: 'run_b', home: null, createdAt: 1, config: 'not even JSON' })
     expect(store.runs.get('run_b')).toMatchObject({
       config: 'not even JSON',
       name: null,
@@ -126,7 +126,7 @@ describe('runs', () => {
     const fork = (id: string, parent: string | null, createdAt: number) =>
       store.runs.add({
         id,
-        directory: folder,
+        home: folder,
         createdAt,
         config: '{}',
         parent: parent === null ? null : { runId: parent, step: createdAt },
@@ -150,7 +150,7 @@ describe('runs', () => {
   test('knows which runs differ in nothing but seed and name', () => {
     using store = openStore(file)
     const keyOf = (id: string, config: string) => {
-      store.runs.add({ id, directory: folder, createdAt: 1, config })
+      store.runs.add({ id, home: folder, createdAt: 1, config })
       return store.runs.settingsButSeed(id)
     }
     const first = keyOf('seed_1', '{"name":"a","seed":1,"optimization":{"learningRate":0.1}}')
@@ -258,7 +258,6 @@ test('settings, data sets and rewards', () => {
   const version = {
     id: 'hash',
     dataSetId: dataSet.id,
-    directory: '/d',
     rows: 3,
     columns: [{ name: 'prompt' }],
     source: '/sums.jsonl',
@@ -270,7 +269,8 @@ test('settings, data sets and rewards', () => {
   store.dataSets.addVersion({ ...version, rows: 99 })
   store.dataSets.addVersion({ ...version, id: 'newer', createdAt: 6, mapping: { a: 'b' } })
   expect(store.dataSets.versions(dataSet.id)).toMatchObject([{ id: 'newer', mapping: { a: 'b' } }, version])
-  expect(store.dataSets.findVersion('hash')).toEqual(version)
+  const directory = join(folder, 'datasets', 'hash')
+  expect(store.dataSets.findVersion('hash')).toEqual({ ...version, directory })
   expect(store.dataSets.rename(dataSet.id, 'Better sums')).toBe(true)
   expect(store.dataSets.list()).toEqual([{ ...dataSet, name: 'Better sums' }])
   expect(store.dataSets.remove(dataSet.id)).toBe(true)
