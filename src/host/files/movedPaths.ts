@@ -13,7 +13,9 @@ import { parseStrictJson, readJsonObject, type JsonObject } from './strictJson.t
 /** The text of a JSON document. `from`: the data directory when it was written; null: nothing says. */
 export function movedText(text: string, from: string | null, to: string): string {
   if (from === null || from === to) return text
-  const [old = '', now = ''] = [from, to].map((home) => JSON.stringify(path.join(home, path.sep)).slice(0, -1))
+  const [old = '', now = ''] = [from, to].map((home) =>
+    JSON.stringify(path.join(home, path.sep)).slice(0, -1),
+  )
   return text.replaceAll(old, () => now)
 }
 

@@ -116,7 +116,10 @@ export function createRunFolder(
     if (script !== null) writeFileAtomic(paths.script, `${JSON.stringify(script)}\n`)
     if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
     if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
-    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent, study, home: dataDirectory })}\n`)
+    writeFileAtomic(
+      paths.run,
+      `${JSON.stringify({ format: 1, id, createdAt, parent, study, home: dataDirectory })}\n`,
+    )
   })
   return { id, directory, createdAt, parent, study, home: dataDirectory }
 }

@@ -43,10 +43,7 @@ function trashRun({ dataDirectory, store, history }: Parts, runId: string): void
   if (existsSync(directory)) {
     const { trash } = dataFolders(dataDirectory)
     if (!isRunFolder(directory)) {
-      throw new AppError(
-        'file/unwritable',
-        `${directory} is not the folder of a run, so it was not touched.`,
-      )
+      throw new AppError('file/unwritable', `${directory} is not the folder of a run, so it was not touched.`)
     }
     lockRun(directory)[Symbol.dispose]()
     makeFolder(trash)

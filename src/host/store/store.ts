@@ -114,7 +114,10 @@ class CheckpointsTable {
         `SELECT ${columns} FROM checkpoints JOIN runs ON run = key WHERE runs.id = ? ORDER BY checkpoints.step`,
       )
       .all(runId)
-      .map(({ directory, ...saved }) => ({ ...saved, directory: path.join(folder, path.basename(directory)) }))
+      .map(({ directory, ...saved }) => ({
+        ...saved,
+        directory: path.join(folder, path.basename(directory)),
+      }))
   }
 
   /** The directory is gone though no event of the run says so. */

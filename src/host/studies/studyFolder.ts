@@ -72,7 +72,10 @@ export function createStudyFolder(dataDirectory: string, study: NewStudy): Study
     const files = paths(folder)
     writeFileAtomic(files.log, '')
     writeFileAtomic(files.state, JSON.stringify({ status: 'waiting', error: null }))
-    writeFileAtomic(files.study, `${JSON.stringify({ format: 1, id, createdAt, ...study, home: dataDirectory }, null, 2)}\n`)
+    writeFileAtomic(
+      files.study,
+      `${JSON.stringify({ format: 1, id, createdAt, ...study, home: dataDirectory }, null, 2)}\n`,
+    )
   })
   return openStudyFolder(directory)
 }
