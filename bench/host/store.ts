@@ -79,7 +79,7 @@ function addRun(store: Store, id: string, createdAt: number): void {
     seed: 1,
     algorithm: { id: 'grpo', settings: { padding: 'x'.repeat(4000) } },
   })
-  store.runs.add({ id, directory: `/runs/${id}`, createdAt, config })
+  store.runs.add({ id, home: null, createdAt, config })
 }
 
 /** Appends steps to a log and returns its path. */

@@ -15,6 +15,7 @@
 import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/adapters/adapters.ts'
+import { keepFormerHome } from '#host/files/movedPaths.ts'
 import { closeToOthers } from '#host/files/permissions.ts'
 import { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
@@ -66,7 +67,9 @@ export interface HostOptions {
 function openDirectory(dataDirectory: string): Pick<Host, 'cleared' | 'store'> {
   makeFolder(dataDirectory)
   closeToOthers(dataDirectory)
-  return { cleared: clearLeftovers(dataDirectory), store: openStore(historyFile(dataDirectory)) }
+  const [cleared, store] = [clearLeftovers(dataDirectory), openStore(historyFile(dataDirectory))]
+  keepFormerHome(dataDirectory, () => store.runs.lastHome() ?? dataDirectory)
+  return { cleared, store }
 }
 
 /** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */

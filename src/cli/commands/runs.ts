@@ -1,5 +1,5 @@
 /** Commands that list, show, delete and recover runs. */
-import { renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { Command } from '@commander-js/extra-typings'
 import { AppError } from '#shared/errors.ts'
 import { changeWords } from '#shared/config/changes.ts'
@@ -134,6 +134,7 @@ const remove = (context: Context) =>
       await using host = createHost({ dataDirectory, servesQueue: false })
       // From the history: a run whose folder is gone already can be deleted too.
       const run = oneRun(host.store.runs.list(), part)
+      const isThere = existsSync(run.directory)
       const files = runFiles(run.directory)
       const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0)
       if (!isTrial) {
@@ -142,11 +143,18 @@ const remove = (context: Context) =>
       }
       output.json({ run: run.id, deleted: !isTrial, forGood, files, sizeBytes })
       for (const file of isTrial ? files : []) output.line(file.path)
-      const what = `${run.name ?? run.id}: ${plural(files.length, 'file')}, ${megabytes(sizeBytes)}`
-      output.line(`${isTrial ? 'Would delete' : 'Deleted'} ${what}.`)
+      const found = isThere ? `${plural(files.length, 'file')}, ${megabytes(sizeBytes)}` : null
+      output.line(deletedLine(run, found, isTrial))
       if (trashedRuns(dataDirectory).some(({ runId }) => runId === run.id))
         output.line(`It is kept for a week. To restore it: turnwise runs restore ${run.id}`)
     })
+
+/** What was deleted, or would be; null: there is no folder. */
+function deletedLine(run: RunEntry, found: string | null, isTrial: boolean): string {
+  const what = run.name ?? run.id
+  if (found !== null) return `${isTrial ? 'Would delete' : 'Deleted'} ${what}: ${found}.`
+  return `${isTrial ? 'Would remove' : 'Removed'} ${what} from the history alone: its folder ${run.directory} is not there.`
+}
 
 /** The one run whose id begins or ends so. Errors: AppError 'run/not-found'. */
 function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: string): Run {

@@ -11,6 +11,7 @@ import { adapterOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { makeFolder, replaceFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { asItLies, dataDirectoryAround } from '#host/files/movedPaths.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
 import { isCheckpoint, readState, requireWhole, writeState } from '#host/runs/checkpointState.ts'
@@ -42,7 +43,8 @@ export async function promoteCheckpoint(
     }
     // A run that trains on may have removed it meanwhile.
     requireWhole(folder, { files: carried })
-    writeFileAtomic(path.join(folder, originName), `${JSON.stringify(origin, null, 2)}\n`)
+    const about = { ...origin, home: dataDirectoryAround(directory) }
+    writeFileAtomic(path.join(folder, originName), `${JSON.stringify(about, null, 2)}\n`)
     writeState(folder, { ...state, optimizerStep: null })
   })
 }
@@ -51,7 +53,7 @@ export async function promoteCheckpoint(
 export function originOf(directory: string): AdapterOrigin | null {
   const file = path.join(directory, originName)
   if (!existsSync(file)) return null
-  return adapterOrigin.safeParse(readJsonObject(file, 'adapter/invalid')).data ?? null
+  return adapterOrigin.safeParse(asItLies(readJsonObject(file, 'adapter/invalid'), directory)).data ?? null
 }
 
 /** Errors: AppError 'adapter/invalid' where there is none of that name, or it was imported and is no checkpoint. */

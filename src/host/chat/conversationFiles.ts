@@ -10,12 +10,13 @@ import { answerToken, conversationSchema, type Conversation } from '#shared/api/
 import { AppError } from '#shared/errors.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, writeError } from '#host/files/fileErrors.ts'
+import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 const maxBytes = 64 * 1024 * 1024
 const fileName = 'conversation.json'
 
-const fileSchema = conversationSchema.extend({ format: z.literal(1) })
+const fileSchema = conversationSchema.extend({ format: z.literal(1), home: homeSchema })
 const tokensSchema = z.object({ tokens: z.array(answerToken) })
 export type AnswerToken = z.output<typeof answerToken>
 
@@ -47,9 +48,10 @@ export class ConversationFiles {
     if (!this.has(id)) {
       throw new AppError('file/unreadable', 'There is no such conversation: it may have been deleted.')
     }
-    const parsed = fileSchema.safeParse(readJsonObject(file, 'file/unreadable', maxBytes))
+    const document = readJsonObject(file, 'file/unreadable', maxBytes)
+    const parsed = fileSchema.safeParse(asItLies(document, path.dirname(file)))
     if (parsed.success && parsed.data.id === id) {
-      const { format: _, ...conversation } = parsed.data
+      const { format: _, home: _home, ...conversation } = parsed.data
       return conversation
     }
     throw new AppError(
@@ -63,7 +65,7 @@ export class ConversationFiles {
   add(conversation: Omit<Conversation, 'id'>): Conversation {
     const added = { ...conversation, id: `chat_${randomUUID()}` }
     createFolder(path.join(this.#folder, added.id), (temporary) =>
-      writeFileAtomic(path.join(temporary, fileName), formatted(added)),
+      writeFileAtomic(path.join(temporary, fileName), this.#formatted(added)),
     )
     return added
   }
@@ -71,7 +73,7 @@ export class ConversationFiles {
   /** Also removes the tokens of answers that are in it no more. Errors: AppError 'file/unwritable'. */
   replace(conversation: Conversation): void {
     const folder = path.join(this.#folder, conversation.id)
-    writeFileAtomic(path.join(folder, fileName), formatted(conversation))
+    writeFileAtomic(path.join(folder, fileName), this.#formatted(conversation))
     const kept = new Set(
       conversation.turns.flatMap(({ answers }) => answers.map((answer) => `${answer?.id ?? ''}.json`)),
     )
@@ -107,6 +109,10 @@ export class ConversationFiles {
     throw new AppError('file/unreadable', `${file} does not hold the tokens of an answer.`)
   }
 
+  #formatted(conversation: Conversation): string {
+    return `${JSON.stringify({ format: 1, ...conversation, home: path.dirname(this.#folder) }, null, 1)}\n`
+  }
+
   #tokensFile(id: string, answerId: string): string {
     return path.join(this.#folder, id, `${answerId}.json`)
   }
@@ -124,9 +130,6 @@ export class ConversationFiles {
     }
   }
 }
-
-const formatted = (conversation: Conversation): string =>
-  `${JSON.stringify({ format: 1, ...conversation }, null, 1)}\n`
 
 function namesIn(folder: string): string[] {
   try {

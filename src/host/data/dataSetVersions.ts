@@ -1,6 +1,5 @@
 /** Imported data sets: folders hold the rows, the history their names and which version belongs to which. */
 import { rmSync } from 'node:fs'
-import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { AppError, ConfigError } from '#shared/errors.ts'
@@ -8,7 +7,6 @@ import { schemaProblems } from '#shared/config/problems.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import type { DataSetRecord, DataSetVersionRecord } from '#host/store/dataSets.ts'
 import type { Store } from '#host/store/store.ts'
@@ -30,11 +28,11 @@ export function adoptDataSets({ store, dataDirectory }: Host): void {
 export function addVersion(
   store: Store,
   { id: dataSetId }: DataSetRecord,
-  { directory, info }: { readonly directory: string; readonly info: DataSetInfo },
+  { info }: { readonly info: DataSetInfo },
 ): void {
   const { id, rows, columns, source, mapping, problems, createdAt } = info
   const facts = { rows, columns, source: source.path, mapping, problems: problems.count, createdAt }
-  store.dataSets.addVersion({ id, dataSetId, directory, ...facts })
+  store.dataSets.addVersion({ id, dataSetId, ...facts })
 }
 
 export function describeDataSet(store: Store, dataSet: DataSetRecord): DataSetItem {
@@ -90,7 +88,7 @@ export function removeDataSet(host: Host, dataSetId: string): void {
   for (const version of versions) requireUnread(host, version)
   store.dataSets.remove(dataSetId)
   for (const { id, directory } of versions) {
-    if (store.dataSets.findVersion(id) === null) removeFolder(host, directory)
+    if (store.dataSets.findVersion(id) === null) removeFolder(directory)
   }
 }
 
@@ -105,8 +103,7 @@ function requireUnread({ store }: Host, { directory }: DataSetVersionRecord): vo
   )
 }
 
-function removeFolder({ dataDirectory }: Host, directory: string): void {
-  if (path.dirname(directory) !== dataFolders(dataDirectory).datasets) return
+function removeFolder(directory: string): void {
   try {
     rmSync(directory, { recursive: true, force: true })
   } catch (error) {

@@ -12,6 +12,7 @@ import type { TokenSequence } from '#engine/policy.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
 import { openLogTail, type LoggedEvent } from '#host/runs/eventLog.ts'
 import { copyFolder } from '#host/runs/runFolder.ts'
 import { engines, type OtherEngine, resultsOf } from './launch.ts'
@@ -72,7 +73,7 @@ export type TrainerNews =
   SavedNews | WarningNews | Extract<RunEvent, { readonly type: 'step' | 'samples' }> | EngineEvent
 
 /**
- * The project of a run, written where it is not there yet, ready for another start. Its Python is written each time, so that
+ * The project of a run, written where it is not there yet or the model lies elsewhere now, ready for another start. Its Python is written each time, so that
  * what runs is what was allowed. Errors: those of `writeProject`.
  */
 export async function prepareProject(
@@ -85,6 +86,9 @@ export async function prepareProject(
   options: WatchOptions,
 ): Promise<WatchedProject & { readonly notes: readonly string[] }> {
   const { tool, script } = engines[kind]
+  // The settings of the trainer name the folder of the model.
+  if (existsSync(directory) && modelOf(directory) !== config.model)
+    rmSync(directory, { recursive: true, force: true })
   const { notes } = existsSync(directory)
     ? { notes: [] }
     : await writeProject({
@@ -112,6 +116,12 @@ export async function prepareProject(
     },
     read: () => [...tail.read(), ...printed.read()].flatMap((line) => understand(line, folder, kind)),
   }
+}
+
+/** As the project has it; null where it does not say. Errors: AppError 'file/unreadable'. */
+function modelOf(directory: string): unknown {
+  const file = path.join(directory, 'run.json')
+  return existsSync(file) ? readJsonObject(file, 'file/unreadable')['model'] : null
 }
 
 /** What of the project runs as Python, as it was allowed. Without rewards there is no folder for those. */

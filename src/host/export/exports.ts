@@ -25,7 +25,7 @@ import type { GgufMix } from '#host/gguf/ggufMix.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { ggufProblem } from '#host/gguf/ggufNames.ts'
 import { type ModelFolder, openModelFolder } from '#host/models/modelFolder.ts'
-import { runPaths } from '#host/runs/runFolder.ts'
+import { readOwnConfig, runPaths } from '#host/runs/runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { ggufModelBytes } from './ggufMerged.ts'
 
@@ -162,9 +162,9 @@ export function baseOfCheckpoint(
 function trainedOnBy(checkpoint: string): Pick<ExportRequest, 'model' | 'contextLength'> {
   const origin = originOf(checkpoint)
   if (origin !== null) return { model: origin.model, contextLength: origin.contextLength }
-  const { config } = runPaths(path.dirname(path.dirname(path.resolve(checkpoint))))
-  if (!existsSync(config)) return { model: null, contextLength: null }
-  const parsed = trainedOn.safeParse(readJsonObject(config, 'config/invalid'))
+  const run = path.dirname(path.dirname(path.resolve(checkpoint)))
+  if (!existsSync(runPaths(run).config)) return { model: null, contextLength: null }
+  const parsed = trainedOn.safeParse(readOwnConfig(run))
   return parsed.data ?? { model: null, contextLength: null }
 }
 

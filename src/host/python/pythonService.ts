@@ -8,9 +8,8 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import type { Host } from '#host/host.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
 import { allowedEnvironment, versionNotice } from '#host/engines/environment.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
 import { absoluteReward, reviewConfig } from '#host/rewards/rewardCode.ts'
-import { runPaths } from '#host/runs/runFolder.ts'
+import { readOwnConfig } from '#host/runs/runFolder.ts'
 import {
   allowPython,
   consentsFile,
@@ -91,6 +90,6 @@ const known = ({ interpreter, files }: Review) => [
 
 /** What a run would execute, of which it has copies. Errors: those of `reviewPython`, AppError 'config/invalid'. */
 export function reviewRun(runDirectory: string, dataDirectory: string): PythonReview[] {
-  const config = parseRunConfig(readJsonObject(runPaths(runDirectory).config, 'config/invalid'))
+  const config = parseRunConfig(readOwnConfig(runDirectory))
   return [...reviewConfig(config, runDirectory, dataDirectory), ...reviewEngine(config, dataDirectory)]
 }

@@ -7,6 +7,7 @@ import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { consentsFile, type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
+import { asWritten } from '#host/runs/runFolder.ts'
 import { openPython, packagedCode, type PythonCode, type PythonOptions } from '#host/python/pythonCode.ts'
 import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '../sandbox/sandbox.ts'
 
@@ -104,7 +105,7 @@ export function runEnvironmentCode(
 /** The same of a loss that a stage learns with. */
 export function runAlgorithmCode(id: string, runDirectory: string): UserCode {
   const name = path.basename(id).replaceAll(/[^\w-]/g, '_')
-  const code = runCode(id, `loss-${name}-${crc32(id).toString(16)}`, runDirectory)
+  const code = runCode(id, `loss-${name}-${crc32(asWritten(id, runDirectory)).toString(16)}`, runDirectory)
   if (code === null) throw new Error(`Expected a file of code, got “${id}”.`)
   return code
 }

@@ -7,8 +7,7 @@ import { count } from '#shared/api/common.ts'
 import type { RunStatus, RunSummary } from '#shared/runs.ts'
 import type { Host } from '#host/host.ts'
 import { newsOf, stampOf } from '#host/api/feeds.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
-import { openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
+import { openRunFolder, readOwnConfig, runHolder, runPaths, type RunFolder } from './runFolder.ts'
 import { readEvents, type LoggedEvent } from './eventLog.ts'
 
 export const queueService = (host: Host): Handlers<typeof queueApi> => {
@@ -128,7 +127,7 @@ const summarizedTypes = ['resumed', 'status', 'step', 'evaluation', 'error']
 
 export function summarizeRun({ id, directory, createdAt }: RunFolder): RunSummary {
   const paths = runPaths(directory)
-  const config = summarizedConfig.parse(readJsonObject(paths.config, 'file/unreadable'))
+  const config = summarizedConfig.parse(readOwnConfig(directory))
   const events = readEvents(paths.events, summarizedTypes)
   return {
     id,

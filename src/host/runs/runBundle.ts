@@ -89,7 +89,7 @@ export async function importBundle(host: Host, source: BundleSource): Promise<{ 
   if (store.runs.find(id) !== null || existsSync(directory)) {
     throw new AppError('api/refused', 'The history already has this run.', 'Nothing was changed.')
   }
-  await replaceFolder(directory, (folder) => writeFolder(folder, bundle))
+  await replaceFolder(directory, (folder) => writeFolder(folder, bundle, dataDirectory))
   try {
     history.refresh(history.add(openRunFolder(dataDirectory, directory)))
     if (name !== null) store.runs.setName(id, name)
@@ -121,7 +121,7 @@ function readBundle(file: string): Bundle {
   )
 }
 
-function writeFolder(folder: string, { run, config, events }: Bundle): void {
+function writeFolder(folder: string, { run, config, events }: Bundle, home: string): void {
   const { id, createdAt, parentRunId, parentCheckpointStep } = run
   const parent = parentRunId === null ? null : { runId: parentRunId, step: parentCheckpointStep ?? 0 }
   const paths = runPaths(folder)
@@ -130,7 +130,7 @@ function writeFolder(folder: string, { run, config, events }: Bundle): void {
   const kept = events.filter(({ type }) => !leftOut.has(type))
   const lines = [...kept, ...withoutCheckpoints(run, kept), ...closing(run)]
   writeFileAtomic(paths.events, lines.map((event) => `${JSON.stringify(event)}\n`).join(''))
-  writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent })}\n`)
+  writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent, home })}\n`)
 }
 
 /** Checkpoints lie on the machine that trained; that and how long they were written stays part of the history. */

@@ -1,5 +1,5 @@
 /**
- * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute), `events.jsonl` (eventLog.ts),
+ * A run on disk: `run.json` (what it is), `config.json` (its settings, paths absolute as they were then), `events.jsonl` (eventLog.ts),
  * `checkpoints/` (checkpoints.ts), `rewards/` (its copy of reward code), `origin/` (a fork's copy of the checkpoint it
  * began with), `engine/` (the project that another trainer runs), `adapter/` (the exported result), `worker.log` (what its processes wrote to stderr) and, while a process
  * trains it, `lock`.
@@ -14,7 +14,8 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { AtomicFile, createFolder, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { holdLock, livingOwner } from '#host/processes/living.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { asItLies, dataDirectoryAround, formerHome, homeSchema, moved } from '#host/files/movedPaths.ts'
+import { readJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 
 export interface RunFolder {
   readonly id: string
@@ -25,6 +26,8 @@ export interface RunFolder {
   readonly parent: RunParent | null
   /** null: it is part of no study. */
   readonly study: RunStudy | null
+  /** The data directory that it was made in; null: it does not say. */
+  readonly home: string | null
 }
 
 /** What a run is in a study. */
@@ -113,9 +116,12 @@ export function createRunFolder(
     if (script !== null) writeFileAtomic(paths.script, `${JSON.stringify(script)}\n`)
     if (origin !== null) copyFolder(origin.checkpoint, paths.origin)
     if (origin !== null && origin.rewards !== null) copyFolder(origin.rewards, paths.rewards)
-    writeFileAtomic(paths.run, `${JSON.stringify({ format: 1, id, createdAt, parent, study })}\n`)
+    writeFileAtomic(
+      paths.run,
+      `${JSON.stringify({ format: 1, id, createdAt, parent, study, home: dataDirectory })}\n`,
+    )
   })
-  return { id, directory, createdAt, parent, study }
+  return { id, directory, createdAt, parent, study, home: dataDirectory }
 }
 
 export function copyFolder(from: string, to: string): void {
@@ -185,8 +191,8 @@ function readRunFolder(directory: string): RunFolder {
   const file = runPaths(directory).run
   const { data, error } = runSchema.safeParse(readJsonObject(file, 'file/unreadable'))
   if (data !== undefined) {
-    const { id, createdAt, parent, study } = data
-    return { id, directory, createdAt, parent, study }
+    const { format: _, ...run } = data
+    return { directory, ...run }
   }
   const place = error.issues[0]?.path.join('.') ?? ''
   throw new AppError(
@@ -202,7 +208,24 @@ const runSchema = z.object({
   createdAt: instant,
   parent: z.object({ runId: z.string(), step: count }).nullable().default(null),
   study: z.object({ studyId, trial: count }).nullable().default(null),
+  home: homeSchema,
 })
+
+/** The config that a run began with, its paths as they are now. Errors: AppError 'config/invalid', 'file/unreadable'. */
+export const readOwnConfig = (directory: string): JsonObject =>
+  asItLies(readJsonObject(runPaths(directory).config, 'config/invalid'), directory, homeOf(directory))
+
+/** A path as it was when the run was made: its copies of losses are called after that. Errors: AppError 'file/unreadable'. */
+export function asWritten(place: string, directory: string): string {
+  const here = dataDirectoryAround(directory)
+  return here === null ? place : moved(place, here, homeOf(directory) ?? formerHome(here) ?? here)
+}
+
+/** The data directory that a run was made in; null: its folder does not say. Errors: AppError 'file/unreadable'. */
+export function homeOf(directory: string): string | null {
+  const { run } = runPaths(directory)
+  return existsSync(run) ? homeSchema.catch(null).parse(readJsonObject(run, 'file/unreadable')['home']) : null
+}
 
 /** Keeps a second process from training the same run; void when its process is gone. Errors: AppError 'run/busy'. */
 export function lockRun(directory: string): Disposable {

@@ -9,6 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
 import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
+import { formerHome } from '#host/files/movedPaths.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { OnFault } from '#host/faults.ts'
@@ -115,7 +116,8 @@ export class RunHistory {
   /** Makes a run known. */
   add(folder: RunFolder): RunEntry {
     const config = new TextDecoder().decode(readSmallFile(runPaths(folder.directory).config, maxConfigBytes))
-    const run = this.#options.store.runs.add({ ...folder, config })
+    const home = folder.home ?? formerHome(this.#options.dataDirectory)
+    const run = this.#options.store.runs.add({ ...folder, home, config })
     this.#known.add(run.id)
     return run
   }

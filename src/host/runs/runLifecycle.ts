@@ -4,6 +4,7 @@ import type { RunEvent } from '#shared/events.ts'
 import { type JsonObject, withChanges } from '#shared/config/paths.ts'
 import { stagesOf, type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { unpackError } from '#host/processes/messages.ts'
 import { openLogTail, type LoggedEvent } from './eventLog.ts'
@@ -19,7 +20,7 @@ import {
 } from './runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
 import type { StartOptions, WorkerStatus } from './supervisor.ts'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
 import { AppError, ConfigError } from '#shared/errors.ts'
@@ -39,9 +40,10 @@ export interface ResumePoint {
   readonly fallBack: string | null
 }
 
-/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'; 'api/refused' for a trial of a study that is not over. */
+/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'; 'usage/invalid' for one of another data directory; 'api/refused' for a trial of a study that is not over. */
 export function resumePoint(dataDirectory: string, target: string): ResumePoint & { readonly runId: string } {
   const found = resolveResume(dataDirectory, target)
+  requireOwn(dataDirectory, found.run)
   requireNoStudy(dataDirectory, found.run)
   return {
     runId: found.run.id,
@@ -49,6 +51,17 @@ export function resumePoint(dataDirectory: string, target: string): ResumePoint 
     step: found.checkpoint?.step ?? 0,
     fallBack: fallBackSentence(found),
   }
+}
+
+/** A copy of the data directory has a run of the same name. Errors: AppError 'usage/invalid'. */
+function requireOwn(dataDirectory: string, { id, directory }: RunFolder): void {
+  const own = path.join(dataFolders(dataDirectory).runs, id)
+  if (existsSync(own) && realpathSync(own) === realpathSync(directory)) return
+  throw new AppError(
+    'usage/invalid',
+    `The run in ${directory} does not belong to the data directory ${dataDirectory}.`,
+    'Nothing was started. Name its own data directory with --data-dir.',
+  )
 }
 
 /** A study that is not over decides how far its trials train. Errors: AppError 'api/refused'. */

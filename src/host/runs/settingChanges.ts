@@ -15,13 +15,12 @@ import { conflict, refuse } from '#shared/config/problems.ts'
 import { AppError, ConfigError, type Problem } from '#shared/errors.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { isCheckpoint, readState } from './checkpointState.ts'
 import { lastEvent } from './eventLog.ts'
 import { requireKnownParts } from './runConfigFile.ts'
-import { runPaths, type RunFolder } from './runFolder.ts'
+import { readOwnConfig, runPaths, type RunFolder } from './runFolder.ts'
 import { resolveResume } from './runTarget.ts'
 import { verdictOf } from './runVerdict.ts'
 
@@ -31,7 +30,7 @@ export const changesOfRun = (directory: string): readonly SettingChange[] =>
 
 /** The settings with which a run goes on after a step. Errors: AppError 'config/invalid', 'file/unreadable'. */
 export const settingsOfRun = (directory: string, step: number): JsonObject =>
-  settingsAfter(readJsonObject(runPaths(directory).config, 'config/invalid'), changesOfRun(directory), step)
+  settingsAfter(readOwnConfig(directory), changesOfRun(directory), step)
 
 /** The config of a run after a step. Errors: as `settingsOfRun`. */
 export const configOfRun = (directory: string, step: number): RunConfig =>
@@ -63,7 +62,7 @@ export async function planChanges(
 ): Promise<PlannedChanges> {
   const { run, checkpoint } = resolveResume(dataDirectory, target)
   requireOwnSettings(run)
-  const own = readJsonObject(runPaths(run.directory).config, 'config/invalid')
+  const own = readOwnConfig(run.directory)
   requireTrainedHere(own)
   requireChangeable(own, wanted)
   const { step, stage } = placeOf(run, checkpoint?.directory ?? null)

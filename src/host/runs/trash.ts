@@ -41,12 +41,9 @@ type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
 function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
   const { directory, name, tags, notes, status, error, stderrTail } = store.runs.get(runId)
   if (existsSync(directory)) {
-    const { runs, trash } = dataFolders(dataDirectory)
-    if (path.dirname(directory) !== runs || !isRunFolder(directory)) {
-      throw new AppError(
-        'file/unwritable',
-        `${directory} is not the folder of a run in this data directory, so it was not touched.`,
-      )
+    const { trash } = dataFolders(dataDirectory)
+    if (!isRunFolder(directory)) {
+      throw new AppError('file/unwritable', `${directory} is not the folder of a run, so it was not touched.`)
     }
     lockRun(directory)[Symbol.dispose]()
     makeFolder(trash)

@@ -1,5 +1,7 @@
 /** Imported data sets and their versions; the rows themselves are files. */
 import { randomUUIDv7 } from 'node:crypto'
+import path from 'node:path'
+import { dataFolders } from '#host/dataDirectory.ts'
 import type { Connection } from './connection.ts'
 
 export interface DataSetRecord {
@@ -27,19 +29,21 @@ export interface DataSetVersionRecord {
   readonly createdAt: number
 }
 
-type VersionRow = Omit<DataSetVersionRecord, 'columns' | 'mapping'> & {
+type VersionRow = Omit<DataSetVersionRecord, 'directory' | 'columns' | 'mapping'> & {
   readonly columns: string
   readonly mapping: string | null
 }
 
-const columns = `id, data_set AS dataSetId, directory, rows, columns, source, mapping, problems,
+const columns = `id, data_set AS dataSetId, rows, columns, source, mapping, problems,
   created_at AS createdAt`
 
 export class DataSetsTable {
   readonly #db: Connection
+  readonly #dataDirectory: string
 
-  constructor(db: Connection) {
+  constructor(db: Connection, dataDirectory: string) {
     this.#db = db
+    this.#dataDirectory = dataDirectory
   }
 
   create(name: string): DataSetRecord {
@@ -79,11 +83,11 @@ export class DataSetsTable {
   }
 
   /** Adds a version; one that the data set has already stays as it is. */
-  addVersion(version: DataSetVersionRecord): void {
+  addVersion(version: Omit<DataSetVersionRecord, 'directory'>): void {
     this.#db.run(
-      `INSERT INTO data_set_versions (id, data_set, directory, rows, columns, source, mapping, problems, created_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      ...[version.id, version.dataSetId, version.directory, version.rows, JSON.stringify(version.columns)],
+      `INSERT INTO data_set_versions (id, data_set, rows, columns, source, mapping, problems, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      ...[version.id, version.dataSetId, version.rows, JSON.stringify(version.columns)],
       ...[version.source, version.mapping === null ? null : JSON.stringify(version.mapping)],
       ...[version.problems, version.createdAt],
     )
@@ -112,6 +116,7 @@ export class DataSetsTable {
   #version(row: VersionRow): DataSetVersionRecord {
     return {
       ...row,
+      directory: path.join(dataFolders(this.#dataDirectory).datasets, row.id),
       columns: this.#db.parse(row.columns),
       mapping: row.mapping === null ? null : this.#db.parse(row.mapping),
     }

@@ -1,5 +1,6 @@
 /** Evaluations: what is evaluated, how far it is and what it came to. What was answered lies in files. */
 import type { EvaluationEntry } from '#shared/api/evaluations.ts'
+import { moved } from '#host/files/movedPaths.ts'
 import type { Connection } from './connection.ts'
 
 /** An entry as it is kept, and who computes it. */
@@ -17,6 +18,7 @@ type Row = Omit<EvaluationRecord, Json | 'greedy'> & {
   readonly summary: string | null
   readonly error: string | null
   readonly greedy: number
+  readonly home: string | null
 }
 
 /** Column → key. */
@@ -29,18 +31,21 @@ const columns = {
 } as const satisfies Record<string, keyof EvaluationRecord>
 
 const names = Object.entries(columns)
-const selected = names.map(([column, key]) => `${column} AS "${key}"`).join(', ')
+const selected = [...names.map(([column, key]) => `${column} AS "${key}"`), 'home'].join(', ')
 
 export class EvaluationsTable {
   readonly #db: Connection
+  readonly #dataDirectory: string
 
-  constructor(db: Connection) {
+  constructor(db: Connection, dataDirectory: string) {
     this.#db = db
+    this.#dataDirectory = dataDirectory
   }
 
   add(record: EvaluationRecord): void {
     this.#db.run(
-      `INSERT INTO evaluations (${Object.keys(columns).join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+      `INSERT INTO evaluations (home, ${Object.keys(columns).join(', ')}) VALUES (?, ${names.map(() => '?').join(', ')})`,
+      this.#dataDirectory,
       ...names.map(([, key]) => valueOf(record[key])),
     )
   }
@@ -74,12 +79,15 @@ export class EvaluationsTable {
     this.#db.run('DELETE FROM evaluations WHERE id = ?', id)
   }
 
-  #record(row: Row): EvaluationRecord {
+  #record({ home, ...row }: Row): EvaluationRecord {
+    const now = <Value>(value: Value): Value => moved(value, home, this.#dataDirectory)
     const parse = (text: string | null) => (text === null ? null : this.#db.parse(text))
     return {
       ...row,
+      model: now(row.model),
+      adapter: now(row.adapter),
       greedy: row.greedy === 1,
-      config: this.#db.parse(row.config) as EvaluationRecord['config'],
+      config: now(this.#db.parse(row.config)) as EvaluationRecord['config'],
       summary: parse(row.summary) as EvaluationRecord['summary'],
       error: parse(row.error) as EvaluationRecord['error'],
     }

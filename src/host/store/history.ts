@@ -1,4 +1,5 @@
 /** Writes one run's history: each event to its table, with a rollback on resume. */
+import path from 'node:path'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { RunStatus } from '#shared/runs.ts'
 import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
@@ -192,13 +193,14 @@ export class HistoryWriter {
     this.#db.run(
       `INSERT OR REPLACE INTO checkpoints (run, directory, seq, step, reward, size_bytes, saved_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      ...[this.#run, directory, this.#seq, step, reward, sizeBytes, at],
+      ...[this.#run, path.basename(directory), this.#seq, step, reward, sizeBytes, at],
     )
   }
 
   #removeCheckpoints({ directories }: Of<'checkpoints-removed'>): void {
     for (const directory of directories) {
-      this.#db.run('DELETE FROM checkpoints WHERE run = ? AND directory = ?', this.#run, directory)
+      const name = path.basename(directory)
+      this.#db.run('DELETE FROM checkpoints WHERE run = ? AND directory = ?', this.#run, name)
     }
   }
 

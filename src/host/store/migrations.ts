@@ -334,8 +334,37 @@ const sampleVersions: Migration = {
   `,
 }
 
+/**
+ * Folders in the data directory follow from where that lies. Documents say where it lay when they were written (`home`), since paths
+ * in them begin with it; NULL: nobody knows.
+ */
+const homes: Migration = {
+  version: 11,
+  name: 'homes',
+  sql: `
+    ALTER TABLE runs ADD COLUMN home TEXT;
+    UPDATE runs SET home = nullif(substr(directory, 1, length(directory) - length('/runs/' || id)), '')
+      WHERE substr(directory, -length('/runs/' || id)) IN ('/runs/' || id, '\\runs\\' || id);
+    ALTER TABLE runs DROP COLUMN directory;
+
+    ALTER TABLE evaluations ADD COLUMN home TEXT;
+    UPDATE evaluations SET home = coalesce(
+      (SELECT home FROM runs WHERE runs.id = run_id),
+      (SELECT home FROM runs WHERE home IS NOT NULL AND runs.created_at <= evaluations.created_at
+        ORDER BY runs.created_at DESC LIMIT 1),
+      (SELECT substr(directory, 1, length(directory) - length('/datasets/' || id)) FROM data_set_versions LIMIT 1));
+    ALTER TABLE settings ADD COLUMN home TEXT;
+    UPDATE settings SET home = (SELECT home FROM runs WHERE home IS NOT NULL ORDER BY created_at DESC LIMIT 1);
+    ALTER TABLE data_set_versions DROP COLUMN directory;
+
+    -- From now on the name of the folder alone.
+    UPDATE OR REPLACE checkpoints SET directory =
+      replace(directory, rtrim(directory, replace(replace(directory, '/', ''), '\\', '')), '');
+  `,
+}
+
 /** Every migration, in order. */
 export const migrations: readonly Migration[] = [
   ...[runs, metrics, samples, library, diagnosis, evaluations, placedRewards],
-  ...[studies, settingChanges, sampleVersions],
+  ...[studies, settingChanges, sampleVersions, homes],
 ]

@@ -1,5 +1,6 @@
 /** Runs: their configs, status, tags and notes. */
 import { createHash } from 'node:crypto'
+import path from 'node:path'
 import { z } from 'zod'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { Remark } from '#shared/diagnosis.ts'
@@ -8,12 +9,15 @@ import type { RunManifest } from '#shared/events.ts'
 import { runEntry, type RunEntry, type RunFailure, type RunRecord, type RunStatus } from '#shared/runs.ts'
 import { configButSeed } from '#shared/seeds.ts'
 import { count } from '#shared/api/common.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { moved, movedText } from '#host/files/movedPaths.ts'
 import { type Connection, type SqlValue, likePattern } from './connection.ts'
 
 /** What a run's folder tells when it is made. */
 export interface NewRun {
   readonly id: string
-  readonly directory: string
+  /** The data directory that it was made in, which paths in its config begin with; null: nobody knows. */
+  readonly home: string | null
   /** Epoch milliseconds. */
   readonly createdAt: number
   /** The text of config.json. */
@@ -39,8 +43,9 @@ export interface StatusDetails {
   readonly stderrTail?: string | null
 }
 
-/** An entry whose lists and objects are JSON. */
-type RunRow = Omit<RunEntry, 'tags' | 'settingChanges' | 'finding' | 'error'> & {
+/** An entry whose lists and objects are JSON, with what its folder follows from. */
+type RunRow = Omit<RunEntry, 'directory' | 'tags' | 'settingChanges' | 'finding' | 'error'> & {
+  readonly home: string | null
   readonly tags: string
   readonly settingChanges: string
   readonly finding: string | null
@@ -65,17 +70,20 @@ const withUnderscores = (key: string): string =>
   key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The columns of an entry, by its keys. */
-const columns = Object.keys(runEntry.shape)
+const columns = [...Object.keys(runEntry.omit({ directory: true }).shape), 'home']
   .map((key) => `${special[key] ?? withUnderscores(key)} AS ${key}`)
   .join(', ')
 
 export class RunsTable {
   readonly #db: Connection
+  /** The data directory. */
+  readonly #home: string
   /** By run, as long as no more of its settings are changed. */
   readonly #settingsButSeed = new Map<string, { readonly changes: string; readonly digest: string }>()
 
-  constructor(db: Connection) {
+  constructor(db: Connection, home: string) {
     this.#db = db
+    this.#home = home
   }
 
   /** Makes the run known; one that is known already stays as it is. */
@@ -83,12 +91,12 @@ export class RunsTable {
     const facts = factsOf(run.config)
     this.#db.write(() => {
       const { changes, key } = this.#db.run(
-        `INSERT INTO runs (id, name, directory, created_at, status, steps, algorithm, seed, model, parent_run_id,
+        `INSERT INTO runs (id, name, home, created_at, status, steps, algorithm, seed, model, parent_run_id,
            parent_step, study_id, trial, updated_at)
          VALUES (?, ?, ?, ?, 'new', ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
         run.id,
         facts.name,
-        run.directory,
+        run.home,
         run.createdAt,
         facts.steps,
         facts.algorithm,
@@ -119,8 +127,9 @@ export class RunsTable {
       )
       .get(id)
     if (!row) return null
-    const manifest = row.manifest === null ? null : (this.#db.parse(row.manifest) as RunManifest)
-    return { ...this.#entry(row), config: row.config, manifest }
+    const config = movedText(row.config, row.home, this.#home)
+    const manifest = row.manifest === null ? null : (this.#parse(row.manifest, row.home) as RunManifest)
+    return { ...this.#entry(row), config, manifest }
   }
 
   /** A digest, the same for runs whose configs differ in nothing but seed and name. Reads a config once. */
@@ -211,11 +220,6 @@ export class RunsTable {
     this.#update(id, 'notes', notes)
   }
 
-  /** Where its folder is, after the data directory was moved. */
-  setDirectory(id: string, directory: string): void {
-    this.#update(id, 'directory', directory)
-  }
-
   setTags(id: string, tags: readonly string[]): void {
     this.#db.write(() => {
       const run = this.key(id)
@@ -242,20 +246,31 @@ export class RunsTable {
     return row.key
   }
 
-  #update(
-    id: string,
-    column: 'status' | 'error' | 'last_words' | 'name' | 'notes' | 'directory',
-    value: SqlValue,
-  ): void {
+  /** The data directory that the newest run was made in; null: there is none, or nobody knows. */
+  lastHome(): string | null {
+    const query = this.#db.query<{ readonly home: string | null }>(
+      'SELECT home FROM runs WHERE home IS NOT NULL ORDER BY created_at DESC, id DESC LIMIT 1',
+    )
+    return query.get()?.home ?? null
+  }
+
+  #update(id: string, column: 'status' | 'error' | 'last_words' | 'name' | 'notes', value: SqlValue): void {
     const now = Date.now()
     const sql = `UPDATE runs SET updated_at = ?, ${column} = ? WHERE id = ?`
     if (this.#db.run(sql, now, value, id).changes === 0) throw notFound(id)
   }
 
-  #entry(row: RunRow): RunEntry {
+  /** Its paths as they are now. */
+  #parse(json: string, home: string | null): unknown {
+    return this.#db.parse(movedText(json, home, this.#home))
+  }
+
+  #entry({ home, ...row }: RunRow): RunEntry {
     const parsed = (json: string | null): unknown => (json === null ? null : this.#db.parse(json))
     return {
       ...row,
+      directory: path.join(dataFolders(this.#home).runs, row.id),
+      model: moved(row.model, home, this.#home),
       algorithm: this.#algorithmTitle(row.algorithm),
       createdAt: Math.max(-lastInstant, Math.min(lastInstant, row.createdAt)),
       tags: parsed(row.tags) as string[],

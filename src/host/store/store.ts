@@ -7,7 +7,11 @@
  * the buckets that charts read. recover.ts saves what is readable of a damaged file. Several processes may have the
  * same file open.
  */
+import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { movedText } from '#host/files/movedPaths.ts'
+import { runPaths } from '#host/runs/runFolder.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase } from './database.ts'
 import { DataSetsTable } from './dataSets.ts'
@@ -42,23 +46,24 @@ export interface Store extends Disposable {
   check(): string[]
 }
 
-/** Errors: AppError 'store/too-new', 'store/unreadable' (the file is then as it was), 'store/busy', 'file/unwritable'. */
+/** Of the data directory that the file lies in. Errors: AppError 'store/too-new', 'store/unreadable' (the file is then as it was), 'store/busy', 'file/unwritable'. */
 export function openStore(file: string): Store {
   const db = openDatabase(file)
   const names = new NamesTable(db)
-  const runs = new RunsTable(db)
+  const dataDirectory = path.dirname(file)
+  const runs = new RunsTable(db, dataDirectory)
   const ingestion = new Ingestion(db, names)
   return {
     file,
     runs,
     metrics: new MetricsTable(db, names),
     samples: new SamplesTable(db),
-    checkpoints: new CheckpointsTable(db),
+    checkpoints: new CheckpointsTable(db, dataDirectory),
     events: new EventsTable(db),
-    dataSets: new DataSetsTable(db),
+    dataSets: new DataSetsTable(db, dataDirectory),
     rewards: new RewardsTable(db),
-    evaluations: new EvaluationsTable(db),
-    settings: new SettingsTable(db),
+    evaluations: new EvaluationsTable(db, dataDirectory),
+    settings: new SettingsTable(db, dataDirectory),
     queue: new QueueTable(db),
     ingest: (runId, log) => ingestion.ingest(runs.key(runId), log),
     check: () => findings(db),
@@ -94,58 +99,77 @@ const columns = `runs.id AS runId, checkpoints.step, checkpoints.directory, chec
 
 class CheckpointsTable {
   readonly #db: Connection
+  readonly #dataDirectory: string
 
-  constructor(db: Connection) {
+  constructor(db: Connection, dataDirectory: string) {
     this.#db = db
+    this.#dataDirectory = dataDirectory
   }
 
   /** In the order of their steps. */
   list(runId: string): CheckpointRecord[] {
+    const folder = runPaths(path.join(dataFolders(this.#dataDirectory).runs, runId)).checkpoints
     return this.#db
       .query<CheckpointRecord>(
         `SELECT ${columns} FROM checkpoints JOIN runs ON run = key WHERE runs.id = ? ORDER BY checkpoints.step`,
       )
       .all(runId)
+      .map(({ directory, ...saved }) => ({
+        ...saved,
+        directory: path.join(folder, path.basename(directory)),
+      }))
   }
 
   /** The directory is gone though no event of the run says so. */
   remove(runId: string, directory: string): void {
     this.#db.run(
       'DELETE FROM checkpoints WHERE run = (SELECT key FROM runs WHERE id = ?) AND directory = ?',
-      ...[runId, directory],
+      ...[runId, path.basename(directory)],
     )
   }
 }
 
 /* Settings of the program, JSON by key. */
 
+interface SettingRow {
+  readonly key: string
+  readonly value: string
+  readonly home: string | null
+}
+
 class SettingsTable {
   readonly #db: Connection
+  readonly #dataDirectory: string
 
-  constructor(db: Connection) {
+  constructor(db: Connection, dataDirectory: string) {
     this.#db = db
+    this.#dataDirectory = dataDirectory
   }
 
   /** undefined where nothing was set. */
   get(key: string): unknown {
-    const row = this.#db
-      .query<{ readonly value: string }>('SELECT value FROM settings WHERE key = ?')
-      .get(key)
-    return row ? this.#db.parse(row.value) : undefined
+    const row = this.#db.query<SettingRow>('SELECT * FROM settings WHERE key = ?').get(key)
+    return row && this.#valueOf(row)
   }
 
   /** undefined removes it. */
   set(key: string, value: unknown): void {
     if (value === undefined) this.#db.run('DELETE FROM settings WHERE key = ?', key)
     else
-      this.#db.run('INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)', key, JSON.stringify(value))
+      this.#db.run(
+        'INSERT OR REPLACE INTO settings (key, value, home) VALUES (?, ?, ?)',
+        ...[key, JSON.stringify(value), this.#dataDirectory],
+      )
   }
 
   all(): ReadonlyMap<string, unknown> {
-    const query = this.#db.query<{ readonly key: string; readonly value: string }>(
-      'SELECT key, value FROM settings ORDER BY key',
-    )
-    return new Map(query.all().map(({ key, value }) => [key, this.#db.parse(value)]))
+    const query = this.#db.query<SettingRow>('SELECT * FROM settings ORDER BY key')
+    return new Map(query.all().map((row) => [row.key, this.#valueOf(row)]))
+  }
+
+  /** A draft of a run names models and data sets. */
+  #valueOf({ value, home }: SettingRow): unknown {
+    return this.#db.parse(movedText(value, home, this.#dataDirectory))
   }
 }
 

@@ -14,6 +14,7 @@ import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/st
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
+import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { holdLock, livingOwner } from '#host/processes/living.ts'
 
@@ -39,9 +40,10 @@ const fileSchema = z.object({
   start: z.record(z.string(), z.unknown()),
   /** The file of the study, its paths absolute. */
   file: z.record(z.string(), z.unknown()),
+  home: homeSchema,
 })
 
-export interface StudyFolder extends Omit<z.output<typeof fileSchema>, 'format' | 'file'> {
+export interface StudyFolder extends Omit<z.output<typeof fileSchema>, 'format' | 'file' | 'home'> {
   readonly directory: string
   readonly config: StudyConfig
   readonly file: JsonObject
@@ -70,21 +72,25 @@ export function createStudyFolder(dataDirectory: string, study: NewStudy): Study
     const files = paths(folder)
     writeFileAtomic(files.log, '')
     writeFileAtomic(files.state, JSON.stringify({ status: 'waiting', error: null }))
-    writeFileAtomic(files.study, `${JSON.stringify({ format: 1, id, createdAt, ...study }, null, 2)}\n`)
+    writeFileAtomic(
+      files.study,
+      `${JSON.stringify({ format: 1, id, createdAt, ...study, home: dataDirectory }, null, 2)}\n`,
+    )
   })
   return openStudyFolder(directory)
 }
 
 /** Errors: AppError 'file/unreadable' where it is not one that this version understands, 'config/invalid'. */
 export function openStudyFolder(directory: string): StudyFolder {
-  const { data } = fileSchema.safeParse(readJsonObject(paths(directory).study, 'file/unreadable'))
+  const document = readJsonObject(paths(directory).study, 'file/unreadable')
+  const { data } = fileSchema.safeParse(asItLies(document, directory))
   if (data === undefined)
     throw new AppError(
       'file/unreadable',
       `${paths(directory).study} does not describe a study that this version can read.`,
       'Other studies and all runs are not affected.',
     )
-  const { format: _, ...study } = data
+  const { format: _, home: _home, ...study } = data
   return { ...study, directory, config: parseStudyConfig(data.file) }
 }
 

@@ -27,8 +27,7 @@ import { isChanging, isHeld, train } from '#rl/training/train.ts'
 import { type Checkpoint, loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { isCheckpoint } from '#host/runs/checkpointState.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
-import { lockRun, runPaths } from '#host/runs/runFolder.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { lockRun, readOwnConfig, runPaths } from '#host/runs/runFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
@@ -62,7 +61,7 @@ export async function* runTraining(
   using _lock = lockRun(runDirectory)
   using recorder = new Recorder(runDirectory)
   try {
-    const own = readJsonObject(runPaths(runDirectory).config, 'config/invalid')
+    const own = readOwnConfig(runDirectory)
     parseRunConfig(own)
     const run = { ...{ request, control, ownScript, recorder, own } }
     for (let next: TakeUp | null = { resumeFrom, changes }; next !== null;)

@@ -22,7 +22,8 @@ import {
 } from '#host/runs/checkpoints.ts'
 import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/runs/eventLog.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
-import { runPaths } from '#host/runs/runFolder.ts'
+import { asItLies } from '#host/files/movedPaths.ts'
+import { homeOf, runPaths } from '#host/runs/runFolder.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
 const loggedDevice = z.object({ device })
@@ -115,12 +116,13 @@ export class Recorder {
   *#sayWhatIsGone(step: number): Generator<RunEvent> {
     const { events, checkpoints } = runPaths(this.#runDirectory)
     const announced = new Set<string>()
+    // The run may have lain elsewhere before.
+    const placeOf = (directory: string) => path.join(checkpoints, path.basename(directory))
     for (const event of readEvents(events, ['checkpoint-saved', 'checkpoints-removed'])) {
-      if (typeof event['directory'] === 'string') announced.add(event['directory'])
-      else for (const directory of strings(event['directories'])) announced.delete(directory)
+      if (typeof event['directory'] === 'string') announced.add(placeOf(event['directory']))
+      else for (const directory of strings(event['directories'])) announced.delete(placeOf(directory))
     }
-    const isGone = (directory: string) => !existsSync(path.join(checkpoints, path.basename(directory)))
-    const directories = [...announced].filter(isGone)
+    const directories = [...announced].filter((directory) => !existsSync(directory))
     if (directories.length > 0) yield* this.say({ type: 'checkpoints-removed', step, directories })
   }
 
@@ -131,7 +133,8 @@ export class Recorder {
       yield* this.say({ type: 'manifest', manifest })
       return
     }
-    for (const message of manifestDifferences(readManifest(known['manifest']), manifest)) {
+    const before = asItLies(known, this.#runDirectory, homeOf(this.#runDirectory))
+    for (const message of manifestDifferences(readManifest(before['manifest']), manifest)) {
       yield* this.say({ type: 'warning', step, message })
     }
   }

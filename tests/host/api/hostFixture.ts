@@ -43,10 +43,12 @@ export const smallConfig: Config = {
 interface FixtureOptions extends Pick<HostOptions, 'startServing'> {
   /** Of a training process other than the ordinary one. */
   readonly script?: string
+  /** A data directory that is there already, and stays. */
+  readonly dataDirectory?: string
 }
 
-export function createHostFixture({ script, ...starters }: FixtureOptions = {}): HostFixture {
-  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-services-'))
+export function createHostFixture({ script, dataDirectory, ...starters }: FixtureOptions = {}): HostFixture {
+  const directory = dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'turnwise-services-'))
   const startWorker = script === undefined ? {} : { startWorker: childProcessStarter(script) }
   const host = createHost({ dataDirectory: directory, servesQueue: true, ...startWorker, ...starters })
   const faults: unknown[] = []
@@ -78,7 +80,7 @@ export function createHostFixture({ script, ...starters }: FixtureOptions = {}):
       client.close()
       serving[Symbol.dispose]()
       await host[Symbol.asyncDispose]()
-      rmSync(directory, { recursive: true, force: true })
+      if (dataDirectory === undefined) rmSync(directory, { recursive: true, force: true })
     },
   }
 }

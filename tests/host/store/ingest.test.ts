@@ -64,7 +64,10 @@ test('every event is recorded once, where it belongs', () => {
     ],
   })
   expect(store.checkpoints.list(runId)).toEqual([
-    expect.objectContaining({ runId, step: 3, directory: '/checkpoints/3', reward: 0.3, sizeBytes: 1000 }),
+    expect.objectContaining({
+      ...{ runId, step: 3, reward: 0.3, sizeBytes: 1000 },
+      directory: join(folder, 'runs', runId, 'checkpoints', '3'),
+    }),
   ])
   expect(typesOf(store.events.list(runId))).toEqual([
     ...['status', 'manifest', 'status', 'checkpoint-saved', 'checkpoint-saved', 'checkpoints-removed'],

@@ -119,7 +119,7 @@ export function randomLines(seed: number, count: number): string[] {
 export function newRun(store: Store, folder: string, id: string, createdAt = 1000): string {
   store.runs.add({
     id,
-    directory: folder,
+    home: folder,
     createdAt,
     config: JSON.stringify({ name: id, model: 'tiny', seed: 7, algorithm: { id: 'grpo' }, steps: 100 }),
   })

@@ -2,6 +2,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { Connection } from '#host/store/connection.ts'
+import { migrate } from '#host/store/database.ts'
 import { migrations } from '#host/store/migrations.ts'
 import { openStore, type Store } from '#host/store/store.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
@@ -48,6 +50,48 @@ describe('migrations', () => {
     expect(schemaOf(file)).toEqual(schemaOf(`${file}-fresh`))
   })
 
+  test('folders of a history that was moved before follow from where it lies, paths in documents from where they were written', () => {
+    {
+      using old = new Connection(file)
+      migrate(old, 10)
+      old.execute(`
+        INSERT INTO runs (key, id, directory, created_at, status, algorithm, seed, model, updated_at) VALUES
+          (1, 'run_a', '/old/home/runs/run_a', 1, 'finished', 'grpo', 1, '/old/home/models/m', 1),
+          (2, 'run_b', 'D:\\home\\runs\\run_b', 0, 'finished', 'grpo', 1, '/else/models/m', 1),
+          (3, 'run_c', '/imported/by/hand', 3, 'finished', 'grpo', 1, '/old/home/models/m', 1);
+        INSERT INTO run_documents VALUES (1, '{"model":"/old/home/models/m"}', '{"data":{"/old/home/d":"x"}}'),
+          (2, '{}', NULL), (3, '{}', NULL);
+        INSERT INTO checkpoints VALUES (1, '/old/home/runs/run_a/checkpoints/step-000002', 4, 2, 0.5, 10, 1),
+          (1, '/older/runs/run_a/checkpoints/step-000002', 9, 2, 0.5, 10, 2);
+        INSERT INTO data_sets VALUES ('ds', 'rows', 1);
+        INSERT INTO data_set_versions VALUES ('ds', 'digest', '/old/home/datasets/digest', 1, '[]', NULL, NULL, 0, 1);
+        INSERT INTO settings VALUES ('draft', '{"model":"/old/home/models/m"}');
+        INSERT INTO evaluations (id, title, created_at, status, run_id, model, adapter, config, samples, greedy, judge,
+          done, total) VALUES
+          ('ev_a', 't', 2, 'stopped', 'run_a', '/old/home/models/m', '/old/home/a', '{"x":"/old/home/x"}', 1, 1, '', 0, 1),
+          ('ev_b', 't', 1, 'stopped', NULL, '/old/home/models/m', NULL, '{}', 1, 1, '', 0, 1)`)
+    }
+    using store = openStore(file)
+    const model = join(folder, 'models', 'm')
+    expect(store.runs.get('run_a')).toMatchObject({
+      ...{ directory: join(folder, 'runs', 'run_a'), model, config: JSON.stringify({ model }) },
+      manifest: { data: { [join(folder, 'd')]: 'x' } },
+    })
+    expect(store.runs.get('run_b')).toMatchObject({
+      directory: join(folder, 'runs', 'run_b'),
+      model: '/else/models/m',
+    })
+    expect(store.runs.get('run_c').model).toBe('/old/home/models/m')
+    const directory = join(folder, 'runs', 'run_a', 'checkpoints', 'step-000002')
+    expect(store.checkpoints.list('run_a')).toMatchObject([{ step: 2, directory }])
+    expect(store.dataSets.findVersion('digest')?.directory).toBe(join(folder, 'datasets', 'digest'))
+    expect(store.settings.get('draft')).toEqual({ model })
+    expect(store.evaluations.find('ev_a')).toMatchObject({
+      ...{ model, adapter: join(folder, 'a'), config: { x: join(folder, 'x') } },
+    })
+    expect(store.evaluations.find('ev_b')).toMatchObject({ model })
+  })
+
   test('a history stays as it was when opened again', () => {
     {
       using store = openStore(file)
@@ -70,11 +114,11 @@ describe('runs', () => {
     newRun(store, '/elsewhere', 'run_a')
     expect(store.runs.get('run_a')).toMatchObject({
       name: 'Mine',
-      directory: folder,
+      directory: join(folder, 'runs', 'run_a'),
       status: 'new',
       steps: 100,
     })
-    store.runs.add({ id: 'run_b', directory: '/b', createdAt: 1, config: 'not even JSON' })
+    store.runs.add({ id: 'run_b', home: null, createdAt: 1, config: 'not even JSON' })
     expect(store.runs.get('run_b')).toMatchObject({
       config: 'not even JSON',
       name: null,
@@ -126,7 +170,7 @@ describe('runs', () => {
     const fork = (id: string, parent: string | null, createdAt: number) =>
       store.runs.add({
         id,
-        directory: folder,
+        home: folder,
         createdAt,
         config: '{}',
         parent: parent === null ? null : { runId: parent, step: createdAt },
@@ -150,7 +194,7 @@ describe('runs', () => {
   test('knows which runs differ in nothing but seed and name', () => {
     using store = openStore(file)
     const keyOf = (id: string, config: string) => {
-      store.runs.add({ id, directory: folder, createdAt: 1, config })
+      store.runs.add({ id, home: folder, createdAt: 1, config })
       return store.runs.settingsButSeed(id)
     }
     const first = keyOf('seed_1', '{"name":"a","seed":1,"optimization":{"learningRate":0.1}}')
@@ -258,7 +302,6 @@ test('settings, data sets and rewards', () => {
   const version = {
     id: 'hash',
     dataSetId: dataSet.id,
-    directory: '/d',
     rows: 3,
     columns: [{ name: 'prompt' }],
     source: '/sums.jsonl',
@@ -270,7 +313,8 @@ test('settings, data sets and rewards', () => {
   store.dataSets.addVersion({ ...version, rows: 99 })
   store.dataSets.addVersion({ ...version, id: 'newer', createdAt: 6, mapping: { a: 'b' } })
   expect(store.dataSets.versions(dataSet.id)).toMatchObject([{ id: 'newer', mapping: { a: 'b' } }, version])
-  expect(store.dataSets.findVersion('hash')).toEqual(version)
+  const directory = join(folder, 'datasets', 'hash')
+  expect(store.dataSets.findVersion('hash')).toEqual({ ...version, directory })
   expect(store.dataSets.rename(dataSet.id, 'Better sums')).toBe(true)
   expect(store.dataSets.list()).toEqual([{ ...dataSet, name: 'Better sums' }])
   expect(store.dataSets.remove(dataSet.id)).toBe(true)
