@@ -1,11 +1,21 @@
-/** Programs that keep the machine busy while a test runs: two of them, or as many as TURNWISE_BUSY_LOOPS says. */
+/** Endless loops of ordinary priority to test beside: a machine that trains has no idle core. */
 import { spawn } from 'node:child_process'
 
+/** Looks now and then whether whoever started it is still there. */
+const loop = `
+  process.stdin.resume().on('end', () => process.exit())
+  const spin = () => {
+    const end = performance.now() + 100
+    while (performance.now() < end);
+    setImmediate(spin)
+  }
+  spin()
+`
+
+/** Two of them, or as many as TURNWISE_BUSY_LOOPS says. Disposing ends them; they also end with this process. */
 export function startBusyLoops(count = Number(process.env['TURNWISE_BUSY_LOOPS'] ?? 2)): Disposable {
-  // None of them outlives the test by long, whatever becomes of it.
-  const code = 'const end = Date.now() + 300_000; while (Date.now() < end);'
   const loops = Array.from({ length: count }, () =>
-    spawn(process.execPath, ['-e', code], { stdio: 'ignore' }),
+    spawn(process.execPath, ['-e', loop], { stdio: ['pipe', 'ignore', 'ignore'] }),
   )
-  return { [Symbol.dispose]: () => loops.forEach((loop) => loop.kill('SIGKILL')) }
+  return { [Symbol.dispose]: () => loops.forEach((each) => each.kill('SIGKILL')) }
 }

@@ -15,7 +15,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { browserPath, fetchBrowser, journeys } from './browser.ts'
-import { busyLoops } from './busy.ts'
+import { startBusyLoops } from '../../tests/busyLoops.ts'
 import { readReports, summaryLines } from './report.ts'
 
 const { resolve } = createRequire(import.meta.url)
@@ -74,7 +74,7 @@ const time =
 const beside = loops === 0 ? '' : ` Beside ${String(loops)} endless loops, which make it longer.`
 console.log(`${what}${time}${beside} A failure ends nothing; the last line counts all tests.`)
 
-using _busy = busyLoops(loops)
+using _busy = startBusyLoops(loops)
 const startedAt = performance.now()
 const isUnitPassed = unitTests()
 const walked = hasJourneys ? walkThrough() : { isPassed: true, skipped: [] }
