@@ -82,7 +82,8 @@ export class Workplace {
         .replace(/--out (\S+)/, (_, out: string) => `--out ${this.#unused(out)}`)
         .replace(/--name (\S+)/, (_, name: string) => `--name ${this.#newName(name)}`)
         .replace(/\bst_01a1f8\b/, this.#study)
-        // What was exported is still there; a copy of it is not.
+        .replace(/^train run\.json/, 'train config.json') // run.json is what runs export wrote
+      // What was exported is still there; a copy of it is not.
         .replace(/^runs import .*/, '$& --data-dir other-home')
         .replace(/^app$/, 'app --browser')
     )
@@ -145,7 +146,7 @@ export class Workplace {
     const write = (name: string, text: string) => {
       writeFileSync(this.#at(name), text)
     }
-    for (const name of ['my-run.json', 'config.json', 'run.json']) write(name, config)
+    for (const name of ['my-run.json', 'config.json']) write(name, config)
     const rate = '"optimization.learningRate": { "min": 0.0001, "max": 0.001 }'
     const sweep = `"sweep": { "method": "grid", "points": 2, "parameters": { ${rate} } }`
     write('my-sweep.yaml', config.trimEnd().replace(/\}$/, `, ${sweep} }`))
