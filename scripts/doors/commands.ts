@@ -83,7 +83,7 @@ export class Workplace {
         .replace(/--name (\S+)/, (_, name: string) => `--name ${this.#newName(name)}`)
         .replace(/\bst_01a1f8\b/, this.#study)
         .replace(/^train run\.json/, 'train config.json') // run.json is what runs export wrote
-      // What was exported is still there; a copy of it is not.
+        // What was exported is still there; a copy of it is not.
         .replace(/^runs import .*/, '$& --data-dir other-home')
         .replace(/^app$/, 'app --browser')
     )
