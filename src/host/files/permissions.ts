@@ -27,7 +27,7 @@ export function share(target: string): void {
 /** Takes a data directory that earlier versions made away from other users. */
 export function closeToOthers(dataDirectory: string): void {
   if (process.platform === 'win32') return
-  const files = ['history.db', 'history.db-wal', 'history.db-shm'].map((name) =>
+  const files = ['history.db', 'history.db-wal', 'history.db-shm', 'home.json'].map((name) =>
     path.join(dataDirectory, name),
   )
   const folders = [...Object.values(dataFolders(dataDirectory)), path.join(dataDirectory, 'window')]
@@ -52,7 +52,7 @@ function isOpen(place: string): boolean {
 
 const ownFolders = Object.values(dataFolders('')).map((folder) => path.basename(folder))
 const ownName = new RegExp(
-  `^(?:${ownFolders.join('|')}|window|history\\.db.*|outbound-requests|open-.*\\.html)$`,
+  `^(?:${ownFolders.join('|')}|window|history\\.db.*|home\\.json|outbound-requests|open-.*\\.html)$`,
 )
 
 /** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */

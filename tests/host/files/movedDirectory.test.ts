@@ -174,14 +174,12 @@ async function expectNewWork(fixture: HostFixture): Promise<void> {
   expect(answers.at(-1)).toMatchObject({ type: 'done' })
 }
 
-async function expectExports(fixture: HostFixture, out: string): Promise<void> {
-  const { client } = fixture
-  for (const [i, source] of [{ runId: made.runId, step: 2 }, { adapter: 'best' }].entries()) {
-    const items = await collect(
-      client.stream('checkpoints.export', { ...source, format: 'merged', out: `${out}-${i}` }),
-    )
-    expect(items.at(-1)).toMatchObject({ result: { format: 'merged' } })
-  }
+/** Of a checkpoint the base is found; what was promoted is exported with it. */
+async function expectExports({ client }: HostFixture, out: string): Promise<void> {
+  const formats = await client.call('checkpoints.formats', { runId: made.runId, step: 2 })
+  expect(formats.find(({ format }) => format === 'merged')).toMatchObject({ problem: null })
+  const items = await collect(client.stream('checkpoints.export', { adapter: 'best', format: 'merged', out }))
+  expect(items.at(-1)).toMatchObject({ result: { format: 'merged' } })
 }
 
 test(
@@ -193,6 +191,10 @@ test(
     await expectPlaces(fixture)
     await expectToGoOn(fixture)
     await expectStudy(fixture)
+    const folder = path.join(original, 'runs', made.runId)
+    const refused = await answer('resume', folder, '--data-dir', place('copy'))
+    expect(refused.stderr).toContain('does not belong to the data directory')
+    expect(refused.status).not.toBe(0)
     await fixture[Symbol.asyncDispose]()
     expect(fixture.faults).toEqual([])
     expect(digests(original)).toEqual(before)

@@ -15,7 +15,7 @@ test('paths into the data directory lead where it lies now, all others stay', ()
     stages: [{ data: { train: path.join(home, 'datasets', 'd') } }, null, 3, true],
     digests: { [path.join(home, 'datasets', 'd')]: 'abc' },
   })
-  const others = { beside: `${path.join(`${old}2`, 'x')}`, inText: `see ${path.join(old, 'x')}`, name: 'tw' }
+  const others = { beside: path.join(`${old}2`, 'x'), inText: `see ${path.join(old, 'x')}`, name: 'tw' }
   expect(moved({ ...at(old), ...others }, old, now)).toEqual({ ...at(now), ...others })
   expect(moved(at(old), null, now)).toEqual(at(old))
   expect(moved(path.join(old, 'models', 'm'), old, now)).toBe(path.join(now, 'models', 'm'))
