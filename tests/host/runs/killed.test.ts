@@ -96,6 +96,7 @@ function moments(random: SequentialRandom): { name: string; plan: KillPlan | nul
     planned('rename', 'step-000012', 1, 'after'),
     timed('update', 14, rollout + score, update),
     planned('remove', 'step-000008.removed', 2, 'before'),
+    planned('write', 'events.jsonl', 1 + random.integer(3), 'half'),
   ]
 }
 
