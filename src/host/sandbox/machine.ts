@@ -16,7 +16,7 @@ import { answerLimits, harnessSource } from './harness.ts'
 import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import type { FailureKind } from './answers.ts'
-import { loadedTooLong, stopped } from './protocol.ts'
+import { failureJson, loadedTooLong, stopped } from './protocol.ts'
 
 /** What user code is called in error positions. */
 export const codeName = 'code'
@@ -292,4 +292,4 @@ function hostFailure(error: unknown): LoadFailure {
 }
 
 export const failureText = ({ kind, message, guestStack }: LoadFailure): string =>
-  JSON.stringify({ failure: { kind, message, stack: guestStack } })
+  failureJson(kind, message, guestStack)

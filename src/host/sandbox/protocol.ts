@@ -1,4 +1,6 @@
 /** What the host and a sandbox process say to each other. Answers travel as the text the virtual machine wrote: the host reads them with care. */
+import type { FailureKind } from './answers.ts'
+
 export type CodeLanguage = 'js' | 'ts'
 
 export type ToSandbox =
@@ -47,3 +49,6 @@ export const loadedTooLong = (loadMs: number): string =>
 
 export const notRun = (batchMs: number): string =>
   `Not run: what was run before it had used up the ${batchMs} ms of processor time that 64 calls have (\`rewardLimits.batchMs\`).`
+
+export const failureJson = (kind: FailureKind, message: string, stack = ''): string =>
+  JSON.stringify({ failure: { kind, message, stack } })

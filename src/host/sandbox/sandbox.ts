@@ -28,15 +28,14 @@ import {
   readTurn,
   type CodeDescription,
   type EnvironmentAnswer,
-  type FailureKind,
   type SandboxFailure,
   type ScoreAnswer,
 } from './answers.ts'
 import { answerLimits } from './harness.ts'
 import { callLimit, loadLimit, loadMs, traceMs } from '#host/processes/limits.ts'
 import { Overrun } from '#host/processes/workLimit.ts'
-import { type CodeLanguage, loadedTooLong, notRun, stopped } from './protocol.ts'
-import { type Gone, SandboxLink } from './sandboxLink.ts'
+import { type CodeLanguage, failureJson, loadedTooLong, notRun } from './protocol.ts'
+import { endText, type Gone, SandboxLink } from './sandboxLink.ts'
 import { type EpisodeAnswer, readEpisode } from './workflowAnswers.ts'
 
 export interface SandboxLimits {
@@ -262,13 +261,13 @@ export class Sandbox implements AsyncDisposable {
       if (end === null) break
       if (isCareful || asked.inputs.length === 1) {
         const lastedMs = end instanceof Overrun ? end.workedMs : 0
-        answers.push({ ...read(failure(end, callMs)), durationMs: lastedMs })
+        answers.push({ ...read(endText(end, callMs)), durationMs: lastedMs })
         wastedMs += lastedMs
       }
       if (wastedMs >= budgetMs) break
       isCareful = true
     }
-    const late = timeoutText(notRun(this.#limits.batchMs))
+    const late = failureJson('timeout', notRun(this.#limits.batchMs))
     while (answers.length < inputs.length) answers.push({ ...read(late), durationMs: 0 })
     return answers
   }
@@ -316,7 +315,7 @@ export class Sandbox implements AsyncDisposable {
       return link
     }
     link[Symbol.dispose]()
-    if (!isSaid) throw loadError(readFailure(parsed(timeoutText(loadedTooLong(loadMs)))).failure)
+    if (!isSaid) throw loadError(readFailure(parsed(failureJson('timeout', loadedTooLong(loadMs)))).failure)
     throw loadError(message.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
   }
 
@@ -379,16 +378,6 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
     throw new AppError('config/invalid', `The reward code ${fault}.`, `Its settings: ${names.join(', ')}.`)
   }
 }
-
-const failure = (end: Overrun | Gone, callMs: number): string => {
-  if (!(end instanceof Overrun)) return failureJson('exception', 'The process that ran it ended.')
-  return timeoutText(end.kind === 'work' ? stopped(callMs) : `Stopped because ${end.message}.`)
-}
-
-const timeoutText = (message: string): string => failureJson('timeout', message)
-
-const failureJson = (kind: FailureKind, message: string): string =>
-  JSON.stringify({ failure: { kind, message, stack: '' } })
 
 function loadError(failure: SandboxFailure | null): AppError {
   if (failure === null) {

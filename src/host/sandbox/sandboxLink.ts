@@ -10,12 +10,18 @@ import { AppError } from '#shared/errors.ts'
 import { startLimit } from '#host/processes/limits.ts'
 import { Inbox } from '#host/processes/messages.ts'
 import { processMeter } from '#host/processes/processorTime.ts'
-import { type Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
-import type { FromSandbox, ToSandbox } from './protocol.ts'
+import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
+import { failureJson, type FromSandbox, stopped, type ToSandbox } from './protocol.ts'
 
 /** The process has ended by itself. */
 export interface Gone {
   readonly type: 'gone'
+}
+
+/** What is said of the call during which the process ended, or had to be ended. */
+export function endText(end: Overrun | Gone, callMs: number): string {
+  if (!(end instanceof Overrun)) return failureJson('exception', 'The process that ran it ended.')
+  return failureJson('timeout', end.kind === 'work' ? stopped(callMs) : `Stopped because ${end.message}.`)
 }
 
 /** False once this program has shown that it does not start with Node's permission model. */

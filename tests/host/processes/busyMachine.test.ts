@@ -38,7 +38,7 @@ const opened = (code: string) => openSandbox(source(code), limits, startShared)
 /** Turns of this loop that take the sandbox a second of its processor. It has no operators: those of a loss take longer. */
 let perSecond = 0
 const loop = (turns: number) =>
-  `const list = new Array(100).fill(2); new Array(${Math.round(turns)}).fill(0).forEach(() => list.forEach(Math.sqrt));`
+  `const list = new Array(100).fill(2); new Array(${Math.round(turns)}).fill(0).forEach(() => list.forEach(Number.isInteger));`
 const work = (share: number) => loop((perSecond * share * limits.callMs) / 1000)
 
 const looped = () => `export default () => { ${loop(2e4)} return 0 }`

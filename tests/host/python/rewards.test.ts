@@ -309,7 +309,7 @@ def f(completions):
 `
   test.each([
     ['die', /Python exited \(exit code 7\)\. Its last output: about to die$/],
-    ['hang', /Python was killed because it did nothing for 5 s/],
+    ['hang', /Python was killed because it used up 0.5 s of processor time/],
     ['flood', /Python was killed because it (used up 0.5 s of processor time|did nothing for 5 s)/],
     ['forge', /wrote to the pipe/],
   ])('code that would %s fails its call, and the next one is answered', async (text, sentence) => {

@@ -125,7 +125,9 @@ describe('the sandbox refuses', () => {
 
   test('more of them than the batch has time for', async () => {
     const answers = await scored(['evil', 'evil', 'evil', 'fine'], { callMs: 100, batchMs: 3_000 })
-    const notRun = expect.stringMatching(/^Not run: .* used up the 3000 ms of processor time that 64 calls/)
+    const notRun: unknown = expect.stringMatching(
+      /^Not run: .* used up the 3000 ms of processor time that 64 calls/,
+    )
     expect(answers).toMatchObject([stopped, stopped, { message: notRun }, { message: notRun }])
   })
 
