@@ -11,10 +11,11 @@ import { openRunFolder, runHolder } from '#host/runs/runFolder.ts'
 import { studyState } from '#host/studies/studyFolder.ts'
 import { openStore } from '#host/store/store.ts'
 import { learnedBy, starterConfig, tensorsOf } from '../host/runs/runFixture.ts'
+import { casesOf } from '../sweeps.ts'
 import { createWorkplace, killGroup, linesOf, type Running, type Workplace } from './turnwise.ts'
 
 const kills = Number(process.env['TURNWISE_KILLS'] ?? 3)
-const [steps, every] = [4, 2]
+const [steps, every] = [casesOf(4, 6), 2]
 const range = { min: 1e-4, max: 1e-2 }
 const mutation = {
   ...{ probability: 1, elite: false },
@@ -24,7 +25,7 @@ const file = {
   ...starterConfig,
   ...{ name: 'rates', steps, algorithm: { id: 'ppo' }, device: { threads: 1 }, parallel: 2 },
   ...{ evaluation: { every, rows: 4 }, checkpoints: { every: 1 } },
-  population: { size: 2, every, mutation },
+  population: { size: casesOf(2, 3), every, mutation }, // of three, clones of clones are killed too
 }
 
 const places: Workplace[] = []
