@@ -7,12 +7,17 @@ import { lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'
 import path from 'node:path'
 import { readJsonLines } from './jsonLines.ts'
 import { readJsonList } from './jsonList.ts'
-import { readParquet } from './parquet.ts'
 
 const maxRecordLength = 8 << 20
 const maxRunaways = 64
 
 const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, ',')
+/** Its packages are loaded where a file needs them. */
+async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
+  const parquet = await import('./parquet.ts')
+  yield* parquet.readParquet(file)
+}
+
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
 /** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */

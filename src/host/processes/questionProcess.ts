@@ -10,7 +10,6 @@ import { availableDevices, defaultDevice } from '#engine/runtime/device.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { generatedTokens } from '#rl/trajectoryRewards.ts'
 import { encodePrompt, type Prompt } from '#rl/rollout/prompts.ts'
-import { writeProject } from '#host/exchange/project/project.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
@@ -86,7 +85,11 @@ const answers: {
   evaluate,
   calibrate,
   export: exportAndTell,
-  'write-project': async ({ request }, say) => say(await writeProject(request)),
+  'write-project': async ({ request }, say) => {
+    // Few questions need it, and what it loads is a sixth of this process's code.
+    const { writeProject } = await import('#host/exchange/project/project.ts')
+    await say(await writeProject(request))
+  },
   'score-text': scoreText,
   judge: judgeInputs,
   'answer-rows': answerRows,

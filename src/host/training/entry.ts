@@ -37,7 +37,7 @@ import { resolveWorkflows } from '#host/workflows/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
 import type { TrainingRequest } from '#host/processes/messages.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
-import { runOnEngine, type EngineRun } from './engineTraining.ts'
+import type { EngineRun } from './engineTraining.ts'
 import { adapterOf, openTraining } from './openTraining.ts'
 import { scriptOfRun } from './scriptFile.ts'
 import { Recorder, retentionOf } from './recording.ts'
@@ -260,6 +260,8 @@ async function* runBy(
   start: TrainingStart | null,
 ): AsyncGenerator<RunEvent, TrainerState | null> {
   if (kind !== 'local') {
+    // Few runs need it, and what it loads is a sixth of this process's code.
+    const { runOnEngine } = await import('./engineTraining.ts')
     yield* runOnEngine({ ...run, kind }, start)
     return null
   }
