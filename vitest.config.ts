@@ -38,6 +38,7 @@ export default defineConfig({
     // Guards against what hangs; how long a test takes is nothing that it says.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 600_000 } },
     reporters: report ? ['default', ['json', { outputFile: report }]] : ['default'],
     projects: [
       {

@@ -119,7 +119,7 @@ test('Ctrl-C keeps what is done, and resume goes on with the rest', async () => 
   const running = place.start(...asked, '--samples', '256')
   await running.printed('Evaluation ev_')
   // The first answers are there when progress is told.
-  await expect.poll(() => answered(), { timeout: 60_000, interval: 100 }).toBeGreaterThan(0)
+  await expect.poll(() => answered(), { timeout: 600_000, interval: 100 }).toBeGreaterThan(0)
   running.child.kill('SIGINT')
   const stopped = await running.finished
   expect(stopped.status).toBe(1)
@@ -135,7 +135,7 @@ test('Ctrl-C keeps what is done, and resume goes on with the rest', async () => 
 test('a killed process leaves an evaluation that is told to be interrupted', async () => {
   const running = place.start(...asked, '--samples', '256')
   await running.printed('Evaluation ev_')
-  await expect.poll(() => answered(), { timeout: 60_000, interval: 100 }).toBeGreaterThan(0)
+  await expect.poll(() => answered(), { timeout: 600_000, interval: 100 }).toBeGreaterThan(0)
   killGroup(running)
   await running.finished
   const listed = await place.run('evaluations', 'list')

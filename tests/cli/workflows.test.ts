@@ -30,7 +30,7 @@ test('a file says its settings, or in a sentence why it is none', async () => {
   expect((await answer('workflow', 'check', 'nothing')).status).toBe(2)
 })
 
-test('an episode is told request by request, in words and in JSON', { timeout: 60_000 }, async () => {
+test('an episode is told request by request, in words and in JSON', async () => {
   const asked = ['self-correction', '--data', rows, '--row', '2', '--reward', 'starter-correct']
   const told = await attempt(...asked, '--settings', '{"attempts": 2, "passing": 2}')
   expect(told).toMatchObject({ status: 0, stderr: '' })
@@ -48,7 +48,7 @@ test('an episode is told request by request, in words and in JSON', { timeout: 6
   expect((await attempt('--json', ...asked)).stdout).toBe(json.stdout)
 })
 
-test('what fails is the exit status and a sentence', { timeout: 60_000 }, async () => {
+test('what fails is the exit status and a sentence', async () => {
   const code =
     'export default defineWorkflow({ async episode({ row }) {\n  console.log("here")\n  row.none.x } })'
   const failed = await attempt(

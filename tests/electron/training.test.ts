@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { smallConfig, type Config } from '../host/api/hostFixture.ts'
 import { startApp, type StartedApp } from './app.ts'
 import { answers, app, preventable, said, Tray, utilityProcess } from './fakeElectron.ts'
 import { eventually } from '../eventually.ts'
-
-vi.setConfig({ testTimeout: 120_000 })
 
 let started: StartedApp
 let client: Client<Api>

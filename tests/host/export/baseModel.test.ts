@@ -74,7 +74,6 @@ test('what cannot be a hub id is refused, and nothing is copied; a damaged note 
 
 test.skipIf(!hasPeft())(
   'the code of the README runs as it is written (skipped without Python with peft)',
-  { timeout: 300_000 },
   async () => {
     const folder = temporaryFolder()
     const reference = await referenceFixture(path.join(folder, 'from'), 'gpt2')

@@ -37,7 +37,6 @@ async function ourLogprobs({ model, adapter }: ExportFixture, cache: string): Pr
 
 test.skipIf(!hasPeft())(
   'exported adapters and merged models give our log-probabilities in peft (skipped without Python with peft)',
-  { timeout: 300_000 },
   async () => {
     const folder = temporaryFolder()
     const make = (name: string) => {

@@ -52,7 +52,7 @@ describe('models', () => {
     expect(await digestOf('mine')).not.toBe(await digestOf('starter'))
     const runId = await fixture.start({ model: 'mine', steps: 1 })
     const manifest = async () => (await client.call('runs.get', { runId })).manifest
-    await expect.poll(async () => (await manifest())?.model, { timeout: 40_000 }).toBe(await digestOf('mine'))
+    await expect.poll(async () => (await manifest())?.model).toBe(await digestOf('mine'))
     await client.call('runs.kill', { runId })
     await expect(client.call('models.delete', { name: 'mine' })).rejects.toMatchObject({
       code: 'api/refused',

@@ -19,7 +19,6 @@ import { only, sample, startShared } from '../sandbox/opened.ts'
 
 const folder = temporaryFolder()
 const here = hasPython()
-const minutes = { timeout: 240_000 }
 
 /** What happens is said on both machines: an answer, or the words of a refusal. */
 async function onBoth<Answer>(ask: () => Promise<Answer>): Promise<Answer | string> {
@@ -63,7 +62,7 @@ async function warm() {
 
 const stopped = 'Stopped after 500 ms of processor time.'
 
-test('a reward', minutes, async () => {
+test('a reward', async () => {
   await warm()
   const score = async (body: string) => {
     await using sandbox = await opened(`export default () => { ${body} return 0.5 }`)
@@ -76,7 +75,7 @@ test('a reward', minutes, async () => {
   expect(await onBoth(() => score(`'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b');`))).toBe(stopped)
 })
 
-test('a batch loses those that take too long, and no others', minutes, async () => {
+test('a batch loses those that take too long, and no others', async () => {
   const search = `'a'.repeat(6e6).indexOf('a'.repeat(3e6) + 'b')`
   const answers = await onBoth(async () => {
     await using sandbox = await openSandbox(
@@ -93,7 +92,7 @@ test('a batch loses those that take too long, and no others', minutes, async () 
   expect(answers).toEqual(Array.from({ length: 64 }, (_, i) => i % 30 === 1))
 })
 
-test('a loss', minutes, async () => {
+test('a loss', async () => {
   await warm()
   const trace = async (body: string) => {
     const code = `export default defineLoss({ loss({ logp, advantages, mask }) { ${body} return -mean(logp * advantages, mask) } })`
@@ -107,7 +106,7 @@ test('a loss', minutes, async () => {
   expect(await onBoth(() => trace(work(2)))).toBe(`The loss mine.js cannot be traced: ${stopped}`)
 })
 
-test('a workflow', minutes, async () => {
+test('a workflow', async () => {
   await warm()
   const play = async (body: string) => {
     await using sandbox = await opened(
@@ -121,7 +120,7 @@ test('a workflow', minutes, async () => {
   expect(await onBoth(() => play(work(2)))).toBe(stopped)
 })
 
-test.skipIf(!here)('a Python reward (skipped without Python 3.9)', minutes, async () => {
+test.skipIf(!here)('a Python reward (skipped without Python 3.9)', async () => {
   const file = path.join(mkdtempSync(path.join(folder, 'python-')), 'mine.py')
   const code = `import time\ndef busy(completions):\n    start = time.process_time()\n    while time.process_time() - start < float(completions[0]): pass\n    return [0.5]\n`
   writeFileSync(file, code)
@@ -151,7 +150,7 @@ const asked = async (question: TextQuestion, workMs?: number) => {
   return await texts.ask(question)
 }
 
-test('a chat template', minutes, async () => {
+test('a chat template', async () => {
   const directory = mkdtempSync(path.join(folder, 'template-'))
   cpSync('resources/starter', directory, { recursive: true })
   const render = async (turns: number) => {
@@ -166,7 +165,7 @@ test('a chat template', minutes, async () => {
   expect(await onBoth(() => render(400))).toMatch(/its loops ran more than 50000 times/)
 })
 
-test('the largest of tokenizers', minutes, async () => {
+test('the largest of tokenizers', async () => {
   const directory = mkdtempSync(path.join(folder, 'tokenizer-'))
   cpSync('resources/starter', directory, { recursive: true })
   const file = path.join(directory, 'tokenizer.json')

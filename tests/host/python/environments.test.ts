@@ -231,6 +231,6 @@ def f(completions):
     expect(() =>
       execFileSync(process.execPath, ['--input-type=module-typescript', '-e', script], { stdio: 'pipe' }),
     ).toThrow(expect.objectContaining({ signal: 'SIGKILL' }) as Error)
-    await expect.poll(own, { timeout: 10_000 }).toBe('')
+    await expect.poll(own).toBe('')
   },
 )

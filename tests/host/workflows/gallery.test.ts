@@ -87,14 +87,14 @@ const withoutWorkflow = (events: readonly unknown[]) =>
   })
 
 describe('the same run as what is built in', () => {
-  test('single turn', { timeout: 120_000 }, async () => {
+  test('single turn', async () => {
     const [built, own] = [await train({}, null), await train({}, 'single-turn')]
     expect(failuresOf(own)).toEqual([])
     expect(withoutWorkflow(learnedBy(own))).toEqual(learnedBy(built))
     expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
   })
 
-  test('the greedy baseline of ReMax', { timeout: 120_000 }, async () => {
+  test('the greedy baseline of ReMax', async () => {
     const settings = { algorithm: { id: 'remax' }, rollout: { groupSize: 2, promptsPerStep: 6 } }
     const [built, own] = [await train(settings, null), await train(settings, 'greedy-baseline')]
     expect(failuresOf(own)).toEqual([])
@@ -109,7 +109,7 @@ describe('the same run as what is built in', () => {
     expect(tensorsOf(own, 4)).toEqual(tensorsOf(built, 4))
   })
 
-  test.each(['grpo', 'ppo'])('an environment, learned from by %s', { timeout: 120_000 }, async (id) => {
+  test.each(['grpo', 'ppo'])('an environment, learned from by %s', async (id) => {
     const file = path.join(home.directory, 'game.js')
     writeFileSync(file, countingGame)
     const settings = {
@@ -144,7 +144,7 @@ describe('the others of the gallery run', () => {
     ['best-of-n', 'remax', { 'logged/mean': [0, 1] }],
     ['tree', 'grpo', {}],
     ['calculator', 'grpo', { 'logged/calls': [0, 4] }],
-  ] as const)('%s', { timeout: 120_000 }, async (id, algorithm, expected) => {
+  ] as const)('%s', async (id, algorithm, expected) => {
     const settings = { steps: 2, algorithm: { id: algorithm }, rollout: { groupSize: 4, promptsPerStep: 6 } }
     const run = await train(settings, id)
     expect(failuresOf(run)).toEqual([])

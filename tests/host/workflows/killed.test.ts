@@ -37,7 +37,7 @@ async function train(run: RunFolder, kill: { step: number; afterMs: number } | n
   return (await supervisor.start(run, { resumeFrom: checkpoint?.directory ?? null })).kind
 }
 
-test('ends with the same bytes as one never killed', { timeout: 300_000 }, async () => {
+test('ends with the same bytes as one never killed', async () => {
   const undisturbed = home.createRun(config)
   expect(await train(undisturbed, null)).toBe('finished')
   const rollout = (historyOf(undisturbed, 'step')[5]!['metrics'] as Record<string, number>)['time/rollout']!

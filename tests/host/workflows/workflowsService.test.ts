@@ -210,7 +210,7 @@ describe('the same input is the same episode', () => {
     expect(await played({ code: gallery('best-of-n'), config })).not.toEqual(one)
   })
 
-  test('as training plays it in its first step', { timeout: 60_000 }, async () => {
+  test('as training plays it in its first step', async () => {
     const file = fixture.write('rows.jsonl', '{"prompt": "Add 3 and 4.", "answer": "7"}\n')
     const code = gallery('single-turn')
     const own = await client.call('rewards.create', { kind: 'workflow', name: 'One turn' })
