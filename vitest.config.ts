@@ -48,7 +48,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: [...golden, ...electron, ...pure, ...replacing],
           // Node reads these sources as it does in the product, with its cache of compiled code.
-          experimental: { viteModuleRunner: false },
+          experimental: { viteModuleRunner: false, nodeLoader: false },
         },
       },
       // Starting a process for each of these files would take longer than the tests.

@@ -160,10 +160,10 @@ describe('what is stored', () => {
     second.restoreValueHead(first.valueHead())
     second.restoreOptimizer(first.optimizerState())
     const heads = []
-    for (const of of [first, second]) {
-      await accumulate(of)
-      of.update(settings)
-      heads.push(await of.score(sequences, { role: 'critic', temperature: 1 }))
+    for (const each of [first, second]) {
+      await accumulate(each)
+      each.update(settings)
+      heads.push(await each.score(sequences, { role: 'critic', temperature: 1 }))
     }
     expect(actorOf(second)).toEqual(actorOf(first))
     expect(criticOf(second)).toEqual(criticOf(first))

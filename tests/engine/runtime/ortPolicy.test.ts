@@ -254,9 +254,9 @@ describe('an update', () => {
     using second = await openTiny(source)
     second.restoreAdapter('actor', first.adapterTensors('actor'))
     second.restoreOptimizer(first.optimizerState())
-    for (const of of [first, second]) {
-      await accumulate(of)
-      of.update(settings)
+    for (const each of [first, second]) {
+      await accumulate(each)
+      each.update(settings)
     }
     expect(flat(second.adapterTensors('actor'))).toEqual(flat(first.adapterTensors('actor')))
   })

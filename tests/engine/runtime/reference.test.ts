@@ -122,32 +122,30 @@ describe.each(referenceNames)('%s', (name) => {
       }
     })
 
-    test.skipIf(onlyLearns)(
-      'greedy continuation of ragged prompts gives the same tokens, with the log-probabilities of scoring',
-      async () => {
-        for (const { adapter, prompts, ids, logprobs } of reference.greedy) {
-          const role = roleOf(adapter)
-          const requests = prompts.map((prompt) => ({
-            promptIds: Int32Array.from(prompt),
-            streams: [{ uniformAt: () => 0 }],
-          }))
-          const found: Completion[] = []
-          const sampling = greedySampling(ids[0]!.length)
-          for await (const completion of policy.generate(requests, { role, sampling })) found.push(completion)
-          found.sort((a, b) => a.request - b.request)
-          expect(found.map((completion) => [...completion.ids])).toEqual(ids)
-          for (const [row, completion] of found.entries()) {
-            expect(largestDifference(completion.logprobs, logprobs[row]!)).toBeLessThan(1e-4)
-          }
-          const whole = prompts.map((prompt, row) => wholeSequence([...prompt, ...ids[row]!]))
-          const heads = await policy.score(whole, { role, temperature: 1 })
-          for (const [row, completion] of found.entries()) {
-            const scored = heads[row]!.logprobs.subarray(prompts[row]!.length - 1)
-            expect(largestDifference(completion.logprobs, scored)).toBeLessThan(1e-4)
-          }
+    if (onlyLearns) return // it generates as layer by layer does
+    test('greedy continuation of ragged prompts gives the same tokens, with the log-probabilities of scoring', async () => {
+      for (const { adapter, prompts, ids, logprobs } of reference.greedy) {
+        const role = roleOf(adapter)
+        const requests = prompts.map((prompt) => ({
+          promptIds: Int32Array.from(prompt),
+          streams: [{ uniformAt: () => 0 }],
+        }))
+        const found: Completion[] = []
+        const sampling = greedySampling(ids[0]!.length)
+        for await (const completion of policy.generate(requests, { role, sampling })) found.push(completion)
+        found.sort((a, b) => a.request - b.request)
+        expect(found.map((completion) => [...completion.ids])).toEqual(ids)
+        for (const [row, completion] of found.entries()) {
+          expect(largestDifference(completion.logprobs, logprobs[row]!)).toBeLessThan(1e-4)
         }
-      },
-    )
+        const whole = prompts.map((prompt, row) => wholeSequence([...prompt, ...ids[row]!]))
+        const heads = await policy.score(whole, { role, temperature: 1 })
+        for (const [row, completion] of found.entries()) {
+          const scored = heads[row]!.logprobs.subarray(prompts[row]!.length - 1)
+          expect(largestDifference(completion.logprobs, scored)).toBeLessThan(1e-4)
+        }
+      }
+    })
   })
 })
 

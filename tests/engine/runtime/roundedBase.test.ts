@@ -189,7 +189,7 @@ test('what learning takes memory for depends on the base, and on what the machin
   expect(memoryOf(bytes, 'auto')).toEqual(['backward', 0, true])
   expect(memoryOf(bytes, 'auto', 4 * packedBytes(bytes) - 4)).toEqual(['backward', 0, false])
   expect(memoryOf(bytes, 'save')).toEqual(['backwardFromSaved', Infinity, true])
-  for (const of of [source, bytes]) expect(memoryOf(of, 'recompute')).toEqual(['backward', 0, false])
+  for (const each of [source, bytes]) expect(memoryOf(each, 'recompute')).toEqual(['backward', 0, false])
 })
 
 describe('the exact weights beside a rounded base', () => {
