@@ -10,6 +10,9 @@ import {
 } from '#host/processes/processorTime.ts'
 import { eventually } from '../../eventually.ts'
 
+/** Works until whoever started it is gone, so that no loop outlives the test. */
+const endless = 'const parent = process.ppid; while (process.ppid === parent);'
+
 const children: ReturnType<typeof spawn>[] = []
 const started = (code: string) => {
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -19,12 +22,11 @@ const started = (code: string) => {
 afterAll(() => children.forEach((child) => child.kill('SIGKILL')))
 
 test('a process that works uses time, one that waits uses none, and a family has that of its children', async () => {
-  const working = processMeter(started('for (;;);'))
+  const working = processMeter(started(endless))
   const before = await working()
   await eventually(async () => expect((await working()) - before).toBeGreaterThan(100))
   const parent = started(
-    `const child = require('node:child_process').spawn(process.execPath, ['-e', 'for (;;);'])
-     process.on('exit', () => child.kill()); setTimeout(() => process.exit(), 40_000)`,
+    `require('node:child_process').spawn(process.execPath, ['-e', '${endless}']); setTimeout(() => {}, 600_000)`,
   )
   const [alone, family] = [processMeter(parent), familyMeter(parent)]
   await eventually(async () => expect((await family()) - (await alone())).toBeGreaterThan(200))
