@@ -149,7 +149,7 @@ const remove = (context: Context) =>
         output.line(`It is kept for a week. To restore it: turnwise runs restore ${run.id}`)
     })
 
-/** What was deleted, or would be; null: there is no folder. */
+/** Says what was deleted, or would be. `found`: files and size; null: the run has no folder. */
 function deletedLine(run: RunEntry, found: string | null, isTrial: boolean): string {
   const what = run.name ?? run.id
   if (found !== null) return `${isTrial ? 'Would delete' : 'Deleted'} ${what}: ${found}.`

@@ -118,7 +118,7 @@ export async function prepareProject(
   }
 }
 
-/** As the project has it; null where it does not say. Errors: AppError 'file/unreadable'. */
+/** The model's folder that a project names; null where it names none. Errors: AppError 'file/unreadable'. */
 function modelOf(directory: string): unknown {
   const file = path.join(directory, 'run.json')
   return existsSync(file) ? readJsonObject(file, 'file/unreadable')['model'] : null

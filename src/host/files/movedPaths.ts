@@ -25,7 +25,7 @@ export function moved<Value>(value: Value, from: string | null, to: string): Val
   return parseStrictJson(Buffer.from(movedText(JSON.stringify(value), from, to))) as Value
 }
 
-/** What a document holds that says where it was written. */
+/** The data directory that a document was written in, as the document holds it. */
 export const homeSchema = z.string().nullable().default(null)
 
 /**
@@ -53,7 +53,7 @@ export function dataDirectoryAround(folder: string): string | null {
 
 const homeFile = (dataDirectory: string): string => path.join(dataDirectory, 'home.json')
 
-/** Where documents were written that do not say it; null: nobody knows. Errors: AppError 'file/unreadable'. */
+/** The data directory of documents that name none themselves; null if unknown. Errors: AppError 'file/unreadable'. */
 export function formerHome(dataDirectory: string): string | null {
   const file = homeFile(dataDirectory)
   return existsSync(file) ? homeSchema.parse(readJsonObject(file, 'file/unreadable')['home']) : null

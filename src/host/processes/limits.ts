@@ -10,7 +10,7 @@ const idleMs = 60_000
 /** Until a process of ours says its first word. */
 export const startLimit: WorkLimit = { workMs: 20_000, idleMs }
 
-/** What a sandbox checks itself while code runs, and what it is given besides: reports, and what it cannot interrupt. */
+/** Processor time that a sandbox gets beyond a call's own limit: for reporting, and for code that it cannot interrupt. */
 const uninterruptedMs = 2_000
 
 /** Processor time for evaluating a module in the sandbox. */
@@ -22,13 +22,13 @@ export const loadLimit: WorkLimit = { workMs: loadMs + 2 * uninterruptedMs, idle
 /** A loss is recorded in no time, and somebody waits for it at every change of the code. */
 export const traceMs = 2_000
 
-/** Of one call in the sandbox that may take `callMs`. */
+/** Limits one call in the sandbox whose code may use `callMs` of processor time. */
 export const callLimit = (callMs: number): WorkLimit => ({ workMs: callMs + uninterruptedMs, idleMs })
 
 /** Advantages of whole batches go in and out of a loss as text. */
 export const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answerCharacters: 64_000_000 }
 
-/** Of an answer about texts, reading the tokenizer included: the largest take some seconds. */
+/** Limits one answer about texts, including reading the tokenizer: the largest take some seconds. */
 export const textLimit: WorkLimit = { workMs: 15_000, idleMs }
 
 /** From Python's start to its first word; a slow disk is no fault. */

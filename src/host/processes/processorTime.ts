@@ -10,10 +10,10 @@ import { promisify } from 'node:util'
 /** Milliseconds of processor time since some moment; only differences mean something. */
 export type Meter = () => Promise<number>
 
-/** Of one process. `pid` is asked at every look: some processes get theirs after they were started. */
+/** Measures one process. `pid` is called each time, since some processes get their id after they were started. */
 export const processMeter = (pid: () => number | null): Meter => meter(pid, false)
 
-/** Of a process, the group that it leads and all their descendants. */
+/** Measures a process, the group that it leads and all their descendants. */
 export const familyMeter = (pid: () => number | null): Meter => meter(pid, true)
 
 function meter(pid: () => number | null, withFamily: boolean): Meter {
@@ -30,7 +30,7 @@ function meter(pid: () => number | null, withFamily: boolean): Meter {
   }
 }
 
-/** Where the system does not tell: the time of day, of which a process gets its share of a busy machine. */
+/** Estimates processor time from the time of day and the machine's load, where the system does not tell it. */
 function stretchedTime(): () => number {
   let [sum, lastAt] = [0, performance.now()]
   return () => {

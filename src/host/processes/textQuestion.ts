@@ -68,7 +68,7 @@ export const textStarter: StartText = () => forkProcess(scriptPath('textProcess'
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>
 
 export interface TextLimits {
-  /** Of one answer, reading the tokenizer included. */
+  /** Limit of one answer, including reading the tokenizer. */
   readonly answer: WorkLimit
   /** A process that nobody has asked for so long is ended. */
   readonly idleMs: number

@@ -32,7 +32,7 @@ export class Overrun extends Error {
 /** The first look; few answers take as long. */
 const firstLookMs = 100
 
-/** Whoever works for less than this share of the time is waiting: it sleeps, or looks again and again. */
+/** Share of the time below which a process counts as waiting: it sleeps or polls. */
 const leastShare = 0.01
 
 /** The work of a process, from one look to the next. */
@@ -83,7 +83,7 @@ export class Work {
   }
 }
 
-/** What a process says next, or which limit it passed without saying anything; whoever asked then ends it. */
+/** Waits for the next message of a process, or tells which limit it passed before; the caller then ends it. */
 export async function withinLimit<Said>(
   next: Promise<Said>,
   meter: Meter,

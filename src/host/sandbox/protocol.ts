@@ -22,7 +22,7 @@ export type ToSandbox =
       readonly batchMs: number
       /** Of each call. */
       readonly callMs: number
-      /** Each answer is told by itself, so that the first one that is missing is known to be the one that took too long. */
+      /** Whether each answer is sent on its own, so that the first missing one is the one that took too long. */
       readonly isCareful: boolean
     }
 

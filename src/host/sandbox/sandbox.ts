@@ -248,7 +248,7 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * When the process ends or has to be killed, what has no answer is asked of another one. Answers may have been lost with the
-   * first; from then on each is told by itself, so the first one that is missing is to blame, and it alone.
+   * first; from then on each answer is sent on its own, so the first missing one is to blame, and it alone.
    */
   async #answersOf<Answer>(calls: Calls<Answer>): Promise<Timed<Answer>[]> {
     const { inputs, read, callMs } = calls

@@ -18,7 +18,7 @@ export interface Gone {
   readonly type: 'gone'
 }
 
-/** What is said of the call during which the process ended, or had to be ended. */
+/** Describes the failure of the call during which the process ended or was killed. */
 export function endText(end: Overrun | Gone, callMs: number): string {
   if (!(end instanceof Overrun)) return failureJson('exception', 'The process that ran it ended.')
   return failureJson('timeout', end.kind === 'work' ? stopped(callMs) : `Stopped because ${end.message}.`)

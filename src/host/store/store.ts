@@ -46,7 +46,7 @@ export interface Store extends Disposable {
   check(): string[]
 }
 
-/** Of the data directory that the file lies in. Errors: AppError 'store/too-new', 'store/unreadable' (the file is then as it was), 'store/busy', 'file/unwritable'. */
+/** Opens the history of the data directory that the file lies in. Errors: AppError 'store/too-new', 'store/unreadable' (the file is then as it was), 'store/busy', 'file/unwritable'. */
 export function openStore(file: string): Store {
   const db = openDatabase(file)
   const names = new NamesTable(db)
