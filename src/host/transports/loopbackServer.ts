@@ -14,6 +14,8 @@ export interface LoopbackServerOptions {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   /** Without it an upgrade is a request like any other. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+  /** So long a client may take to say what it wants; by default a minute. */
+  readonly headersMs?: number
   /** Told of errors of `answer`; the client's connection just ends. */
   readonly onFault?: (name: string, error: unknown) => void
 }
@@ -24,19 +26,20 @@ export interface LoopbackServer extends AsyncDisposable {
 }
 
 const loopback = '127.0.0.1'
-/** How often connections are looked for that have taken too long. */
-const checkEveryMs = 2000
+/** As often, in the time that clients have, it is looked for those that have taken it. */
+const looks = 30
 
 /** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */
 export const lingerMs = 1000
 
 /** Errors: AppError 'usage/invalid' when the port is taken or may not be used. */
 export async function startLoopbackServer(options: LoopbackServerOptions): Promise<LoopbackServer> {
+  const { headersMs = 60_000 } = options
   const server = createServer({
-    headersTimeout: 10_000,
+    headersTimeout: headersMs,
     requestTimeout: 0,
     keepAliveTimeout: 5_000,
-    connectionsCheckingInterval: checkEveryMs,
+    connectionsCheckingInterval: headersMs / looks,
   })
   const open = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -55,7 +58,13 @@ export async function startLoopbackServer(options: LoopbackServerOptions): Promi
     })
   })
   if (options.upgrade !== undefined) server.on('upgrade', options.upgrade)
-  server.on('clientError', (_error, socket) => refuseSocket(socket, 400))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+    // Browsers open connections ahead. What is written on one that nothing was asked on would be taken for the answer to
+    // whatever is asked next; where it closes without a word, they ask again on another.
+    if (isLate && (socket as Socket).bytesRead === 0) socket.destroy()
+    else refuseSocket(socket, isLate ? 408 : 400)
+  })
   await listen(server, options.port)
   return {
     origin: `http://${loopback}:${(server.address() as AddressInfo).port}`,
