@@ -37,19 +37,21 @@ export type SettingsOf<Table extends SettingsTable> = {
 
 interface NumberOptions {
   readonly description: string
-  /** Number.MIN_VALUE: more than 0. */
   readonly minimum?: number
+  /** More than 0, in the place of a minimum. */
+  readonly isPositive?: boolean
   readonly maximum?: number
   readonly integer?: boolean
 }
 
 function numberWithin({
   minimum = -maxSetting,
+  isPositive = false,
   maximum = maxSetting,
   integer,
 }: Omit<NumberOptions, 'description'>) {
   const number = integer === true ? z.int() : z.number()
-  return (minimum === Number.MIN_VALUE ? number.gt(0) : number.min(minimum)).max(maximum)
+  return (isPositive ? number.gt(0) : number.min(minimum)).max(maximum)
 }
 
 export const numberSetting = ({

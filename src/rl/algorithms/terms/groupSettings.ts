@@ -78,7 +78,7 @@ export const klEstimatorSettings = {
   ),
   klClamp: optionalNumberSetting({
     default: 10,
-    minimum: Number.MIN_VALUE,
+    isPositive: true,
     description:
       'A token whose estimate is above this, where its gradient grows without bound (k3: the policy is far below the reference), leaves the KL term.',
   }),
@@ -171,7 +171,7 @@ const groupAdvantageSettings = {
   whitenAdvantages: flagSetting(false, 'Standardises advantages once more over the whole batch.'),
   advantageClipRange: optionalNumberSetting({
     default: null,
-    minimum: Number.MIN_VALUE,
+    isPositive: true,
     description: 'Limits advantages to ± this.',
   }),
   filterZeroAdvantages: flagSetting(

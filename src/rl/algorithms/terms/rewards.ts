@@ -43,7 +43,7 @@ export function mayLearn({ truncated }: Experience, { maskTruncated }: LengthSet
 
 const rewardClipRange = optionalNumberSetting({
   default: null,
-  minimum: Number.MIN_VALUE,
+  isPositive: true,
   description: 'Limits rewards to ± this.',
 })
 
