@@ -1,12 +1,15 @@
 /** Real runs of an engine that computes wrongly: nothing unsound is written, and what was sound goes on. */
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { constant, outputOf, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
 import { mul, sub } from '#engine/ops/arithmetic.ts'
 import { inputOf, onlyCotangent } from '#engine/ops/define.ts'
 import { rmsNormOp } from '#engine/ops/normalization.ts'
 import { meanLastAxis } from '#engine/ops/reduce.ts'
+import type { TokenSequence } from '#engine/policy.ts'
+import { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import type { AppError } from '#shared/errors.ts'
 import { importAdapter, listAdapters } from '#host/adapters/adapters.ts'
 import { readState, writeState } from '#host/runs/checkpointState.ts'
 import { loadCheckpoint } from '#host/runs/checkpoints.ts'
@@ -80,6 +83,38 @@ const tensorFiles = (run: RunFolder): string[] =>
   readdirSync(run.directory, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.safetensors'),
   )
+
+/** Learns from another first token than the sampler saw, as a fault of the program would. */
+function plantOtherBeginning(): Disposable {
+  const changed = (sequences: readonly TokenSequence[]) =>
+    sequences.map((sequence) => ({ ...sequence, ids: sequence.ids.with(0, (sequence.ids[0] ?? 0) + 7) }))
+  const right = Object.getOwnPropertyDescriptor(OrtPolicy.prototype, 'score')?.value as OrtPolicy['score']
+  const planted = vi.spyOn(OrtPolicy.prototype, 'score').mockImplementation(function (
+    this: OrtPolicy,
+    sequences,
+    options,
+  ) {
+    return right.call(this, changed(sequences), options)
+  })
+  return {
+    [Symbol.dispose]() {
+      planted.mockRestore()
+    },
+  }
+}
+
+test('a first token that sampler and learner do not share ends the run, and the device is not said to be the cause', async () => {
+  using _planted = plantOtherBeginning()
+  const { error } = await train(newRun({ steps: 1 }))
+  expect(error).toMatchObject({
+    code: 'run/unsound',
+    message: expect.stringContaining('sampler and learner disagreed by') as string,
+    hint: expect.stringMatching(
+      /Either the device computes wrongly or this is a fault in Turnwise/,
+    ) as string,
+  })
+  expect(String((error as AppError).hint)).not.toMatch(/cannot/)
+})
 
 describe('a normalisation that yields the mean where 1/σ belongs', () => {
   test('fails the self-test that a device has to pass', async () => {
