@@ -124,7 +124,7 @@ export default defineConfig(
   },
   {
     // These tools ask for a default export.
-    files: ['*.config.ts', 'tests/e2e/build.ts'],
+    files: ['*.config.ts', 'tests/e2e/prepare.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
 )

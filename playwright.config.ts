@@ -21,7 +21,7 @@ export default defineConfig({
   fullyParallel: true, // each journey has a host, data and a page of its own
   workers: 3, // on two cores: half of its time a journey waits
   forbidOnly: true,
-  globalSetup: './tests/e2e/build.ts',
+  globalSetup: './tests/e2e/prepare.ts',
   outputDir: 'out/playwright',
   reporter: report === undefined ? [['list']] : [['list'], ['json', { outputFile: report }]],
   use: {

@@ -11,6 +11,15 @@ const pure = ['tests/{renderer,rl,shared}/**/!(gradientCheck).test.ts']
 /** Where a module takes the place of another, which only Vite's imports can do. */
 const replacing = ['tests/rl/losses/gradientCheck.test.ts']
 
+/** What measures its process, or leaves something in it that others would notice. */
+const alone = [
+  'tests/{device,host/remote,isolation}/**/*.test.ts',
+  'tests/**/{*[mM]emory,roundedBase,longSequences,learningPrograms,kernels,templateWork,processorTime}.test.ts',
+  'tests/host/devices/libraries.test.ts',
+  'tests/host/files/{permissions,safetensors}.test.ts',
+  'tests/host/processes/busyMachine.test.ts',
+]
+
 /** What is built: the desktop app, without the program it runs in (a fake of `electron` in its place), and the npm package. */
 const electron = ['tests/electron/**/*.test.ts', 'tests/library/package.test.ts']
 const fakeElectron = fileURLToPath(new URL('tests/electron/fakeElectron.ts', import.meta.url))
@@ -27,11 +36,15 @@ process.env['TURNWISE_FOUND_MODELS'] ??= '0'
 // Processes of ours that tests start begin faster with it, as those that the launcher starts do.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/turnwise', import.meta.url))
 
+/** Node reads the sources as it does in the product, with its cache of compiled code. */
+const asInProduct = { experimental: { viteModuleRunner: false, nodeLoader: false } }
+
 /** Where a machine-readable report goes too, for scripts that count tests. */
 const report = process.env['TURNWISE_TEST_REPORT']
 
 export default defineConfig({
   test: {
+    // Most files share processes, whose start would take longer than the tests (`isolate`).
     environment: 'node',
     maxWorkers: availableParallelism() + 1, // many tests wait for processes and the disk
     pool: 'forks', // a native crash ends one test file, not the run
@@ -46,12 +59,12 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['tests/**/*.test.ts'],
-          exclude: [...golden, ...electron, ...pure, ...replacing],
-          // Node reads these sources as it does in the product, with its cache of compiled code.
-          experimental: { viteModuleRunner: false, nodeLoader: false },
+          exclude: [...golden, ...electron, ...pure, ...replacing, ...alone],
+          ...asInProduct,
+          isolate: false,
         },
       },
-      // Starting a process for each of these files would take longer than the tests.
+      { extends: true, test: { name: 'alone', include: alone, ...asInProduct } },
       { extends: true, test: { name: 'pure', include: pure, isolate: false } },
       {
         extends: true,

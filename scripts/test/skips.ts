@@ -3,6 +3,7 @@ import type { Skip } from './report.ts'
 
 /** The first that fits the name or the reason of a test. */
 const ways: readonly (readonly [pattern: RegExp, way: string])[] = [
+  [/in the long run only/, 'npm run test:long'],
   [/no browser/i, 'install Chromium, or name one in CHROMIUM, then npm run test:e2e'],
   [
     /agilerl/i,

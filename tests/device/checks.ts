@@ -282,9 +282,9 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     return { answers }
   },
 
-  async architectures(folder): Promise<ArchitecturesAnswer> {
+  async architectures(folder, names): Promise<ArchitecturesAnswer> {
     const answers: Record<string, ArchitectureAnswer> = {}
-    for (const shape of tinyShapes) {
+    for (const shape of tinyShapes.filter((name) => names === 'all' || names.split(' ').includes(name))) {
       const directory = path.join(folder, shape)
       await writeRandomModel(directory, smallest(shape), 7, 'F32')
       using host = await openSelftestPolicy(directory, oneThread)

@@ -5,6 +5,7 @@ import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import type { BenchReport } from '#host/checks/benchReport.ts'
 import type { ProbeReport } from '#host/checks/probe.ts'
 import type { ArchitecturesAnswer, MemoryAnswer, ReopeningAnswer } from './checks.ts'
+import { isLong } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
@@ -21,10 +22,16 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(answers).toEqual([...Array<string>(3).fill('device/out-of-memory'), '1.000'])
   })
 
-  test('every architecture has the gradients of the CPU, of every linear, and no sampler gap', async () => {
-    const answers = await onSoftwareGpu<ArchitecturesAnswer>('architectures')
+  // Apart as far as architectures go: separate linears, fused ones with learned positions, soft caps and windows.
+  test.each([
+    ['three architectures', 'tiny-llama tiny-gpt2 tiny-gemma2'],
+    ...(isLong ? [['every architecture', 'all'] as const] : []),
+  ])('%s: the gradients of the CPU, of every linear, and no sampler gap', async (_, names) => {
+    const answers = await onSoftwareGpu<ArchitecturesAnswer>('architectures', names)
     const families = Object.keys(answers).map((name) => modelShapes[name as ModelShapeName].modelType)
-    expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
+    if (names === 'all')
+      expect(new Set(families)).toEqual(new Set(architectures.map(({ modelType }) => modelType)))
+    else expect(families).toHaveLength(3)
     for (const { gradients, samplerGap } of Object.values(answers)) {
       const errors = Object.entries(gradients)
       expect(errors.length).toBeGreaterThanOrEqual(8)

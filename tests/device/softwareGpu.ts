@@ -40,4 +40,7 @@ export async function onSoftwareGpu<Answer>(check: string, ...args: readonly str
   }
 }
 
-afterAll(() => checks?.[Symbol.dispose]())
+afterAll(() => {
+  checks?.[Symbol.dispose]()
+  checks = null
+})

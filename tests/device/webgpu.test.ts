@@ -1,6 +1,7 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
 import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
+import { isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
@@ -21,7 +22,9 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(logprobs).toBeLessThan(1e-4)
   })
 
-  test('is refused with a clear sentence when a kernel is wrong, taken when it is right, and not by auto when it is slow', async () => {
+  const proof =
+    'is refused with a clear sentence when a kernel is wrong, taken when it is right, and not by auto when it is slow'
+  test.runIf(isLong)(longTitle(proof), async () => {
     const { refusal, after, auto } = await onSoftwareGpu<ProofAnswer>('proof')
     expect(refusal).toMatch(
       /^AppError: WebGPU computes wrong results on this machine: \d+ of \d+ checks of the self-test failed, first operators\/RmsNorm, with an error of [\d.e+]+ where 1e-4 is allowed\.$/,

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu, softwareGpu } from './softwareDriver.ts'
 
 const script = path.join(import.meta.dirname, 'openedModel.ts')
@@ -27,8 +28,8 @@ async function opened(width: number): Promise<Opened> {
 
 const title = 'scoring, learning and generation together have the weights on the device once'
 
-test.skipIf(missingSoftwareGpu !== null)(
-  missingSoftwareGpu === null ? title : `${title} (skipped: ${missingSoftwareGpu})`,
+test.runIf(isLong && missingSoftwareGpu === null)(
+  missingSoftwareGpu === null ? longTitle(title) : `${title} (skipped: ${missingSoftwareGpu})`,
   async () => {
     // Two models that differ in width alone: the same programs, and so the same memory for all but weights.
     const [small, large] = [await opened(256), await opened(512)]

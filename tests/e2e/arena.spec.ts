@@ -1,10 +1,10 @@
 import type { Page } from '@playwright/test'
 import { slowDown } from './slow.ts'
-import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+import { expect, seriousProblems, starter, test, addTrainedRun } from './support.ts'
 
 test('a blind vote on the same prompt and seed counts and names are seen after it', async ({ app }) => {
   const { page, client } = app
-  const runId = await trainDemo(client, { steps: 2, name: 'two steps' })
+  const runId = await addTrainedRun(app, 'two steps')
   await app.open(`/arena?a=${encodeURIComponent(starter)}&b=${encodeURIComponent(`${starter}~${runId}@2`)}`)
   await page.getByLabel('Prompt', { exact: true }).fill('Please add 42 and 45')
   await page.keyboard.press('Control+Enter')
@@ -25,8 +25,8 @@ test('a blind vote on the same prompt and seed counts and names are seen after i
 })
 
 test('an answer is not shown under another model than wrote it, nor voted on', async ({ app }) => {
-  const { page, client } = app
-  const runId = await trainDemo(client, { steps: 1, name: 'one step' })
+  const { page } = app
+  const runId = await addTrainedRun(app, 'one step')
   const name = encodeURIComponent(starter)
   await app.open(`/arena?a=${name}&b=${name}`)
   await page.getByLabel('Prompt', { exact: true }).fill('Sort 8 0 5 7')

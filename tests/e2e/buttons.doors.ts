@@ -64,7 +64,7 @@ const alertsOf = async (page: Page): Promise<readonly string[]> =>
   (await page.getByRole('alert').allInnerTexts()).filter((text) => text.trim() !== '')
 
 test('every button of every screen can be pressed', async ({ app }) => {
-  const routes = await furnish(app.client)
+  const routes = await furnish(app)
   await app.open()
   const doors: Door[] = []
   for (const route of routes) {

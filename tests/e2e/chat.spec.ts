@@ -1,8 +1,8 @@
-import { expect, seriousProblems, test, trainDemo } from './support.ts'
+import { expect, seriousProblems, test, addTrainedRun } from './support.ts'
 
 test('checkpoints are talked to side by side, edited, read token by token and kept', async ({ app }) => {
   const { page, client } = app
-  const runId = await trainDemo(client, { steps: 2, name: 'two steps' })
+  const runId = await addTrainedRun(app, 'two steps')
   await app.open(`/runs/${runId}/checkpoints`)
   await page.getByRole('button', { name: 'Chat with step 2' }).click()
   await expect(page.getByText(/Loading it takes about .* of memory in f32/)).toBeVisible()

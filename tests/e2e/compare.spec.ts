@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Download, Page } from '@playwright/test'
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
-import { demoConfig, expect, seriousProblems, test, trainDemo } from './support.ts'
+import { demoConfig, expect, seriousProblems, test, addTrainedRun, trainDemo } from './support.ts'
 
 const steps = 6
 /** Small groups: what is learned does not matter here. */
@@ -145,9 +145,8 @@ test('three runs are compared and exported', async ({ app }) => {
 
 test('runs are renamed, tagged, filtered and deleted in the table', async ({ app }) => {
   const { page, client } = app
-  const short = { ...demoConfig(), steps: 1, rollout }
-  const kept = await trainDemo(client, { ...short, name: 'kept' })
-  const dropped = await trainDemo(client, { ...short, name: 'dropped' })
+  const kept = await addTrainedRun(app, 'kept')
+  const dropped = await trainDemo(client, { ...demoConfig(), steps: 1, rollout, name: 'dropped' })
   await app.open('/runs')
 
   await page.getByRole('button', { name: 'Actions of kept' }).click()

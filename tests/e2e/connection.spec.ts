@@ -1,6 +1,6 @@
 /** Second tabs, bookmarks, reloads, and windows that the host turns away. */
 import type { Page } from '@playwright/test'
-import { expect, seriousProblems, test, trainDemo, type App } from './support.ts'
+import { expect, seriousProblems, test, addTrainedRun, type App } from './support.ts'
 
 const originOf = (app: App): string => new URL(app.url).origin
 
@@ -12,7 +12,7 @@ async function expectRunShown(page: Page): Promise<void> {
 
 test('a second tab, a bookmark and a click with Ctrl open the run they name', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, { steps: 1, name: 'bookmarked' })
+  const runId = await addTrainedRun(app, 'bookmarked')
   await app.open('/runs')
   const clicked = page.context().waitForEvent('page')
   await page
@@ -30,7 +30,7 @@ test('a second tab, a bookmark and a click with Ctrl open the run they name', as
 
 test('the address with the key may carry a route, in a new window and in an open one', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, { steps: 1, name: 'bookmarked' })
+  const runId = await addTrainedRun(app, 'bookmarked')
   await page.goto(`${app.url}/runs/${runId}/overview`)
   await expectRunShown(page)
   expect(new URL(page.url()).hash).toBe(`#/runs/${runId}/overview`)
@@ -40,7 +40,7 @@ test('the address with the key may carry a route, in a new window and in an open
 })
 
 test('a window without its key says so, claims nothing and takes the key', async ({ app, browser }) => {
-  const runId = await trainDemo(app.client, { steps: 1, name: 'bookmarked' })
+  const runId = await addTrainedRun(app, 'bookmarked')
   await using context = await browser.newContext()
   const page = await context.newPage()
   await page.goto(`${originOf(app)}/#/runs/${runId}/overview`)

@@ -3,13 +3,13 @@ import path from 'node:path'
 import { writeFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { formatCount } from '#renderer/client/format.ts'
-import { demoConfig, demoFile, expect, test, trainDemo } from './support.ts'
+import { demoConfig, demoFile, expect, test, addTrainedRun, trainDemo } from './support.ts'
 
 test('training on other rows takes their held-out part along and puts the unfinished run aside', async ({
   app,
 }) => {
   const { page, client, dataDirectory } = app
-  const runId = await trainDemo(client, { steps: 1, name: 'demo' })
+  const runId = await addTrainedRun(app, 'demo')
   const file = path.join(dataDirectory, 'other.jsonl')
   writeFileSync(
     file,
@@ -42,8 +42,8 @@ test('training on other rows takes their held-out part along and puts the unfini
 })
 
 test('rows whose path is typed are not measured on the held-out rows of others', async ({ app }) => {
-  const { page, client, dataDirectory } = app
-  const runId = await trainDemo(client, { steps: 1, name: 'demo' })
+  const { page, dataDirectory } = app
+  const runId = await addTrainedRun(app, 'demo')
   const file = path.join(dataDirectory, 'poems.jsonl')
   writeFileSync(
     file,

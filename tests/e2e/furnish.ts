@@ -1,14 +1,13 @@
 /** A data directory in which no screen of the window is empty. */
-import type { Api } from '#shared/api/api.ts'
-import type { Client } from '#shared/api/client.ts'
 import { places } from '#shared/keyTable.ts'
-import { demoConfig, demoFile, expect, starter, trainDemo } from './support.ts'
+import { addTrainedRun, demoConfig, demoFile, expect, starter, type App } from './support.ts'
 
 /** A little of everything, so that no screen is empty; resolves with the routes of all of them. */
-export async function furnish(client: Client<Api>): Promise<readonly string[]> {
+export async function furnish(app: App): Promise<readonly string[]> {
+  const { client } = app
   const settings = { steps: 3, rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 } }
-  const run = await trainDemo(client, { ...settings, name: 'first', checkpoints: { every: 1 } })
-  const other = await trainDemo(client, { ...settings, name: 'second', seed: 2 })
+  const run = await addTrainedRun(app, 'first')
+  const other = await addTrainedRun(app, 'second', 1)
   let versionId = ''
   const source = { path: demoFile('heldout.jsonl') }
   for await (const item of client.stream('datasets.import', { source, name: 'tasks' })) {

@@ -6,9 +6,11 @@ import { createInterface } from 'node:readline'
 import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
-import { windowVariable } from './build.ts'
 
 const launcher = path.resolve(import.meta.dirname, '../../bin/turnwise.mjs')
+
+/** Where journeys find the window, built once for all of them. */
+export const windowVariable = 'TURNWISE_TEST_WINDOW'
 
 export interface HostProcess {
   readonly url: string

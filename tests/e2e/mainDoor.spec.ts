@@ -1,11 +1,11 @@
 /** The way that most people take, with the settings that the program comes with: check, start, watch, compare, export, chat. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { expect, test, trainDemo } from './support.ts'
+import { expect, test, addTrainedRun } from './support.ts'
 
 test('the sample run is checked, started, watched, compared, exported and talked to', async ({ app }) => {
   const { page, client, dataDirectory } = app
-  const other = await trainDemo(client, { steps: 2, name: 'other' })
+  const other = await addTrainedRun(app, 'other')
 
   await test.step('checked', async () => {
     await app.open('/new-run')

@@ -2,7 +2,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
 import { startHub } from '../host/hub/loopbackHub.ts'
-import { expect, seriousProblems, starter, test, trainDemo } from './support.ts'
+import { expect, seriousProblems, starter, test, addTrainedRun, trainDemo } from './support.ts'
 
 /** In light and dark. */
 async function expectNoProblems(page: Page): Promise<void> {
@@ -56,7 +56,7 @@ function safetensorsHeader(
 
 test('a checkpoint is exported as an adapter whose files are what was trained', async ({ app }) => {
   const { page, dataDirectory } = app
-  const runId = await trainDemo(app.client, { steps: 2, name: 'short run', checkpoints: { every: 1 } })
+  const runId = await addTrainedRun(app, 'short run')
   await app.open('/models')
   await expect(page.getByText('Built in')).toBeVisible()
   await expectNoProblems(page)
@@ -117,10 +117,10 @@ test('a checkpoint is exported as an adapter whose files are what was trained', 
 test('an export keeps to the run and step it was opened with while others are trained', async ({ app }) => {
   const { page, client, dataDirectory } = app
   const [steps, checkpoints] = [2, { every: 1 }]
-  const first = await trainDemo(client, { steps, checkpoints, name: 'first' })
+  const first = await addTrainedRun(app, 'first')
   await app.open('/models/export')
   await expect(page.getByRole('button', { name: 'Run: first' })).toBeVisible()
-  await expect(page).toHaveURL(new RegExp(`/models/export\\?run=${first}&step=[12]$`))
+  await expect(page).toHaveURL(new RegExp(`/models/export\\?run=${first}&step=[123]$`))
   const address = page.url()
   const checkpoint = page.getByRole('combobox', { name: 'Checkpoint' })
   const step = await checkpoint.inputValue()
@@ -141,13 +141,13 @@ test('an export keeps to the run and step it was opened with while others are tr
   await page.getByRole('button', { name: 'Run: first of all' }).click()
   await page.getByRole('option', { name: /^third/ }).click()
   await expect(page.getByRole('button', { name: 'Run: third' })).toBeVisible()
-  await expect(page).toHaveURL(/&step=[12]$/)
+  await expect(page).toHaveURL(/&step=[123]$/)
   await expect(page.getByText(`first of all, step ${step} ·`)).toBeVisible()
 })
 
 test('an address with a checkpoint that is gone offers no other one', async ({ app }) => {
-  const { page, client } = app
-  const runId = await trainDemo(client, { steps: 2, name: 'thinned', checkpoints: { every: 1 } })
+  const { page } = app
+  const runId = await addTrainedRun(app, 'thinned')
   await app.open(`/models/export?run=${runId}&step=7`)
   await expect(page.getByText('The checkpoint of step 7 no longer exists.')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Export', exact: true })).toBeHidden()
@@ -157,7 +157,7 @@ test('an address with a checkpoint that is gone offers no other one', async ({ a
 
 test('a run page links to its checkpoint; a full folder is refused and left alone', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, { steps: 2, name: 'linked', checkpoints: { every: 1 } })
+  const runId = await addTrainedRun(app, 'linked')
   await app.open(`/models/export?run=${runId}&step=1`)
   await expect(page.getByRole('combobox', { name: 'Checkpoint' })).toHaveValue('1')
   await page.getByLabel('Folder', { exact: true }).fill(starter)
@@ -207,7 +207,7 @@ test('a model is looked at, imported under a name, tried, and deleted', async ({
 
 test('an exported adapter comes back in as one', async ({ app }) => {
   const { page, client, dataDirectory } = app
-  const runId = await trainDemo(client, { steps: 1, name: 'to and fro' })
+  const runId = await addTrainedRun(app, 'to and fro')
   const out = path.join(dataDirectory, 'adapter-out')
   for await (const item of client.stream('checkpoints.export', { runId, step: 1, format: 'peft', out })) {
     if ('result' in item) expect(item.result.parity.every(({ passed }) => passed)).toBe(true)

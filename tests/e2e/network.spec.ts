@@ -1,7 +1,7 @@
 import { chromium } from '@playwright/test'
 import path from 'node:path'
 import { dataDirectory, isolated, noTrace, traces, whyNotIsolated } from '../isolation/isolated.ts'
-import { windowVariable } from './build.ts'
+import { windowVariable } from './host.ts'
 import { expect, test } from './support.ts'
 
 test('the window and a run that is watched in it ask no other machine for anything', ({ launchOptions }) => {

@@ -7,6 +7,7 @@ import {
   seriousProblems,
   starter,
   test,
+  addTrainedRun,
   trainDemo,
   untilEnded,
   type App,
@@ -223,7 +224,7 @@ test('the config goes out as a file and comes in again', async ({ app }) => {
 
 test('a checkpoint is forked with another learning rate; only what differs is shown', async ({ app }) => {
   const { page, client } = app
-  const parent = await trainDemo(client, { name: 'parent', steps: 4, checkpoints: { every: 2 } })
+  const parent = await addTrainedRun(app, 'parent')
   const changes = encodeURIComponent(JSON.stringify({ 'optimization.learningRate': 5e-4 }))
   await app.open(`/new-run?fork=${parent}&step=2&changes=${changes}`)
   await expect(page.getByRole('heading', { level: 1, name: 'Fork a run' })).toBeVisible()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
-import { demoFile, expect, seriousProblems, test, trainDemo, type App } from './support.ts'
+import { demoFile, expect, seriousProblems, test, addTrainedRun, type App } from './support.ts'
 
 const step = (page: Page, name: string) =>
   page.getByRole('heading', { level: 2, name: new RegExp(`(^|[^a-z])${name}`) }).getByRole('button')
@@ -137,8 +137,8 @@ test('template variables stand beside the prompt and change its preview’s ques
 })
 
 test('a run goes on elsewhere: a project, its differences, and how it is started', async ({ app }) => {
-  const { page, client, dataDirectory } = app
-  const runId = await trainDemo(client, { steps: 2, name: 'short demo' })
+  const { page, dataDirectory } = app
+  const runId = await addTrainedRun(app, 'short demo')
   await app.open(`/runs/${runId}/checkpoints`)
   await page.getByRole('button', { name: 'More for step 2' }).click()
   await page.getByRole('menuitem', { name: 'Continue elsewhere…' }).click()

@@ -1,6 +1,15 @@
 import { formatCount } from '#renderer/client/format.ts'
 import type { Page } from '@playwright/test'
-import { demoConfig, expect, seriousProblems, test, trainDemo, untilEnded, type App } from './support.ts'
+import {
+  demoConfig,
+  expect,
+  seriousProblems,
+  test,
+  addTrainedRun,
+  trainDemo,
+  untilEnded,
+  type App,
+} from './support.ts'
 
 /** Steps that take a moment. */
 const rollout = { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 }
@@ -81,7 +90,7 @@ test('fork from a checkpoint with another learning rate', async ({ app }) => {
 
 test('read a completion token by token and score an edited copy of it', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, { rollout, steps: 2, shownTrajectories: 64 })
+  const runId = await addTrainedRun(app, 'read')
   const [right] = await app.client.call('samples.list', {
     runId,
     step: 0,
@@ -114,7 +123,7 @@ test('read a completion token by token and score an edited copy of it', async ({
 
 test('brackets walk through the steps, J and K through the completions', async ({ app }) => {
   const { page } = app
-  const runId = await trainDemo(app.client, { rollout, steps: 3, shownTrajectories: 64 })
+  const runId = await addTrainedRun(app, 'walked through')
   await app.open(`/runs/${runId}/samples`)
   const expectPromptsOf = async (step: number) => {
     const [first] = await app.client.call('samples.list', { runId, step, source: 'rollout' })

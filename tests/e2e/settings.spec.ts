@@ -1,4 +1,4 @@
-import { expect, seriousProblems, test, trainDemo } from './support.ts'
+import { expect, seriousProblems, test, addTrainedRun } from './support.ts'
 
 test('a key is set by pressing it, a collision is told, all goes back', async ({ app }) => {
   const { page, client } = app
@@ -48,7 +48,7 @@ test('the quick self-test runs live and says what it found', async ({ app }) => 
 
 test('storage tells what takes space, clears what can be made again, deletes a run', async ({ app }) => {
   const { page, client } = app
-  const runId = await trainDemo(client, { name: 'to go', steps: 2 })
+  const runId = await addTrainedRun(app, 'to go')
   await app.open('/settings/storage')
   await expect(page.getByText(app.dataDirectory).first()).toBeVisible()
   await page.getByRole('button', { name: 'Clear the cache' }).click()

@@ -3,7 +3,7 @@
  * and a client of the API beside it. A journey fails when the page logs an error, breaks its content security policy or
  * asks another machine for anything.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test as base, type Page } from '@playwright/test'
@@ -117,9 +117,42 @@ export async function trainDemo(client: Client<Api>, changes: Partial<RunConfigI
   return runId
 }
 
-/** What axe finds serious or critical in the page as it stands, in words. */
-export async function seriousProblems(page: Page): Promise<readonly string[]> {
-  const violations = await analyze(page, 3)
+/** Where the runs lie that were trained for all journeys, one folder for each; set before they begin. */
+export const historyVariable = 'TURNWISE_TEST_HISTORY'
+
+const historySettings = {
+  steps: 3,
+  rollout: { promptsPerStep: 4, groupSize: 4, maxNewTokens: 16 },
+  checkpoints: { every: 1 },
+  shownTrajectories: 64,
+}
+
+/** Two runs of the demo's task that differ in their seed, "first" and "second". */
+export async function trainHistory(client: Client<Api>): Promise<void> {
+  await trainDemo(client, { ...historySettings, name: 'first' })
+  await trainDemo(client, { ...historySettings, name: 'second', seed: 2 })
+}
+
+/**
+ * A run that was trained before all journeys, three steps with a checkpoint of each, under this name. The host takes it
+ * in as one of another program. The same one each time, so `which` where a journey wants two.
+ */
+export async function addTrainedRun(
+  { dataDirectory, client }: App,
+  name: string,
+  which: 0 | 1 = 0,
+): Promise<string> {
+  const history = process.env[historyVariable] ?? ''
+  const runId = readdirSync(history).toSorted()[which] ?? '' // ids begin with the time
+  cpSync(path.join(history, runId), path.join(dataDirectory, 'runs', runId), { recursive: true })
+  await expect.poll(async () => (await client.call('runs.list', {})).map(({ id }) => id)).toContain(runId)
+  await client.call('runs.rename', { runId, name })
+  return runId
+}
+
+/** What axe finds serious or critical in the page as it stands, in words. `rules`: those alone, by default all. */
+export async function seriousProblems(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+  const violations = await analyze(page, rules === undefined ? {} : { runOnly: [...rules] }, 3)
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
@@ -132,17 +165,21 @@ export async function seriousProblems(page: Page): Promise<readonly string[]> {
  * window has none. Axe breaks when what it looks at is taken off the page under its hands, as live lists do; then it
  * looks again.
  */
-async function analyze(page: Page, attempts: number): Promise<readonly axe.Result[]> {
+async function analyze(
+  page: Page,
+  options: axe.RunOptions,
+  attempts: number,
+): Promise<readonly axe.Result[]> {
   try {
     if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
-    return await page.evaluate(async () => {
+    return await page.evaluate(async (chosen) => {
       const inPage = window as unknown as { readonly axe: typeof axe }
-      const { violations } = await inPage.axe.run(document, { resultTypes: ['violations'] })
+      const { violations } = await inPage.axe.run(document, { resultTypes: ['violations'], ...chosen })
       return violations
-    })
+    }, options)
   } catch (error) {
     if (attempts <= 1) throw error
     await page.waitForTimeout(500)
-    return analyze(page, attempts - 1)
+    return analyze(page, options, attempts - 1)
   }
 }

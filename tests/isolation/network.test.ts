@@ -46,7 +46,7 @@ describe.skipIf(reason !== null)(`in a network of its own${where}`, () => {
 
   test.each([
     ['generate', '--model', resource('starter'), '--prompt', '3 + 4', '--max-tokens', '4'],
-    ['bench', '--shape', 'smol-30m', '--only', 'decode', '--batch', '1', '--steps', '1'],
+    ['bench', '--shape', 'tiny-llama', '--only', 'decode', '--batch', '1', '--steps', '1'],
     ['probe', 'constant', '--algorithm', 'grpo'],
   ])('so does the command %s', (...command) => {
     const seen = isolated([...turnwise, ...command, '--data-dir', dataDirectory])

@@ -10,7 +10,7 @@ export const sample = { prompt: 'Say 4.', completion: '4', row: { answer: '4' },
 export const shortLimits: Partial<SandboxLimits> = { callMs: 500, batchMs: 5_000, memoryMb: 16 }
 
 const spare: SandboxLink[] = []
-afterAll(() => spare.forEach((link) => link[Symbol.dispose]()))
+afterAll(() => spare.splice(0).forEach((link) => link[Symbol.dispose]()))
 
 /** A process of an earlier sandbox of the test file that nothing happened to: starting one takes longer than most tests. */
 export const startShared: StartLink = async () => {
