@@ -153,6 +153,7 @@ export class Workplace {
     write('short-sweep.yaml', config.trimEnd().replace(/"steps": 20\s*\}$/, `"steps": 2, ${sweep} }`))
     write('sums.csv', ['prompt,answer', ...sums.map((cells) => cells.join(','))].join('\n'))
     for (const name of ['sums.jsonl', 'rows.jsonl', 'test.jsonl']) write(name, jsonl.join('\n'))
+    copyFileSync(inRoot('tests/fixtures/data/python/snappy.parquet'), this.#at('sums.parquet'))
     write('question.json', '[{ "role": "user", "content": "What is 2 plus 3?" }]')
     write(
       'rewards.py',

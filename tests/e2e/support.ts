@@ -3,7 +3,7 @@
  * and a client of the API beside it. A journey fails when the page logs an error, breaks its content security policy or
  * asks another machine for anything.
  */
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test as base, type Page } from '@playwright/test'
@@ -144,7 +144,10 @@ export async function addTrainedRun(
 ): Promise<string> {
   const history = process.env[historyVariable] ?? ''
   const runId = readdirSync(history).toSorted()[which] ?? '' // ids begin with the time
-  cpSync(path.join(history, runId), path.join(dataDirectory, 'runs', runId), { recursive: true })
+  const copy = path.join(dataDirectory, 'copied-run')
+  cpSync(path.join(history, runId), copy, { recursive: true })
+  mkdirSync(path.join(dataDirectory, 'runs'), { recursive: true })
+  renameSync(copy, path.join(dataDirectory, 'runs', runId)) // the host finds it whole
   await expect.poll(async () => (await client.call('runs.list', {})).map(({ id }) => id)).toContain(runId)
   await client.call('runs.rename', { runId, name })
   return runId

@@ -27,12 +27,18 @@ export function share(target: string): void {
 /** Takes a data directory that earlier versions made away from other users. */
 export function closeToOthers(dataDirectory: string): void {
   if (process.platform === 'win32') return
-  const files = ['history.db', 'history.db-wal', 'history.db-shm', 'home.json'].map((name) =>
-    path.join(dataDirectory, name),
-  )
-  const folders = [...Object.values(dataFolders(dataDirectory)), path.join(dataDirectory, 'window')]
-  for (const place of [...files, ...folders]) if (isOpen(place)) setModes(place, 0o700)
+  const own = existingNames(dataDirectory).filter((name) => ownName.test(name))
+  for (const place of own.map((name) => path.join(dataDirectory, name)))
+    if (isOpen(place)) setModes(place, 0o700)
   if (isOpen(dataDirectory) && isOwnPlace(dataDirectory)) closeFolder(dataDirectory)
+}
+
+function existingNames(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }
 
 function closeFolder(folder: string): void {
@@ -52,12 +58,12 @@ function isOpen(place: string): boolean {
 
 const ownFolders = Object.values(dataFolders('')).map((folder) => path.basename(folder))
 const ownName = new RegExp(
-  `^(?:${ownFolders.join('|')}|window|history\\.db.*|home\\.json|outbound-requests|open-.*\\.html)$`,
+  `^(?:${ownFolders.join('|')}|window|history\\.db.*|(?:home|python-consents|hub-ids)\\.json|outbound-requests|open-.*\\.html)$`,
 )
 
 /** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */
 const isOwnPlace = (directory: string): boolean =>
-  (lstatSync(directory).mode & 0o1002) === 0 && readdirSync(directory).every((name) => ownName.test(name))
+  (lstatSync(directory).mode & 0o1002) === 0 && existingNames(directory).every((name) => ownName.test(name))
 
 /** `allowed`: bits that stay. Links are passed over, and so are files that have another name elsewhere. */
 function setModes(place: string, allowed: number): void {

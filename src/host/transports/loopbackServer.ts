@@ -62,7 +62,7 @@ export async function startLoopbackServer(options: LoopbackServerOptions): Promi
     const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
     // Browsers open connections ahead. What is written on one that nothing was asked on would be taken for the answer to
     // whatever is asked next; where it closes without a word, they ask again on another.
-    if (isLate && (socket as Socket).bytesRead === 0) socket.destroy()
+    if (isLate && 'bytesRead' in socket && socket.bytesRead === 0) socket.destroy()
     else refuseSocket(socket, isLate ? 408 : 400)
   })
   await listen(server, options.port)

@@ -238,30 +238,53 @@ export function useLatest<T>(value: T): { readonly current: T } {
 
 /** A page is redrawn four times a second at most, however fast news comes. */
 const redrawnEveryMs = 250
+/** Of its time, the page draws a tenth: on the same cores a run trains. */
+const timesItsCost = 10
+/** Even where drawing is slow, news is seen within this time. */
+const seenWithinMs = 5_000
 
 interface Batch<Item> {
   readonly add: (item: Item) => void
   readonly flush: () => void
 }
 
-/** Hands over the first item at once and those that follow together. */
+/** Calls back with the milliseconds until what was changed before the call is on the screen. */
+function onDrawn(tell: (ms: number) => void): void {
+  const from = performance.now()
+  requestAnimationFrame(() => setTimeout(() => tell(performance.now() - from)))
+}
+
+/** Hands over the first item at once and those that follow together, the more rarely the longer they take to draw. */
 export function batch<Item>(take: (items: readonly Item[]) => void, everyMs = redrawnEveryMs): Batch<Item> {
   let waiting: Item[] = []
   let timer: ReturnType<typeof setTimeout> | null = null
   let lastAt = -Infinity
-  const flush = () => {
+  let pauseMs = everyMs
+  const stopTimer = () => {
     if (timer !== null) clearTimeout(timer)
     timer = null
+  }
+  const startTimer = () => {
+    timer = setTimeout(flush, Math.max(0, lastAt + pauseMs - performance.now()))
+  }
+  const flush = () => {
+    stopTimer()
     if (waiting.length === 0) return
     const items = waiting
     waiting = []
     lastAt = performance.now()
+    pauseMs = seenWithinMs // nothing is drawn of a page that is hidden
+    onDrawn((ms) => {
+      pauseMs = Math.max(everyMs, Math.min(seenWithinMs, timesItsCost * ms))
+      stopTimer()
+      if (waiting.length > 0) startTimer()
+    })
     take(items)
   }
   return {
     add(item) {
       waiting.push(item)
-      timer ??= setTimeout(flush, Math.max(0, lastAt + everyMs - performance.now()))
+      if (timer === null) startTimer()
     },
     flush,
   }

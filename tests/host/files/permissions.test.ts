@@ -81,7 +81,16 @@ describe.runIf(process.platform !== 'win32')('permissions', () => {
     writeFileSync(path.join(inner, 'config.json'), '{}')
     linkSync(path.join(outside, 'model.safetensors'), path.join(inner, 'linked.safetensors'))
     symlinkSync(outside, path.join(data, 'models', 'link'))
-    for (const name of ['', 'history.db', 'models', 'models/m', 'models/m/config.json'])
+    for (const name of ['python-consents.json', 'hub-ids.json']) writeFileSync(path.join(data, name), '{}')
+    for (const name of [
+      '',
+      'history.db',
+      'python-consents.json',
+      'hub-ids.json',
+      'models',
+      'models/m',
+      'models/m/config.json',
+    ])
       chmodSync(path.join(data, name), name.includes('.') ? 0o644 : 0o755)
     await using _host = createHost({ dataDirectory: data, servesQueue: false })
     expect(open(data).filter((line) => !line.includes('link'))).toEqual([])
