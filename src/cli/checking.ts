@@ -54,12 +54,13 @@ export function runEstimateLines({
   warnings,
 }: RunEstimate): string[] {
   const evaluating = evaluations === 0 ? '' : ` and ${plural(evaluations, 'evaluation')}`
-  const each = evaluations === 0 ? '' : `, ${duration(secondsPerEvaluation)} per evaluation`
-  const rewarded = samples.filter(({ reward }) => reward !== null)
+  const each = evaluations === 0 ? '' : `, ${secondsWords(secondsPerEvaluation)} per evaluation`
+  const rewarded = samples.filter(({ reward, failures: own }) => reward !== null || own.length > 0)
+  const failures = samples.flatMap(({ failures: own }) => own)
   return [
     `Device   ${deviceTitles[device.kind]}. ${device.reason}`,
     `Memory   ${sizeWords(memory.expectedBytes)} of ${sizeWords(memory.availableBytes)} free`,
-    `Time     ${rangeWords(etaSeconds)} for ${plural(steps, 'step')}${evaluating}; ${duration(secondsPerStep)} per step${each}`,
+    `Time     ${rangeWords(etaSeconds)} for ${plural(steps, 'step')}${evaluating}; ${secondsWords(secondsPerStep)} per step${each}`,
     `Disk     ${sizeWords(disk.neededBytes)} of ${sizeWords(disk.freeBytes)} free; ${sizeWords(checkpointBytes)} per checkpoint`,
     ...warnings.map((warning) => `Warning  ${warning}`),
     ...(rewarded.length === 0
@@ -67,12 +68,20 @@ export function runEstimateLines({
       : [
           `First completions, on row ${longest.row + 1} with ${plural(longest.promptTokens, 'token')} of prompt:`,
           ...tableLines(
-            ['reward', 'completion'],
-            rewarded.map(({ reward, completion }) => [formatReward(reward), excerpt(completion)]),
+            ['reward', 'completion', ...(failures.length === 0 ? [] : ['failure'])],
+            rewarded.map(({ reward, completion, failures: [failure] }) => [
+              reward === null ? '–' : formatReward(reward),
+              excerpt(completion),
+              ...(failures.length === 0 ? [] : [failure === undefined ? '' : excerpt(failure)]),
+            ]),
           ),
         ]),
   ]
 }
+
+/** Steps of small models take less than a second. */
+const secondsWords = (seconds: number): string =>
+  seconds < 10 ? `${String(Number(seconds.toPrecision(2)))} s` : duration(seconds)
 
 const excerptCharacters = 60
 

@@ -24,7 +24,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
 
   // Apart as far as architectures go: separate linears, fused ones with learned positions, soft caps and windows.
   test.each([
-    ['three architectures', 'tiny-llama tiny-gpt2 tiny-gemma2'],
+    ['three architectures', 'tiny-llama tiny-gpt2 tiny-gemma2'] as const,
     ...(isLong ? [['every architecture', 'all'] as const] : []),
   ])('%s: the gradients of the CPU, of every linear, and no sampler gap', async (_, names) => {
     const answers = await onSoftwareGpu<ArchitecturesAnswer>('architectures', names)

@@ -26,22 +26,24 @@ async function show({ page, go }: App, route: string): Promise<void> {
 }
 
 /** Buttons of the same name on one screen, such as those of rows, do the same. */
-async function namesOn(app: App, route: string): Promise<readonly string[]> {
+async function buttonsOn(
+  app: App,
+  route: string,
+): Promise<readonly (readonly [name: string, place: number])[]> {
   await show(app, route)
-  const names = await app.page
-    .locator('main')
-    .getByRole('button')
-    .evaluateAll((buttons) =>
-      buttons.map((button) => button.getAttribute('aria-label') ?? button.textContent.trim()),
-    )
-  return [...new Set(names.filter(Boolean))]
+  const names = await buttonsOf(app).evaluateAll((buttons) =>
+    buttons.map((button) => button.getAttribute('aria-label') ?? button.textContent.trim()),
+  )
+  return [...new Set(names)].map((name) => [name, names.indexOf(name)])
 }
 
-async function press(app: App, route: string, name: string): Promise<Door> {
+const buttonsOf = ({ page }: App) => page.locator('main').getByRole('button')
+
+async function press(app: App, route: string, name: string, place: number): Promise<Door> {
   const door = { name: `${route} › ${name}`, fault: null, notReached: null }
   if (asksOthers.test(name)) return { ...door, notReached: 'asks another machine' }
   await show(app, route)
-  const button = app.page.locator('main').getByRole('button', { name, exact: true }).first()
+  const button = buttonsOf(app).nth(place)
   if (!(await button.isVisible())) return { ...door, notReached: 'is hidden, or not there any more' }
   if (!(await button.isEnabled())) return { ...door, notReached: 'is disabled' }
   const errors: string[] = []
@@ -65,10 +67,11 @@ const alertsOf = async (page: Page): Promise<readonly string[]> =>
 
 test('every button of every screen can be pressed', async ({ app }) => {
   const routes = await furnish(app)
+  await app.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await app.open()
   const doors: Door[] = []
   for (const route of routes) {
-    for (const name of await namesOn(app, route)) doors.push(await press(app, route, name))
+    for (const [name, place] of await buttonsOn(app, route)) doors.push(await press(app, route, name, place))
     console.log(`${route}: ${String(doors.length)} buttons so far`)
   }
   for (const { name, notReached } of doors)

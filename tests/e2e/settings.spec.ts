@@ -51,6 +51,11 @@ test('storage tells what takes space, clears what can be made again, deletes a r
   const runId = await addTrainedRun(app, 'to go')
   await app.open('/settings/storage')
   await expect(page.getByText(app.dataDirectory).first()).toBeVisible()
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))
+  })
+  await page.getByRole('button', { name: 'Copy the path' }).first().click()
+  await expect(page.getByText(/^The browser did not let this window copy/)).toBeVisible()
   await page.getByRole('button', { name: 'Clear the cache' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Clear the cache' }).click()
   await expect(page.getByText(/freed/)).toBeVisible()

@@ -4431,9 +4431,9 @@ number().min(0).max(1);
 string().min(1);
 /** What no other number is beyond, either way, where its setting does not say less. */
 var maxSetting = 1e6;
-function numberWithin({ minimum = -1e6, maximum = maxSetting, integer }) {
+function numberWithin({ minimum = -1e6, isPositive = false, maximum = maxSetting, integer }) {
 	const number$2 = integer === true ? int() : number();
-	return (minimum === Number.MIN_VALUE ? number$2.gt(0) : number$2.min(minimum)).max(maximum);
+	return (isPositive ? number$2.gt(0) : number$2.min(minimum)).max(maximum);
 }
 numberWithin({ minimum: 0 });
 // src/rl/environments/common.ts

@@ -1,10 +1,12 @@
 /** Turns a calibration (training/calibrating.ts) into the numbers and warnings on which the user decides. */
 import { plural } from '#shared/plural.ts'
+import { reasonWords } from '#shared/reasons.ts'
 import { statfs } from 'node:fs/promises'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { clearLeftovers } from '#host/files/leftovers.ts'
 import type { Ask } from '#host/processes/question.ts'
 import type { Store } from '#host/store/store.ts'
 import { watchCard } from '#host/processes/cardLoad.ts'
@@ -65,6 +67,7 @@ export async function* calibrated(
   using card = kind === 'cpu' ? null : await watchCard(kind === 'auto' ? 'webgpu' : kind)
   const begin = performance.now()
   let startSeconds: number | null = null
+  using _clearing = { [Symbol.dispose]: () => signal.aborted && clearLeftovers(host.dataDirectory) }
   for await (const news of host.ask({ type: 'calibrate', config, cacheDirectory, consents }, signal)) {
     startSeconds ??= (performance.now() - begin) / 1000
     if ('phase' in news) {
@@ -186,12 +189,13 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
   const isRewarded = samples.some(({ parts }) => Object.keys(parts).length > 0)
   const totals = samples.map(({ reward }) => reward)
   const scored = totals.filter((total) => total !== null)
-  const failures = samples.flatMap(({ failures: own }) => own ?? [])
+  const failed = samples.filter(({ failures: own }) => own !== undefined && own.length > 0)
+  const failures = failed.flatMap(({ failures: own }) => own ?? [])
   const words = [
     ...when(isRewarded && scored.length === 0, 'No completion has a reward, so nothing would be learned.'),
     ...when(
       scored.length > 1 && scored.every((total) => total === scored[0]),
-      `Every completion earned ${round(scored[0] ?? 0)}: a zero-variance group teaches nothing.`,
+      `Every completion ${scored.length === totals.length ? '' : 'that has a reward '}earned ${round(scored[0] ?? 0)}: a zero-variance group teaches nothing.`,
     ),
     ...when(
       isRewarded && samples.every(({ stopReason }) => stopReason === 'length'),
@@ -202,8 +206,8 @@ function stageWarnings({ samples, tooLong }: CalibratedStage, where: string): st
       'Every episode reached the turn limit: raise environment.maxTurns, or end episodes in the environment with terminated.',
     ),
     ...when(
-      failures.length > 0,
-      `A reward failed on ${failures.length} of ${plural(samples.length, 'completion')}. ${failures[0] ?? ''}`,
+      failed.length > 0,
+      `A reward failed on ${failed.length} of ${plural(samples.length, 'completion')}. ${reasonWords(failures)}`,
     ),
     ...when(
       tooLong > 0,

@@ -48,6 +48,7 @@ export async function calibrate(
   // Where a run would keep its own copy of reward code.
   const directory = path.join(cacheDirectory, `.calibration.${process.pid}.${++calibrations}.partial`)
   makeFolder(directory)
+  let report: CalibrationReport
   try {
     await using _losses = await resolveAlgorithms(config, directory)
     // A check sends nothing to other machines.
@@ -76,17 +77,16 @@ export async function calibrate(
       meter.end(heldBack)
       calibrated.push(result)
     }
-    await say({
-      report: {
-        device: { kind: device.kind, reason },
-        processor: { threads: device.threads, cores: physicalCores() },
-        memory: meter.report(),
-        stages: calibrated,
-      },
-    })
+    report = {
+      device: { kind: device.kind, reason },
+      processor: { threads: device.threads, cores: physicalCores() },
+      memory: meter.report(),
+      stages: calibrated,
+    }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+  await say({ report }) // whoever asked ends this process then
 }
 
 type Phase = (typeof calibrationPhases)[number]

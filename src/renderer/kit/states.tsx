@@ -1,5 +1,6 @@
 import { CircleAlert, Copy, Check } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
+import { copyText } from '#renderer/client/clipboard.ts'
 import { formatCount } from '#renderer/client/format.ts'
 import { codeOf, hintOf } from '#renderer/client/toasts.ts'
 import { Button, IconButton } from './Button.tsx'
@@ -56,15 +57,12 @@ export function ErrorNote({ error, action, className }: ErrorNoteProps) {
 
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
   const [isCopied, setCopied] = useState(false)
-  const copy = () => {
-    void navigator.clipboard.writeText(text).then(() => setCopied(true))
-  }
   return (
     <IconButton
       small
       label={isCopied ? 'Copied' : label}
       icon={isCopied ? <Check size={13} aria-hidden /> : <Copy size={13} aria-hidden />}
-      onClick={copy}
+      onClick={() => void copyText(text, () => setCopied(true))}
       onBlur={() => setCopied(false)}
     />
   )

@@ -16,6 +16,7 @@
  * and state give the same events.
  */
 import { plural } from '#shared/plural.ts'
+import { reasonWords } from '#shared/reasons.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
@@ -305,7 +306,7 @@ function* warnings(
   const failures = trajectories.flatMap(({ reward }) => reward.failures)
   for (const name of new Set(failures.map((failure) => failure.name))) {
     const own = failures.filter((failure) => failure.name === name)
-    const message = `${failingPart(name, trajectories)} failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${own[0]!.message}`
+    const message = `${failingPart(name, trajectories)} failed on ${own.length} of ${plural(trajectories.length, 'completion')}: ${reasonWords(own.map(({ message: reason }) => reason))}`
     yield { type: 'warning', step, message }
   }
   if (rows.length === 0) {

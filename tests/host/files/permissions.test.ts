@@ -64,7 +64,7 @@ describe.runIf(process.platform !== 'win32')('permissions', () => {
       const file = path.join(entry.parentPath, entry.name)
       expect(`${file} ${modeOf(file)}`).toBe(`${file} ${entry.isDirectory() ? '755' : '644'}`)
     }
-  }, 120_000)
+  })
 
   test('a data directory that an earlier version left open is closed when a host starts', async () => {
     const data = path.join(folder, 'data')

@@ -155,7 +155,7 @@ describe('a config that nobody allowed starts no Python', () => {
     const { error } = await fixture.reached(runId, 'failed')
     expect(error).toMatchObject({ code: refused.code, message: refused.message })
     expectNothingRan()
-  }, 120_000)
+  })
 
   test('a text scored by the rewards of a run', async () => {
     const question = {

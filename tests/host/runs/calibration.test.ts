@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Api } from '#shared/api/api.ts'
@@ -8,10 +8,15 @@ import { readDataSet } from '#host/data/readDataSet.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { summarizeCalibration } from '#host/runs/calibration.ts'
 import type { CalibratedStage } from '#host/runs/calibrationReport.ts'
+import { eventually } from '../../eventually.ts'
 import { collect, createHostFixture, smallConfig, type Config } from '../api/hostFixture.ts'
 
 const fixture = createHostFixture()
-const { client } = fixture
+const { client, directory } = fixture
+
+/** What a check made to try in. */
+const triedIn = (): readonly string[] =>
+  readdirSync(dataFolders(directory).cache).filter((name) => name.startsWith('.calibration'))
 
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]()
@@ -33,6 +38,7 @@ describe('one group of a real step', () => {
   test('is of the longest row and tells time, memory and disk; no run comes of it', async () => {
     const { phases, result } = await calibrate({})
     expect(phases).toEqual(['Loading', 'Generating', 'Scoring', 'Learning'])
+    expect(triedIn()).toEqual([])
     const rows = await readDataSet(path.join(resourcesDirectory, 'demo', 'train.jsonl'))
     expect(result.samples).toHaveLength(4)
     expect(result.samples[0]?.prompt).toContain(String(rows[result.longest.row]?.['prompt']))
@@ -139,6 +145,7 @@ describe('one group of a real step', () => {
         for await (const _ of items) cancelled.abort()
       })(),
     ).rejects.toMatchObject({ code: 'api/cancelled' })
+    await eventually(() => expect(triedIn()).toEqual([]))
     expect(fixture.faults).toEqual([])
   })
 })

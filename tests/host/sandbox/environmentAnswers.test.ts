@@ -47,7 +47,7 @@ beforeAll(async () => {
   sandbox = await openJs(
     'export default { reset: ({ row }) => eval(row.answer), step: ({ action }) => eval(action) }',
   )
-}, 60_000)
+})
 afterAll(() => sandbox[Symbol.asyncDispose]())
 
 const spelled = (parts: Readonly<Record<string, string>>): string =>

@@ -1,9 +1,10 @@
 import { Braces, Copy, Download, Ellipsis, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useCommand } from '#renderer/client/api.tsx'
+import { copyText } from '#renderer/client/clipboard.ts'
 import { fileNameOf, saveText } from '#renderer/client/download.ts'
 import { navigate } from '#renderer/client/route.ts'
-import { asError, toast, toastError } from '#renderer/client/toasts.ts'
+import { toast } from '#renderer/client/toasts.ts'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
@@ -18,10 +19,7 @@ export function ConversationMenu({ conversation }: { conversation: Draft }) {
   const [open, setOpen] = useState<'rename' | 'delete' | null>(null)
   const titles = useColumnTitles(conversation)
   const copy = (text: string, what: string) => {
-    navigator.clipboard.writeText(text).then(
-      () => toast({ title: `The conversation was copied as ${what}.` }),
-      (thrown: unknown) => toastError(asError(thrown)),
-    )
+    void copyText(text, () => toast({ title: `The conversation was copied as ${what}.` }))
   }
   if (id === null) return null
   const close = () => setOpen(null)

@@ -12,6 +12,7 @@ import {
 } from '../diagnosedRun.ts'
 import { change, look, lookAtSamples, percent, short } from '../rule.ts'
 import type { MetricName } from '#shared/metrics.ts'
+import { reasonWords } from '#shared/reasons.ts'
 import type { RewardFact } from '../facts.ts'
 import { isPenalty } from '../rewardScale.ts'
 import { earnsNothing, isFormatReward } from './formatMismatch.ts'
@@ -44,7 +45,7 @@ function ended(run: DiagnosedRun, message: string): Finding {
 function failed(run: DiagnosedRun, failures: readonly Measured[]): Finding {
   const share = totalOf(failures) / trajectoriesIn(run, failures)
   const messages = samplesSince(run, failures[0]?.step ?? 0).flatMap((sample) => sample.failures ?? [])
-  const said = messages[0] === undefined ? '' : ` One says: ${messages[0]}`
+  const said = messages.length === 0 ? '' : ` They say: ${reasonWords(messages)}`
   const name = run.facts.rewards.find((reward) => messages[0]?.includes(reward.name))?.name
   return {
     id: 'reward-failures',
