@@ -88,6 +88,8 @@ export interface EpisodeInput extends EpisodeRun {
 export interface CodeSource {
   readonly code: string
   readonly language: CodeLanguage
+  /** Names it in errors. */
+  readonly file?: string
 }
 
 /** What code is, in a sentence. */
@@ -315,8 +317,12 @@ export class Sandbox implements AsyncDisposable {
       return link
     }
     link[Symbol.dispose]()
-    if (!isSaid) throw loadError(readFailure(parsed(failureJson('timeout', loadedTooLong(loadMs)))).failure)
-    throw loadError(message.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
+    if (!isSaid) throw this.#loadError(readFailure(parsed(failureJson('timeout', loadedTooLong(loadMs)))).failure)
+    throw this.#loadError(message.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
+  }
+
+  #loadError(failure: SandboxFailure | null): AppError {
+    return loadError(failure, this.#source.file ?? 'The code')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -379,18 +385,19 @@ export function requireSettings({ settings: known }: Pick<Sandbox, 'settings'>, 
   }
 }
 
-function loadError(failure: SandboxFailure | null): AppError {
+/** `subject`: what did not load. */
+function loadError(failure: SandboxFailure | null, subject: string): AppError {
   if (failure === null) {
     return new AppError(
       'sandbox/failed',
-      'The code did not load: it neither finished nor failed.',
+      `${subject} did not load: it neither finished nor failed.`,
       'Look for work at its top level, and for settings that are not text, numbers or booleans.',
     )
   }
   const where = failure.line === null ? '' : ` (line ${failure.line}, column ${failure.column ?? 1})`
   return new AppError(
     'sandbox/failed',
-    `The code did not load${where}: ${failure.message}`,
+    `${subject} did not load${where}: ${failure.message}`,
     undefined,
     failure,
   )

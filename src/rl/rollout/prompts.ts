@@ -58,7 +58,7 @@ export function encodePrompts(
         : `Every prompt is longer than ${maxPromptTokens} tokens.`,
       rows.length === 0
         ? undefined
-        : 'Raise data.maxPromptTokens, lower rollout.maxNewTokens, or shorten the prompts.',
+        : 'Raise data.maxPromptTokens or shorten the prompts; where the context is full, lower rollout.maxNewTokens.',
     )
   }
   return { prompts, tooLong }

@@ -100,12 +100,13 @@ export const isChanging = ({ change }: Pick<TrainDependencies, 'change'>, { step
 
 /** Reported once per stage, however often it is resumed. */
 async function* beginning(
-  { onPhase }: TrainDependencies,
+  { onPhase, heldOutRows }: TrainDependencies,
   plan: TrainPlan,
   state: TrainerState,
 ): AsyncGenerator<RunEvent> {
   const { source } = plan
   if (source.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong) }
+  if (heldOutRows.length === 0) return
   yield status('evaluating', state, plan)
   onPhase?.('evaluating')
   yield* source.evaluate(state.step)
