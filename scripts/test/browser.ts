@@ -14,7 +14,13 @@ export function fetchBrowser(playwright: string): void {
   console.log('No browser for the journeys yet: fetching one.')
   if (isDone(process.execPath, playwright, 'install', 'chromium') && existsSync(browserPath())) return
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return
-  const install = ['install', '-qy', '--no-install-recommends', 'chromium-headless-shell', 'fonts-dejavu-core']
+  const install = [
+    'install',
+    '-qy',
+    '--no-install-recommends',
+    'chromium-headless-shell',
+    'fonts-dejavu-core',
+  ]
   if (isDone('apt-get', 'update', '-q')) isDone('apt-get', ...install)
 }
 

@@ -317,7 +317,8 @@ export class Sandbox implements AsyncDisposable {
       return link
     }
     link[Symbol.dispose]()
-    if (!isSaid) throw this.#loadError(readFailure(parsed(failureJson('timeout', loadedTooLong(loadMs)))).failure)
+    if (!isSaid)
+      throw this.#loadError(readFailure(parsed(failureJson('timeout', loadedTooLong(loadMs)))).failure)
     throw this.#loadError(message.type === 'refused' ? readFailure(parsed(message.failure)).failure : null)
   }
 
