@@ -11,10 +11,10 @@ const pure = ['tests/{renderer,rl,shared}/**/!(gradientCheck).test.ts']
 /** Where a module takes the place of another, which only Vite's imports can do. */
 const replacing = ['tests/rl/losses/gradientCheck.test.ts']
 
-/** What measures its process, or leaves something in it that others would notice. */
+/** Files that measure their process, or leave something in it that others would notice. */
 const alone = [
   'tests/{device,host/remote,isolation}/**/*.test.ts',
-  'tests/**/{*[mM]emory,roundedBase,longSequences,learningPrograms,kernels,templateWork,processorTime}.test.ts',
+  'tests/**/{*[mM]emory,roundedBase,longSequences,learningPrograms,kernels,denormals,templateWork,processorTime}.test.ts',
   'tests/host/devices/libraries.test.ts',
   'tests/host/files/permissions.test.ts',
   // Of denormal numbers, which a session makes its thread take for zero.

@@ -2,13 +2,16 @@
 
 const mostNamed = 3
 
-/** The different ones of the messages, the most frequent first, each with how often it was said where there are several. */
+/** Joins the different ones of the messages, the most frequent first, each with how often it was said where there are several. */
 export function reasonWords(messages: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1)
   const all = [...counts].sort(([, a], [, b]) => b - a)
   if (all.length === 1) return all[0]?.[0] ?? ''
-  const named = all.slice(0, mostNamed).map(([message, count]) => `${String(count)} × ${message}`)
+  const named = all
+    .slice(0, mostNamed)
+    .map(([message, count]) => `${String(count)} × ${message.replace(/\.$/, '')}`)
   const others = all.slice(mostNamed).reduce((sum, [, count]) => sum + count, 0)
-  return [...named, ...(others === 0 ? [] : [`${String(others)} × something else.`])].join(' ')
+  if (others > 0) named.push(`${String(others)} × something else`)
+  return named.length === 0 ? '' : `${named.join('; ')}.`
 }

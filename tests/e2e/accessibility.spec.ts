@@ -40,7 +40,12 @@ test('every screen is accessible in light, dark and high contrast, and fits into
     await expect(page.locator('html')).toHaveAttribute('data-theme', theme)
     // Themes differ in nothing but colours.
     const rules = theme === 'light' ? undefined : ['color-contrast', 'link-in-text-block']
-    problems.push(...(await walk(app, routes, theme, () => seriousProblems(page, rules))))
+    problems.push(
+      ...(await walk(app, routes, theme, async () => {
+        await expect(page.locator('main h1')).toBeVisible()
+        return seriousProblems(page, rules)
+      })),
+    )
   }
   for (const size of sizes) {
     await page.setViewportSize(size)

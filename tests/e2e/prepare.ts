@@ -19,10 +19,13 @@ export default async function prepare(): Promise<() => void> {
   await buildWindow()
   const dataDirectory = mkdtempSync(path.join(tmpdir(), 'turnwise-history-'))
   const host = await startHost(dataDirectory)
-  const client = await connectTo(host.url)
-  await trainHistory(client)
-  client.close()
-  await host.stop()
+  try {
+    const client = await connectTo(host.url)
+    await trainHistory(client)
+    client.close()
+  } finally {
+    await host.stop()
+  }
   process.env[historyVariable] = path.join(dataDirectory, 'runs')
   return () => rmSync(dataDirectory, { recursive: true, force: true })
 }

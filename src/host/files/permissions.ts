@@ -3,7 +3,7 @@
  * new files are 0600 and new folders 0700. What a person wants written elsewhere gets the permissions that the person's
  * files usually have.
  */
-import { chmodSync, lstatSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { isMainThread } from 'node:worker_threads'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -27,18 +27,11 @@ export function share(target: string): void {
 /** Takes a data directory that earlier versions made away from other users. */
 export function closeToOthers(dataDirectory: string): void {
   if (process.platform === 'win32') return
-  const own = existingNames(dataDirectory).filter((name) => ownName.test(name))
+  if (!existsSync(dataDirectory)) return
+  const own = readdirSync(dataDirectory).filter((name) => ownName.test(name))
   for (const place of own.map((name) => path.join(dataDirectory, name)))
     if (isOpen(place)) setModes(place, 0o700)
   if (isOpen(dataDirectory) && isOwnPlace(dataDirectory)) closeFolder(dataDirectory)
-}
-
-function existingNames(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }
 
 function closeFolder(folder: string): void {
@@ -63,7 +56,7 @@ const ownName = new RegExp(
 
 /** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */
 const isOwnPlace = (directory: string): boolean =>
-  (lstatSync(directory).mode & 0o1002) === 0 && existingNames(directory).every((name) => ownName.test(name))
+  (lstatSync(directory).mode & 0o1002) === 0 && readdirSync(directory).every((name) => ownName.test(name))
 
 /** `allowed`: bits that stay. Links are passed over, and so are files that have another name elsewhere. */
 function setModes(place: string, allowed: number): void {

@@ -294,6 +294,7 @@ export const createAsk = (start: StartQuestion, environment: () => WorkerEnviron
     } finally {
       signal.removeEventListener('abort', kill)
       kill()
+      if (hasGoneAway(signal)) await process.ended // what it leaves behind can be cleared then
     }
   }
 

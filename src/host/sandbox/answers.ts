@@ -131,19 +131,12 @@ export function readDescription(text: string): CodeDescription | null {
   return result.success ? result.data : null
 }
 
-function memorySentence(sentence: string): string {
-  if (!/^out of memory/i.test(sentence)) return sentence
-  const subject = sentence.includes('threw null') ? 'The code threw null, or' : 'The code'
-  return `${subject} needs more memory than it may use (\`rewardLimits.memoryMb\` for rewards, environments and workflows).`
-}
-
 export function readFailure(json: unknown): Failed {
   const result = failureSchema.safeParse(json)
   if (!result.success) return { failure: unreadable, lines: [] }
   const { failure, lines: printed } = result.data
   const { kind, message: sentence, stack } = failure
-  const message = kind === 'memory' ? memorySentence(sentence) : sentence
-  return { failure: { kind, message, ...position(stack, sentence) }, lines: printed }
+  return { failure: { kind, message: sentence, ...position(stack, sentence) }, lines: printed }
 }
 
 const unreadable: SandboxFailure = {

@@ -6,6 +6,7 @@
  * taken hold of first, and answers are put together from primitive strings only.
  */
 
+import { outOfMemory, threwNull } from './protocol.ts'
 import { workflowHarness } from './workflowHarness.ts'
 
 /** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
@@ -136,7 +137,8 @@ export const harnessSource = `(() => {
     return 'exception'
   }
   const failure = (kind, { name, message, stack }) => {
-    const sentence = name === '' || kind !== 'exception' ? message : name + ': ' + message
+    const said = name === '' || kind !== 'exception' ? message : name + ': ' + message
+    const sentence = message === 'out of memory' ? ${JSON.stringify(outOfMemory)} : said
     const logged = lines === '' ? '' : ',"lines":[' + lines + ']'
     return (
       '{"failure":{"kind":"' + kind + '","message":' + stringify(sentence) + ',"stack":' + stringify(stack) + '}' +
@@ -144,8 +146,7 @@ export const harnessSource = `(() => {
     )
   }
   const failed = (error) => {
-    // When nothing is left to make an error of, the machine throws null.
-    if (error === null) return wrong('memory', 'Out of memory (or the code threw null).')
+    if (error === null) return wrong('memory', ${JSON.stringify(threwNull)})
     const plain = described(error)
     return failure(kindOf(plain), plain)
   }

@@ -16,7 +16,7 @@ import { answerLimits, harnessSource } from './harness.ts'
 import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import type { FailureKind } from './answers.ts'
-import { failureJson, loadedTooLong, stopped } from './protocol.ts'
+import { failureJson, loadedTooLong, outOfMemory, stopped } from './protocol.ts'
 
 /** What user code is called in error positions. */
 export const codeName = 'code'
@@ -273,10 +273,10 @@ function errorOf(context: QuickJSContext, error: QuickJSHandle): LoadFailure {
     if (context.typeof(value) !== 'string') return ''
     return context.getNumber(context.getProp(value, 'length')) < 10_000 ? context.getString(value) : ''
   }
-  if (context.typeof(error) !== 'object') return new LoadFailure('memory', 'Out of memory.', '')
+  if (context.typeof(error) !== 'object') return new LoadFailure('memory', outOfMemory, '')
   const [name, message, stack] = [read('name'), read('message'), read('stack')]
   if (message === 'out of memory' || (name === '' && message === '')) {
-    return new LoadFailure('memory', 'Out of memory.', stack)
+    return new LoadFailure('memory', outOfMemory, stack)
   }
   if (message === 'stack overflow') return new LoadFailure('stack', message, stack)
   return new LoadFailure('exception', name === '' ? message : `${name}: ${message}`, stack)

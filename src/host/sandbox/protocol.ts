@@ -50,5 +50,13 @@ export const loadedTooLong = (loadMs: number): string =>
 export const notRun = (batchMs: number): string =>
   `Not run: what was run before it had used up the ${batchMs} ms of processor time that 64 calls have (\`rewardLimits.batchMs\`).`
 
+const beyondMemory =
+  'The code needs more memory than it may use (`rewardLimits.memoryMb` for rewards, environments and workflows)'
+
+export const outOfMemory = `${beyondMemory}.`
+
+/** Said of null: when nothing is left to make an error of, the machine throws it. */
+export const threwNull = `${beyondMemory}, or threw null.`
+
 export const failureJson = (kind: FailureKind, message: string, stack = ''): string =>
   JSON.stringify({ failure: { kind, message, stack } })

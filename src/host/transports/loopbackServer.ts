@@ -14,7 +14,7 @@ export interface LoopbackServerOptions {
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>
   /** Without it an upgrade is a request like any other. */
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** So long a client may take to say what it wants; by default a minute. */
+  /** Time until a client must have sent its headers, ms; by default a minute. */
   readonly headersMs?: number
   /** Told of errors of `answer`; the client's connection just ends. */
   readonly onFault?: (name: string, error: unknown) => void
@@ -26,7 +26,7 @@ export interface LoopbackServer extends AsyncDisposable {
 }
 
 const loopback = '127.0.0.1'
-/** As often, in the time that clients have, it is looked for those that have taken it. */
+/** Number of looks at the open connections within that time. */
 const looks = 30
 
 /** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */

@@ -238,9 +238,9 @@ export function useLatest<T>(value: T): { readonly current: T } {
 
 /** A page is redrawn four times a second at most, however fast news comes. */
 const redrawnEveryMs = 250
-/** Of its time, the page draws a tenth: on the same cores a run trains. */
+/** Pause after drawing, in times of what drawing took: on the same cores a run trains. */
 const timesItsCost = 10
-/** Even where drawing is slow, news is seen within this time. */
+/** Longest pause, ms, however slow drawing is. */
 const seenWithinMs = 5_000
 
 interface Batch<Item> {

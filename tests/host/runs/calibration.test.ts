@@ -14,7 +14,7 @@ import { collect, createHostFixture, smallConfig, type Config } from '../api/hos
 const fixture = createHostFixture()
 const { client, directory } = fixture
 
-/** What a check made to try in. */
+/** Folders that a check tries in. */
 const triedIn = (): readonly string[] =>
   readdirSync(dataFolders(directory).cache).filter((name) => name.startsWith('.calibration'))
 

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** What is on a connection, to its end, on which this was written. */
+/** Writes on a new connection; resolves with all that comes back until its end. */
 function saidTo(words: string): Promise<string> {
   const socket = connect(Number(new URL(server.origin).port), '127.0.0.1')
   if (words !== '') socket.write(words)

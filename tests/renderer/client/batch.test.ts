@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** How many items each call got that were added one each 10 ms for 12 seconds. */
+/** Adds an item each 10 ms; returns how many each call got. */
 function callsIn12Seconds(): number[] {
   const calls: number[] = []
   const items = batch<number>((some) => calls.push(some.length))
