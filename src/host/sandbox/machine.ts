@@ -238,7 +238,7 @@ function loadedModule(runtime: QuickJSRuntime, context: QuickJSContext, code: st
 function runJobs(runtime: QuickJSRuntime, clock: Deadline): void {
   while (runtime.hasPendingJob() && !clock.hasPassed()) {
     const result = runtime.executePendingJobs(jobsAtOnce)
-    if (result.error) throw new LoadFailure('exception', 'A promise callback was interrupted.', '')
+    if (result.error) throw errorOf(result.error.context, result.error)
   }
 }
 
@@ -275,7 +275,8 @@ function errorOf(context: QuickJSContext, error: QuickJSHandle): LoadFailure {
   }
   if (context.typeof(error) !== 'object') return new LoadFailure('memory', outOfMemory, '')
   const [name, message, stack] = [read('name'), read('message'), read('stack')]
-  if (message === 'out of memory' || (name === '' && message === '')) {
+  // Where memory is out, the error's own message may not fit either.
+  if (message === 'out of memory' || ((name === '' || name === 'InternalError') && message === '')) {
     return new LoadFailure('memory', outOfMemory, stack)
   }
   if (message === 'stack overflow') return new LoadFailure('stack', message, stack)
@@ -287,8 +288,8 @@ function hostFailure(error: unknown): LoadFailure {
   if (error instanceof LoadFailure) return error
   if (error instanceof RangeError) return new LoadFailure('stack', 'stack overflow', '')
   const message = error instanceof Error ? error.message : String(error)
-  const isMemory = /memory|allocat/i.test(message)
-  return new LoadFailure(isMemory ? 'memory' : 'exception', `The virtual machine failed: ${message}`, '')
+  if (/memory|allocat/i.test(message)) return new LoadFailure('memory', outOfMemory, '')
+  return new LoadFailure('exception', `The virtual machine failed: ${message}`, '')
 }
 
 export const failureText = ({ kind, message, guestStack }: LoadFailure): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { EpisodeAnswer } from '#host/sandbox/workflowAnswers.ts'
-import type { Sandbox } from '#host/sandbox/sandbox.ts'
+import type { Sandbox, SandboxLimits } from '#host/sandbox/sandbox.ts'
 import { only, openJs } from './opened.ts'
 
 const start = {
@@ -18,9 +18,10 @@ const answersTo = (asked: readonly string[]) =>
     completions: [{ text: String(i), ids: [i + 10], logprobs: [-1], version: 0, finishReason: 'stop' }],
   }))
 
-const workflow = (body: string) =>
+const workflow = (body: string, limits?: Partial<SandboxLimits>) =>
   openJs(
     `export default defineWorkflow({ async episode(s) { const { engine, tools, prompt } = s; ${body} } })`,
+    limits,
   )
 
 /** Runs an episode round by round until it has ended; what each round asked. */
@@ -253,6 +254,18 @@ const hostile: readonly (readonly [name: string, body: string, sentence: RegExp]
     /returned before a request/,
   ],
 ]
+
+describe('a sentence on memory, wherever it ran out', () => {
+  test.each([
+    ['in a callback', `const f = () => Promise.resolve().then(f); await Promise.all([f(), ${generate}])`],
+    ['among many waits', 'const f = async () => { await 0; await f() }; await f()'],
+    ['in a tree of calls', 'const f = async () => { await Promise.all([f(), f()]) }; await f()'],
+  ])('%s', async (_, body) => {
+    await using sandbox = await workflow(body, { memoryMb: 8, callMs: 60_000, batchMs: 120_000 })
+    const end = only(await sandbox.episode([{ ...start, asked: [], answers: [] }]))
+    expect(failureOf(end)).toMatch(/^The code needs more memory than it may use/)
+  })
+})
 
 describe('a sentence on the episode', () => {
   test.each(hostile)('%s', async (_, body, sentence) => {
