@@ -166,9 +166,8 @@ export const lossHarnessSource = `(() => {
     min: either('minimum', (a, b) => min(a, b)),
     max: either('maximum', (a, b) => max(a, b)),
     clip: (x, low, high) => {
-      if (isTensor(low) || isTensor(high)) return functions.max(low, functions.min(x, high))
-      if (!isTensor(x)) return max(low, min(x, high))
-      return entrywise('clip', x, low, high)
+      if (isTensor(x) || isTensor(low) || isTensor(high)) return entrywise('clip', x, low, high)
+      return min(max(x, low), high)
     },
     where: (condition, a, b) => (isTensor(condition) ? entrywise('where', condition, a, b) : condition ? a : b),
     stopGradient: (x) => (isTensor(x) ? entrywise('stop-gradient', x) : x),

@@ -50,29 +50,45 @@ export function shiftedTo(
   }
 }
 
-/** Appends tokens outside the action mask, filled with arbitrary numbers. */
-export function withPadding(row: LossRow, count: number): LossRow {
-  const longer = (values: Float64Array) =>
-    Float64Array.from({ length: values.length + count }, (_, t) => values[t] ?? -1.5)
-  const orNull = (values: Float64Array | null) => values && longer(values)
+type List = Float64Array | Uint8Array | Int32Array
+
+/** A row with each of its lists per token changed. `filler`: what stands outside the action mask. */
+function withLists(row: LossRow, change: <T extends List>(values: T, filler: number) => T): LossRow {
+  const numbers = (values: Float64Array) => change(values, -1.5)
+  const orNull = (values: Float64Array | null) => values && numbers(values)
   return {
     ...row,
-    actionMask: Uint8Array.from({ length: row.actionMask.length + count }, (_, t) => row.actionMask[t] ?? 0),
-    turnIds:
-      row.turnIds && Int32Array.from({ length: row.turnIds.length + count }, (_, t) => row.turnIds![t] ?? -1),
-    logprobs: longer(row.logprobs),
-    entropies: longer(row.entropies),
+    actionMask: change(row.actionMask, 0),
+    turnIds: row.turnIds && change(row.turnIds, -1),
+    logprobs: numbers(row.logprobs),
+    entropies: numbers(row.entropies),
     values: orNull(row.values),
-    behaviorLogprobs: longer(row.behaviorLogprobs),
+    behaviorLogprobs: numbers(row.behaviorLogprobs),
     referenceLogprobs: orNull(row.referenceLogprobs),
     behaviorValues: orNull(row.behaviorValues),
     behaviorEntropies: orNull(row.behaviorEntropies),
-    advantages: longer(row.advantages),
+    advantages: numbers(row.advantages),
     returns: orNull(row.returns),
     correction: orNull(row.correction),
     samplerLogprobs: orNull(row.samplerLogprobs ?? null),
   }
 }
+
+/** Appends tokens outside the action mask, filled with arbitrary numbers. */
+export const withPadding = (row: LossRow, count: number): LossRow =>
+  withLists(row, (values, filler) => {
+    const longer = values.constructor as new (length: number) => typeof values
+    const result = new longer(values.length + count).fill(filler) as typeof values
+    result.set(values)
+    return result
+  })
+
+/** Leaves out the tokens before the first one to learn from, so that the row begins with an action. */
+export const withoutPrompt = (row: LossRow): LossRow =>
+  withLists(row, (values) => values.slice(promptLength(row)) as typeof values)
+
+/** Positions before the first token to learn from. */
+export const promptLength = ({ actionMask }: LossRow): number => Math.max(actionMask.indexOf(1), 0)
 
 export function moved(
   rows: readonly LossRow[],

@@ -3,17 +3,22 @@
  * gradient, it points the right way, and nothing depends on padding, on the order of rows or on the split into
  * micro-batches.
  */
-import {
-  headNames,
-  lossCheckNames,
-  type HeadName,
-  type LossCheckName,
-  type LossProgram,
-} from '#shared/losses.ts'
+import { headNames, lossCheckNames, type LossCheckName, type LossProgram } from '#shared/losses.ts'
 import { AppError } from '#shared/errors.ts'
-import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
+import type { LossRow } from '../algorithms/types.ts'
 import { actionsOf, jittered, moved, onPolicy, type Place, shiftedTo, withPadding } from './alteredRows.ts'
-import { evaluate, type Evaluation } from './evaluate.ts'
+import {
+  coefficientAt,
+  cutLoss,
+  differing,
+  type Loss,
+  lossOf,
+  lossWithoutPrompts,
+  shown,
+  tokenWords,
+  unitsOf,
+} from './batchLoss.ts'
+import { remedyFor } from './expression.ts'
 import { inputsOf } from './program.ts'
 
 export interface LossFault {
@@ -71,45 +76,16 @@ interface Subject {
   readonly base: Loss
 }
 
-interface Loss {
-  readonly value: number
-  readonly coefficients: readonly HeadCoefficients[]
-  readonly evaluation: Evaluation
-}
-
-/** As if the rows were a whole minibatch. */
-function lossOf(
-  program: LossProgram,
-  rows: readonly LossRow[],
-  frozen?: ReadonlyMap<number, Float64Array>,
-): Loss {
-  const evaluation = evaluate(program, rows, frozen)
-  const factors = program.terms.map(() => 1)
-  return {
-    value: evaluation.losses.reduce((sum, loss) => sum + loss, 0),
-    coefficients: evaluation.gradient(factors),
-    evaluation,
-  }
-}
-
-const tokenWords = ({ row, place }: Place, rows: readonly LossRow[]): string => {
-  const { actionMask } = rows[row]!
-  const number = actionMask.subarray(0, place + 1).reduce((count, is) => count + is, 0)
-  return `token ${number} of sequence ${row + 1}`
-}
-
-const shown = (x: number): string => (Number.isFinite(x) ? String(Number(x.toPrecision(4))) : String(x))
-
 // ---- the checks ----
 
 type Check = (subject: Subject) => LossFault | null
 
 const isFinite: Check = ({ program, rows, base }) =>
-  infinite(base, rows, 'where every importance ratio is 1') ??
+  infinite(program, base, rows, 'where every importance ratio is 1') ??
   extremes
     .map(({ where, logp }) => {
       const moved = rows.map((row) => ({ ...row, ...shiftedTo(row, logp) }))
-      return infinite(lossOf(program, moved), moved, where)
+      return infinite(program, lossOf(program, moved), moved, where)
     })
     .find((fault) => fault !== null) ??
   null
@@ -122,7 +98,12 @@ const extremes: readonly { where: string; logp: (old: number) => readonly [logp:
   },
 ]
 
-function infinite({ value, coefficients }: Loss, rows: readonly LossRow[], where: string): LossFault | null {
+function infinite(
+  program: LossProgram,
+  { value, coefficients, evaluation }: Loss,
+  rows: readonly LossRow[],
+  where: string,
+): LossFault | null {
   const token = actionsOf(rows).find(({ row, place }) =>
     headNames.some((head) => !Number.isFinite(coefficientAt(coefficients, head, { row, place }) ?? 0)),
   )
@@ -131,20 +112,14 @@ function infinite({ value, coefficients }: Loss, rows: readonly LossRow[], where
     token === undefined
       ? `The loss is ${value}`
       : `The gradient of ${tokenWords(token, rows)} is ${shown(coefficientAt(coefficients, 'logp', token) ?? NaN)}`
+  const advice =
+    remedyFor(program, evaluation, rows) ??
+    'Use clip to bound what can overflow, and do not divide by, or take the logarithm of, anything that can be 0'
   return {
     name: 'not-finite',
-    message: `${what} ${where}. Use clip to bound what can overflow, and do not divide by, or take the logarithm of, anything that can be 0.`,
+    message: `${what} ${where}. ${advice}.`,
     token: token ?? null,
   }
-}
-
-const coefficientAt = (
-  coefficients: readonly HeadCoefficients[],
-  head: HeadName,
-  { row, place }: Place,
-): number | undefined => {
-  const { logprobs, entropies, values } = coefficients[row]!
-  return { logp: logprobs, entropy: entropies, values }[head]?.[place]
 }
 
 const hasAdvantages = ({ program }: Subject): boolean => inputsOf(program).has('advantages')
@@ -227,11 +202,14 @@ function pullOf({ program, rows, base, options }: Subject): (token: Place) => nu
 
 const ignoresPadding: Check = ({ program, rows, base }) => {
   const padded = rows.map((row, i) => withPadding(row, 3 + 2 * (i % 3)))
-  const difference = differing(base, lossOf(program, padded), rows)
+  const atEnd = differing(base, lossOf(program, padded), rows)
+  const difference = atEnd ?? differing(base, lossWithoutPrompts(program, rows), rows)
   if (difference === null) return null
+  const change =
+    atEnd === null ? 'without the tokens of prompts' : 'with extra tokens after the end of each sequence'
   return {
     name: 'padding',
-    message: `The loss depends on padding: with extra tokens after the end of each sequence, ${difference.words}. Pass the mask to every sum and mean over tokens: mean(x, mask).`,
+    message: `The loss depends on ${atEnd === null ? 'positions outside the mask' : 'padding'}: ${change}, ${difference.words}. Pass the mask to every sum and mean over tokens: mean(x, mask).`,
     token: difference.token,
   }
 }
@@ -256,9 +234,6 @@ const ignoresOrder: Check = ({ program, rows, options, base }) => {
   }
 }
 
-const unitsOf = <Row>(rows: readonly Row[], unit: number): Row[][] =>
-  Array.from({ length: Math.ceil(rows.length / unit) }, (_, k) => rows.slice(k * unit, (k + 1) * unit))
-
 /** The weighted sum over the parts is the loss of the whole. */
 const addsUp: Check = ({ program, rows, options, base }) => {
   const difference = differing(base, cutLoss(program, rows, options.unit), rows)
@@ -275,25 +250,6 @@ const addsUp: Check = ({ program, rows, options, base }) => {
     name: 'micro-batches',
     message: `The loss depends on how a minibatch is split into micro-batches: one sequence at a time, ${difference.words}. ${advice}`,
     token: difference.token,
-  }
-}
-
-function cutLoss(
-  program: LossProgram,
-  rows: readonly LossRow[],
-  unit: number,
-): Pick<Loss, 'value' | 'coefficients'> {
-  const parts = unitsOf(rows, unit).map((part) => evaluate(program, part))
-  const totals = program.terms.map((_, k) => parts.reduce((sum, { weights }) => sum + weights[k]!, 0))
-  const shares = parts.map(({ weights }) =>
-    weights.map((weight, k) => (totals[k] === 0 ? 0 : weight / totals[k]!)),
-  )
-  return {
-    value: parts.reduce(
-      (sum, { losses }, i) => losses.reduce((s, loss, k) => s + shares[i]![k]! * loss, sum),
-      0,
-    ),
-    coefficients: parts.flatMap((part, i) => part.gradient(shares[i]!)),
   }
 }
 
@@ -343,36 +299,4 @@ const checks: Readonly<Record<LossCheckName, Check>> = {
   'row-order': ignoresOrder,
   'micro-batches': addsUp,
   gradient: isDerivative,
-}
-
-interface Difference {
-  readonly words: string
-  readonly token: Place | null
-}
-
-/** Reports where another way of computing the same loss gives a different result, beyond rounding. */
-function differing(
-  base: Pick<Loss, 'value' | 'coefficients'>,
-  other: Pick<Loss, 'value' | 'coefficients'>,
-  rows: readonly LossRow[],
-): Difference | null {
-  const at = ({ coefficients }: Pick<Loss, 'coefficients'>, head: HeadName, token: Place) =>
-    coefficientAt(coefficients, head, token) ?? 0
-  const tokens = actionsOf(rows)
-  const gaps = headNames.flatMap((head) =>
-    tokens.map((token) => ({ head, token, gap: Math.abs(at(base, head, token) - at(other, head, token)) })),
-  )
-  const worst = gaps.reduce((most, each) => (each.gap > most.gap ? each : most), gaps[0]!)
-  const largest = Math.max(
-    ...headNames.flatMap((head) => tokens.map((token) => Math.abs(at(base, head, token)))),
-  )
-  if (worst.gap > 1e-9 * Math.max(largest, 1e-6)) {
-    const { head, token } = worst
-    return {
-      words: `the gradient of ${tokenWords(token, rows)} is ${shown(at(other, head, token))} instead of ${shown(at(base, head, token))}`,
-      token,
-    }
-  }
-  if (Math.abs(base.value - other.value) <= 1e-9 * Math.max(Math.abs(base.value), 1e-3)) return null
-  return { words: `the loss is ${shown(other.value)} instead of ${shown(base.value)}`, token: null }
 }

@@ -13,7 +13,6 @@ import {
 import {
   abs,
   add,
-  clip,
   constant,
   divide,
   exp,
@@ -39,6 +38,7 @@ import {
 } from '../algorithms/terms/differentiable.ts'
 import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
 import { type Layout, layoutOf } from './layout.ts'
+import { alwaysZero } from './program.ts'
 
 export interface Evaluation {
   /** The value of each term of the program. */
@@ -48,6 +48,8 @@ export interface Evaluation {
   readonly metrics: Readonly<Record<string, number>>
   /** The values inside each stopGradient, by index of the operation. */
   readonly stopped: ReadonlyMap<number, Float64Array>
+  /** The values of an operation, one for each unit of its level. */
+  readonly valuesOf: (operation: number) => Float64Array
   /** ∂/∂heads of Σ factor·term, row by row. */
   gradient(factors: readonly number[]): readonly HeadCoefficients[]
 }
@@ -62,8 +64,11 @@ export function evaluate(
   const heads = new Map<HeadName, Value>()
   const stopped = new Map<number, Float64Array>()
   const values: Value[] = []
+  const zeros = alwaysZero(program)
   for (const [k, node] of program.nodes.entries()) {
-    let value = valueOf(node, { program, values, rows, layout, heads })
+    let value = zeros.has(k)
+      ? constant(new Float64Array(layout.counts[node.per]))
+      : valueOf(node, { program, values, rows, layout, heads })
     if (node.op === 'stop-gradient') {
       value = constant(frozen?.get(k) ?? value)
       stopped.set(k, value.data)
@@ -79,6 +84,7 @@ export function evaluate(
     weights: program.terms.map(({ weight }) => weightOf(weight)),
     metrics: Object.fromEntries(Object.entries(program.metrics).map(([name, k]) => [name, numberAt(k)])),
     stopped,
+    valuesOf: (k) => values[k]!.data,
     gradient(factors) {
       const total = program.terms
         .map(({ loss }, i) => multiply(values[loss]!, factors[i]!))
@@ -113,44 +119,33 @@ function valueOf(node: LossNode, place: Place): Value {
     case 'rejected':
       return half(values[node.of[0]]!, node.op === 'chosen' ? 0 : 1, layout)
     default:
-      return entrywise[node.op](
-        node.of.map((k) => atLevel(k, node.per, place)),
-        layout.counts[node.per],
-      )
+      return entrywise[node.op](node.of.map((k) => atLevel(k, node.per, place)))
   }
 }
 
-/** The values of an operation, broadcast to a finer level. */
+/** The one rule of broadcasting: an operand has a value for each unit of the level of what is done with it. */
 function atLevel(k: number, level: Level, { program, values, layout }: Place): Value {
   const own = program.nodes[k]!.per
-  return own === level || own === 'batch' ? values[k]! : spread(values[k]!, layout.units(level, own))
+  return own === level ? values[k]! : spread(values[k]!, layout.units(level, own))
 }
-
-/** One number for all, written out. */
-const full = (x: Value, count: number): Value =>
-  x.data.length === count ? x : add(x, new Float64Array(count))
 
 /** [units] from [n]; entries count with their mask as weight, and those whose mask is 0 are left out. */
 function reduced({ op, per, of: operands }: LossNode & { op: Reduction }, place: Place): Value {
   const level = place.program.nodes[operands[0]!]!.per
-  const count = place.layout.counts[level]
-  const [x, mask = null] = operands.map((k) => full(atLevel(k, level, place), count)) as [Value, Value?]
-  if (level === per) return mask === null ? x : where(maskData(mask), x, 0)
+  const [x, mask = null] = operands.map((k) => atLevel(k, level, place)) as [Value, Value?]
+  const counted = mask && maskData(mask)
+  // Masked entries are left out rather than multiplied by 0: they may be infinite.
+  const kept = (values: Value) => (counted === null ? values : where(counted, values, 0))
   const units = place.layout.units(level, per)
   if (op === 'last') {
-    const of = units.of.map((unit, i) => (mask === null || mask.data[i] !== 0 ? unit : -1))
+    const of = units.of.map((unit, i) => (counted === null || counted[i] === 1 ? unit : -1))
     return pool(x, { of, sizes: units.sizes }, 'final-value')
   }
-  // Masked entries are left out rather than multiplied by 0: they may be infinite.
-  const weighed = mask === null ? x : where(maskData(mask), multiply(x, constant(mask)), 0)
-  const total = pool(weighed, units, 'sum')
+  const total = pool(kept(mask === null ? x : multiply(x, mask)), units, 'sum')
   if (op === 'sum') return total
-  const ones = mask === null ? constant(new Float64Array(units.of.length).fill(1)) : constant(mask)
-  const counts = pool(ones, units, 'sum').data
-  return multiply(
-    total,
-    counts.map((count) => (count === 0 ? 0 : 1 / count)),
-  )
+  const weight = pool(kept(mask ?? constant(new Float64Array(units.of.length).fill(1))), units, 'sum')
+  const hasAny = Uint8Array.from(weight.data, (sum) => Number(sum !== 0))
+  return where(hasAny, divide(total, where(hasAny, weight, 1)), 0)
 }
 
 /** Of sequences that come in pairs, the chosen one first. */
@@ -159,21 +154,17 @@ function half(x: Value, which: 0 | 1, layout: Layout): Value {
   const of = Int32Array.from({ length: layout.counts.sequence }, (_, i) =>
     i % 2 === which && i >> 1 < count ? i >> 1 : -1,
   )
-  return pool(full(x, of.length), { of, sizes: new Int32Array(count).fill(1) }, 'sum')
+  return pool(x, { of, sizes: new Int32Array(count).fill(1) }, 'sum')
 }
 
 const maskData = ({ data }: Value): Uint8Array => Uint8Array.from(data, (x) => Number(x !== 0))
 
-type Entrywise = (operands: readonly Value[], count: number) => Value
+type Entrywise = (operands: readonly Value[]) => Value
 
 const compared =
   (holds: (x: number, y: number) => boolean): Entrywise =>
-  ([a, b], count) => {
-    const [x, y] = [a!.data, b!.data]
-    const at = (data: Float64Array, i: number) => data[data.length === 1 ? 0 : i]!
-    const length = x.length === 1 && y.length === 1 ? 1 : count
-    return constant(Float64Array.from({ length }, (_, i) => Number(holds(at(x, i), at(y, i)))))
-  }
+  ([a, b]) =>
+    constant(a!.data.map((x, i) => Number(holds(x, b!.data[i]!))))
 
 const binary =
   (f: (a: Value, b: Value) => Value): Entrywise =>
@@ -202,8 +193,8 @@ const entrywise: Readonly<Record<EntrywiseOp, Entrywise>> = {
   logSigmoid: unary(logSigmoid),
   minimum: binary(minimum),
   maximum: binary(maximum),
-  clip: ([x, lower, upper]) => clip(x!, { lower: lower!.data[0]!, upper: upper!.data[0]! }),
-  where: ([condition, a, b], count) => where(maskData(full(condition!, count)), a!, b!),
+  clip: ([x, lower, upper]) => minimum(maximum(x!, lower!), upper!),
+  where: ([condition, a, b]) => where(maskData(condition!), a!, b!),
   'stop-gradient': unary(constant),
   less: compared((x, y) => x < y),
   'less-equal': compared((x, y) => x <= y),
@@ -213,7 +204,7 @@ const entrywise: Readonly<Record<EntrywiseOp, Entrywise>> = {
   'not-equal': compared((x, y) => x !== y),
   and: compared((x, y) => x !== 0 && y !== 0),
   or: compared((x, y) => x !== 0 || y !== 0),
-  not: ([x]) => constant(Float64Array.from(x!.data, (value) => Number(value === 0))),
+  not: ([x]) => constant(x!.data.map((value) => Number(value === 0))),
 }
 
 // ---- inputs ----

@@ -96,8 +96,9 @@ function unitIndices(
     const direct = steps[`${fine} ${coarse}`]
     if (direct) return Int32Array.from(direct)
     if (coarse === 'batch') return new Int32Array(counts[fine])
+    if (coarse === fine) return Int32Array.from({ length: counts[fine] }, (_, i) => i)
     const next = above[fine]
-    if (next === undefined || next === coarse) throw new Error(`Expected ${coarse} above ${fine}.`)
+    if (next === undefined) throw new Error(`Expected ${coarse} above ${fine}.`)
     const rest = indexOf(next, coarse)
     return indexOf(fine, next).map((unit) => rest[unit]!)
   }

@@ -4,9 +4,10 @@
  *   program.ts   (here) which parts of a program are used; shared/losses.ts defines a program
  *   layout.ts    which token belongs to which turn, sequence and group of a batch
  *   evaluate.ts  the value of a program and its gradient, on a batch
+ *   expression.ts operations as code, for messages
  *   written.ts   program and advantages as an algorithm, which training treats like any other
  *   check.ts     whether a policy can learn from a loss, checked before it does, with alteredRows.ts; on a batch of the
- *                run, or on sampleBatch.ts if there is none
+ *                run, or on sampleBatch.ts if there is none; batchLoss.ts computes a loss in ways that must agree
  *   curves.ts    loss and dLoss/dlogp over the importance ratio, for charts
  *
  * The code runs once, in the sandbox, on tensors that record the operations on them; training evaluates the record. So the
@@ -40,3 +41,25 @@ export function pruned({ nodes, terms, metrics }: LossProgram): LossProgram {
 /** Inputs that the results depend on. */
 export const inputsOf = (program: LossProgram): ReadonlySet<InputName> =>
   new Set(pruned(program).nodes.flatMap((node) => (node.op === 'input' ? [node.value] : [])))
+
+/** Operations that hand on what they are given, or multiply it. */
+const keepsZero: ReadonlySet<LossNode['op']> = new Set([
+  ...(['multiply', 'negative', 'stop-gradient', 'sum', 'mean', 'last', 'chosen', 'rejected'] as const),
+])
+
+/**
+ * Operations that are 0 on every batch, because a factor is the number 0. A term with such a coefficient is left out, as
+ * trainers leave out a KL term with β = 0: it counts for nothing even where the rest of it is infinite.
+ */
+export function alwaysZero({ nodes }: LossProgram): ReadonlySet<number> {
+  const zeros = new Set<number>()
+  for (const [k, node] of nodes.entries()) {
+    const factors = node.op === 'multiply' ? node.of : node.of.slice(0, 1)
+    const isZero =
+      node.op === 'number'
+        ? Number(node.value) === 0
+        : keepsZero.has(node.op) && factors.some((factor) => zeros.has(factor))
+    if (isZero) zeros.add(k)
+  }
+  return zeros
+}

@@ -5,14 +5,19 @@
 import { randomStream } from '#shared/random.ts'
 import type { LossRow } from '../algorithms/types.ts'
 
-/** [prompt, then the tokens of each turn]; after each turn there is an observation of three tokens. */
+/**
+ * [prompt, then the tokens of each turn]; after each turn there is an observation of three tokens. After a prompt of one
+ * token the row begins with an action, since its first position predicts the second token.
+ */
 const shapes = [
-  [4, 7],
-  [4, 12],
+  [1, 7],
+  [1, 12],
   [9, 3, 5],
   [9, 6],
-  [2, 4, 4, 2],
-  [2, 9],
+  [1, 4, 4, 2],
+  [1, 9],
+  [4, 8],
+  [4, 2, 3],
 ] as const
 
 /** Two sequences for each prompt; the first of them is the better one. */

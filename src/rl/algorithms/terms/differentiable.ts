@@ -51,7 +51,7 @@ function inOrderOfUse(loss: Value): Value[] {
   return order.reverse()
 }
 
-type Entrywise = (x: number, y: number, i: number) => number
+type Entrywise = (x: number, y: number) => number
 /** ∂result/∂operand of every entry: a constant, an array, or a function of the operands. */
 type Derivative = number | Float64Array | Entrywise
 
@@ -65,7 +65,7 @@ function entrywise(
   const [x, y] = [dataOf(a), dataOf(b)]
   const [stepX, stepY] = [Number(x.length !== 1), Number(y.length !== 1)]
   const data = new Float64Array(stepX === 0 ? y.length : x.length)
-  for (let i = 0; i < data.length; i++) data[i] = f(x[i * stepX]!, y[i * stepY]!, i)
+  for (let i = 0; i < data.length; i++) data[i] = f(x[i * stepX]!, y[i * stepY]!)
   return from([a, b], data, (operand) => (gradient, into) => {
     const derivative = derivatives()[operand]!
     const step = Number(into.length !== 1)
@@ -77,7 +77,7 @@ function entrywise(
         if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative[i * stepOfOwn]!
     } else {
       for (let i = 0; i < gradient.length; i++)
-        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative(x[i * stepX]!, y[i * stepY]!, i)
+        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative(x[i * stepX]!, y[i * stepY]!)
     }
   })
 }
@@ -142,7 +142,7 @@ export const power = (a: Operand, b: Operand): Value =>
     a,
     b,
     (x, y) => x ** y,
-    () => [(x, y) => y * x ** (y - 1), (x, y) => (x > 0 ? x ** y * Math.log(x) : 0)],
+    () => [(x, y) => (y === 0 ? 0 : y * x ** (y - 1)), (x, y) => (x > 0 ? x ** y * Math.log(x) : 0)],
   )
 export const negative = (a: Operand): Value =>
   unary(
@@ -192,14 +192,17 @@ export const clip = (
     (x) => (x >= lower && x <= upper ? 1 : 0),
   )
 
-/** a where the mask ([n]) is 1, else b. */
-export const where = (mask: Uint8Array, a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y, i) => (mask[i] === 1 ? x : y),
-    () => [(_, __, i) => mask[i]!, (_, __, i) => 1 - mask[i]!],
-  )
+/** a where the mask ([n]) is 1, else b; what is not taken gets no gradient, even where that of the result is infinite. */
+export function where(mask: Uint8Array, a: Operand, b: Operand): Value {
+  const operands = [a, b] as const
+  const [x, y] = [dataOf(a), dataOf(b)]
+  const at = (data: Float64Array, i: number) => data[data.length === 1 ? 0 : i]!
+  const data = Float64Array.from(mask, (is, i) => at(is === 1 ? x : y, i))
+  return from(operands, data, (operand) => (gradient, into) => {
+    for (let i = 0; i < data.length; i++)
+      if ((mask[i] === 1) === (operand === 0)) into[into.length === 1 ? 0 : i]! += gradient[i]!
+  })
+}
 
 const σ = (x: number): number => 1 / (1 + Math.exp(-x))
 export const sigmoid = (a: Operand): Value => unary(a, σ, (x, y) => y * σ(-x))
@@ -264,13 +267,11 @@ export function pool(a: Operand, { of, sizes }: Units, reduction: 'mean' | 'sum'
 /** [units] → [n]; 0 for entries that belong to no unit. */
 export function spread(a: Operand, { of }: Units): Value {
   const x = dataOf(a)
-  return from(
-    [a],
-    Float64Array.from(of, (unit) => (unit < 0 ? 0 : x[unit]!)),
-    () => (gradient, into) => {
-      of.forEach((unit, i) => {
-        if (unit >= 0) into[unit]! += gradient[i]!
-      })
-    },
-  )
+  const data = new Float64Array(of.length)
+  of.forEach((unit, i) => (data[i] = unit < 0 ? 0 : x[unit]!))
+  return from([a], data, () => (gradient, into) => {
+    of.forEach((unit, i) => {
+      if (unit >= 0) into[unit]! += gradient[i]!
+    })
+  })
 }

@@ -1,0 +1,17 @@
+/**
+ * Writes what PyTorch says of 500 losses made up at random: `TURNWISE_PYTHON=… node tests/host/losses/recordLosses.ts`.
+ * Those that PyTorch cannot compute in finite numbers are left out.
+ */
+import { writeFileSync } from 'node:fs'
+import { randomLoss, randomRows } from './randomLosses.ts'
+import { inTorch, isFinite, recordedFile, recordedRows, summaryOf } from './torchLosses.ts'
+
+const losses = Array.from({ length: 560 }, (_, seed) => randomLoss(seed))
+const answers = inTorch(losses, randomRows(recordedRows))
+const kept = losses
+  .map(({ js }, i) => ({ js, torch: answers[i]! }))
+  .filter(({ torch }) => isFinite(torch))
+  .slice(0, 500)
+  .map(({ js, torch }) => `${JSON.stringify({ js, torch: summaryOf(torch) })}\n`)
+writeFileSync(recordedFile, kept.join(''))
+console.log(`${kept.length} losses in ${recordedFile}`)
