@@ -7,6 +7,7 @@ the process ends when standard input does, which is when its host has died.
 """
 
 import asyncio
+import hashlib
 import importlib.machinery
 import inspect
 import io
@@ -18,8 +19,10 @@ import os
 import queue
 import random
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import types
 import zlib
@@ -55,30 +58,123 @@ class Printed(io.TextIOBase):
         return [line[:MOST_CHARACTERS] for line in text.splitlines()[:MOST_LINES]]
 
 
+class Beside:
+    """
+    Imports from the folder of the code: files that were allowed, by their content, and nothing else there. `modules`: the
+    SHA-256 of each, by path. What was not allowed is as if it were not there, so that it takes the place of nothing.
+    """
+
+    def __init__(self, folder, modules):
+        self.folder = folder
+        self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
+        # Packages installed in an environment inside the folder are that of the interpreter, which was allowed itself.
+        places = {self.place(each) for each in sys.path if os.path.isabs(each)}
+        self.installed = {each for each in places if each not in (None, os.path.normpath(folder))}
+        self.left_out = set()
+
+    def place(self, path):
+        """Where in the folder a path leads, by its name or by its links; None: elsewhere."""
+        for root, found in (
+            (os.path.abspath(self.folder), os.path.abspath(path)),
+            (os.path.realpath(self.folder), os.path.realpath(path)),
+        ):
+            if found == root or found.startswith(os.path.join(root, "")):
+                return os.path.normpath(os.path.join(self.folder, os.path.relpath(found, root)))
+        return None
+
+    def is_installed(self, place):
+        return any(place == each or place.startswith(os.path.join(each, "")) for each in self.installed)
+
+    def digest(self, path):
+        place = self.place(path)
+        return place and self.modules.get(os.path.normcase(place))
+
+    def content(self, path):
+        """Reads a file; what changed since it was allowed is not run."""
+        with open(path, "rb") as file:
+            data = file.read()
+        if hashlib.sha256(data).hexdigest() != self.digest(path):
+            raise ImportError(f"{path} changed after it was allowed, so it was not run. Start again to be asked about it.")
+        return data
+
+    def hook(self, path):
+        place = self.place(path)
+        if place is None or self.is_installed(place):
+            raise ImportError
+        return FinderBeside(path, self) if os.path.isdir(path) else NothingThere()
+
+    def open(self):
+        sys.path_hooks.insert(0, self.hook)
+        sys.path_importer_cache.clear()
+        sys.path.insert(0, self.folder)
+
+
+class NothingThere:
+    """Stands for an archive, which nobody was asked about."""
+
+    def find_spec(self, name, target=None):
+        return None
+
+
+class FinderBeside(importlib.machinery.FileFinder):
+    def __init__(self, path, beside):
+        self.beside = beside
+        super().__init__(
+            path,
+            (lambda name, file: ExtensionBeside(name, file, beside), importlib.machinery.EXTENSION_SUFFIXES),
+            (lambda name, file: SourceBeside(name, file, beside), importlib.machinery.SOURCE_SUFFIXES),
+        )
+
+    def find_spec(self, name, target=None):
+        spec = super().find_spec(name, target)
+        # Without a loader it is a folder of packages, which has no code.
+        if spec is None or spec.loader is None or self.beside.digest(spec.origin) is not None:
+            return spec
+        self.beside.left_out.add(name)
+        return None
+
+
 class SourceBeside(importlib.machinery.SourceFileLoader):
-    """Reads the source and never a cache of it, which may hold other code than the source that was allowed."""
+    """Runs the source that was allowed and never a cache of it, which may hold other code."""
+
+    def __init__(self, name, path, beside):
+        super().__init__(name, path)
+        self.beside = beside
 
     def path_stats(self, path):
         raise OSError
 
+    def get_data(self, path):
+        return self.beside.content(path) if path == self.path else super().get_data(path)
 
-def import_beside(folder):
-    """Makes modules of a folder importable, sources and compiled ones."""
-    loaders = (
-        (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
-        (SourceBeside, importlib.machinery.SOURCE_SUFFIXES),
-    )
-    finder = importlib.machinery.FileFinder.path_hook(*loaders)
 
-    def hook(path):
-        inside = path == folder or path.startswith(folder + os.sep)
-        if not inside or path.startswith(os.path.join(sys.prefix, "")):
-            raise ImportError
-        return finder(path)
+class ExtensionBeside(importlib.machinery.ExtensionFileLoader):
+    """Loads a copy of the bytes that were allowed: the file could change between a look at it and its loading."""
 
-    sys.path_hooks.insert(0, hook)
-    sys.path_importer_cache.clear()
-    sys.path.insert(0, folder)
+    def __init__(self, name, path, beside):
+        super().__init__(name, path)
+        self.beside = beside
+
+    def create_module(self, spec):
+        copy, remove = private_copy(os.path.basename(self.path), self.beside.content(self.path))
+        try:
+            return super().create_module(importlib.machinery.ModuleSpec(spec.name, self, origin=copy))
+        finally:
+            remove()
+
+
+def private_copy(name, data):
+    """A path that leads to these bytes, and what takes it away."""
+    if hasattr(os, "memfd_create"):
+        # Stays open: a number that is used again would be taken for the module that was loaded before.
+        memory = os.memfd_create(name)
+        with os.fdopen(os.dup(memory), "wb") as file:
+            file.write(data)
+        return f"/proc/self/fd/{memory}", lambda: None
+    folder = tempfile.mkdtemp(prefix="turnwise-")
+    with open(os.path.join(folder, name), "wb") as file:
+        file.write(data)
+    return os.path.join(folder, name), lambda: shutil.rmtree(folder, ignore_errors=True)
 
 
 class Code:
@@ -87,19 +183,24 @@ class Code:
     def __init__(self):
         self.module = types.ModuleType("code")
         self.file = ""
+        self.beside = None
         self.loop = asyncio.new_event_loop()
         self.episodes = {}
 
-    def load(self, code, file):
+    def load(self, code, file, modules):
         name = os.path.splitext(os.path.basename(file))[0]
         if not name.isidentifier() or name in sys.modules:
             name = "turnwise_user_code"
         self.file = file
         self.module = types.ModuleType(name)
         self.module.__file__ = file
-        # A package has no folder, and where the host was started is none of its own.
-        if os.path.dirname(file) != "":
-            import_beside(os.path.dirname(file))
+        # A package has no folder. The process starts elsewhere: what lies in this one must not be imported as it starts.
+        folder = os.path.dirname(file)
+        if os.path.isabs(folder):
+            if os.path.isdir(folder):
+                os.chdir(folder)
+            self.beside = Beside(folder, modules)
+            self.beside.open()
         sys.modules[name] = self.module
         # The copy of a run may differ from the file: tracebacks and inspect show what runs.
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
@@ -135,7 +236,8 @@ class Code:
         if isinstance(error, Problem):
             message = str(error)
         elif isinstance(error, ModuleNotFoundError) and error.name is not None:
-            message = missing(error.name)
+            left_out = self.beside is not None and error.name in self.beside.left_out
+            message = not_asked(error.name) if left_out else missing(error.name)
         else:
             message = f"{type(error).__name__}: {error}"
             if isinstance(error, SyntaxError) and error.filename == self.file:
@@ -151,6 +253,13 @@ def missing(module):
     top = module.split(".")[0]
     package = PACKAGES.get(top, top.replace("_", "-"))
     return f"Python has no module named “{top}”. Install it: {sys.executable} -m pip install {package}"
+
+
+def not_asked(module):
+    return (
+        f"“{module}” lies beside the code but was not there when the code was allowed, or nobody is asked about it: "
+        "virtual environments, and folders whose name no import can say. Start again to be asked about what is new."
+    )
 
 
 # Rewards
@@ -500,7 +609,7 @@ def answers(code, request):
     """One answer per input of the request, as they become known."""
     call, name, settings = request["call"], request.get("name"), request.get("settings", {})
     if call == "load":
-        yield settle(code, lambda: code.load(request["code"], request["file"]))
+        yield settle(code, lambda: code.load(request["code"], request["file"], request["modules"]))
     elif call == "describe":
         yield settle(code, lambda: describe(code, name, settings))
     elif call == "rows":

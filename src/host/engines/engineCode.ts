@@ -55,5 +55,5 @@ export function requireAllowedEngine(
   consents: string | null,
 ): AllowedInterpreter | null {
   const source = engineSource(config.engine)
-  return source && requireConsent(source, engineInterpreter(config), consents)
+  return source && requireConsent(source, engineInterpreter(config), consents).interpreter
 }

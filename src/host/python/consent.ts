@@ -5,7 +5,15 @@
  * is the same code elsewhere, where other data lies for it to open.
  */
 import { createHash } from 'node:crypto'
-import { type Dirent, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  type Dirent,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
@@ -26,6 +34,12 @@ export interface PythonSource {
 /** A path that `requireConsent` has let pass: nothing else makes one, and a process takes nothing else. */
 export type AllowedInterpreter = string & { readonly [isAllowed]: true }
 declare const isAllowed: unique symbol
+
+export interface AllowedPython {
+  readonly interpreter: AllowedInterpreter
+  /** SHA-256 by path of what may be imported from the folder of the code; nothing else there may. */
+  readonly modules: Readonly<Record<string, string>>
+}
 
 /** What a person is shown before saying yes. */
 export interface PythonReview {
@@ -91,10 +105,15 @@ export function requireConsent(
   source: PythonSource,
   interpreter: string | null,
   consents: string | null,
-): AllowedInterpreter {
+): AllowedPython {
   const review = reviewPython(source, interpreter, consents)
   const files = review.files.filter((file) => !file.isAllowed)
-  if (files.length === 0 && review.interpreter.isAllowed) return review.interpreter.path as AllowedInterpreter
+  if (files.length === 0 && review.interpreter.isAllowed) {
+    return {
+      interpreter: review.interpreter.path as AllowedInterpreter,
+      modules: Object.fromEntries(review.files.map((each) => [each.path, each.sha256])),
+    }
+  }
   const [first] = files
   const what =
     first === undefined
@@ -168,14 +187,16 @@ function interpreterPath(interpreter: string | null): string {
   throw new AppError('sandbox/failed', `There is no Python interpreter “${name}”.`, interpreterHint)
 }
 
-/** What may not be looked at is none. */
-function isFile(place: string): boolean {
+/** null for what may not be looked at, does not exist, or is a link that leads back to itself. */
+function statusOf(place: string): Stats | null {
   try {
-    return statSync(place).isFile()
+    return statSync(place)
   } catch {
-    return false
+    return null
   }
 }
+
+const isFile = (place: string): boolean => statusOf(place)?.isFile() === true
 
 /** A name is looked up by the system, a path is meant from `base`. */
 export const programAt = (program: string, base: string): string =>
@@ -189,24 +210,28 @@ const mostFiles = 500
 const mostEntries = 20_000
 
 /**
- * What `import` finds beside a file, in packages too, in order: sources and compiled modules. Folders whose name no import can
- * say and virtual environments are left out. Empty where the file has no folder, as a package has none.
+ * What `import` finds beside a file, in packages too, in order: sources and compiled modules. The adapter imports these and
+ * nothing else from that folder, so what is left out here is not run: folders whose name no import can say, and virtual
+ * environments. Empty where the file has no folder, as a package has none.
  */
 function importable(file: string): string[] {
   const top = path.dirname(file)
   if (!path.isAbsolute(file) || !existsSync(top)) return []
   const found: string[] = []
   let entries = 0
-  const walk = (folder: string): void => {
+  const walk = (folder: string, above: readonly string[]): void => {
+    // A link to a folder above has nothing new in it.
+    const real = realpathSync(folder)
+    if (above.includes(real)) return
     for (const entry of entriesOf(folder)) {
       if (++entries > mostEntries || found.length > mostFiles) throw tooMuch(file)
       const own = path.join(folder, entry.name)
       const kind = kindOf(entry, own)
-      if (kind === 'package') walk(own)
+      if (kind === 'package') walk(own, [...above, real])
       else if (kind === 'module' && own !== file) found.push(own)
     }
   }
-  walk(top)
+  walk(top, [])
   return found
 }
 
@@ -221,14 +246,15 @@ function entriesOf(folder: string): Dirent[] {
 
 /** Links are what they lead to. */
 function kindOf(entry: Dirent, own: string): 'package' | 'module' | null {
-  const status = entry.isSymbolicLink() ? statSync(own, { throwIfNoEntry: false }) : entry
-  if (status?.isFile() === true) return /\.(?:py|so|pyd)$/.test(entry.name) ? 'module' : null
+  const status = entry.isSymbolicLink() ? statusOf(own) : entry
+  if (status?.isFile() === true) return /\.(?:pyw?|so|pyd)$/.test(entry.name) ? 'module' : null
   const isPackage = status?.isDirectory() === true && isPackageName(entry.name)
   return isPackage && !existsSync(path.join(own, 'pyvenv.cfg')) ? 'package' : null
 }
 
+/** As Python's `str.isidentifier`. */
 const isPackageName = (name: string): boolean =>
-  /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) && name !== '__pycache__'
+  /^[\p{XID_Start}_]\p{XID_Continue}*$/u.test(name) && name !== '__pycache__'
 
 const tooMuch = (file: string): AppError =>
   new AppError(

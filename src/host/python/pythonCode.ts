@@ -199,8 +199,9 @@ export class PythonCode implements AsyncDisposable {
     const { code, file } = this.#source
     const { interpreter, consents } = this.#options
     const allowed = requireConsent(this.#source, interpreter, consents)
-    const python = await PythonProcess.start(allowed, path.dirname(file))
-    const { answers, fault } = await python.ask({ call: 'load', code, file }, 1, pythonLoadLimit)
+    const python = await PythonProcess.start(allowed.interpreter)
+    const { modules } = allowed
+    const { answers, fault } = await python.ask({ call: 'load', code, file, modules }, 1, pythonLoadLimit)
     const description = loaded.safeParse(answers[0])
     if (fault !== null || !description.success) {
       python[Symbol.dispose]()

@@ -4,7 +4,7 @@
  * when this process does.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
@@ -49,10 +49,11 @@ export class PythonProcess implements Disposable {
   #lastId = 0
   #end: string | null = null
 
-  private constructor(interpreter: AllowedInterpreter, folder: string) {
+  private constructor(interpreter: AllowedInterpreter) {
     const isPosix = process.platform !== 'win32'
     this.#child = spawn(interpreter, ['-u', '-c', bootstrap], {
-      ...(existsSync(folder) ? { cwd: folder } : {}),
+      // Not in the folder of the code: where PYTHONPATH has an empty entry, Python imports from there as it starts.
+      cwd: path.dirname(interpreter),
       env: { ...process.env, PYTHONHASHSEED: '0', PYTHONIOENCODING: 'utf-8' },
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own: a Ctrl-C in the terminal is not for it, and what it starts is killed with it.
@@ -73,8 +74,8 @@ export class PythonProcess implements Disposable {
   }
 
   /** An interpreter with the adapter. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
-  static async start(interpreter: AllowedInterpreter, folder: string): Promise<PythonProcess> {
-    const python = new PythonProcess(interpreter, folder)
+  static async start(interpreter: AllowedInterpreter): Promise<PythonProcess> {
+    const python = new PythonProcess(interpreter)
     const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
     python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
     const { answers, fault } = await python.#collect(0, 1, pythonStartLimit)

@@ -1,6 +1,15 @@
 /** Every way to a Python process is closed to a config alone: what would run is a program that leaves a mark. */
 import type { RunConfigInput } from '#shared/runConfig.ts'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '#shared/api/client.ts'
@@ -219,12 +228,12 @@ describe('the command line and the library', () => {
     expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }] }])
     expect((await place.run('python', 'list')).stdout).toMatch(/interpreter[^]*rewards\.py/)
     const consents = consentsFile(place.path('home'))
-    expect(requireConsent(source, program, consents)).toBe(program)
+    expect(requireConsent(source, program, consents).interpreter).toBe(program)
     await place.run('python', 'withdraw')
     // A run's copy is allowed as what its config names.
     const copy = place.write('0-rewards.py', code)
     await place.run('python', 'allow', copy, '--as', file, '--interpreter', program)
-    expect(requireConsent({ ...source, copy }, program, consents)).toBe(program)
+    expect(requireConsent({ ...source, copy }, program, consents).interpreter).toBe(program)
     expect((await place.run('python', 'allow', copy, file, '--as', file)).status).toBe(2)
     await place.run('python', 'withdraw')
     expect(() => requireConsent(source, program, consents)).toThrow(expect.objectContaining(refused) as Error)
@@ -244,7 +253,7 @@ describe('consent', () => {
   }
   const isOpen = (...asked: Parameters<typeof requireConsent>) => {
     try {
-      return requireConsent(...asked) === program
+      return requireConsent(...asked).interpreter === program
     } catch (error) {
       expect(error).toMatchObject({ code: 'python/not-allowed' })
       return false
@@ -256,6 +265,13 @@ describe('consent', () => {
     ['a module is added', (folder) => writeFileSync(path.join(folder, 'other.py'), '')],
     ['a package changes', (folder) => writeFileSync(path.join(folder, 'pack', 'deep.py'), 'x = 2')],
     ['a compiled module is added', (folder) => writeFileSync(path.join(folder, 'fast.so'), 'elf')],
+    [
+      'a package appears whose name Python takes',
+      (folder) => {
+        mkdirSync(path.join(folder, 'a‿b'))
+        writeFileSync(path.join(folder, 'a‿b', '__init__.py'), 'x = 2')
+      },
+    ],
   ])('ends when %s', (_, change) => {
     const { folder, source: own } = here('import helper', {
       'helper.py': 'points = 3',

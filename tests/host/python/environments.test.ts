@@ -221,8 +221,8 @@ def f(completions):
     const code = ${JSON.stringify(code)}
     const source = { code, language: 'py', file: ${JSON.stringify(file)} }
     const allowed = requireConsent(source, ${JSON.stringify(interpreter)}, ${JSON.stringify(consents)})
-    const python = await PythonProcess.start(allowed, '.')
-    await python.ask({ call: 'load', code, file: ${JSON.stringify(file)} }, 1, 10_000)
+    const python = await PythonProcess.start(allowed.interpreter)
+    await python.ask({ call: 'load', code, file: ${JSON.stringify(file)}, modules: allowed.modules }, 1, 10_000)
     void python.ask({ call: 'score', name: 'f', inputs: [{ row: {}, prompt: '', completion: '', step: 0, ids: null }] }, 1, 600_000)
     setTimeout(() => process.kill(process.pid, 'SIGKILL'), 500)`
     const own = () =>

@@ -1,0 +1,166 @@
+/** What Python imports from the folder of the code is what was allowed, by its content, and nothing else. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { allowPython, consentsFile, reviewPython } from '#host/python/consent.ts'
+import { openPython } from '#host/python/pythonCode.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { hasPython, interpreter } from './interpreter.ts'
+
+const all = temporaryFolder()
+afterEach(() => vi.unstubAllEnvs())
+
+const isHere = hasPython()
+const without = isHere ? '' : ' (skipped without Python 3.9)'
+
+/** A folder with code that was allowed as it stood, and a place where code leaves a mark. */
+function allowed(main: string, beside: Readonly<Record<string, string>> = {}, link?: string) {
+  const real = mkdtempSync(path.join(all, 'project-'))
+  const folder = link === undefined ? real : `${real}-${link}`
+  if (link !== undefined) symlinkSync(real, folder)
+  const put = (name: string, content: string) => {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
+    writeFileSync(path.join(folder, name), content)
+  }
+  for (const [name, content] of Object.entries(beside)) put(name, content)
+  const mark = path.join(real, 'it-ran')
+  const code = `${main}\ndef score(completions):\n    return [value() for _ in completions]\n`
+  put('rewards.py', code)
+  const file = path.join(folder, 'rewards.py')
+  const source = { code, language: 'py', file } as const
+  const consents = consentsFile(mkdtempSync(path.join(all, 'machine-')))
+  const review = () => reviewPython(source, interpreter, consents)
+  const allow = () => allowPython([review()], consents)
+  allow()
+  const evil = `open(${JSON.stringify(mark)}, 'w').close()\npoints = 1\n`
+  const open = () =>
+    openPython(source, { interpreter, callSeconds: 60, messages: null, form: null, consents })
+  const ran = () => existsSync(mark)
+  return { folder, put, evil, open, ran, review, allow }
+}
+
+async function scored(open: ReturnType<typeof allowed>['open']): Promise<string> {
+  await using code = await open()
+  const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+  return JSON.stringify(answer)
+}
+
+describe.runIf(isHere)(`imports${without}`, () => {
+  test('of modules, packages and folders of packages that were allowed', async () => {
+    const { open, review } = allowed(
+      'import helper, pack.deep, pack, names.inner\nvalue = lambda: helper.x + pack.y + pack.deep.z + names.inner.w',
+      {
+        'helper.py': 'x = 1',
+        'pack/__init__.py': 'y = 20',
+        'pack/deep.py': 'z = 300',
+        'names/inner.py': 'w = 4000',
+      },
+    )
+    expect(review().files).toHaveLength(5)
+    expect(await scored(open)).toContain('"value":4321')
+  })
+
+  test('not of a package that calls itself a virtual environment', async () => {
+    const { put, evil, open, ran } = allowed('import helper\nvalue = lambda: helper.points', {
+      'helper/__init__.py': 'points = 3',
+    })
+    put('helper/pyvenv.cfg', '')
+    put('helper/__init__.py', evil)
+    await expect(open()).rejects.toThrow(/“helper” lies beside the code.*nobody is asked about it/)
+    expect(ran()).toBe(false)
+  })
+
+  test('not in place of what Python brings along', async () => {
+    const { put, evil, open, ran } = allowed('import colorsys\nvalue = lambda: colorsys.ONE_THIRD')
+    put('colorsys/pyvenv.cfg', '')
+    put('colorsys/__init__.py', evil)
+    expect(await scored(open)).toContain('"value":0.333')
+    expect(ran()).toBe(false)
+  })
+
+  test('not of what changed, or came, after Python was started', async () => {
+    const { put, evil, open, ran } = allowed(
+      `def value():
+    import importlib
+    for name in ("helper", "late"):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            print(error)
+    return 1`,
+      { 'helper.py': 'points = 3' },
+    )
+    await using code = await open()
+    put('helper.py', evil)
+    put('late.py', evil)
+    const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+    expect(JSON.stringify(answer)).toMatch(/helper\.py changed after it was allowed.*No module named 'late'/)
+    expect(ran()).toBe(false)
+  })
+
+  test('not by the real path of a folder that is a link, by a folder nobody asks about, or out of an archive', async () => {
+    const { folder, put, evil, open, ran } = allowed(
+      `import os, sys
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.realpath(here), os.path.join(here, "my-lib"), os.path.join(here, "packed.zip"), "."]
+value = lambda: 1
+for name in ("one", "two", "three"):
+    try:
+        __import__(name)
+    except ImportError as error:
+        print(error)`,
+      {},
+      'link',
+    )
+    put('my-lib/two.py', evil)
+    put('three.py', evil)
+    const pack = 'import zipfile, sys; zipfile.ZipFile(sys.argv[1], "w").write(sys.argv[2], "three.py")'
+    spawnSync(interpreter, ['-c', pack, path.join(folder, 'packed.zip'), path.join(folder, 'three.py')])
+    rmSync(path.join(folder, 'three.py'))
+    const running = open()
+    // After it was asked about, before it is imported.
+    put('one.py', evil)
+    await using _ = await running.catch(() => null)
+    expect(existsSync(path.join(folder, 'packed.zip'))).toBe(true)
+    expect(ran()).toBe(false)
+  })
+
+  test('not as Python starts, where its path has an empty entry', async () => {
+    vi.stubEnv('PYTHONPATH', path.delimiter)
+    const { put, evil, open, ran } = allowed('value = lambda: 1')
+    put('sitecustomize/pyvenv.cfg', '')
+    put('sitecustomize/__init__.py', evil)
+    expect(await scored(open)).toContain('"value":1')
+    expect(ran()).toBe(false)
+  })
+
+  test('of compiled modules that were allowed, and of no other', async () => {
+    const find = `import glob, sysconfig
+print("\\n".join(glob.glob(sysconfig.get_path("platstdlib") + "/lib-dynload/_lsprof*.so")))`
+    const [library = ''] = spawnSync(interpreter, ['-c', find], { encoding: 'utf8' }).stdout.split('\n')
+    if (library === '') return
+    const { folder, open, review, allow, put } = allowed(
+      'import pack\ndef value():\n    from pack import _lsprof\n    return int(bool(_lsprof.Profiler))',
+      { 'pack/__init__.py': '' },
+    )
+    cpSync(library, path.join(folder, 'pack', path.basename(library)))
+    await expect(open()).rejects.toMatchObject({ code: 'python/not-allowed' })
+    const name = path.basename(library)
+    expect(review().files.map(({ path: file }) => path.basename(file))).toContain(name)
+    allow()
+    expect(await scored(open)).toContain('"value":1')
+    await using code = await open()
+    put(`pack/${name}`, 'other bytes')
+    const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+    expect(JSON.stringify(answer)).toContain('changed after it was allowed')
+  })
+})
+
+test('links that lead in a circle are looked at once', () => {
+  const { folder, review } = allowed('value = lambda: 1', { 'helper.py': 'points = 3', 'pack/deep.py': '' })
+  symlinkSync('..', path.join(folder, 'pack', 'up'))
+  symlinkSync('itself', path.join(folder, 'itself'))
+  const files = review().files.map(({ path: where }) => path.relative(folder, where))
+  expect(files).toEqual(['rewards.py', 'helper.py', path.join('pack', 'deep.py')])
+})
