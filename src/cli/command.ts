@@ -30,6 +30,12 @@ export const trustConfig = [
   'allow the Python code of the config as it is now, on this machine; it is not sandboxed',
 ] as const
 
+/** Of commands whose config names keys. */
+export const trustKeys = [
+  '--trust-keys',
+  'allow the keys that the config names to be sent to the addresses that it names, on this machine',
+] as const
+
 /** Of commands that compute. */
 export const threads = ['--threads <N>', 'CPU threads (default: one per physical core)'] as const
 export const maxThreads = 1024

@@ -17,6 +17,7 @@ import { configs, exportRun } from './commands/exchange.ts'
 import { generate, grad, score } from './commands/inference.ts'
 import { losses } from './commands/losses.ts'
 import { models } from './commands/models.ts'
+import { keys } from './commands/keys.ts'
 import { python } from './commands/python.ts'
 import { runs } from './commands/runs.ts'
 import { workflows } from './commands/workflows.ts'
@@ -47,7 +48,7 @@ const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[sweep, population, seeds, studies],
   ...[exportRun, chat, generate, score, grad],
-  ...[configs, losses, workflows, python, models, datasets, devices, selftest, probe, bench, telemetry],
+  ...[configs, losses, workflows, python, keys, models, datasets, devices, selftest, probe, bench, telemetry],
 ]
 
 const outputWidth = 110

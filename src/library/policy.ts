@@ -9,7 +9,7 @@ import { parseRunConfig, type RunConfigInput } from '#shared/runConfig.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 import type { Trajectory } from '#rl/rollout/trajectory.ts'
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
-import { consentsFile } from '#host/python/consent.ts'
+import { consentsFile } from '#host/consents/consents.ts'
 import { evaluatedRows, runSections } from '#host/evaluations/prepareEvaluation.ts'
 import {
   complete,

@@ -1,6 +1,6 @@
 /**
  * Errors a person can cause. Everything else (a broken assumption in our own code) throws a plain `Error`.
- * Across processes only `{ code, message, hint, command, problems }` travels.
+ * Across processes only `{ code, message, hint, command, problems, keys }` travels.
  */
 export type ErrorCode =
   | 'config/invalid'
@@ -38,6 +38,8 @@ export type ErrorCode =
   | 'sandbox/failed'
   /** The owner of this machine has not allowed it to run. */
   | 'python/not-allowed'
+  /** The owner of this machine has not allowed the value of a variable to be sent there. */
+  | 'key/not-allowed'
   | 'server/unreachable'
   | 'server/unsuitable'
   | 'server/failed'
@@ -106,6 +108,8 @@ export interface Problem {
   readonly message: string
   /** Counted from 0, for what a stage says otherwise than the rest of the config. */
   readonly stage: number | null
+  /** What to allow, where nothing else is wrong. */
+  readonly keys?: readonly KeyUse[] | undefined
 }
 
 /** As the command line says it. */
@@ -121,6 +125,7 @@ export interface ErrorFields {
   readonly hint?: string | null | undefined
   readonly command?: string | undefined
   readonly problems?: readonly Problem[] | undefined
+  readonly keys?: readonly KeyUse[] | undefined
 }
 
 export const errorFields = (error: AppError) => ({
@@ -129,9 +134,11 @@ export const errorFields = (error: AppError) => ({
   hint: error.hint ?? null,
   ...(error.command === undefined ? {} : { command: error.command }),
   ...(error instanceof ConfigError ? { problems: error.problems } : {}),
+  ...(error instanceof KeysError ? { keys: error.keys } : {}),
 })
 
-export function errorOf({ code, message, hint, command, problems }: ErrorFields): AppError {
+export function errorOf({ code, message, hint, command, problems, keys }: ErrorFields): AppError {
+  if (keys !== undefined) return new KeysError(keys)
   const text = hint ?? undefined
   const told = command === undefined ? text : { ...(text === undefined ? {} : { text }), command }
   return problems === undefined ? new AppError(code, message, told) : new ConfigError(problems, told)
@@ -145,5 +152,26 @@ export class ConfigError extends AppError {
     const lead = problems.length === 1 ? 'a problem' : `${problems.length} problems`
     super('config/invalid', `The run config has ${lead}: ${problems.map(problemSentence).join(' ')}`, hint)
     this.problems = problems
+  }
+}
+
+/** An environment variable, and where its value is sent. */
+export interface KeyUse {
+  readonly variable: string
+  /** Such as https://api.example. */
+  readonly origin: string
+}
+
+/** Values of variables that nobody allowed to be sent. */
+export class KeysError extends AppError {
+  readonly keys: readonly KeyUse[]
+
+  constructor(keys: readonly KeyUse[]) {
+    const what = keys.map(({ variable, origin }) => `the value of ${variable} to ${origin}`).join(', ')
+    super('key/not-allowed', `Sending ${what} has not been allowed on this machine.`, {
+      text: 'Nothing was sent. A config can name any variable and any address: allow it only where the key is meant for that address.',
+      command: `turnwise key allow ${keys.map(({ variable, origin }) => `${variable}@${origin}`).join(' ')}`,
+    })
+    this.keys = keys
   }
 }

@@ -2,11 +2,14 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
+import { keyUse } from '#shared/config/keyUses.ts'
 import { isWebAddress } from '#shared/config/addresses.ts'
 import type { GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowKeys } from '#host/consents/keys.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
 import { teach, type Taught, type Teaching } from '#host/data/taught.ts'
@@ -93,6 +96,9 @@ async function answerData(data: string, options: Options, here: CommandContext):
 /** Errors: AppError 'usage/invalid', 'model/invalid'. */
 function teacherOf(options: Options, dataDirectory: string): GivenJudgeSettings {
   const { with: named, adapter, servedModel, keyVariable, samples, maxNewTokens } = options
+  // Whoever types both names the pair.
+  const use = keyUse(keyVariable, named)
+  if (use !== null) allowKeys([use], consentsFile(dataDirectory))
   const sampling = { temperature: options.temperature ?? (samples === 1 ? 0 : 1), maxNewTokens }
   if (isWebAddress(named)) {
     if (adapter !== undefined)

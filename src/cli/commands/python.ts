@@ -3,14 +3,13 @@ import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import {
   allowPython,
-  consentsFile,
   type PythonReview,
   type PythonSource,
-  readConsents,
   reviewPython,
-  withdrawConsents,
+  withdrawPython,
 } from '#host/python/consent.ts'
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
 import { reviewRun } from '#host/python/pythonService.ts'
@@ -91,7 +90,7 @@ const withdraw = (context: Context) =>
     .argument('[PATH...]', 'paths as list shows them (default: everything)')
     .action((paths) => {
       const { dataDirectory, output } = context()
-      const count = withdrawConsents(paths.length === 0 ? null : paths, consentsFile(dataDirectory))
+      const count = withdrawPython(paths.length === 0 ? null : paths, consentsFile(dataDirectory))
       output.json({ withdrawn: count })
       output.line(`Withdrew ${plural(count, 'consent')}.`)
     })

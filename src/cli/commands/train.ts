@@ -12,7 +12,7 @@ import { createHost } from '#host/createHost.ts'
 import { readyEnvironment } from '#host/engines/environment.ts'
 import { exportPeft } from '#host/export/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
-import { consentsFile } from '#host/python/consent.ts'
+import { consentsFile } from '#host/consents/consents.ts'
 import { calibrateRun } from '#host/runs/calibration.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import {
@@ -31,6 +31,7 @@ import { verdictOf } from '#host/runs/runVerdict.ts'
 import {
   repeated,
   trustConfig,
+  trustKeys,
   usageError,
   whole,
   type CommandContext,
@@ -41,6 +42,7 @@ import { followCheck, runEstimateLines } from '../checking.ts'
 import { formatReward } from '../output.ts'
 import { duration } from '../progress.ts'
 import { followTraining } from '../training.ts'
+import { allowKeysOf, allowRunKeys } from './keys.ts'
 import { allowConfig, allowRun } from './python.ts'
 
 export const demo = (context: Context) =>
@@ -105,17 +107,19 @@ export const train = (context: Context) =>
     .argument('<CONFIG.json>', 'run config; paths in it are relative to it')
     .option('--check', 'try one step, say what the run will take, and start nothing')
     .option(...trustConfig)
+    .option(...trustKeys)
     .addHelpText('after', () =>
       [
         '\nWith --json every event of the run is a line on standard output. Ctrl-C saves a checkpoint.\n',
         ...configHelpLines(),
       ].join('\n'),
     )
-    .action(async (file, { check, trustPython }) => {
+    .action(async (file, { check, trustPython, trustKeys: trustsKeys }) => {
       const here = context()
       const { dataDirectory, output } = here
       const config = readRunConfig(file, dataDirectory)
       if (trustPython === true) allowConfig(config, dataDirectory)
+      if (trustsKeys === true) allowKeysOf(config, dataDirectory)
       await requireWorkingCode(config, dataDirectory)
       await readyEnvironment(config, consentsFile(dataDirectory))
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -141,7 +145,8 @@ export const run = (context: Context) =>
       'module with a run config as `config` and an async generator as `train`; paths are relative to it',
     )
     .option(...trustConfig)
-    .action(async (file, { trustPython }) => {
+    .option(...trustKeys)
+    .action(async (file, { trustPython, trustKeys: trustsKeys }) => {
       const here = context()
       const { dataDirectory, output } = here
       const script = await loadScript(file)
@@ -149,6 +154,7 @@ export const run = (context: Context) =>
       requireKnownParts(parsed)
       const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)
       if (trustPython === true) allowConfig(config, dataDirectory)
+      if (trustsKeys === true) allowKeysOf(config, dataDirectory)
       await requireWorkingCode(config, dataDirectory)
       await using host = createHost({ dataDirectory, servesQueue: false })
       const created = createRun(host, config, script.reference)
@@ -201,7 +207,8 @@ export const resume = (context: Context) =>
       [],
     )
     .option(...trustConfig)
-    .action(async (target, { set, trustPython }) => {
+    .option(...trustKeys)
+    .action(async (target, { set, ...trusted }) => {
       const here = context()
       const { dataDirectory, output } = here
       const { runId, resumeFrom, step, fallBack } = resumePoint(dataDirectory, target)
@@ -215,7 +222,7 @@ export const resume = (context: Context) =>
       }
       const plan = set.length === 0 ? null : await planChanges(host, target, changesIn(set))
       for (const warning of plan?.warnings ?? []) output.note(`Warning: ${problemSentence(warning)}`)
-      if (trustPython === true) allowRun(run.directory, dataDirectory)
+      trust(run.directory, trusted, dataDirectory)
       const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
       output.line(`Resuming run ${run.id} from ${origin}.`)
       await trainAndReport(host, run, { resumeFrom, changes: plan?.changes }, here)
@@ -234,6 +241,7 @@ export const fork = (context: Context) =>
       [],
     )
     .option(...trustConfig)
+    .option(...trustKeys)
     .option('--no-start', 'only create the run; start it with turnwise resume')
     .action(async (target, options) => {
       const here = context()
@@ -246,10 +254,20 @@ export const fork = (context: Context) =>
       const run = createFork(host, { checkpoint, changes, baseDirectory: process.cwd() })
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}, forked from ${chosen.directory}`)
-      if (options.trustPython === true) allowRun(run.directory, dataDirectory)
+      trust(run.directory, options, dataDirectory)
       if (!options.start) return
       await trainAndReport(host, run, fromStart, here)
     })
+
+/** Allows what a run has and its person trusts. */
+function trust(
+  runDirectory: string,
+  { trustPython, trustKeys: trustsKeys }: { readonly trustPython?: true; readonly trustKeys?: true },
+  dataDirectory: string,
+): void {
+  if (trustPython === true) allowRun(runDirectory, dataDirectory)
+  if (trustsKeys === true) allowRunKeys(runDirectory, dataDirectory)
+}
 
 const changesIn = (set: readonly string[]): JsonObject => Object.fromEntries(set.map(parseChange))
 

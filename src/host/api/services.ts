@@ -8,6 +8,7 @@ import { datasetsService } from '#host/data/datasetsService.ts'
 import { evaluationsService } from '#host/evaluations/evaluationsService.ts'
 import { hubService } from '#host/hub/hubService.ts'
 import { librariesService } from '#host/devices/librariesService.ts'
+import { keysService } from '#host/consents/keysService.ts'
 import { lossesService } from '#host/losses/lossesService.ts'
 import { metricsService } from '#host/runs/metricsService.ts'
 import { modelsService } from '#host/models/modelsService.ts'
@@ -39,6 +40,7 @@ export function createServices(host: Host): ContractHandlers<Api> {
     serving: servingService(host),
     settings: settingsService(host),
     python: pythonService(host),
+    keys: keysService(host),
     queue: queueService(host),
     system: systemService(host),
     libraries: librariesService(host),

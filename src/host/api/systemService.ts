@@ -1,4 +1,5 @@
 /** This machine and this installation. */
+import { defaultHub } from '#shared/hub.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'
 import path from 'node:path'
@@ -111,6 +112,12 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
   return { path: folder, parent: parent === folder ? null : parent, entries }
 }
 
+/** Of a hub's address; '' for what is none. */
+const originOf = (endpoint: unknown): string => {
+  const address = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
+  return URL.parse(address)?.origin ?? ''
+}
+
 // Settings of the program, and what the settings of runs mean.
 
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
@@ -123,6 +130,9 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
 
     set({ key, value }) {
       if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
+      // A token is for the hub that it was made for.
+      if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
+        store.settings.set('hub.token', undefined)
       store.settings.set(key, value ?? undefined)
       notifier.notify()
     },

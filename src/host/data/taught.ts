@@ -1,4 +1,5 @@
 /** A data set answered by a teacher: answers that earn enough become a data set to learn from (algorithm sft). */
+import { judgeKeys } from '#shared/config/keyUses.ts'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -9,7 +10,9 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { digestText } from '#host/judges/judge.ts'
 import type { Question, TaughtAnswer, TaughtRows } from '#host/processes/question.ts'
-import { consentsFile, programAt } from '#host/python/consent.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { requireKeys } from '#host/consents/keys.ts'
+import { programAt } from '#host/python/consent.ts'
 import { requireWorkingCode, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import type { DataRow } from './dataFile.ts'
 import { importDataSet, type ImportedDataSet } from './importDataSet.ts'
@@ -61,6 +64,7 @@ export async function* teach(
   signal: AbortSignal,
 ): AsyncGenerator<TaughtRows | { readonly result: Taught }> {
   requireAnswerable(teaching)
+  requireKeys(judgeKeys(teaching.teacher), consentsFile(host.dataDirectory))
   const question = await questionOf(teaching, host.dataDirectory)
   const answers: TaughtAnswer[] = []
   const problems: TaughtRows['problems'][number][] = []

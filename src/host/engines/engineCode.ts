@@ -1,8 +1,8 @@
 /** The Python of a trainer, which a person allows on this machine as any other: by its content, and with it the command that starts it. */
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
+import { consentsFile } from '#host/consents/consents.ts'
 import {
   type AllowedInterpreter,
-  consentsFile,
   type PythonReview,
   type PythonSource,
   requireConsent,

@@ -7,6 +7,7 @@
  *   summary.ts            what the answers come to; compareEvaluations.ts what two of them tell
  *   evaluationsService.ts the procedures of the API
  */
+import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { createHash, randomUUIDv7 } from 'node:crypto'
 import { existsSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -23,7 +24,9 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { allowPython, consentsFile } from '#host/python/consent.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { requireKeys } from '#host/consents/keys.ts'
+import { allowPython } from '#host/python/consent.ts'
 import { reviewConfig, takeOverWorkflow } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { readState } from '#host/runs/checkpointState.ts'
@@ -235,6 +238,7 @@ const allowJudges = (config: RunConfig, directory: string, dataDirectory: string
 /** Digest of rewards, environment and workflow. All are opened for it, so that code which cannot work is refused before the evaluation starts. */
 async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {
   const consents = consentsFile(dataDirectory)
+  requireKeys(keyUsesOf(config), consents)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
   await using _rewards = await resolveRewards(config, directory, { consents })
   const place = { cacheDirectory, consents, onRequest: () => {} }

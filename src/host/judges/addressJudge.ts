@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { JudgeSettings } from '#shared/config/judge.ts'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
 import { AppError } from '#shared/errors.ts'
+import { allowedKey, type KeyPlace } from '#host/consents/keys.ts'
 import { type Answer, Connection, messageIn, problemOf } from '#host/remote/connection.ts'
 import type { Asked, AskedModel, ModelQuestion } from './judge.ts'
 import type { Usage } from './judgeLog.ts'
@@ -34,7 +35,7 @@ const faultsOfOne: readonly number[] = [400, 413, 422]
 
 export interface AddressJudgeOptions {
   readonly settings: JudgeSettings
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly keys: KeyPlace
   /** Called before every request that leaves this machine. */
   readonly onRequest: () => void
   /** What errors call it; the judge if absent. */
@@ -50,15 +51,15 @@ export class AddressJudge implements AskedModel {
   #model: Promise<string> | null = null
   #hasAnswered = false
 
-  /** Errors: AppError 'config/invalid' where the variable of its key is not set. */
-  constructor({ settings, environment, onRequest, who = 'judge' }: AddressJudgeOptions) {
+  /** Errors: AppError 'key/not-allowed'; 'config/invalid' where the variable of its key is not set. */
+  constructor({ settings, keys, onRequest, who = 'judge' }: AddressJudgeOptions) {
     this.#settings = settings
     const url = baseOf(settings.address)
     this.#server = `The ${who} at ${url}`
     const { timeoutSeconds, retries, maxConcurrent } = settings
     this.#connection = new Connection({
       ...{ url, timeoutSeconds, retries, maxConcurrent },
-      apiKey: keyOf(settings, environment, who),
+      apiKey: allowedKey({ variable: settings.keyVariable, address: url, who }, keys),
       onRequest: () => {
         if (!isOnThisMachine(url)) onRequest()
       },
@@ -197,20 +198,4 @@ const notOpenAi = 'Check that the address is that of a server that speaks OpenAI
 function baseOf(address: string): string {
   const trimmed = address.replace(/\/+$/, '')
   return new URL(trimmed).pathname === '/' ? `${trimmed}/v1` : trimmed
-}
-
-/** The secret itself is never in a config. */
-function keyOf(
-  { keyVariable }: JudgeSettings,
-  environment: Readonly<Record<string, string | undefined>>,
-  who: string,
-): string | null {
-  if (keyVariable === '') return null
-  const key = environment[keyVariable]
-  if (key !== undefined && key !== '') return key
-  throw new AppError(
-    'config/invalid',
-    `The key of the ${who} is to be in ${keyVariable}, but there is no such environment variable.`,
-    'Set it in the environment in which Turnwise is started, or name none.',
-  )
 }

@@ -16,6 +16,8 @@ export interface JudgesPlace {
   readonly isReadOnly?: boolean
   /** False: judges behind an address are not asked, and say nothing of any completion. */
   readonly asksAddresses?: boolean
+  /** Of this machine; null or absent: no key is sent to an address. */
+  readonly consents?: string | null | undefined
   /** Where weights are prepared; requests are counted beside it. */
   readonly cacheDirectory: string
 }
@@ -38,7 +40,7 @@ export class RunJudges implements AsyncDisposable {
 
   /** What opens the judge of an entry of `rewards`. Errors: ConfigError; AppError 'file/…', 'reward/failed' where its budget is spent. */
   readonly open: OpenJudge = (name: string, given: GivenJudgeSettings): RewardFunction => {
-    const { folder, isReadOnly = false, asksAddresses = true, cacheDirectory } = this.#place
+    const { folder, isReadOnly = false, asksAddresses = true, cacheDirectory, consents = null } = this.#place
     const settings = parseJudge(given, name)
     if (settings.model === '' && !asksAddresses) return silentJudge
     this.#log ??= new JudgeLog(folder, { isReadOnly })
@@ -48,7 +50,7 @@ export class RunJudges implements AsyncDisposable {
         settings.model === ''
           ? new AddressJudge({
               settings,
-              environment: process.env,
+              keys: { consents, environment: process.env },
               onRequest: () => countBeside(cacheDirectory),
             })
           : new LocalJudge(settings, cacheDirectory),

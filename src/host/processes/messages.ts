@@ -4,7 +4,7 @@
  */
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { PhaseProgress, RunPhase, ScheduledStage, StepPhase } from '#shared/events.ts'
-import { AppError, errorFields, errorOf, type ErrorCode, type Problem } from '#shared/errors.ts'
+import { AppError, errorFields, errorOf, type ErrorCode, type KeyUse, type Problem } from '#shared/errors.ts'
 
 export interface TrainingRequest {
   /** Holds config.json. */
@@ -48,6 +48,7 @@ export interface ErrorEnvelope {
   readonly hint?: string | null | undefined
   readonly command?: string | undefined
   readonly problems?: readonly Problem[] | undefined
+  readonly keys?: readonly KeyUse[] | undefined
   readonly stack?: string | undefined
 }
 

@@ -141,6 +141,7 @@ export type Question =
       readonly settings: GivenJudgeSettings
       readonly inputs: readonly RewardInput[]
       readonly cacheDirectory: string
+      readonly consents: string
     }
   /** Every row answered by a teacher, and scored. */
   | {

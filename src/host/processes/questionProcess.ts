@@ -100,7 +100,7 @@ async function scoreText(
   { config, runDirectory, cacheDirectory, consents, input }: Asked<'score-text'>,
   say: Say<'score-text'>,
 ): Promise<void> {
-  await using judges = new RunJudges({ folder: runDirectory, isReadOnly: true, cacheDirectory })
+  await using judges = new RunJudges({ folder: runDirectory, isReadOnly: true, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
   const [reward] = await scoreRewards(rewards.specs, [input], 'null')
   if (reward === undefined) throw new Error('Expected a reward, got none.')
@@ -111,10 +111,10 @@ async function scoreText(
 const judgedAtOnce = 16
 
 async function judgeInputs(
-  { settings, inputs, cacheDirectory }: Asked<'judge'>,
+  { settings, inputs, cacheDirectory, consents }: Asked<'judge'>,
   say: Say<'judge'>,
 ): Promise<void> {
-  await using judges = new RunJudges({ folder: null, cacheDirectory })
+  await using judges = new RunJudges({ folder: null, cacheDirectory, consents })
   const judge = judges.open(judgeFunction, settings)
   for (let from = 0; from < inputs.length; from += judgedAtOnce) {
     const began = performance.now()

@@ -15,12 +15,10 @@ import {
   statSync,
 } from 'node:fs'
 import path from 'node:path'
-import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { changeConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
 
 export interface PythonSource {
   readonly code: string
@@ -51,31 +49,6 @@ export interface PythonReview {
     readonly sha256: string
     readonly isAllowed: boolean
   }[]
-}
-
-const consentSchema = z.strictObject({
-  format: z.literal(1),
-  /** Absolute paths. */
-  interpreters: z.array(z.strictObject({ path: z.string(), at: z.number() })),
-  files: z.array(z.strictObject({ sha256: z.string(), path: z.string(), at: z.number() })),
-})
-
-export type Consents = z.output<typeof consentSchema>
-
-/** Where the consents of a machine are. Everything below takes it; null: nothing is allowed there. */
-export const consentsFile = (dataDirectory: string): string =>
-  path.join(dataDirectory, 'python-consents.json')
-
-/** Errors: AppError 'config/invalid' for a file that is damaged: then nothing is allowed. */
-export function readConsents(consents: string | null): Consents {
-  if (consents === null || !existsSync(consents)) return { format: 1, interpreters: [], files: [] }
-  const { data } = consentSchema.safeParse(readJsonObject(consents, 'config/invalid'))
-  if (data !== undefined) return data
-  throw new AppError(
-    'config/invalid',
-    `${consents} does not say which Python is allowed on this machine.`,
-    'No Python was started. Delete the file and allow again what you trust.',
-  )
 }
 
 /** Errors: AppError 'sandbox/failed' where there is no such interpreter, 'python/not-allowed' for too much beside the code, 'file/unreadable'. */
@@ -138,36 +111,30 @@ const quoted = (word: string): string =>
 
 /** What was reviewed may run from now on. Errors: AppError 'file/unwritable'. */
 export function allowPython(reviews: readonly PythonReview[], consents: string): void {
-  const before = readConsents(consents)
   const at = Date.now()
-  const interpreters = new Map(before.interpreters.map((each) => [each.path, each]))
-  const files = new Map(before.files.map((each) => [keyOf(each), each]))
-  for (const { interpreter, files: reviewed } of reviews) {
-    if (!interpreters.has(interpreter.path))
-      interpreters.set(interpreter.path, { path: interpreter.path, at })
-    for (const { sha256, path: where } of reviewed)
-      files.set(keyOf({ path: where, sha256 }), { sha256, path: where, at })
-  }
-  write({ format: 1, interpreters: [...interpreters.values()], files: [...files.values()] }, consents)
+  changeConsents(consents, (before) => {
+    const interpreters = new Map(before.interpreters.map((each) => [each.path, each]))
+    const files = new Map(before.files.map((each) => [keyOf(each), each]))
+    for (const { interpreter, files: reviewed } of reviews) {
+      if (!interpreters.has(interpreter.path))
+        interpreters.set(interpreter.path, { path: interpreter.path, at })
+      for (const { sha256, path: where } of reviewed)
+        files.set(keyOf({ path: where, sha256 }), { sha256, path: where, at })
+    }
+    return { interpreters: [...interpreters.values()], files: [...files.values()] }
+  })
 }
 
 /** Takes back what was allowed at these paths; null: everything. How many consents there were. Errors: AppError 'file/unwritable'. */
-export function withdrawConsents(paths: readonly string[] | null, consents: string): number {
-  const before = readConsents(consents)
+export function withdrawPython(paths: readonly string[] | null, consents: string): number {
   const isKept = (each: { readonly path: string }) => paths !== null && !paths.includes(each.path)
-  const after = {
-    format: 1 as const,
-    interpreters: before.interpreters.filter(isKept),
-    files: before.files.filter(isKept),
-  }
-  write(after, consents)
-  const count = ({ interpreters, files }: Consents) => interpreters.length + files.length
-  return count(before) - count(after)
-}
-
-function write(all: Consents, consents: string): void {
-  makeFolder(path.dirname(consents))
-  writeFileAtomic(consents, `${JSON.stringify(all, null, 2)}\n`)
+  let count = 0
+  changeConsents(consents, ({ interpreters, files }) => {
+    const after = { interpreters: interpreters.filter(isKept), files: files.filter(isKept) }
+    count = interpreters.length + files.length - after.interpreters.length - after.files.length
+    return after
+  })
+  return count
 }
 
 /**

@@ -10,14 +10,8 @@ import { reviewEngine } from '#host/engines/engineCode.ts'
 import { allowedEnvironment, versionNotice } from '#host/engines/environment.ts'
 import { absoluteReward, reviewConfig } from '#host/rewards/rewardCode.ts'
 import { readOwnConfig } from '#host/runs/runFolder.ts'
-import {
-  allowPython,
-  consentsFile,
-  programAt,
-  type PythonReview,
-  readConsents,
-  withdrawConsents,
-} from './consent.ts'
+import { consentsFile, readConsents } from '#host/consents/consents.ts'
+import { allowPython, programAt, type PythonReview, withdrawPython } from './consent.ts'
 
 export function pythonService(host: Host): Handlers<typeof pythonApi> {
   const consents = consentsFile(host.dataDirectory)
@@ -50,7 +44,7 @@ export function pythonService(host: Host): Handlers<typeof pythonApi> {
       return found && { ...found, notice: versionNotice(found) }
     },
 
-    withdraw: ({ paths }) => void withdrawConsents(paths, consents),
+    withdraw: ({ paths }) => void withdrawPython(paths, consents),
   }
 }
 

@@ -7,6 +7,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
+import type { AllowedKey } from '#host/consents/keys.ts'
 import { connectSeconds } from '#host/processes/limits.ts'
 import { shorten } from '#shared/plural.ts'
 
@@ -35,7 +36,7 @@ export interface AskOptions {
 
 export interface ConnectionOptions {
   readonly url: string
-  readonly apiKey: string | null
+  readonly apiKey: AllowedKey | null
   readonly timeoutSeconds: number
   readonly retries: number
   /** Others can answer in its place: without any answer, it is given up after one more attempt. */

@@ -3,12 +3,13 @@ import { serverUrls } from '#shared/config/addresses.ts'
 import type { AdapterRole } from '#engine/policy.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
+import { allowedKey, type KeyPlace } from '#host/consents/keys.ts'
 import { AdapterVersions } from './adapterVersions.ts'
 import { GapCheck } from './gapCheck.ts'
 import { type LearningPolicy, RemotePolicy } from './remotePolicy.ts'
 import { RolloutServer } from './rolloutServer.ts'
 import { ServerPool } from './serverPool.ts'
-import { readApiKey, type ServerSettings } from './settings.ts'
+import type { ServerSettings } from './settings.ts'
 import { checkAdapter, checkServer } from './startUp.ts'
 
 export interface RemotePolicyOptions {
@@ -25,10 +26,10 @@ export interface RemotePolicyOptions {
   readonly tokenizer: Pick<Tokenizer, 'encode'>
   /** Called before every request, with the address of the server. */
   readonly onRequest: (url: string) => void
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly keys: KeyPlace
 }
 
-/** Opens the connections and checks the servers, with the adapter as it is now. Errors: AppError 'server/…', 'config/invalid', 'file/unwritable'. */
+/** Opens the connections and checks the servers, with the adapter as it is now. Errors: AppError 'server/…', 'key/not-allowed', 'config/invalid', 'file/unwritable'. */
 export async function openRemotePolicy(
   local: LearningPolicy,
   options: RemotePolicyOptions,
@@ -76,6 +77,9 @@ function serversOf(local: LearningPolicy, options: RemotePolicyOptions): Rollout
     adapters: Math.max(settings.keepVersions, options.snapshots + 1) + 1,
     contextLength: local.contextLength,
   }
-  const apiKey = readApiKey(settings, options.environment)
-  return serverUrls(settings).map((url) => new RolloutServer({ url, settings, apiKey, onRequest, launch }))
+  return serverUrls(settings).map((url) => {
+    const named = { variable: settings.apiKeyVariable, address: url, who: 'rollout server' }
+    const apiKey = allowedKey(named, options.keys)
+    return new RolloutServer({ url, settings, apiKey, onRequest, launch })
+  })
 }

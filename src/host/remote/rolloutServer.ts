@@ -19,13 +19,14 @@ import {
   sglang,
   vllm,
 } from './dialect.ts'
+import type { AllowedKey } from '#host/consents/keys.ts'
 import type { ServerSettings } from './settings.ts'
 
 export interface RolloutServerOptions {
   /** One of those in the settings. */
   readonly url: string
   readonly settings: ServerSettings
-  readonly apiKey: string | null
+  readonly apiKey: AllowedKey | null
   /** Called before every request. */
   readonly onRequest: (url: string) => void
   readonly launch: Omit<LaunchFacts, 'host' | 'port'>

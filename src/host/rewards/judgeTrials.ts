@@ -1,5 +1,8 @@
 /** What a judge says of completions before anything is trained: asked in a process of its own, which opens it once. */
+import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { requireKeys } from '#host/consents/keys.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
@@ -22,8 +25,10 @@ export async function* judged(
   const settings = model === '' ? given : { ...given, model: findModel(model, host.dataDirectory) }
   const inputs = samples.map(({ prompt, completion, row }) => ({ prompt, completion, row, step: 0 }))
   const cacheDirectory = dataFolders(host.dataDirectory).cache
+  const consents = consentsFile(host.dataDirectory)
+  requireKeys(judgeKeys(given), consents)
   for await (const { from, answers, seconds } of host.ask(
-    { type: 'judge', settings, inputs, cacheDirectory },
+    { type: 'judge', settings, inputs, cacheDirectory, consents },
     signal,
   )) {
     const durationMs = (1000 * seconds) / answers.length

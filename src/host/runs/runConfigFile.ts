@@ -2,13 +2,16 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
+import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { blaming } from '#shared/config/problems.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
-import { consentsFile, programAt } from '#host/python/consent.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { requireKeys } from '#host/consents/keys.ts'
+import { programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
 import {
@@ -38,9 +41,10 @@ export async function resolveRunConfig(given: unknown, dataDirectory: string): P
   return resolved
 }
 
-/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'python/not-allowed', 'loss/failed'. */
+/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'python/not-allowed', 'key/not-allowed', 'loss/failed'. */
 export async function requireWorkingCode(config: RunConfig, dataDirectory: string): Promise<void> {
   const consents = consentsFile(dataDirectory)
+  requireKeys(keyUsesOf(config), consents)
   await requireKnownRewards(config, consents)
   await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)

@@ -29,7 +29,7 @@ export async function answerRows(asked: Asked, say: (news: TaughtRows) => Promis
   makeFolder(folder)
   const scratch = mkdtempSync(path.join(tmpdir(), 'turnwise-answers-'))
   try {
-    await using judges = new RunJudges({ folder, cacheDirectory })
+    await using judges = new RunJudges({ folder, cacheDirectory, consents })
     await using rewards = await resolveRewards(config, scratch, { consents, openJudge: judges.open })
     await using teacher = new Teacher(asked)
     const size = Math.max(1, Math.floor(askedAtOnce / samples))
@@ -83,7 +83,7 @@ class Teacher implements AsyncDisposable {
   readonly #log: JudgeLog
   readonly #digest: string
 
-  constructor({ teacher, folder, cacheDirectory, rows, samples }: Asked) {
+  constructor({ teacher, folder, cacheDirectory, consents, rows, samples }: Asked) {
     const settings = parseJudge({ ...teacher, read: 'parsed' }, 'teacher')
     const own = path.join(folder, 'teacher')
     makeFolder(own)
@@ -93,7 +93,7 @@ class Teacher implements AsyncDisposable {
       settings.model === ''
         ? new AddressJudge({
             settings,
-            environment: process.env,
+            keys: { consents, environment: process.env },
             onRequest: () => countBeside(cacheDirectory),
             who: 'teacher',
           })

@@ -53,7 +53,9 @@ export interface EngineRun {
 
 /** What the run has for a training here; of the stages there is one. */
 interface EngineStages
-  extends Omit<EngineRun, 'stage' | 'start' | 'training'>, Omit<TrainingSetup, 'stage' | 'begin'> {
+  extends
+    Omit<EngineRun, 'stage' | 'start' | 'training'>,
+    Omit<TrainingSetup, 'stage' | 'begin' | 'consents'> {
   readonly stages: readonly Stage[]
   readonly recorder: Recorder
   readonly script: TrainingScript | null

@@ -105,7 +105,7 @@ async function* trainUntilChange(
   recorder.watch(new RunWatch(config))
   yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
   const model = openModelFolder(checkpoint?.model ?? config.model, config)
-  await using judges = new RunJudges({ folder: runDirectory, cacheDirectory })
+  await using judges = new RunJudges({ folder: runDirectory, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, runDirectory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, runDirectory, {
     ...{ cacheDirectory, consents },
@@ -125,7 +125,7 @@ async function* trainUntilChange(
     ...{ name: path.basename(runDirectory), stages, model, device, cacheDirectory, recorder, judges },
     ...{ control: { ...control, signal }, change, script, until: request.until },
   }
-  const state = yield* runBy({ ...run, kind: config.engine.kind, runDirectory, consents }, start)
+  const state = yield* runBy({ ...run, consents, kind: config.engine.kind, runDirectory }, start)
   const goesOn =
     state !== null && isChanging(run, state) && !isHeld({ ...run.control, until: run.until }, state)
   return goesOn ? { resumeFrom: recorder.savedCheckpoint(), changes: control.takeChanges() } : null
@@ -211,6 +211,7 @@ interface Stages {
   readonly model: ModelFolder
   readonly device: Device
   readonly cacheDirectory: string
+  readonly consents: string | undefined
   readonly recorder: Recorder
   readonly judges: RunJudges
   readonly control: RunControl
@@ -224,13 +225,13 @@ async function* runStages(
   run: Stages,
   start: TrainingStart | null,
 ): AsyncGenerator<RunEvent, TrainerState | null> {
-  const { name, stages, model, device, cacheDirectory, recorder, judges, control, change, script, until } =
-    run
+  const { name, stages, model, device, cacheDirectory, consents, recorder, judges } = run
+  const { control, change, script, until } = run
   let last: TrainerState | null = null
   for (let next = beginStage(stages, start); next !== null;) {
     const { stage, begin } = next
     const { config } = stage.parts
-    await using training = await openTraining({ name, stage, model, device, cacheDirectory, begin })
+    await using training = await openTraining({ name, stage, model, device, cacheDirectory, consents, begin })
     const { step } = begin?.state ?? initialState
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }

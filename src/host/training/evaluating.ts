@@ -66,7 +66,7 @@ export async function judgeRows(
   { onProblem, onProgress = () => undefined, onGroup }: JudgingListener,
 ): Promise<void> {
   const { config, directory, cacheDirectory, consents, samples, greedy } = asked
-  await using judges = new RunJudges({ folder: directory, cacheDirectory })
+  await using judges = new RunJudges({ folder: directory, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, directory, {
     ...{ cacheDirectory, consents },

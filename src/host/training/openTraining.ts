@@ -37,6 +37,8 @@ export interface TrainingSetup {
   readonly model: ModelFolder
   readonly device: Device
   readonly cacheDirectory: string
+  /** Of this machine; absent: no key is sent to a rollout server. */
+  readonly consents?: string | undefined
   readonly begin: StageBeginning
 }
 
@@ -104,7 +106,7 @@ async function openActing(policy: OrtPolicy, setup: TrainingSetup, adapter: Adap
 /** null where the run acts here, or not at all. */
 async function openRemote(
   policy: OrtPolicy,
-  { name, stage: { parts }, model, cacheDirectory }: TrainingSetup,
+  { name, stage: { parts }, model, cacheDirectory, consents }: TrainingSetup,
   { lora, baseModel }: AdapterStart,
 ): Promise<RemotePolicy | null> {
   const { server: settings, maxStaleness: snapshots } = parts.config.rollout
@@ -112,7 +114,7 @@ async function openRemote(
   return openRemotePolicy(policy, {
     ...{ settings, lora, baseModel, name, snapshots, tokenizer: parts.tokenizer },
     modelFolder: model.directory,
-    environment: process.env,
+    keys: { consents: consents ?? null, environment: process.env },
     onRequest: (url) => {
       if (!isOnThisMachine(url)) countBeside(cacheDirectory)
     },

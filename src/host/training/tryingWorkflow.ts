@@ -31,7 +31,7 @@ export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
   const { directory, candidate, cacheDirectory, consents, isEvaluation } = asked
   const config = withCode(asked)
   await using workflows = await resolveWorkflows(config, directory)
-  await using judges = new RunJudges({ folder: directory, cacheDirectory })
+  await using judges = new RunJudges({ folder: directory, cacheDirectory, consents })
   await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
   await using world = await resolveEnvironment(config, directory, {
     ...{ cacheDirectory, consents },

@@ -8,6 +8,7 @@ import { createContext, use, useCallback, useEffect, useRef, useState, type Reac
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import type { CallName, InputOf, OutputOf, StreamName } from '#shared/api/contract.ts'
+import { askWhereRefused } from './keyQuestion.ts'
 import { asError, toastError } from './toasts.ts'
 import { tellTask } from './tasks.ts'
 
@@ -145,6 +146,7 @@ export function useCommand<Name extends CallName<Api>>(
       loose(client).call(name, input, {}) as Promise<OutputOf<Api, Name>>,
     onSuccess: (output) => options.onDone?.(output),
     onError(thrown) {
+      askWhereRefused(asError(thrown))
       if (options.quiet !== true) toastError(asError(thrown))
     },
     networkMode: 'always',
@@ -211,6 +213,7 @@ export function useTask<Name extends StreamName<Api>>(
             items.flush()
             if (!isCurrent()) return
             const state = controller.signal.aborted ? 'cancelled' : 'failed'
+            if (state === 'failed') askWhereRefused(asError(thrown))
             setView((before) => ({ ...before, state, error: state === 'failed' ? asError(thrown) : null }))
           },
         )

@@ -1,3 +1,4 @@
+import { KeyDialog } from './KeyDialog.tsx'
 import { useEffect, Component, lazy, Suspense, type ReactNode, useState } from 'react'
 import type { ShellEvent } from '#shared/bridge.ts'
 import { places, keyTable, type KeyId } from '#shared/keyTable.ts'
@@ -54,6 +55,7 @@ export function App() {
       <FileDialogs />
       <FirstRunGuide />
       <DropTarget />
+      <KeyDialog />
       <Toasts />
     </div>
   )

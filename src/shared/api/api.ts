@@ -8,6 +8,7 @@ import { librariesApi } from './libraries.ts'
 import { lossesApi } from './losses.ts'
 import { metricsApi } from './metrics.ts'
 import { modelsApi } from './models.ts'
+import { keysApi } from './keys.ts'
 import { pythonApi } from './python.ts'
 import { rewardsApi } from './rewards.ts'
 import { runsApi } from './runs.ts'
@@ -35,6 +36,7 @@ export const api = {
   serving: servingApi,
   settings: settingsApi,
   python: pythonApi,
+  keys: keysApi,
   queue: queueApi,
   system: systemApi,
   libraries: librariesApi,

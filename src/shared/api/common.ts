@@ -32,12 +32,19 @@ export const failure = z.object({
   hint: z.string().nullable(),
 })
 
+/** An environment variable, and where its value is sent. */
+export const keyUse = z.object({
+  variable: z.string().regex(/^[A-Za-z_]\w*$/),
+  origin: z.string().max(2000),
+})
+
 /** What is wrong with one setting of a run config; see #shared/errors.ts. */
 export const problem = z.object({
   path: z.string(),
   code: z.enum(problemCodes),
   message: z.string(),
   stage: count.nullable(),
+  keys: z.array(keyUse).optional(),
 })
 
 /** How far long work is. `total` is null where nobody can tell. */

@@ -5,7 +5,7 @@
  * `next` and one `end` or `err`; the host sends a `next` only while it has credit, which the reader renews by `more`
  * as it takes items. `cancel` ends either; nothing more is said about that request.
  */
-import type { Problem } from '../errors.ts'
+import type { KeyUse, Problem } from '../errors.ts'
 
 export type RequestMessage =
   | { readonly id: number; readonly kind: 'call'; readonly name: string; readonly input?: unknown }
@@ -33,6 +33,7 @@ export interface WireError {
   readonly message: string
   readonly hint: string | null
   readonly problems?: readonly Problem[]
+  readonly keys?: readonly KeyUse[]
 }
 
 /** Longest message to the host, in UTF-16 units. Files travel by upload, never as a message. */

@@ -1,6 +1,6 @@
 /** Problems of a run config: made from what its schema finds, or from errors of what the config names. */
 import type { z } from 'zod'
-import { AppError, ConfigError, type Problem, type ProblemCode } from '../errors.ts'
+import { AppError, ConfigError, KeysError, type Problem, type ProblemCode } from '../errors.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -137,6 +137,7 @@ export const problemsOfError = (error: AppError): readonly Problem[] =>
     ? error.problems
     : [unusable(error, pathsByArea[error.code.slice(0, error.code.indexOf('/'))] ?? '')]
 
-const unusable = ({ message, hint }: AppError, path: string): Problem => ({
-  ...{ path, code: 'unusable', message: [message, hint].filter(Boolean).join(' '), stage: null },
+const unusable = (error: AppError, path: string): Problem => ({
+  ...{ path, code: 'unusable', message: [error.message, error.hint].filter(Boolean).join(' '), stage: null },
+  ...(error instanceof KeysError ? { keys: error.keys } : {}),
 })

@@ -14,7 +14,8 @@ import {
 import { readyEnvironment } from '#host/engines/environment.ts'
 import { requireFittingEngine } from '#host/engines/fitting.ts'
 import { askedProcesses, launchers, resultsOf } from '#host/engines/launch.ts'
-import { allowPython, consentsFile } from '#host/python/consent.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowPython } from '#host/python/consent.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 import { hasPython } from '../python/interpreter.ts'
 

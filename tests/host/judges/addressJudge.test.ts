@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ServingStatus } from '#shared/api/serving.ts'
+import { judgeKeys, keyUsesOf } from '#shared/config/keyUses.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowKeys } from '#host/consents/keys.ts'
 import { parseJudge } from '#shared/config/judge.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { AddressJudge } from '#host/judges/addressJudge.ts'
@@ -58,7 +61,9 @@ function openJudge(
   const settings = parseJudge({ ...largest, address: on.address, ...changes }, 'settings')
   const spent: string[] = []
   const log = new JudgeLog(folder ?? mkdtempSync(path.join(all, 'run-')))
-  const model = new AddressJudge({ settings, environment, onRequest: () => undefined })
+  const consents = consentsFile(all)
+  if (settings.keyVariable !== '') allowKeys(judgeKeys(settings), consents)
+  const model = new AddressJudge({ settings, keys: { consents, environment }, onRequest: () => undefined })
   const judge = new Judge({
     name: 'judge',
     settings,
@@ -147,8 +152,13 @@ describe('a judge behind our own server', () => {
     const request = {
       runDirectory: run.directory,
       cacheDirectory: path.join(home.directory, 'cache'),
+      consents: consentsFile(all),
       resumeFrom: null,
     }
+    allowKeys(
+      keyUsesOf(parseRunConfig(JSON.parse(readFileSync(runPaths(run.directory).config, 'utf8')))),
+      request.consents,
+    )
     for await (const _ of runTraining(request, createControl()));
     const events = historyOf(run, 'warning', 'status', 'step', 'evaluation', 'samples', 'checkpoint-saved')
     // The budget ended it early, with a checkpoint and a sentence.

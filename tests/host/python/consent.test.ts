@@ -7,7 +7,6 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -16,13 +15,8 @@ import type { Client } from '#shared/api/client.ts'
 import type { Api } from '#shared/api/api.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { train } from '../../../src/library/turnwise.ts'
-import {
-  allowPython,
-  consentsFile,
-  readConsents,
-  requireConsent,
-  reviewPython,
-} from '#host/python/consent.ts'
+import { consentsFile, readConsents } from '#host/consents/consents.ts'
+import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
 import { openPython } from '#host/python/pythonCode.ts'
 import { resolveEnvironment } from '#host/environments/resolveEnvironment.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'

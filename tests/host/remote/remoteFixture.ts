@@ -1,4 +1,8 @@
 /** A policy here, a server of either kind beside it, and what tests ask of both. */
+import { serverUrls } from '#shared/config/addresses.ts'
+import { keyUse } from '#shared/config/keyUses.ts'
+import { allowKeys } from '#host/consents/keys.ts'
+import type { ServerSettings } from '#host/remote/settings.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -98,6 +102,17 @@ export const ownOf = (completion: Completion, temperature = 1): Promise<Float64A
     temperature,
   })
 
+/** Consents of a machine whose owner allows what the settings name. */
+function allowing(settings: ServerSettings): string {
+  const consents = path.join(mkdtempSync(path.join(folder, 'machine-')), 'consents.json')
+  const uses = serverUrls(settings).map((url) => keyUse(settings.apiKeyVariable, url))
+  allowKeys(
+    uses.filter((use) => use !== null),
+    consents,
+  )
+  return consents
+}
+
 /** A policy on the servers that the settings name. */
 export function openOn(
   given: Record<string, unknown>,
@@ -110,7 +125,8 @@ export function openOn(
   if (settings === null) throw new Error('Expected settings, got none.')
   return openRemotePolicy(local, {
     ...{ settings, lora, baseModel: null, modelFolder: '/models/starter' },
-    ...{ name: 'run_test', snapshots: 1, tokenizer, onRequest: () => undefined, environment },
+    ...{ name: 'run_test', snapshots: 1, tokenizer, onRequest: () => undefined },
+    keys: { consents: allowing(settings), environment },
   })
 }
 

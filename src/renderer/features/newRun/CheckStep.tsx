@@ -1,5 +1,6 @@
 import type { Problem } from '#shared/errors.ts'
-import { TriangleAlert } from 'lucide-react'
+import { KeyRound, TriangleAlert } from 'lucide-react'
+import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import type { Trial, Verdict } from './useNewRun.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { ErrorNote, TaskProgress, Progress } from '#renderer/kit/states.tsx'
@@ -28,6 +29,12 @@ interface CheckStepProps {
   readonly isComplete: boolean
 }
 
+const AllowKeys = ({ keys }: { readonly keys: NonNullable<Problem['keys']> }) => (
+  <Button small className="ml-2" icon={<KeyRound size={14} aria-hidden />} onClick={() => askAboutKeys(keys)}>
+    Allow…
+  </Button>
+)
+
 /** One real group on the longest row: what the run will need, and what the first completions earn. */
 export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepProps) {
   const { state, progress, error, result, study, isCurrent, start, cancel } = trial
@@ -55,6 +62,7 @@ export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepPro
       {problems.map((problem) => (
         <p key={`${problem.path} ${problem.message}`} className="text-sm text-bad">
           <Sentence text={problemWords(problem)} />
+          {problem.keys !== undefined && <AllowKeys keys={problem.keys} />}
         </p>
       ))}
       {result !== null && (

@@ -4,6 +4,7 @@ import { useRun, useRuns, useWorkerOf, type RunEntry, type RunView } from '#rend
 import { plural, formatDuration, formatNumber } from '#renderer/client/format.ts'
 import { phaseWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
+import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
@@ -214,6 +215,11 @@ function Finding({ run: { id, finding, error, step }, tab }: { run: RunEntry; ta
   )
 }
 
+function MissingKeys({ runId }: { readonly runId: string }) {
+  const { data: keys = [] } = useAnswer('keys.missing', { runId }, { staleMs: 0 })
+  return keys.length === 0 ? null : <Button onClick={() => askAboutKeys(keys)}>Allow keys…</Button>
+}
+
 function Ended({ run, config, onFork }: Props) {
   const resume = useResume()
   const { data: checkpoints } = useAnswer('checkpoints.list', { runId: run.id })
@@ -231,6 +237,7 @@ function Ended({ run, config, onFork }: Props) {
               Show log
             </Button>
             {run.error?.code === 'python/not-allowed' && <PythonConsent asked={{ runId: run.id }} />}
+            {run.error?.code === 'key/not-allowed' && <MissingKeys runId={run.id} />}
             <Button
               icon={<Play size={14} aria-hidden />}
               disabled={resume.isRunning}

@@ -9,7 +9,7 @@ import { CopyButton, Loading } from '#renderer/kit/states.tsx'
 import { useTheme, type Theme } from '#renderer/client/theme.ts'
 import { DevicesSection } from './Devices.tsx'
 import { KeysSection } from './Keys.tsx'
-import { PythonSection } from './Python.tsx'
+import { PythonSection, SentKeysSection } from './Consents.tsx'
 import { SelfTestSection } from './SelfTest.tsx'
 import { ServerSection } from './Server.tsx'
 import { StorageSection } from './Storage.tsx'
@@ -243,6 +243,11 @@ function PrivacySection() {
             request is counted.
           </li>
           <li>A model or data set that you download from a hub. Each request is counted.</li>
+          <li>
+            A judge, a teacher or a rollout server at an address that a run names. Each request is counted,
+            and a key goes there only if you allowed it.
+          </li>
+          <li>A trainer, a cluster or Python that you allowed: what they do is their own and not counted.</li>
           <li>The CUDA library, if you install it under Devices. Each request is counted.</li>
           <li>
             Nothing else: no account, no statistics, no update check, no background download. ONNX Runtime’s
@@ -252,6 +257,7 @@ function PrivacySection() {
       </Section>
       <TelemetryFiles />
       <HubAccess />
+      <SentKeysSection />
       <Section title="How this is ensured">
         <ul className="grid list-disc gap-1 pl-5">
           <li>
@@ -283,7 +289,7 @@ function HubAccess() {
   return (
     <Section title="Hub of models">
       <div className="grid max-w-150 gap-3">
-        <Field label="Address" note={`Empty: ${defaultHub}.`}>
+        <Field label="Address" note={`Empty: ${defaultHub}. A token is forgotten when the address changes.`}>
           {(ids) => (
             <TextInput {...ids} mono value={endpoint} placeholder={defaultHub} onChange={setEndpoint} />
           )}

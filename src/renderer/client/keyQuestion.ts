@@ -1,0 +1,17 @@
+/** The question whether keys may be sent, which any refused action asks. */
+import { create } from 'zustand'
+import { KeysError, type KeyUse } from '#shared/errors.ts'
+
+interface KeyQuestion {
+  /** Empty: nothing is asked. */
+  readonly keys: readonly KeyUse[]
+}
+
+export const useKeyQuestion = create<KeyQuestion>(() => ({ keys: [] }))
+
+export const askAboutKeys = (keys: readonly KeyUse[]): void => useKeyQuestion.setState({ keys })
+
+/** Asks where the error is about nothing else. */
+export function askWhereRefused(error: Error): void {
+  if (error instanceof KeysError) askAboutKeys(error.keys)
+}

@@ -1,0 +1,122 @@
+/** What the owner of this machine allowed, and taking it back. */
+import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { formatTime } from '#renderer/client/format.ts'
+import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Section } from './Section.tsx'
+
+/** Python that may run unconfined. */
+export function PythonSection() {
+  const queries = useQueryClient()
+  const { data: allowed = [] } = useAnswer('python.allowed', undefined, { staleMs: 0 })
+  const { run, isRunning } = useCommand('python.withdraw', {
+    onDone: () => invalidate(queries, ['python', 'rewards', 'runs.check']),
+  })
+  return (
+    <ConsentList
+      title="Python allowed on this machine"
+      about="Python is not sandboxed. It runs only where you allowed the content of the file, of the modules beside it, and the interpreter. No config can allow it."
+      none="Nothing: no Python code can run."
+      columns={['What', 'Path']}
+      rows={allowed.map(({ kind, path, at }) => ({
+        cells: [kind === 'file' ? 'File' : 'Interpreter', path],
+        at,
+      }))}
+      isBusy={isRunning}
+      onWithdraw={(which) => void run({ paths: which.map((i) => allowed[i]?.path ?? '') })}
+    />
+  )
+}
+
+/** Environment variables whose values may be sent. */
+export function SentKeysSection() {
+  const queries = useQueryClient()
+  const { data: allowed = [] } = useAnswer('keys.allowed', undefined, { staleMs: 0 })
+  const { run, isRunning } = useCommand('keys.withdraw', {
+    onDone: () => invalidate(queries, ['keys', 'runs.check', 'studies.check']),
+  })
+  return (
+    <ConsentList
+      title="Keys that may be sent"
+      about="Judges, teachers and rollout servers get the value of an environment variable only where you allowed this variable for this address. No config can allow it."
+      none="None: no key is sent anywhere."
+      columns={['Variable', 'Address']}
+      rows={allowed.map(({ variable, origin, at }) => ({ cells: [variable, origin], at }))}
+      isBusy={isRunning}
+      onWithdraw={(which) =>
+        void run({
+          keys: which.flatMap((i) => allowed[i] ?? []).map(({ variable, origin }) => ({ variable, origin })),
+        })
+      }
+    />
+  )
+}
+
+interface ConsentListProps {
+  readonly title: string
+  readonly about: string
+  /** Said where nothing is allowed. */
+  readonly none: string
+  readonly columns: readonly [string, string]
+  readonly rows: readonly { readonly cells: readonly [string, string]; readonly at: number }[]
+  readonly isBusy: boolean
+  /** By their places in `rows`. */
+  readonly onWithdraw: (which: readonly number[]) => void
+}
+
+function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: ConsentListProps) {
+  return (
+    <Section
+      title={title}
+      about={about}
+      actions={
+        rows.length > 0 && (
+          <Button disabled={isBusy} onClick={() => onWithdraw(rows.map((_, i) => i))}>
+            Withdraw all
+          </Button>
+        )
+      }
+    >
+      {rows.length === 0 ? (
+        <p>{none}</p>
+      ) : (
+        <table className="w-full text-left">
+          <thead className="text-muted">
+            <tr>
+              <Heading>{columns[0]}</Heading>
+              <Heading>{columns[1]}</Heading>
+              <Heading>Allowed at</Heading>
+              <Heading>
+                <span className="sr-only">Actions</span>
+              </Heading>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ cells: [what, where], at }, i) => (
+              <tr key={`${what} ${where} ${String(at)} ${String(i)}`} className="border-t border-line">
+                <td className="py-1 pr-3">{what}</td>
+                <td className="py-1 pr-3 font-mono text-sm break-all">{where}</td>
+                <td className="py-1 pr-3 whitespace-nowrap tabular-nums">{formatTime(at)}</td>
+                <td className="py-1">
+                  <Button
+                    small
+                    disabled={isBusy}
+                    aria-label={`Withdraw ${where}`}
+                    onClick={() => onWithdraw([i])}
+                  >
+                    Withdraw
+                  </Button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Section>
+  )
+}
+
+const Heading = ({ children }: { readonly children: ReactNode }) => (
+  <th className="py-1 font-normal">{children}</th>
+)

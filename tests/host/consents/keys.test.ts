@@ -1,0 +1,251 @@
+/** Values of environment variables go to an address only where the owner of the machine allowed it, whatever a config names. */
+import { mkdtempSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Api } from '#shared/api/api.ts'
+import type { Client } from '#shared/api/client.ts'
+import { configSections } from '#shared/config/fields.ts'
+import { judgeSettings } from '#shared/config/judge.ts'
+import { keyUsesOf } from '#shared/config/keyUses.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { builtInEnvironments } from '#rl/environments/tasks/registry.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowedKey, allowKeys, withdrawKeys } from '#host/consents/keys.ts'
+import { createRunFolder } from '#host/runs/runFolder.ts'
+import { collect, createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { createWorkplace } from '../../cli/turnwise.ts'
+
+const all = temporaryFolder()
+const variable = 'TURNWISE_TEST_SECRET'
+const secret = 'value-of-the-variable'
+/** What a stranger's server was sent. */
+const heard: string[] = []
+const stranger = createServer((request, response) => {
+  heard.push(request.headers.authorization ?? '')
+  response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
+})
+let origin: string
+
+beforeAll(async () => {
+  process.env[variable] = secret
+  await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve))
+  origin = `http://127.0.0.1:${String((stranger.address() as AddressInfo).port)}`
+})
+afterAll(() => {
+  Reflect.deleteProperty(process.env, variable)
+  stranger.close()
+})
+afterEach(() => heard.splice(0))
+
+const isSent = () => heard.some((header) => header.includes(secret))
+const judge = () => ({
+  function: 'judge',
+  settings: { address: `${origin}/v1`, keyVariable: variable, rubric: 'correctness', retries: 0 },
+})
+const judged = () => ({ ...smallConfig, rewards: [judge()] }) as typeof smallConfig
+const served = () =>
+  ({
+    ...smallConfig,
+    rollout: {
+      ...smallConfig.rollout,
+      server: {
+        ...{ kind: 'vllm', url: [`${origin}/a`, `${origin}/b`], apiKeyVariable: variable },
+        ...{ adapterFolder: path.join(all, 'adapters'), retries: 0 },
+      },
+    },
+  }) as typeof smallConfig
+const refused = {
+  code: 'key/not-allowed',
+  message: expect.stringContaining(variable) as string,
+  hint: expect.stringContaining('Nothing was sent.') as string,
+}
+
+describe('nothing is sent that nobody allowed', () => {
+  let fixture: HostFixture
+  let client: Client<Api>
+  let version: string
+  beforeAll(async () => {
+    fixture = createHostFixture()
+    ;({ client } = fixture)
+    const rows = fixture.write('rows.jsonl', '{"prompt":"Say 4","answer":"4"}\n'.repeat(4))
+    const imported = await collect(client.stream('datasets.import', { source: { path: rows }, name: 'rows' }))
+    version = JSON.stringify(imported).match(/[0-9a-f]{64}/)?.[0] ?? ''
+  })
+  afterAll(() => fixture[Symbol.asyncDispose]())
+
+  const prompt = { column: 'prompt' }
+  const doors: readonly [string, () => Promise<unknown>][] = [
+    ['runs.start with a judge', () => client.call('runs.start', { config: judged() })],
+    ['runs.start with a rollout server', () => client.call('runs.start', { config: served() })],
+    ['runs.start into the queue', () => client.call('runs.start', { config: judged(), queue: true })],
+    ['runs.calibrate', () => collect(client.stream('runs.calibrate', { config: judged() }))],
+    [
+      'runs.start of a stage',
+      () =>
+        client.call('runs.start', {
+          config: {
+            ...smallConfig,
+            stages: [{ steps: 1 }, { steps: 1, rollout: served().rollout }],
+          },
+        }),
+    ],
+    [
+      'evaluations.start',
+      () =>
+        client.call('evaluations.start', {
+          subject: { model: smallConfig.model, adapter: null },
+          config: { data: smallConfig.data, rewards: [judge()] },
+        }),
+    ],
+    [
+      'datasets.difficulty',
+      () =>
+        collect(
+          client.stream('datasets.difficulty', {
+            ...{ versionId: version, prompt, model: smallConfig.model, rewards: [judge()] },
+          }),
+        ),
+    ],
+    [
+      'datasets.answer',
+      () =>
+        collect(
+          client.stream('datasets.answer', {
+            ...{ versionId: version, prompt, name: 'answers', rows: 1, temperature: 0, maxNewTokens: 4 },
+            teacher: { address: `${origin}/v1`, keyVariable: variable },
+          }),
+        ),
+    ],
+    [
+      'rewards.dryRun',
+      () =>
+        collect(
+          client.stream('rewards.dryRun', {
+            ...{ code: { builtIn: 'judge' }, settings: judge().settings },
+            on: [{ prompt: 'a', completion: 'b', row: {} }],
+          }),
+        ),
+    ],
+  ]
+  test.each(doors)('%s', async (_, knock) => {
+    await expect(knock()).rejects.toMatchObject(refused)
+    expect(isSent()).toBe(false)
+  })
+
+  test('runs.check says so as a problem, with what to allow', async () => {
+    const answer = await client.call('runs.check', { config: judged() })
+    expect(answer).toMatchObject({ problems: [{ keys: [{ variable, origin }] }] })
+    expect(isSent()).toBe(false)
+  })
+
+  test.each([
+    ['a judge', judged],
+    ['a rollout server', served],
+  ])('runs.resume of a run with %s that lies in the folder', async (_, config) => {
+    const run = createRunFolder(fixture.directory, parseRunConfig(config()))
+    fixture.host.history.lookAround()
+    fixture.host.history.refresh(fixture.host.history.add(run))
+    await client.call('runs.resume', { runId: run.id })
+    const { error } = await fixture.reached(run.id, 'failed')
+    expect(error).toMatchObject({ code: refused.code, message: refused.message })
+    expect(isSent()).toBe(false)
+    expect(await client.call('keys.missing', { runId: run.id })).toEqual([{ variable, origin }])
+  })
+
+  test('what was allowed is sent there and nowhere else, until it is withdrawn', async () => {
+    const dryRun = (settings: object) =>
+      collect(
+        client.stream('rewards.dryRun', {
+          ...{ code: { builtIn: 'judge' }, settings: { ...judge().settings, ...settings } },
+          on: [{ prompt: 'a', completion: 'b', row: {} }],
+        }),
+      )
+    await client.call('keys.allow', { keys: [{ variable, origin }] })
+    expect(await client.call('keys.allowed')).toMatchObject([{ variable, origin }])
+    await dryRun({}).catch(() => undefined)
+    expect(isSent()).toBe(true)
+    heard.splice(0)
+    await expect(dryRun({ address: origin.replace('127.0.0.1', 'localhost') })).rejects.toMatchObject(refused)
+    await expect(dryRun({ keyVariable: 'PATH' })).rejects.toMatchObject({ code: refused.code })
+    await client.call('keys.withdraw', { keys: [{ variable, origin }] })
+    await expect(dryRun({})).rejects.toMatchObject(refused)
+    expect(heard).toEqual([])
+  })
+
+  test('a hub’s token is forgotten where the hub becomes another', async () => {
+    const set = (key: string, value: unknown) => client.call('settings.set', { key, value })
+    await set('hub.endpoint', 'https://hub.example/')
+    await set('hub.token', 'hf_secret')
+    await set('hub.endpoint', 'https://hub.example')
+    expect(await client.call('settings.get', { key: 'hub.token' })).toBe('hf_secret')
+    await set('hub.endpoint', origin)
+    expect(await client.call('settings.get', { key: 'hub.token' })).toBe(null)
+  })
+})
+
+describe('the command line', () => {
+  const place = createWorkplace()
+  afterAll(() => place[Symbol.dispose]())
+
+  test('refuses with the command that allows it, allows, lists and withdraws', async () => {
+    const config = place.write('judged.json', judged())
+    const denied = await place.run('train', config)
+    expect([denied.status, denied.stderr]).toEqual([
+      1,
+      expect.stringContaining(`turnwise key allow ${variable}@${origin}`),
+    ])
+    expect((await place.run('key', 'allow', variable)).status).toBe(2)
+    expect((await place.run('key', 'allow', `${variable}@${origin}/v1`)).status).toBe(0)
+    expect((await place.run('key', 'list')).stdout).toContain(origin)
+    expect((await place.run('key', 'withdraw', `${variable}@${origin}`)).stdout).toContain(
+      'Withdrew 1 consent',
+    )
+    expect((await place.run('key', 'list')).stdout).toContain('No key may be sent')
+    expect(isSent()).toBe(false)
+    const allowed = await place.run('train', config, '--trust-keys')
+    expect(allowed.stderr).toContain('lists no models')
+    expect(isSent()).toBe(true)
+  })
+})
+
+describe('a consent', () => {
+  const machine = () => consentsFile(mkdtempSync(path.join(all, 'machine-')))
+  const environment = { [variable]: secret }
+  const named = (address: string) => ({ variable, address, who: 'judge' })
+
+  test('is to one variable and one origin, on this machine', () => {
+    const consents = machine()
+    allowKeys([{ variable, origin: 'https://judge.example' }], consents)
+    const at = (address: string, where: string | null = consents) =>
+      allowedKey(named(address), { consents: where, environment })
+    expect(at('https://judge.example/v1')).toBe(secret)
+    for (const other of ['http://judge.example', 'https://judge.example:444', 'https://x.judge.example'])
+      expect(() => at(other)).toThrow(expect.objectContaining({ code: refused.code }) as Error)
+    expect(() => at('https://judge.example@evil.example/v1')).toThrow('https://evil.example')
+    expect(() => at('https://judge.example', machine())).toThrow('has not been allowed')
+    expect(() => at('https://judge.example', null)).toThrow('has not been allowed')
+    expect(withdrawKeys(null, consents)).toBe(1)
+    expect(() => at('https://judge.example')).toThrow('has not been allowed')
+  })
+
+  test('is asked for of every variable and every address that a config can name', () => {
+    const names = (words: readonly string[]) =>
+      words.filter((word) => /variable|address|url|endpoint|host/i.test(word))
+    const keys = configSections.flatMap(({ fields }) => fields.map(({ key }) => key))
+    // A new one must be added to keyUses.ts, or here with the reason why no key goes there.
+    const withKeys = ['rollout.server.apiKeyVariable', 'rollout.server.url']
+    const withoutKeys = [
+      'data.templateVariables', // of chat templates, not of the environment
+      'engine.address', // a cluster of Ray, which takes none and is asked about with its command
+    ]
+    expect(names(keys).sort()).toEqual([...withKeys, ...withoutKeys].sort())
+    expect(names(Object.keys(judgeSettings)).sort()).toEqual(['address', 'keyVariable'])
+    // Of the search environment, whose servers take no key.
+    expect(builtInEnvironments.flatMap(({ settings }) => names(Object.keys(settings)))).toEqual(['url'])
+    const both = parseRunConfig({ ...served(), rewards: [judge()] })
+    expect(keyUsesOf(both)).toEqual([{ variable, origin }])
+  })
+})
