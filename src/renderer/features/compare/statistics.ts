@@ -1,21 +1,26 @@
 /** Whether a difference between runs is more than luck. */
-import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { mean, studentQuantile, variance, welchDifference, type Interval } from '#shared/statistics.ts'
-import { cumsum, quantileSorted } from 'd3-array'
+import {
+  mean,
+  meanDifference,
+  studentQuantile,
+  variance,
+  welchDifference,
+  type Interval,
+  type KnownMean,
+} from '#shared/statistics.ts'
+import { sum } from 'd3-array'
 
 export interface Difference {
   /** Mean of `a` minus mean of `b`. */
   readonly difference: number
-  /** 95 % interval of the difference. */
-  readonly interval: Interval
-  /** The interval leaves 0 out. */
+  /** 95 % interval of the difference; null where the values move too slowly to bound it. */
+  readonly interval: Interval | null
+  /** There is an interval, and it leaves 0 out. */
   readonly isReal: boolean
-  readonly method: 'seeds' | 'bootstrap'
+  /** What was counted: seeds, or values of two single runs. */
+  readonly method: 'seeds' | 'runs'
   readonly counts: readonly [number, number]
 }
-
-const share = 0.95
-const resamples = 2000
 
 /** By seeds, where both sides have at least two: Welch's t interval, which asks no equal spread. */
 export function seedDifference(a: readonly number[], b: readonly number[]): Difference | null {
@@ -36,50 +41,59 @@ export function singleDifference(value: number, seeds: readonly number[]): Diffe
   return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [1, seeds.length])
 }
 
+/** Fewer values at the end of a run do not show how alike neighbours are, and with it how many values they are worth. */
+export const leastValues = 20
+
 /**
- * By values of single runs, such as the rewards of the last steps: percentile bootstrap of the difference of means.
- * Neighbouring steps resemble each other, so whole blocks of √n of them are drawn (Künsch 1989). It tells the noise
- * of these two runs only; what another seed would have done it cannot know.
+ * By values of single runs, such as the rewards of the last steps: Welch’s t interval of the difference of means, each
+ * worth as many values as `serialMean` says. It tells the noise of these two runs only; what another seed would have
+ * done it cannot know. null where a run has fewer than 20 values.
  */
-export function bootstrapDifference(a: readonly number[], b: readonly number[], seed = 1): Difference | null {
-  if (a.length < 4 || b.length < 4) return null
-  const random = new SequentialRandom(randomStream(seed, a.length, b.length))
-  const [fromA, fromB] = [resampler(a, random), resampler(b, random)]
-  const differences = Array.from({ length: resamples }, () => fromA() - fromB())
-  differences.sort((x, y) => x - y)
-  const interval = {
-    low: quantileSorted(differences, (1 - share) / 2) ?? NaN,
-    high: quantileSorted(differences, 1 - (1 - share) / 2) ?? NaN,
-  }
-  return told(mean(a) - mean(b), interval, 'bootstrap', [a.length, b.length])
+export function runDifference(a: readonly number[], b: readonly number[]): Difference | null {
+  if (a.length < leastValues || b.length < leastValues) return null
+  const counts = [a.length, b.length] as const
+  const [meanA, meanB] = [serialMean(a), serialMean(b)]
+  if (meanA === null || meanB === null) return told(mean(a) - mean(b), null, 'runs', counts)
+  const { difference, interval } = meanDifference(meanA, meanB)
+  return told(difference, interval, 'runs', counts)
+}
+
+/**
+ * Mean of neighbouring values that resemble each other, as those of a first-order autoregression do. Values are first
+ * averaged in blocks, 20 or somewhat more of them, so that a slow movement below quick noise shows as well. With the
+ * correlation ρ of neighbouring blocks, freed of its bias (Marriott and Pope 1954), n of them are worth n / D(ρ), where
+ * D = 1 + 2 Σ (1 − k/n) ρᵏ; worth − 1 are the degrees of freedom. null where all are worth less than two.
+ */
+function serialMean(values: readonly number[]): KnownMean | null {
+  const blocks = blockMeans(values, Math.floor(values.length / leastValues))
+  const count = blocks.length
+  const value = mean(blocks)
+  const spread = sum(blocks, (each) => (each - value) ** 2)
+  if (spread === 0) return { value, error: 0, freedom: count - 1 }
+  const products = sum(blocks, (each, i) => (each - value) * ((blocks[i - 1] ?? value) - value))
+  const correlation = Math.max(0, ((count * products) / spread + 1) / (count - 4))
+  const weight = 1 + 2 * sum(blocks, (_, k) => (k === 0 ? 0 : (1 - k / count) * correlation ** k))
+  const freedom = count / weight - 1
+  return freedom < 1 ? null : { value, error: spread / count / freedom, freedom }
+}
+
+/** Of the newest values, as many as make whole blocks. */
+function blockMeans(values: readonly number[], length: number): readonly number[] {
+  const first = values.length % length
+  return Array.from({ length: Math.floor(values.length / length) }, (_, i) =>
+    mean(values.slice(first + i * length, first + (i + 1) * length)),
+  )
 }
 
 const told = (
   difference: number,
-  interval: Interval,
+  interval: Interval | null,
   method: Difference['method'],
   counts: readonly [number, number],
 ): Difference => ({
   difference,
   interval,
-  isReal: (interval.low > 0 || interval.high < 0) && difference !== 0,
+  isReal: interval !== null && (interval.low > 0 || interval.high < 0),
   method,
   counts,
 })
-
-/** Draws means of resamples. A block that reaches the end goes on at the beginning. */
-function resampler(values: readonly number[], random: SequentialRandom): () => number {
-  const count = values.length
-  const block = Math.max(1, Math.round(Math.sqrt(count)))
-  // The sum of a block is a difference of two of these.
-  const sums = Float64Array.from([0, ...cumsum([...values, ...values.slice(0, block)])])
-  return () => {
-    let sum = 0
-    for (let drawn = 0; drawn < count; drawn += block) {
-      const start = Math.floor(random.uniform() * count)
-      const end = start + Math.min(block, count - drawn)
-      sum += (sums[end] ?? 0) - (sums[start] ?? 0)
-    }
-    return sum / count
-  }
-}
