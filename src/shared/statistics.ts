@@ -23,11 +23,16 @@ const normalReach = 1.959963984540054
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Around the mean, by n − 1. */
-export function variance(values: readonly number[]): number {
-  const middle = mean(values)
-  return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)
+/** Sum of squared distances from the mean; exactly 0 where all are alike. */
+export function squares(values: readonly number[]): number {
+  const [first = 0] = values
+  const apart = values.map((value) => value - first)
+  const middle = mean(apart)
+  return apart.reduce((sum, value) => sum + (value - middle) ** 2, 0)
 }
+
+/** Around the mean, by n − 1. */
+export const variance = (values: readonly number[]): number => squares(values) / (values.length - 1)
 
 /** Student's t interval of the mean of independent values; null without any. */
 export function meanEstimate(values: readonly number[]): Estimate | null {

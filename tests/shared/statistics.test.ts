@@ -139,6 +139,7 @@ test('independent means are compared as Welch does', () => {
 
 test('two that are alike on both sides say nothing of their spread; more of them do', () => {
   expect(welchDifference([0.9, 0.9], [0.8, 0.8])).toBeNull()
+  expect(welchDifference([0.1, 0.1, 0.1], [0.8, 0.8])).toBeNull()
   expect(welchDifference([3, 3, 3], [2, 2, 2])).toMatchObject({ difference: 1, pValue: 0 })
 })
 

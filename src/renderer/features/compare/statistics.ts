@@ -2,6 +2,7 @@
 import {
   mean,
   meanDifference,
+  squares,
   studentQuantile,
   variance,
   welchDifference,
@@ -45,44 +46,51 @@ export function singleDifference(value: number, seeds: readonly number[]): Diffe
 export const leastValues = 20
 
 /**
- * By values of single runs, such as the rewards of the last steps: Welch’s t interval of the difference of means, each
- * worth as many values as `serialMean` says. It tells the noise of these two runs only; what another seed would have
- * done it cannot know. null where a run has fewer than 20 values.
+ * By values of single runs, such as the rewards of the last steps: Welch’s t interval of the difference of means.
+ * Neighbouring values resemble each other, so each mean counts as of fewer of them (`serialMean`). It tells the noise of
+ * these two runs only; what another seed would have done it cannot know. null where a run has fewer than 20 values.
  */
 export function runDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < leastValues || b.length < leastValues) return null
   const counts = [a.length, b.length] as const
-  const [meanA, meanB] = [serialMean(a), serialMean(b)]
-  if (meanA === null || meanB === null) return told(mean(a) - mean(b), null, 'runs', counts)
+  const [blocksA, blocksB] = [blockMeans(a), blockMeans(b)]
+  // A series that seems quick by chance also seems steady, and would weigh too much beside one that is slow.
+  const correlation = Math.max(correlationOf(blocksA), correlationOf(blocksB))
+  const [meanA, meanB] = [serialMean(blocksA, correlation), serialMean(blocksB, correlation)]
+  if (meanA.freedom < 1 || meanB.freedom < 1) return told(meanA.value - meanB.value, null, 'runs', counts)
   const { difference, interval } = meanDifference(meanA, meanB)
   return told(difference, interval, 'runs', counts)
 }
 
 /**
- * Mean of neighbouring values that resemble each other, as those of a first-order autoregression do. Values are first
- * averaged in blocks, 20 or somewhat more of them, so that a slow movement below quick noise shows as well. With the
- * correlation ρ of neighbouring blocks, freed of its bias (Marriott and Pope 1954), n of them are worth n / D(ρ), where
- * D = 1 + 2 Σ (1 − k/n) ρᵏ; worth − 1 are the degrees of freedom. null where all are worth less than two.
+ * Means of blocks of neighbours, 20 blocks or somewhat more, so that a slow movement below quick noise shows as well. Of
+ * the newest values, as many as make whole blocks.
  */
-function serialMean(values: readonly number[]): KnownMean | null {
-  const blocks = blockMeans(values, Math.floor(values.length / leastValues))
-  const count = blocks.length
-  const value = mean(blocks)
-  const spread = sum(blocks, (each) => (each - value) ** 2)
-  if (spread === 0) return { value, error: 0, freedom: count - 1 }
-  const products = sum(blocks, (each, i) => (each - value) * ((blocks[i - 1] ?? value) - value))
-  const correlation = Math.max(0, ((count * products) / spread + 1) / (count - 4))
-  const weight = 1 + 2 * sum(blocks, (_, k) => (k === 0 ? 0 : (1 - k / count) * correlation ** k))
-  const freedom = count / weight - 1
-  return freedom < 1 ? null : { value, error: spread / count / freedom, freedom }
-}
-
-/** Of the newest values, as many as make whole blocks. */
-function blockMeans(values: readonly number[], length: number): readonly number[] {
+function blockMeans(values: readonly number[]): readonly number[] {
+  const length = Math.floor(values.length / leastValues)
   const first = values.length % length
   return Array.from({ length: Math.floor(values.length / length) }, (_, i) =>
     mean(values.slice(first + i * length, first + (i + 1) * length)),
   )
+}
+
+/** Of neighbours, freed of its bias: Marriott and Pope 1954, "Bias in the estimation of autocorrelations". */
+function correlationOf(values: readonly number[]): number {
+  const [count, middle, spread] = [values.length, mean(values), squares(values)]
+  if (spread === 0) return 0
+  const products = sum(values.slice(1), (value, i) => (value - middle) * ((values[i] ?? middle) - middle))
+  return Math.max(0, ((count * products) / spread + 1) / (count - 4))
+}
+
+/**
+ * Mean of values that form a first-order autoregression: n of them are worth n / (1 + 2 Σ (1 − k/n) ρᵏ), and one less is
+ * what they have degrees of freedom.
+ */
+function serialMean(values: readonly number[], correlation: number): KnownMean {
+  const count = values.length
+  const weight = 1 + 2 * sum(values.slice(1), (_, i) => (1 - (i + 1) / count) * correlation ** (i + 1))
+  const freedom = count / weight - 1
+  return { value: mean(values), error: squares(values) / count / freedom, freedom }
 }
 
 const told = (

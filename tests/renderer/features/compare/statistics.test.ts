@@ -55,5 +55,7 @@ describe('is the gap real', () => {
     const [low, high] = [0.5, 0.75].map((value) => new Array<number>(30).fill(value)) as [number[], number[]]
     expect(runDifference(high, low)).toMatchObject({ interval: { low: 0.25, high: 0.25 }, isReal: true })
     expect(runDifference(low, low)?.isReal).toBe(false)
+    const tenths = new Array<number>(30).fill(0.1)
+    expect(runDifference(high, tenths)?.isReal).toBe(true)
   })
 })
