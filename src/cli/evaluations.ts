@@ -95,7 +95,7 @@ export function summaryLines({ samples, greedy, summary }: EvaluationEntry): str
   return [
     reward === null
       ? 'Reward      none: no reward function applied to any completion'
-      : `Reward      ${estimateWords(reward)}  (Student’s t over ${plural(prompts, 'prompt')}, ${how})`,
+      : `Reward      ${estimateWords(reward)}  (over ${plural(prompts, 'prompt')}, ${how})`,
     ...pass.map(
       ({ k, ...estimate }, i) =>
         `${`pass@${k}`.padEnd(10)}  ${estimateWords(estimate)}${i === 0 ? `  (a pass is ${passes})` : ''}`,

@@ -11,20 +11,28 @@ export interface Interval {
 
 export interface Estimate {
   readonly value: number
-  /** null where nothing can be said: one value alone, or none that differs. */
+  /** null where nothing can be said: one value alone, or none that differs, unless all are shares. */
   readonly interval: Interval | null
 }
 
 const level = 0.05
 
+/** 95 % of a normal distribution lie within so many standard deviations. */
+const normalReach = 1.959963984540054
+
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Around the mean, by n − 1. */
-export function variance(values: readonly number[]): number {
-  const middle = mean(values)
-  return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1)
+/** Sum of squared distances from the mean; exactly 0 where all are alike. */
+export function squares(values: readonly number[]): number {
+  const [first = 0] = values
+  const apart = values.map((value) => value - first)
+  const middle = mean(apart)
+  return apart.reduce((sum, value) => sum + (value - middle) ** 2, 0)
 }
+
+/** Around the mean, by n − 1. */
+export const variance = (values: readonly number[]): number => squares(values) / (values.length - 1)
 
 /** Student's t interval of the mean of independent values; null without any. */
 export function meanEstimate(values: readonly number[]): Estimate | null {
@@ -33,6 +41,36 @@ export function meanEstimate(values: readonly number[]): Estimate | null {
   if (values.length === 1 || values.every((each) => each === values[0])) return { value, interval: null }
   const reach = studentQuantile(values.length - 1) * Math.sqrt(variance(values) / values.length)
   return { value, interval: { low: value - reach, high: value + reach } }
+}
+
+/** Score interval of a share of so many independent draws: Wilson 1927, doi:10.2307/2276774. Nothing drawn: 0 to 1. */
+export function wilson(share: number, draws: number): Interval {
+  if (draws === 0) return { low: 0, high: 1 }
+  const square = normalReach ** 2
+  const center = share + square / (2 * draws)
+  const reach = normalReach * Math.sqrt((share * (1 - share) + square / (4 * draws)) / draws)
+  const scale = 1 + square / draws
+  return { low: Math.max(0, (center - reach) / scale), high: Math.min(1, (center + reach) / scale) }
+}
+
+/**
+ * Mean of shares, such as those of right answers to each prompt, from `draws` samples in all; null without any. The
+ * interval is Wilson’s, of as many draws as the spread of the shares makes of these samples: no fewer than there are
+ * shares, as if samples of one prompt were all alike, and no more than samples. The spread is that of the shares that
+ * are not at the nearer end; where these are few, Student’s t trusts it less (Korn and Graubard 1998).
+ */
+export function shareEstimate(shares: readonly number[], draws: number): Estimate | null {
+  if (shares.length === 0) return null
+  const value = mean(shares)
+  const telling = Math.min(
+    shares.filter((share) => share > 0).length,
+    shares.filter((share) => share < 1).length,
+  )
+  if (telling < 2) return { value, interval: wilson(value, shares.length) }
+  const spread = variance(shares) / shares.length
+  const worth = Math.min(draws, (value * (1 - value)) / spread)
+  const trusted = worth * (normalReach / studentQuantile(telling - 1)) ** 2
+  return { value, interval: wilson(value, Math.max(shares.length, trusted)) }
 }
 
 /**
@@ -121,18 +159,49 @@ function drawnShifts(differences: readonly number[], seed: number): Interval[] {
 }
 
 /**
- * Of means of independent values whose spread need not be equal; null where a side has fewer than two.
- * Welch 1947, "The generalization of 'Student's' problem when several different population variances are involved".
+ * Of means of independent values whose spread need not be equal; null where a side has fewer than two, or where so few
+ * are all alike on both sides that nothing is known of their spread.
  */
 export function welchDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < 2 || b.length < 2) return null
-  const [partA, partB] = [variance(a) / a.length, variance(b) / b.length]
-  const difference = mean(a) - mean(b)
-  const error = Math.sqrt(partA + partB)
+  const [knownA, knownB] = [a, b].map(knownMean) as [KnownMean, KnownMean]
+  if (knownA.error + knownB.error === 0 && a.length + b.length < 6) return null
+  return meanDifference(knownA, knownB)
+}
+
+/**
+ * Of two means of shares, with a success and a failure added to each side, without which few of either would tell too
+ * small a spread: Agresti and Caffo 2000, "Simple and effective confidence intervals for proportions and differences of
+ * proportions result from adding two successes and two failures". null where a side has fewer than two.
+ */
+export function shareDifference(a: readonly number[], b: readonly number[]): Difference | null {
+  if (a.length < 2 || b.length < 2) return null
+  const found = welchDifference([...a, 0, 1], [...b, 0, 1])
+  return found && { ...found, difference: mean(a) - mean(b) }
+}
+
+/** A mean with what is known of how far it may be off. */
+export interface KnownMean {
+  readonly value: number
+  /** Variance of the mean. */
+  readonly error: number
+  /** Degrees of freedom of `error`. */
+  readonly freedom: number
+}
+
+const knownMean = (values: readonly number[]): KnownMean => ({
+  value: mean(values),
+  error: variance(values) / values.length,
+  freedom: values.length - 1,
+})
+
+/** Welch 1947, "The generalization of 'Student's' problem when several different population variances are involved". */
+export function meanDifference(a: KnownMean, b: KnownMean): Difference {
+  const difference = a.value - b.value
+  const square = a.error + b.error
+  const error = Math.sqrt(square)
   const freedom =
-    error === 0
-      ? a.length + b.length - 2
-      : (partA + partB) ** 2 / (partA ** 2 / (a.length - 1) + partB ** 2 / (b.length - 1))
+    error === 0 ? a.freedom + b.freedom : square ** 2 / (a.error ** 2 / a.freedom + b.error ** 2 / b.freedom)
   const reach = studentQuantile(freedom) * error
   return {
     difference,

@@ -3,9 +3,12 @@ import {
   meanEstimate,
   pairedDifference,
   passAtK,
+  shareDifference,
+  shareEstimate,
   studentQuantile,
   studentTails,
   welchDifference,
+  wilson,
 } from '#shared/statistics.ts'
 
 // Numbers are of SciPy 1.17: stats.t, stats.ttest_ind and stats.permutation_test over every sign pattern.
@@ -38,6 +41,33 @@ test('a mean has Student’s interval; one value, or values that are all alike, 
   expect(meanEstimate([0.5])).toEqual({ value: 0.5, interval: null })
   expect(meanEstimate([1, 1, 1])).toEqual({ value: 1, interval: null })
   expect(meanEstimate([])).toBeNull()
+})
+
+test('the share of a count has the interval of Wilson', () => {
+  // 8 of 10, as in the literature’s worked example: 0.4902 to 0.9433.
+  const { low, high } = wilson(0.8, 10)
+  expect(low).toBeCloseTo(0.4902, 4)
+  expect(high).toBeCloseTo(0.9433, 4)
+  expect(wilson(0, 0)).toEqual({ low: 0, high: 1 })
+})
+
+test('all right or all wrong have an interval too: that of as many draws as there are prompts', () => {
+  const all = (share: number, count: number) => new Array<number>(count).fill(share)
+  // n / (n + z²), with z² = 3.8415.
+  expect(shareEstimate(all(1, 32), 32)?.interval?.low).toBeCloseTo(32 / 35.8415, 4)
+  expect(shareEstimate(all(1, 32), 32)?.interval?.high).toBe(1)
+  expect(shareEstimate(all(0, 32), 256)?.interval?.high).toBeCloseTo(3.8415 / 35.8415, 4)
+  expect(shareEstimate([1], 1)?.interval).toEqual(wilson(1, 1))
+  expect(shareEstimate([], 0)).toBeNull()
+})
+
+test('samples of one prompt count between once and each, as they resemble each other', () => {
+  const alike = Array.from({ length: 60 }, (_, i) => Number(i % 3 === 0))
+  expect(shareEstimate(alike, 240)?.interval).toEqual(wilson(1 / 3, 60))
+  const unlike = new Array<number>(60).fill(0.5)
+  // 59 degrees of freedom trust the 240 samples a little less.
+  const worth = 240 * (1.959964 / studentQuantile(59)) ** 2
+  expect(shareEstimate(unlike, 240)?.interval?.low).toBeCloseTo(wilson(0.5, worth).low, 6)
 })
 
 test.each([
@@ -105,4 +135,18 @@ test('independent means are compared as Welch does', () => {
   expect(found?.interval?.low).toBeCloseTo(0.10774745848257822, 10)
   expect(found?.interval?.high).toBeCloseTo(0.6836811129459932, 10)
   expect(welchDifference([1], [0, 1])).toBeNull()
+})
+
+test('two that are alike on both sides say nothing of their spread; more of them do', () => {
+  expect(welchDifference([0.9, 0.9], [0.8, 0.8])).toBeNull()
+  expect(welchDifference([0.1, 0.1, 0.1], [0.8, 0.8])).toBeNull()
+  expect(welchDifference([3, 3, 3], [2, 2, 2])).toMatchObject({ difference: 1, pValue: 0 })
+})
+
+test('shares are compared with a success and a failure more on each side', () => {
+  expect(shareDifference([1, 1], [0, 0])?.pValue).toBeGreaterThan(0.05)
+  const [a, b] = [new Array<number>(40).fill(1), new Array<number>(40).fill(0)]
+  expect(shareDifference(a, b)).toMatchObject({ difference: 1 })
+  expect(shareDifference(a, b)?.interval).toEqual(welchDifference([...a, 0, 1], [...b, 0, 1])?.interval)
+  expect(shareDifference([1], [0, 0])).toBeNull()
 })

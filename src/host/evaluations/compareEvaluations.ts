@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Comparison, EvaluatedPrompt, EvaluationEntry } from '#shared/api/evaluations.ts'
 import { plural } from '#shared/plural.ts'
-import { pairedDifference, welchDifference, type Difference } from '#shared/statistics.ts'
-import { promptReward } from './summary.ts'
+import { pairedDifference, shareDifference, welchDifference, type Difference } from '#shared/statistics.ts'
+import { areShares, promptReward } from './summary.ts'
 
 type Facts = Pick<EvaluationEntry, 'title' | 'config' | 'samples' | 'greedy' | 'judge' | 'status'>
 
@@ -24,7 +24,8 @@ export function compareEvaluations(a: Compared, b: Compared): Comparison {
   const shared = [...rewardsA.keys()].filter((key) => rewardsB.has(key))
   const notes = [...unfinishedNotes(a, b), ...samplingNotes(a.entry, b.entry)]
   if (shared.length === 0) {
-    const difference = welchDifference([...rewardsB.values()], [...rewardsA.values()])
+    const differenceOf = areShares([...a.prompts, ...b.prompts]) ? shareDifference : welchDifference
+    const difference = differenceOf([...rewardsB.values()], [...rewardsA.values()])
     const counts = `${plural(rewardsA.size, 'prompt')} of A and ${rewardsB.size} of B`
     if (difference === null) return refused(`There are too few prompts to compare: ${counts}.`)
     notes.unshift(

@@ -2,7 +2,7 @@
 import type { EvaluatedPrompt, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { meanOf } from '#shared/mean.ts'
-import { meanEstimate, passAtK } from '#shared/statistics.ts'
+import { meanEstimate, passAtK, shareEstimate, type Estimate } from '#shared/statistics.ts'
 import type { Answers } from './answers.ts'
 
 type Sample = EvaluatedPrompt['samples'][number]
@@ -22,16 +22,15 @@ export function summarize(
   const samples = prompts.flatMap((prompt) => prompt.samples)
   const failures = samples.flatMap((sample) => sample.failures ?? [])
   const passRule = passRuleOf(samples, passAt)
-  const rewards = prompts.map(promptReward).filter((reward) => reward !== null)
   return {
-    prompts: rewards.length,
+    prompts: promptRewards(prompts).length,
     samples: samples.length,
     unscored: samples.filter(({ reward }) => reward === null).length,
     failures: failures.length,
     failure: failures[0] ?? null,
     leftOut: problems.length,
     problem: problems[0]?.problem ?? null,
-    reward: meanEstimate(rewards),
+    reward: rewardEstimate(prompts),
     passRule,
     pass: passesOf(prompts, passRule, asked),
     truncated: meanOf(samples.map(({ truncated }) => Number(truncated))),
@@ -45,6 +44,22 @@ export function summarize(
 /** Mean of the samples that have a reward; null where none has. */
 export const promptReward = ({ samples }: EvaluatedPrompt): number | null =>
   meanOf(samples.map(({ reward }) => reward))
+
+const promptRewards = (prompts: readonly EvaluatedPrompt[]): number[] =>
+  prompts.map(promptReward).filter((reward) => reward !== null)
+
+const rewardsOf = (prompts: readonly EvaluatedPrompt[]): number[] =>
+  prompts.flatMap(({ samples }) => samples.flatMap(({ reward }) => reward ?? []))
+
+/** Every reward is 0 or 1, so that means are shares. */
+export const areShares = (prompts: readonly EvaluatedPrompt[]): boolean =>
+  rewardsOf(prompts).every((reward) => reward === 0 || reward === 1)
+
+/** Mean over prompts. */
+const rewardEstimate = (prompts: readonly EvaluatedPrompt[]): Estimate | null =>
+  areShares(prompts)
+    ? shareEstimate(promptRewards(prompts), rewardsOf(prompts).length)
+    : meanEstimate(promptRewards(prompts))
 
 function passRuleOf(samples: readonly Sample[], passAt: number | null): PassRule {
   if (passAt !== null) return passAt
@@ -68,7 +83,9 @@ function passesOf(
   const most = Math.min(asked, Math.max(0, ...prompts.map(({ samples }) => samples.length)))
   const powers = Array.from({ length: 10 }, (_, i) => 2 ** i).filter((k) => k < most)
   return [...powers, ...(most === 0 ? [] : [most])].flatMap((k) => {
-    const estimate = meanEstimate(prompts.flatMap((prompt) => passOf(prompt, rule, k)))
+    const chances = prompts.flatMap((prompt) => passOf(prompt, rule, k))
+    // As many times as k of the samples can be drawn without drawing one twice.
+    const estimate = shareEstimate(chances, (chances.length * asked) / k)
     return estimate === null ? [] : [{ k, ...estimate }]
   })
 }
@@ -113,7 +130,7 @@ export function groupsBy(
     .map(([value, members]) => ({
       value,
       prompts: members.length,
-      reward: meanEstimate(members.map(promptReward).filter((reward) => reward !== null)),
+      reward: rewardEstimate(members),
       pass: meanOf(members.flatMap((member) => passOf(member, rule, 1))),
     }))
     .sort((a, b) => b.prompts - a.prompts || a.value.localeCompare(b.value))

@@ -6,7 +6,8 @@
  * by twice the variance of fitness, is the total effect of that setting (Jansen 1999, «Analysis of variance designs for model output»):
  * what it does alone and together with others. A setting without influence comes to 0 on average; a forest that has seen few results
  * underestimates the others. The interval is that of a mean over results, as in the test of Watson and Wright 2021 («Testing
- * conditional independence in supervised learning algorithms»): more trees do not narrow it, more results do.
+ * conditional independence in supervised learning algorithms»), with twice their variance, as here results predict each
+ * other: more trees do not narrow it, more results do.
  */
 import type { StudyImportance } from '#shared/api/studies.ts'
 import type { JsonObject } from '#shared/config/paths.ts'
@@ -196,8 +197,19 @@ function effectsOf(features: readonly Feature[], worth: readonly number[]): Effe
   }
   return {
     explained: 1 - mean(errors) / spread,
-    effects: growth.map((list) => meanEstimate(list) ?? { value: 0, interval: null }),
+    effects: growth.map(effectOf),
   }
+}
+
+/**
+ * Results with like settings predict each other, so the same product of two deviations is in the growth of both: under
+ * noise alone the mean has twice the variance that it would have of independent values.
+ */
+function effectOf(growth: readonly number[]): Estimate {
+  const { value, interval } = meanEstimate(growth) ?? { value: 0, interval: null }
+  if (interval === null) return { value, interval }
+  const reach = Math.SQRT2 * (interval.high - value)
+  return { value, interval: { low: value - reach, high: value + reach } }
 }
 
 interface Soil {

@@ -53,7 +53,7 @@ const request = z.strictObject({
 
 const estimate = z.object({
   value: z.number(),
-  /** 95 %; null where nothing can be said: one prompt alone, or none that differs. */
+  /** 95 %; null where nothing can be said: one prompt alone, or none that differs, with rewards other than 0 and 1. */
   interval: z.object({ low: z.number(), high: z.number() }).nullable(),
 })
 

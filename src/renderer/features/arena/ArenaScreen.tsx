@@ -266,7 +266,7 @@ function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => 
           </tr>
         </thead>
         <tbody>
-          {rows.map(({ candidate, wins, ties, losses, winRate, interval: [low, high] }) => (
+          {rows.map(({ candidate, wins, ties, losses, winRate, interval: { low, high } }) => (
             <tr key={candidate} className="h-9 border-b border-line tabular-nums last:border-b-0 [&>td]:px-3">
               <td className="truncate">{title(candidate)}</td>
               <td className="text-right font-mono text-sm">{wins}</td>

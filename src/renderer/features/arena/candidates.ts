@@ -1,4 +1,5 @@
 /** Who stands in a column of the arena, as the address of the page has it. */
+import { wilson, type Interval } from '#shared/statistics.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 
@@ -101,17 +102,7 @@ interface Standing {
   /** Share of votes won, a tie counting half. */
   readonly winRate: number
   /** 95 % interval of it. */
-  readonly interval: readonly [low: number, high: number]
-}
-
-/** Wilson's interval for a share; Wilson 1927, doi:10.2307/2276774. */
-export function wilson(share: number, count: number): readonly [number, number] {
-  if (count === 0) return [0, 1]
-  const z = 1.96
-  const center = share + (z * z) / (2 * count)
-  const spread = z * Math.sqrt((share * (1 - share) + (z * z) / (4 * count)) / count)
-  const scale = 1 + (z * z) / count
-  return [Math.max(0, (center - spread) / scale), Math.min(1, (center + spread) / scale)]
+  readonly interval: Interval
 }
 
 /** The best first. Only blind votes count: a name sways. */

@@ -4,8 +4,8 @@ import {
   Plus,
   ArrowDown,
   ArrowUp,
+  ArrowUpDown,
   CircleHelp,
-  Equal,
   type LucideIcon,
   RotateCcw,
 } from 'lucide-react'
@@ -172,9 +172,8 @@ const NoRuns = ({ picker }: { picker: React.ReactNode }) => (
 const looks: Readonly<Record<GapInWords['verdict'], { tone: Tone; Icon: LucideIcon; words: string }>> = {
   better: { tone: 'good', Icon: ArrowUp, words: 'Better' },
   worse: { tone: 'bad', Icon: ArrowDown, words: 'Worse' },
-  different: { tone: 'accent', Icon: CircleHelp, words: 'Different' },
-  open: { tone: 'plain', Icon: Equal, words: 'May be chance' },
-  unknown: { tone: 'caution', Icon: CircleHelp, words: 'Not known yet' },
+  different: { tone: 'accent', Icon: ArrowUpDown, words: 'Different' },
+  open: { tone: 'plain', Icon: CircleHelp, words: 'Open' },
 }
 
 function Gap(props: GapQuestion) {
@@ -193,8 +192,9 @@ function Gap(props: GapQuestion) {
       actions={
         <Help about="how this is computed">
           With two or more seeds on both sides: Welch’s t interval. One run against three or more seeds: the
-          prediction interval for another seed. Otherwise: a block bootstrap of each run’s last values, 2,000
-          resamples, in blocks because neighbouring steps are correlated.
+          prediction interval for another seed. Otherwise: Student’s t over the last values of the two runs,
+          each worth fewer values the more neighbours resemble each other. That is about the noise within the
+          two runs only; whether their settings differ stays open. Below 20 values there is no verdict.
         </Help>
       }
     >
@@ -209,13 +209,13 @@ function Gap(props: GapQuestion) {
         </p>
       )}
       <ul>
-        {gaps.map(({ id, verdict, finding }) => {
+        {gaps.map(({ id, verdict, isOneSeed, finding }) => {
           const { tone, Icon, words } = looks[verdict]
           return (
             <li key={id} className="flex items-start gap-3 border-b border-line px-3 py-2 last:border-b-0">
-              <span className="w-28 shrink-0 pt-px">
+              <span className="w-36 shrink-0 pt-px">
                 <Badge tone={tone} icon={<Icon size={11} aria-hidden />}>
-                  {words}
+                  {verdict !== 'open' && isOneSeed ? `${words}, one seed` : words}
                 </Badge>
               </span>
               <p className="min-w-0 text-pretty">{finding}</p>

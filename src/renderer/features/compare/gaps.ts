@@ -1,6 +1,12 @@
 /** Which runs are held against the baseline, and by what. */
 import { metricLabel } from '#shared/metrics.ts'
-import { bootstrapDifference, seedDifference, singleDifference, type Difference } from './statistics.ts'
+import {
+  leastValues,
+  runDifference,
+  seedDifference,
+  singleDifference,
+  type Difference,
+} from './statistics.ts'
 import type { Better } from '#renderer/charts/reading.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import type { ComparedRun } from './data.ts'
@@ -38,7 +44,7 @@ export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): re
     return group.runIds.map((id) => ({
       id,
       ...gapInWords(
-        bootstrapDifference(tails.get(id) ?? [], tails.get(base.id) ?? []),
+        runDifference(tails.get(id) ?? [], tails.get(base.id) ?? []),
         words(runs.find((run) => run.id === id)?.label ?? id, base.label),
       ),
     }))
@@ -61,7 +67,9 @@ export function yardstickOf({ metric, runs, groups }: GapQuestion): string | nul
 /* “Is the gap real?” in words. */
 
 export interface GapInWords {
-  readonly verdict: 'better' | 'worse' | 'different' | 'open' | 'unknown'
+  readonly verdict: 'better' | 'worse' | 'different' | 'open'
+  /** It is about two single runs, and another seed may turn out otherwise. */
+  readonly isOneSeed: boolean
   /** What was found. */
   readonly finding: string
   /** Evidence, and what would tell more. */
@@ -82,17 +90,29 @@ export function gapInWords(
 ): GapInWords {
   if (found === null)
     return {
-      verdict: 'unknown',
-      finding: `“${metric}” has too few values to compare “${name}” with “${baseline}”.`,
-      ground: 'Each needs at least four values, or two seeds.',
+      ...{ verdict: 'open', isOneSeed: true },
+      finding: `“${metric}” has too few values to tell “${name}” from “${baseline}”.`,
+      ground: `Each needs at least ${String(leastValues)} values at its end, or several seeds. Run three seeds of each to be sure.`,
     }
-  const { difference, interval, isReal } = found
+  const { difference } = found
   const size = `${formatNumber(Math.abs(difference))} ${difference < 0 ? 'lower' : 'higher'}`
+  return {
+    ...{ verdict: verdictOf(found, better), isOneSeed: found.method === 'runs' },
+    finding: `${metric} of “${name}” is ${size} than that of “${baseline}”, ${meaningOf(found)}`,
+    ground: groundOf(found),
+  }
+}
+
+function meaningOf({ interval, isReal, method }: Difference): string {
+  const noise = method === 'seeds' ? 'the spread between seeds' : 'the noise within these two runs'
+  if (interval === null) return `but their last values move too slowly to tell it from ${noise}.`
   const range = `95 % interval of the difference: ${formatNumber(interval.low)} to ${formatNumber(interval.high)}`
-  const finding = isReal
-    ? `${metric} of “${name}” is ${size} than that of “${baseline}”, more than chance explains. ${range}.`
-    : `${metric} of “${name}” is ${size} than that of “${baseline}”, which may be chance. ${range}, which includes 0.`
-  return { verdict: verdictOf(found, better), finding, ground: groundOf(found) }
+  if (!isReal) return `which ${noise} may explain. ${range}, which includes 0.`
+  const limit =
+    method === 'seeds'
+      ? ''
+      : ' Whether the settings make the difference is open: another seed may turn out otherwise.'
+  return `more than ${noise} explains. ${range}.${limit}`
 }
 
 function verdictOf({ isReal, difference }: Difference, better: Better): GapInWords['verdict'] {
@@ -102,8 +122,8 @@ function verdictOf({ isReal, difference }: Difference, better: Better): GapInWor
 }
 
 function groundOf({ method, counts: [mine, theirs] }: Difference): string {
-  if (method === 'bootstrap')
-    return `By bootstrap over the last ${String(mine)} and ${String(theirs)} values. It measures the noise within these two runs only: another seed may differ more. Run three seeds of each to be sure.`
+  if (method === 'runs')
+    return `By Student’s t over the last ${String(mine)} and ${String(theirs)} values, which count as fewer where neighbouring values are alike. It is about the noise within these two runs only, not about what another seed would do. Run three seeds of each to be sure.`
   return mine === 1
     ? `By the prediction interval from ${plural(theirs, 'seed')} of the baseline; more seeds would narrow it.`
     : `By Welch’s t interval, ${plural(mine, 'seed')} against ${plural(theirs, 'seed')}; more seeds would narrow it.`

@@ -1,21 +1,27 @@
 /** Whether a difference between runs is more than luck. */
-import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { mean, studentQuantile, variance, welchDifference, type Interval } from '#shared/statistics.ts'
-import { cumsum, quantileSorted } from 'd3-array'
+import {
+  mean,
+  meanDifference,
+  squares,
+  studentQuantile,
+  variance,
+  welchDifference,
+  type Interval,
+  type KnownMean,
+} from '#shared/statistics.ts'
+import { sum } from 'd3-array'
 
 export interface Difference {
   /** Mean of `a` minus mean of `b`. */
   readonly difference: number
-  /** 95 % interval of the difference. */
-  readonly interval: Interval
-  /** The interval leaves 0 out. */
+  /** 95 % interval of the difference; null where the values move too slowly to bound it. */
+  readonly interval: Interval | null
+  /** There is an interval, and it leaves 0 out. */
   readonly isReal: boolean
-  readonly method: 'seeds' | 'bootstrap'
+  /** What was counted: seeds, or values of two single runs. */
+  readonly method: 'seeds' | 'runs'
   readonly counts: readonly [number, number]
 }
-
-const share = 0.95
-const resamples = 2000
 
 /** By seeds, where both sides have at least two: Welch's t interval, which asks no equal spread. */
 export function seedDifference(a: readonly number[], b: readonly number[]): Difference | null {
@@ -36,50 +42,66 @@ export function singleDifference(value: number, seeds: readonly number[]): Diffe
   return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [1, seeds.length])
 }
 
+/** Fewer values at the end of a run do not show how alike neighbours are, and with it how many values they are worth. */
+export const leastValues = 20
+
 /**
- * By values of single runs, such as the rewards of the last steps: percentile bootstrap of the difference of means.
- * Neighbouring steps resemble each other, so whole blocks of √n of them are drawn (Künsch 1989). It tells the noise
- * of these two runs only; what another seed would have done it cannot know.
+ * By values of single runs, such as the rewards of the last steps: Welch’s t interval of the difference of means.
+ * Neighbouring values resemble each other, so each mean counts as of fewer of them (`serialMean`). It tells the noise of
+ * these two runs only; what another seed would have done it cannot know. null where a run has fewer than 20 values.
  */
-export function bootstrapDifference(a: readonly number[], b: readonly number[], seed = 1): Difference | null {
-  if (a.length < 4 || b.length < 4) return null
-  const random = new SequentialRandom(randomStream(seed, a.length, b.length))
-  const [fromA, fromB] = [resampler(a, random), resampler(b, random)]
-  const differences = Array.from({ length: resamples }, () => fromA() - fromB())
-  differences.sort((x, y) => x - y)
-  const interval = {
-    low: quantileSorted(differences, (1 - share) / 2) ?? NaN,
-    high: quantileSorted(differences, 1 - (1 - share) / 2) ?? NaN,
-  }
-  return told(mean(a) - mean(b), interval, 'bootstrap', [a.length, b.length])
+export function runDifference(a: readonly number[], b: readonly number[]): Difference | null {
+  if (a.length < leastValues || b.length < leastValues) return null
+  const counts = [a.length, b.length] as const
+  const [blocksA, blocksB] = [blockMeans(a), blockMeans(b)]
+  // A series that seems quick by chance also seems steady, and would weigh too much beside one that is slow.
+  const correlation = Math.max(correlationOf(blocksA), correlationOf(blocksB))
+  const [meanA, meanB] = [serialMean(blocksA, correlation), serialMean(blocksB, correlation)]
+  if (meanA.freedom < 1 || meanB.freedom < 1) return told(meanA.value - meanB.value, null, 'runs', counts)
+  const { difference, interval } = meanDifference(meanA, meanB)
+  return told(difference, interval, 'runs', counts)
+}
+
+/**
+ * Means of blocks of neighbours, 20 blocks or somewhat more, so that a slow movement below quick noise shows as well. Of
+ * the newest values, as many as make whole blocks.
+ */
+function blockMeans(values: readonly number[]): readonly number[] {
+  const length = Math.floor(values.length / leastValues)
+  const first = values.length % length
+  return Array.from({ length: Math.floor(values.length / length) }, (_, i) =>
+    mean(values.slice(first + i * length, first + (i + 1) * length)),
+  )
+}
+
+/** Of neighbours, freed of its bias: Marriott and Pope 1954, "Bias in the estimation of autocorrelations". */
+function correlationOf(values: readonly number[]): number {
+  const [count, middle, spread] = [values.length, mean(values), squares(values)]
+  if (spread === 0) return 0
+  const products = sum(values.slice(1), (value, i) => (value - middle) * ((values[i] ?? middle) - middle))
+  return Math.max(0, ((count * products) / spread + 1) / (count - 4))
+}
+
+/**
+ * Mean of values that form a first-order autoregression: n of them are worth n / (1 + 2 Σ (1 − k/n) ρᵏ), and one less is
+ * what they have degrees of freedom.
+ */
+function serialMean(values: readonly number[], correlation: number): KnownMean {
+  const count = values.length
+  const weight = 1 + 2 * sum(values.slice(1), (_, i) => (1 - (i + 1) / count) * correlation ** (i + 1))
+  const freedom = count / weight - 1
+  return { value: mean(values), error: squares(values) / count / freedom, freedom }
 }
 
 const told = (
   difference: number,
-  interval: Interval,
+  interval: Interval | null,
   method: Difference['method'],
   counts: readonly [number, number],
 ): Difference => ({
   difference,
   interval,
-  isReal: (interval.low > 0 || interval.high < 0) && difference !== 0,
+  isReal: interval !== null && (interval.low > 0 || interval.high < 0),
   method,
   counts,
 })
-
-/** Draws means of resamples. A block that reaches the end goes on at the beginning. */
-function resampler(values: readonly number[], random: SequentialRandom): () => number {
-  const count = values.length
-  const block = Math.max(1, Math.round(Math.sqrt(count)))
-  // The sum of a block is a difference of two of these.
-  const sums = Float64Array.from([0, ...cumsum([...values, ...values.slice(0, block)])])
-  return () => {
-    let sum = 0
-    for (let drawn = 0; drawn < count; drawn += block) {
-      const start = Math.floor(random.uniform() * count)
-      const end = start + Math.min(block, count - drawn)
-      sum += (sums[end] ?? 0) - (sums[start] ?? 0)
-    }
-    return sum / count
-  }
-}

@@ -159,7 +159,7 @@ function Results({ evaluation, summary }: ResultsProps) {
         ))}
       </div>
       <p className="mt-2 mb-3 text-xs text-faint text-pretty">
-        95 % intervals over prompts (Student’s t). A pass is {passWords}.
+        95 % intervals over prompts. A pass is {passWords}.
       </p>
       <KeyValue
         entries={[

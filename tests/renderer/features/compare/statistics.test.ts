@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import { bootstrapDifference, seedDifference } from '#renderer/features/compare/statistics.ts'
+import { runDifference, seedDifference } from '#renderer/features/compare/statistics.ts'
 
 describe('is the gap real', () => {
   test('by seeds: Welch’s interval', () => {
     // Worked by hand: means 10 and 7, variances 1 and 1, n = 3: error √(2/3), 4 degrees of freedom.
     const found = seedDifference([9, 10, 11], [6, 7, 8])!
     expect(found.difference).toBe(3)
-    expect(found.interval.low).toBeCloseTo(3 - 2.7764451 * Math.sqrt(2 / 3), 6)
+    expect(found.interval?.low).toBeCloseTo(3 - 2.7764451 * Math.sqrt(2 / 3), 6)
     expect(found.isReal).toBe(true)
   })
 
@@ -16,35 +16,46 @@ describe('is the gap real', () => {
     expect(seedDifference([1], [2, 3])).toBeNull()
   })
 
-  test('by bootstrap: a wide gap is real, none is not, and the answer stays the same', () => {
-    const random = new SequentialRandom(randomStream(5))
-    const noisy = (mean: number) => Array.from({ length: 60 }, () => mean + 0.2 * random.normal())
-    const [a, b, c] = [noisy(0.8), noisy(0.5), noisy(0.5)]
-    expect(bootstrapDifference(a, b)?.isReal).toBe(true)
-    expect(bootstrapDifference(b, c)?.isReal).toBe(false)
-    expect(bootstrapDifference(a, b)).toEqual(bootstrapDifference(a, b))
+  const random = new SequentialRandom(randomStream(5))
+  const noisy = (count: number, mean: number) =>
+    Array.from({ length: count }, () => mean + 0.2 * random.normal())
+  const widthOf = (a: readonly number[], b: readonly number[]) => {
+    const { low, high } = runDifference(a, b)?.interval ?? { low: NaN, high: NaN }
+    return high - low
+  }
+
+  test('by values of two runs: a wide gap is real, none is not', () => {
+    const [a, b, c] = [noisy(60, 0.8), noisy(60, 0.5), noisy(60, 0.5)]
+    expect(runDifference(a, b)).toMatchObject({ isReal: true, method: 'runs', counts: [60, 60] })
+    expect(runDifference(b, c)?.isReal).toBe(false)
   })
 
-  test('the interval of a bootstrap is about as wide as theory says', () => {
-    const random = new SequentialRandom(randomStream(6))
-    const a = Array.from({ length: 400 }, () => random.normal())
-    const b = Array.from({ length: 400 }, () => random.normal())
-    const { low, high } = bootstrapDifference(a, b)!.interval
-    const theory = 2 * 1.96 * Math.sqrt(2 / 400)
-    expect((high - low) / theory).toBeGreaterThan(0.75)
-    expect((high - low) / theory).toBeLessThan(1.25)
+  test('below 20 values there is no verdict, however wide the gap', () => {
+    expect(runDifference(noisy(19, 9), noisy(60, 0))).toBeNull()
+    expect(runDifference(noisy(20, 9), noisy(20, 0))?.isReal).toBe(true)
   })
 
-  test('resembling neighbours widen it', () => {
+  test('the interval is about as wide as theory says where values are independent', () => {
+    const theory = 2 * 1.96 * 0.2 * Math.sqrt(2 / 400)
+    const width = widthOf(noisy(400, 0), noisy(400, 0))
+    expect(width / theory).toBeGreaterThan(0.75)
+    expect(width / theory).toBeLessThan(1.5)
+  })
+
+  test('resembling neighbours widen it, and values that drift as a whole have none', () => {
+    const still = Array.from({ length: 100 }, () => 0.5)
     const slow = Array.from({ length: 100 }, (_, i) => (i % 20 < 10 ? 1 : 0))
     const quick = Array.from({ length: 100 }, (_, i) => i % 2)
-    const width = (values: readonly number[]) => {
-      const { low, high } = bootstrapDifference(
-        values,
-        Array.from({ length: 100 }, () => 0.5),
-      )!.interval
-      return high - low
-    }
-    expect(width(slow)).toBeGreaterThan(2 * width(quick))
+    expect(widthOf(slow, still)).toBeGreaterThan(2 * widthOf(quick, still))
+    const rising = Array.from({ length: 100 }, (_, i) => i)
+    expect(runDifference(rising, still)).toMatchObject({ difference: 49, interval: null, isReal: false })
+  })
+
+  test('what does not vary has no noise', () => {
+    const [low, high] = [0.5, 0.75].map((value) => new Array<number>(30).fill(value)) as [number[], number[]]
+    expect(runDifference(high, low)).toMatchObject({ interval: { low: 0.25, high: 0.25 }, isReal: true })
+    expect(runDifference(low, low)?.isReal).toBe(false)
+    const tenths = new Array<number>(30).fill(0.1)
+    expect(runDifference(high, tenths)?.isReal).toBe(true)
   })
 })

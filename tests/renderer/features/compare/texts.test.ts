@@ -4,7 +4,7 @@ import { reportHtml, type Report } from '#renderer/features/compare/exportCompar
 import { promptLabels, sampleAt, sharedPrompts, wordDiff } from '#renderer/features/compare/SamePrompt.tsx'
 import { seedMeans } from '#renderer/features/compare/measures.ts'
 import { meanEstimate } from '#shared/statistics.ts'
-import { seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
+import { runDifference, seedDifference, singleDifference } from '#renderer/features/compare/statistics.ts'
 
 describe('word diff', () => {
   const text = (before: string, after: string) =>
@@ -86,7 +86,9 @@ describe('the gap in words', () => {
   test('real and better', () => {
     const told = gapInWords(seedDifference([0.9, 0.91, 0.92], [0.5, 0.51, 0.52]), context)
     expect(told.verdict).toBe('better')
-    expect(told.finding).toContain('reward of “b” is 0.4 higher than that of “a”, more than chance')
+    expect(told.finding).toContain(
+      'reward of “b” is 0.4 higher than that of “a”, more than the spread between seeds',
+    )
     expect(told.ground).toContain('3 seeds against 3 seeds')
   })
 
@@ -95,14 +97,32 @@ describe('the gap in words', () => {
     expect(
       gapInWords(seedDifference([0.1, 0.11], [0.6, 0.61]), { ...context, better: 'lower' }).verdict,
     ).toBe('better')
-    expect(gapInWords(null, context).verdict).toBe('unknown')
+    expect(gapInWords(null, context)).toMatchObject({
+      verdict: 'open',
+      finding: '“reward” has too few values to tell “b” from “a”.',
+    })
+  })
+
+  test('of two single runs: about their noise only, and open where they drift', () => {
+    const noisy = (value: number) => Array.from({ length: 30 }, (_, i) => value + ((i * 7) % 5) * 0.01)
+    const told = gapInWords(runDifference(noisy(0.9), noisy(0.5)), context)
+    expect(told).toMatchObject({ verdict: 'better', isOneSeed: true })
+    expect(told.finding).toMatch(
+      /^reward of “b” is 0\.4 higher than that of “a”, more than the noise within these two runs explains\. .* Whether the settings make the difference is open: another seed may turn out otherwise\.$/,
+    )
+    expect(told.ground).toContain('about the noise within these two runs only')
+    const rising = noisy(0.5).map((value, i) => value + i)
+    const open = gapInWords(runDifference(rising, noisy(0.5)), context)
+    expect(open.verdict).toBe('open')
+    expect(open.finding).toContain('but their last values move too slowly to tell it from the noise')
+    expect(gapInWords(runDifference(noisy(0.5), noisy(0.5)), context)).toMatchObject({ verdict: 'open' })
   })
 
   test('one run against seeds: where another seed would lie', () => {
     // Seeds 1, 2, 3: mean 2, deviation 1; t(2) = 4.303, so another would lie within ±4.303·√(4/3).
     const found = singleDifference(8, [1, 2, 3])!
     expect(found.difference).toBe(6)
-    expect(found.interval.low).toBeCloseTo(6 - 4.3026527 * Math.sqrt(4 / 3), 6)
+    expect(found.interval?.low).toBeCloseTo(6 - 4.3026527 * Math.sqrt(4 / 3), 6)
     expect(found.isReal).toBe(true)
     expect(singleDifference(6, [1, 2, 3])?.isReal).toBe(false)
     expect(singleDifference(8, [1, 2])).toBeNull()
@@ -130,7 +150,7 @@ describe('the gap in words', () => {
     const gaps = gapsOf({ metric: 'reward', better: 'higher', runs, groups, tails })
     expect(gaps.map(({ id, verdict }) => [id, verdict])).toEqual([
       ['c', 'better'],
-      ['d', 'unknown'],
+      ['d', 'open'],
     ])
     expect(yardstick('reward', 'base', [0.5, 0.52])).toContain('between 0.5 and 0.52')
   })
@@ -178,7 +198,7 @@ describe('the report', () => {
       ],
     ],
     pictures: ['<svg></svg>'],
-    gaps: [{ verdict: 'open', finding: 'f', ground: 'g' }],
+    gaps: [{ verdict: 'open', isOneSeed: true, finding: 'f', ground: 'g' }],
     settings: [{ key: 'seed', values: [1, 2], isDifferent: true }],
   }
 
