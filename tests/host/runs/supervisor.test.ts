@@ -116,7 +116,8 @@ describe('a supervised run', () => {
     await until(() => supervisor.status(run.id)?.isSilent === true)
     process.kill(pid ?? 0, 'SIGCONT')
     await until(() => supervisor.status(run.id)?.isSilent === false)
-    expect(statuses.filter(({ isSilent }) => isSilent)).toHaveLength(1)
+    // Told once for each silence; a busy machine may bring another one.
+    expect(statuses.some((status, i) => status.isSilent && statuses[i - 1]?.isSilent === true)).toBe(false)
     supervisor.unpause(run.id) // nothing to unpause: no fault
     void supervisor.kill(run.id)
     await ended

@@ -4,6 +4,7 @@ import { deviceTitles } from '#shared/device.ts'
 import type { Knowledge, Verdict } from './useNewRun.ts'
 import { formatBytes, formatCount, plural } from '#renderer/client/format.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
+import { askAboutKeys } from '#renderer/client/keyQuestion.ts'
 import { link } from '#renderer/client/route.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -209,7 +210,7 @@ const ProblemLine = ({ problem, onShow }: { problem: Problem; onShow: (step: Ste
   <li>
     <button
       type="button"
-      onClick={() => onShow(stepOf(problem))}
+      onClick={() => (problem.keys === undefined ? onShow(stepOf(problem)) : askAboutKeys(problem.keys))}
       className="min-h-6 w-full rounded px-1 text-left text-sm break-words hover:bg-raised"
     >
       {problem.path !== '' && (

@@ -6,7 +6,9 @@ export const stepIds = ['model', 'data', 'reward', 'method', 'study', 'check'] a
 export type StepId = (typeof stepIds)[number]
 
 /** Where the setting is chosen. */
-export function stepOf({ path }: Pick<Problem, 'path'>): StepId {
+export function stepOf({ path, keys }: Pick<Problem, 'path' | 'keys'>): StepId {
+  // Nothing is to be chosen otherwise: the check waits for a yes.
+  if (keys !== undefined) return 'check'
   const [top = ''] = path.split(/[.[]/)
   if (top === 'model' || top === 'data') return top
   if (isOfStudy(path)) return 'study'
