@@ -6,18 +6,7 @@ import { z } from 'zod'
 import type { EnvironmentTurn } from '#rl/environment.ts'
 import { lossDescriptionSchema } from '#shared/losses.ts'
 import { answerLimits } from './harness.ts'
-
-const failureKinds = [
-  'exception',
-  'timeout',
-  'memory',
-  'stack',
-  'not-a-number',
-  'wrong-type',
-  'too-large',
-] as const
-
-export type FailureKind = (typeof failureKinds)[number]
+import { failureKinds, type FailureKind } from './protocol.ts'
 
 /** Why user code gave no answer for one sample. */
 export interface SandboxFailure {

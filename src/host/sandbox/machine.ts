@@ -15,8 +15,7 @@ import { Deadline } from './deadline.ts'
 import { answerLimits, harnessSource } from './harness.ts'
 import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
-import type { FailureKind } from './answers.ts'
-import { failureJson, loadedTooLong, outOfMemory, stopped } from './protocol.ts'
+import { failureJson, type FailureKind, loadedTooLong, outOfMemory, stopped } from './protocol.ts'
 
 /** What user code is called in error positions. */
 export const codeName = 'code'

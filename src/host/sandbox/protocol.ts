@@ -1,5 +1,17 @@
 /** What the host and a sandbox process say to each other. Answers travel as the text the virtual machine wrote: the host reads them with care. */
-import type { FailureKind } from './answers.ts'
+
+/** Why a call of user code has no answer. */
+export const failureKinds = [
+  'exception',
+  'timeout',
+  'memory',
+  'stack',
+  'not-a-number',
+  'wrong-type',
+  'too-large',
+] as const
+
+export type FailureKind = (typeof failureKinds)[number]
 
 export type CodeLanguage = 'js' | 'ts'
 

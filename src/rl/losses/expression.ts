@@ -14,7 +14,7 @@ const names: Partial<Record<LossNode['op'], string>> = {
 const longest = 60
 
 /** The operation as one would type it; null if that is too long to be read. */
-export function expressionOf(program: LossProgram, k: number, most = longest): string | null {
+function expressionOf(program: LossProgram, k: number, most = longest): string | null {
   const node = program.nodes[k]!
   if (node.op === 'number' || node.op === 'input') return node.value
   const operands = node.of.map((operand) => expressionOf(program, operand, most))

@@ -14,7 +14,7 @@ export interface LossAnswer {
   readonly gradients: readonly number[]
 }
 
-/** Written by recordLosses.ts. */
+/** Written by scripts/losses/record.ts. */
 export const recordedFile = fileURLToPath(new URL('../../fixtures/losses/torch.jsonl', import.meta.url))
 /** The seed of the rows there. */
 export const recordedRows = 1

@@ -1,14 +1,6 @@
 /** Every way to a Python process is closed to a config alone: what would run is a program that leaves a mark. */
 import type { RunConfigInput } from '#shared/runConfig.ts'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '#shared/api/client.ts'

@@ -1,10 +1,16 @@
 /**
- * Writes what PyTorch says of 500 losses made up at random: `TURNWISE_PYTHON=… node tests/host/losses/recordLosses.ts`.
+ * Writes what PyTorch says of 500 losses made up at random: `TURNWISE_PYTHON=… node scripts/losses/record.ts`.
  * Those that PyTorch cannot compute in finite numbers are left out.
  */
 import { writeFileSync } from 'node:fs'
-import { randomLoss, randomRows } from './randomLosses.ts'
-import { inTorch, isFinite, recordedFile, recordedRows, summaryOf } from './torchLosses.ts'
+import { randomLoss, randomRows } from '../../tests/host/losses/randomLosses.ts'
+import {
+  inTorch,
+  isFinite,
+  recordedFile,
+  recordedRows,
+  summaryOf,
+} from '../../tests/host/losses/torchLosses.ts'
 
 const losses = Array.from({ length: 560 }, (_, seed) => randomLoss(seed))
 const answers = inTorch(losses, randomRows(recordedRows))
