@@ -246,6 +246,15 @@ describe('what is no trajectory is a sentence on the episode', () => {
     ).rejects.toThrow(sentence)
   })
 
+  test('a shortest completion above the longest', async () => {
+    const own = await playWorkflow(
+      request,
+      optionsOf(workflowOf(() => generate([1, 2], { minNewTokens: 7 }))),
+    )
+    for (const { workflow: how } of own)
+      expect(how?.failure).toMatch(/minNewTokens is 7, but maxNewTokens is 6/)
+  })
+
   test('ids of another episode', async () => {
     const stolen: number[][] = []
     const workflow = oneTurn((ids, start) => {
