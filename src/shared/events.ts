@@ -22,7 +22,7 @@ export interface TrainerState {
   readonly tokens: number
   readonly updateHistory: UpdateHistory
   /** Whether any completion of the stage got a reward; absent: it was not recorded. */
-  readonly isScored?: boolean
+  readonly isScored?: boolean | undefined
   /** What a training script yielded last, as JSON; absent without one. */
   readonly script?: unknown
 }
