@@ -132,9 +132,7 @@ export function createHost({
   const { models, ...answering } = answeringWith({ ...work, startServing, environment })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
-  const looking = lookRegularly(parts, { servesQueue, onFault })
-  // What it has taken in meanwhile is in the copy; whatever else anybody changed there would be lost.
-  if (isReadOnly) store.refuseChanges()
+  const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
     ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
@@ -213,6 +211,12 @@ function reactions(
 }
 
 /** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
+/** The copy of a history has what was new; whatever else was changed there would be lost. */
+function keepUnchanged(store: Store): Disposable {
+  store.refuseChanges()
+  return { [Symbol.dispose]: () => undefined }
+}
+
 function lookRegularly(
   parts: () => Parts,
   { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },

@@ -57,26 +57,30 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
 /** The last checkpoint; a stage that others follow does not report the end of the run. */
 function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): Generator<RunEvent> {
   dependencies.onPhase?.('saving')
-  const isOver = state.step >= plan.steps || plan.source.isOver?.() === true
-  const phase = isOver ? 'finished' : 'stopped'
+  const phase = endPhase(plan, state)
   const isStageOnly = isStageOver(plan, state) && !plan.isLastStage
   const goesOnElsewhere = isStageOnly || isTakenUp(dependencies, plan, state)
-  const fault = isStageOver(plan, state) ? unscored(dependencies, plan, state) : null
+  const fault = unscored(dependencies, plan, state)
   const isPartly = goesOnElsewhere || fault !== null
   yield { type: 'checkpoint-due', step: state.step, reason: isPartly ? 'interval' : phase, state }
   if (fault !== null) throw fault
   if (!goesOnElsewhere || isHeld(dependencies, state)) yield status(phase, state, plan)
 }
 
-/** Why a stage that is over is no trained one, although every step of it was taken; null where it may be one. */
+const endPhase = ({ steps, source }: TrainPlan, { step }: TrainerState): 'finished' | 'stopped' =>
+  step >= steps || source.isOver?.() === true ? 'finished' : 'stopped'
+
+/** Why a stage is no trained one, although all its steps were taken; null where it goes on, or is one. */
 function unscored(
   { algorithm, script }: TrainDependencies,
-  { firstStep }: TrainPlan,
-  { step, isScored = true }: TrainerState,
+  plan: TrainPlan,
+  state: TrainerState,
 ): AppError | null {
+  const { step, isScored = true } = state
+  const { firstStep } = plan
   // What a script takes its numbers from is its own business.
-  if (isScored || algorithm.experience !== 'rollout' || script !== undefined || step === firstStep)
-    return null
+  const isJudged = algorithm.experience === 'rollout' && script === undefined
+  if (isScored || !isJudged || step === firstStep || !isStageOver(plan, state)) return null
   return new AppError(
     'reward/none',
     `No completion of ${plural(step - firstStep, 'step')} got a reward: everything that gives rewards failed or did not apply each time. The model was not trained; checkpoints and samples are kept.`,
