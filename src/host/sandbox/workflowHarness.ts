@@ -15,6 +15,11 @@ const maxRequests = 512
 export const workflowHarness = `
   replace(globalThis, 'defineWorkflow', (workflow) => workflow)
 
+  // JSON would make {} of what was not waited for.
+  replace(PlainPromise.prototype, 'toJSON', (key) => {
+    throw new KindOfError('“' + text(key) + '” is a promise, not its value: write await before the call that gave it.')
+  })
+
   const episode = { __proto__: null, asked: [], answers: [], texts: noObject, resolvers: noObject, count: 0, released: 0, known: noObject, missing: undefined }
   let ending
   const ask = (request) => {

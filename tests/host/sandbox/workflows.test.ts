@@ -286,6 +286,16 @@ const hostile: readonly (readonly [name: string, body: string, sentence: RegExp]
     'return { ids: Array.from({ length: 6e5 }, () => 1), actions: [[1, 2]] }',
     /longer than 1000000 characters/,
   ],
+  [
+    'a forgotten await in a request',
+    'const said = tools.prompt([{ role: "user", content: "a" }])\n await tools.rewards([{ completion: said }])',
+    /^TypeError: “completion” is a promise, not its value: write await/,
+  ],
+  [
+    'a forgotten await in a trajectory',
+    `const { ids } = ${generate}; return { ids, actions: [[1, 2]], reward: tools.rewards([{ completion: 'a' }]) }`,
+    /^TypeError: “reward” is a promise, not its value: write await/,
+  ],
   ['a proxy', 'return new Proxy({}, { get() { throw 1 }, ownKeys() { throw 1 } })', /./],
   ['a thenable that never calls back', 'return { then() {} }', /waits for something that is not a request/],
   [
