@@ -8,6 +8,7 @@ import { median, openPolicy, randomRequests, sampling, subjectFolder } from '#ho
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { chooseDevice, noAdapter } from '#host/models/openModel.ts'
 import { ServedModel, servingStarter } from '#host/processes/serving.ts'
+import { TextProcesses } from '#host/processes/textQuestion.ts'
 import { startOpenAiServer } from '#host/serving/openaiServer.ts'
 
 const [, , subject = 'smol-30m', rows = '16', newTokens = '32', threads = '2'] = process.argv
@@ -30,7 +31,8 @@ const setup = {
   contextLength: null,
   maxRows: count,
 } as const
-using model = await ServedModel.open(servingStarter(), { ...setup, cacheDirectory })
+using texts = new TextProcesses()
+using model = await ServedModel.open(servingStarter(), { ...setup, cacheDirectory }, texts.ask)
 const name = { name: 'model', adapter: null, createdAt: 0 }
 const names = { list: () => [name], find: () => name }
 const key = 'key'

@@ -272,6 +272,34 @@ def parameters(function):
         return {}
 
 
+TEXT = re.compile(r"(typing\.)?(Optional\[)?str\]?( \| None)?")
+TEXTS = re.compile(r"(typing\.|collections\.abc\.)?(list|List|Sequence|Iterable)\[str\]")
+
+
+def says(function, name, kind):
+    """Whether a function says of what it takes under a name that it is text, or a list of texts."""
+    said = getattr(parameters(function).get(name), "annotation", None)
+    return kind.fullmatch("str" if said is str else str(said).strip("'\" ")) is not None
+
+
+def text_of(value):
+    """The contents of messages; text as it is."""
+    if isinstance(value, str):
+        return value
+    return "\n\n".join(str(message.get("content") or "") for message in value)
+
+
+def as_texts(function, completion, prompt, kind, given, convert):
+    """What is given, as text where the function says so; one that takes completions as text knows no messages in prompts either."""
+    names = parameters(function)
+    annotation = getattr(names.get(prompt), "annotation", inspect.Parameter.empty)
+    is_text = says(function, completion, kind)
+    if is_text:
+        given[completion] = convert(given[completion])
+    if says(function, prompt, kind) or (is_text and annotation is inspect.Parameter.empty):
+        given[prompt] = convert(given[prompt])
+
+
 def accepted(function, arguments):
     """Those that a function takes."""
     taken = parameters(function)
@@ -343,6 +371,7 @@ def score_batch(code, function, inputs, settings):
     }
     for name in ("prompt", "completion"):
         given.pop(name, None)
+    as_texts(function, "completions", "prompts", TEXTS, given, lambda values: [text_of(value) for value in values])
     values = code.awaited(function(**accepted(function, {**settings, **given})))
     try:
         values = list(values)
@@ -369,6 +398,7 @@ def score_each(code, function, inputs, settings):
         state = {"answer": "", "info": {}, "task": "default", **state}
         given = {**settings, **row, **{name: state[name] for name in ("prompt", "completion", "answer", "info", "task")}}
         given["state"] = state
+        as_texts(function, "completion", "prompt", TEXT, given, text_of)
         return {"value": number(code.awaited(function(**accepted(function, given))))}
 
     return [settle(code, lambda each=each: one(each)) for each in inputs]

@@ -25,7 +25,7 @@ export default defineWorkflow({
       if (call === null || answer.finishReason !== 'stop' || calls === settings.calls) break
       calls++
       const result = `=${calculate(call[1])} `
-      ids = [...ids, ...(await tools.encode(result))]
+      ids = [...ids, ...tools.encode(result)]
       said += `</calc>${result}`
     }
     if (actions.length === 0) return null

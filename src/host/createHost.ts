@@ -12,6 +12,7 @@
  *   sandbox/        user-written code under limits
  *   files/          writing and reading what the others keep on disk
  */
+import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
 import { makeFolder } from '#host/files/atomic.ts'
 import { listAdapters } from '#host/adapters/adapters.ts'
@@ -40,7 +41,7 @@ import type { Host } from './host.ts'
 import { Chats } from './chat/chats.ts'
 import { OpenModels, type OpenModelsOptions } from './serving/openModels.ts'
 import { Serving } from './serving/serving.ts'
-import { openStore, type Store } from './store/store.ts'
+import { openStore, openStoreCopy, type Store } from './store/store.ts'
 import { Studies } from './studies/studies.ts'
 
 const lookEveryMs = 1000
@@ -64,12 +65,32 @@ export interface HostOptions {
   readonly onFault?: OnFault
 }
 
-function openDirectory(dataDirectory: string): Pick<Host, 'cleared' | 'store'> {
+interface OpenDirectory extends Pick<Host, 'cleared' | 'store'> {
+  /** Whether nothing can be written there, so that the history is read from a copy. */
+  readonly isReadOnly: boolean
+}
+
+/** A host that starts no runs by itself can show what lies where it may not write. */
+function openDirectory(dataDirectory: string, servesQueue: boolean): OpenDirectory {
   makeFolder(dataDirectory)
+  if (!servesQueue && !isWritable(dataDirectory)) {
+    const store = openStoreCopy(historyFile(dataDirectory))
+    return { cleared: { count: 0, bytes: 0 }, store, isReadOnly: true }
+  }
   closeToOthers(dataDirectory)
   const [cleared, store] = [clearLeftovers(dataDirectory), openStore(historyFile(dataDirectory))]
   keepFormerHome(dataDirectory, () => store.runs.lastHome() ?? dataDirectory)
-  return { cleared, store }
+  return { cleared, store, isReadOnly: false }
+}
+
+function isWritable(dataDirectory: string): boolean {
+  const places = [dataDirectory, historyFile(dataDirectory)].filter((place) => existsSync(place))
+  try {
+    for (const place of places) accessSync(place, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */
@@ -82,7 +103,7 @@ export function createHost({
   servesQueue,
   onFault = faultToStderr,
 }: HostOptions): Host {
-  const { cleared, store } = openDirectory(dataDirectory)
+  const { cleared, store, isReadOnly } = openDirectory(dataDirectory, servesQueue)
   const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
   const [texts, connections] = [new TextProcesses(startText), new ConnectionWatch()]
   const environment = () => cudaEnvironment(dataDirectory)
@@ -111,7 +132,7 @@ export function createHost({
   const { models, ...answering } = answeringWith({ ...work, startServing, environment })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
-  const looking = lookRegularly(parts, { servesQueue, onFault })
+  const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
   return {
     ...{ dataDirectory, store, history, supervisor, queue, connections, notifier, cleared, trials },
     ...{ evaluations, studies, models, ...answering, ask, askText: texts.ask },
@@ -190,6 +211,12 @@ function reactions(
 }
 
 /** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
+/** The copy of a history has what was new; whatever else was changed there would be lost. */
+function keepUnchanged(store: Store): Disposable {
+  store.refuseChanges()
+  return { [Symbol.dispose]: () => undefined }
+}
+
 function lookRegularly(
   parts: () => Parts,
   { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },

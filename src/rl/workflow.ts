@@ -18,6 +18,8 @@ export const episodeLimits = {
   /** Tokens generated for it. */
   tokens: 1 << 18,
   trajectories: 256,
+  /** Different questions for the tokenizer. */
+  texts: 512,
 } as const
 
 /** Completions of a prompt given as ids or as messages; sampling settings that are absent are the run's. */
@@ -54,8 +56,17 @@ export type ToolAsk =
   /** Messages as what the policy reads, and what follows a turn of the policy. */
   | { readonly kind: 'prompt'; readonly messages: readonly ChatMessage[] }
   | { readonly kind: 'reply'; readonly ids: readonly number[]; readonly message: Observation }
+
+/** Questions for the tokenizer, whose answers depend on nothing else. The code that asks gets them without waiting. */
+export type TextAsk =
   | { readonly kind: 'encode'; readonly text: string }
   | { readonly kind: 'decode'; readonly ids: readonly number[] }
+
+export interface AskedText {
+  /** As the episode wrote it. */
+  readonly text: string
+  readonly ask: TextAsk
+}
 
 export interface JudgedCompletion {
   readonly completion: string
@@ -81,6 +92,8 @@ export interface EpisodeRun {
   /** Texts of the earlier requests, with their answers. */
   readonly asked: readonly string[]
   readonly answers: readonly unknown[]
+  /** Answers of the tokenizer, by the texts of its questions; absent: there are none. */
+  readonly textAnswers?: Readonly<Record<string, unknown>>
 }
 
 interface Printed {
@@ -124,6 +137,8 @@ export interface ReturnedReward {
 export type EpisodeStep = Printed &
   (
     | { readonly requests: readonly AskedRequest[] }
+    /** It cannot go on without the tokenizer's answer. What it did besides counts for nothing: it is run again. */
+    | { readonly asksText: AskedText }
     /** null: the episode is rejected. */
     | ({ readonly trajectories: readonly ReturnedTrajectory[] | null } & Logged)
     | RewardFault

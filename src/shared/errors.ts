@@ -21,6 +21,7 @@ export type ErrorCode =
   /** The system ended the process, which it does where memory is short. */
   | 'runtime/killed'
   | 'reward/failed'
+  | 'reward/none'
   | 'environment/failed'
   | 'loss/failed'
   | 'script/failed'

@@ -21,6 +21,8 @@ export interface TrainerState {
   /** Tokens of all trajectories. */
   readonly tokens: number
   readonly updateHistory: UpdateHistory
+  /** Whether any completion of the stage got a reward; absent: it was not recorded. */
+  readonly isScored?: boolean | undefined
   /** What a training script yielded last, as JSON; absent without one. */
   readonly script?: unknown
 }

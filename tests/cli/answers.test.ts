@@ -1,5 +1,5 @@
 /** Answers of a teacher: kept where they are right, asked for once. */
-import { globSync, readFileSync, readdirSync } from 'node:fs'
+import { globSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
@@ -96,6 +96,10 @@ test('a command that was killed goes on where it was', async () => {
   const killed = place.start(...command)
   // All but the ninth are kept, not only given.
   await eventually(() => expect(keptAnswers() - before).toBe(rows.length - 1))
+  // What is needed only meanwhile is with the person's own data, too.
+  const scratch = globSync('cache/.scratch.*.partial', { cwd: place.path('home') })
+  expect(scratch).toHaveLength(1)
+  expect(statSync(path.join(place.path('home'), scratch[0]!)).mode & 0o777).toBe(0o700)
   killed.child.kill('SIGKILL')
   await killed.finished
   const first = asked.length

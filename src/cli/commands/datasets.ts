@@ -1,6 +1,4 @@
 /** Data sets. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
@@ -13,6 +11,7 @@ import type { DataSetInfo } from '#host/data/dataSetVersion.ts'
 import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
 import { promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
 import { detectShape, type DetectedShape } from '#host/data/shapes.ts'
+import { scratchFolder } from '#host/files/scratch.ts'
 import { openHubData, readFetched } from '#host/hub/fetchData.ts'
 import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
@@ -118,16 +117,12 @@ async function importFromPython(
   const interpreter = typeof trusted === 'string' ? trusted : null
   const consents = consentsFile(context.dataDirectory)
   if (trusted !== undefined) allowPython([reviewPython(rowsSource(rows), interpreter, consents)], consents)
-  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-python-rows-'))
-  const file = path.join(folder, 'rows.jsonl')
+  using scratch = scratchFolder(context.dataDirectory)
+  const file = path.join(scratch.folder, 'rows.jsonl')
   const settings = { ...rows.settings, ...Object.fromEntries(set.map(settingOf)) }
-  try {
-    await writePythonRows(rows, settings, file, { interpreter, consents })
-    const said = Object.entries(settings).map(([key, value]) => ` ${key}=${value}`)
-    return await importFiles(file, { name, remap }, context, `${rows.origin}${said.join('')}`)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  await writePythonRows(rows, settings, file, { interpreter, consents })
+  const said = Object.entries(settings).map(([key, value]) => ` ${key}=${value}`)
+  return await importFiles(file, { name, remap }, context, `${rows.origin}${said.join('')}`)
 }
 
 /** Numbers, true and false as such, all else as text. */

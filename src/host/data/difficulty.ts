@@ -1,7 +1,6 @@
 /** The difficulty of rows: a model answers each one several times, and the rewards are recorded. */
 import { meanOf } from '#shared/mean.ts'
-import { mkdtempSync, rmSync, existsSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { hash } from 'node:crypto'
 import type { Api } from '#shared/api/api.ts'
@@ -21,6 +20,7 @@ import type { AnsweredRow, Candidate, EvaluationNews, Question } from '#host/pro
 import { resolveCandidate } from '#host/models/candidates.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { scratchFolderIn } from '#host/files/scratch.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import type { DataSetVersion } from './dataSetVersion.ts'
@@ -94,13 +94,9 @@ async function* answersTo(
   asked: Pick<Asked, 'candidate' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
   signal: AbortSignal,
 ): AsyncGenerator<EvaluationNews> {
-  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-difficulty-'))
+  using scratch = scratchFolderIn(asked.cacheDirectory)
   const consents = consentsFile(dataDirectory)
-  try {
-    yield* ask({ type: 'evaluate', ...asked, directory, places: [], consents }, signal)
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
+  yield* ask({ type: 'evaluate', ...asked, directory: scratch.folder, places: [], consents }, signal)
 }
 
 /** Drawn by the seed, in their order. */

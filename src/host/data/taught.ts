@@ -1,12 +1,12 @@
 /** A data set answered by a teacher: answers that earn enough become a data set to learn from (algorithm sft). */
-import { judgeKeys } from '#shared/config/keyUses.ts'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { scratchFolder } from '#host/files/scratch.ts'
 import type { Host } from '#host/host.ts'
 import { digestText } from '#host/judges/judge.ts'
 import type { Question, TaughtAnswer, TaughtRows } from '#host/processes/question.ts'
@@ -76,7 +76,7 @@ export async function* teach(
   if (signal.aborted) return
   const kept = answers.filter((each) => isTaught(each, teaching.minReward))
   const result = {
-    added: await addAnswers(kept, teaching, dataFolders(host.dataDirectory).datasets),
+    added: await addAnswers(kept, teaching, host.dataDirectory),
     ...{ asked: teaching.rows.length * teaching.samples, answers: answers.length, kept: kept.length },
     ...{ truncated: answers.filter(({ isTruncated }) => isTruncated).length, problems },
   }
@@ -138,7 +138,7 @@ const isTaught = ({ isTruncated, reward }: TaughtAnswer, minReward: number | nul
 async function addAnswers(
   kept: readonly TaughtAnswer[],
   { rows, rewards, name, origin }: Teaching,
-  folder: string,
+  dataDirectory: string,
 ): Promise<ImportedDataSet> {
   if (kept.length === 0)
     throw new AppError(
@@ -146,15 +146,11 @@ async function addAnswers(
       'No answer is left; no data set was added.',
       'The answers are kept: with a lower minimum reward, none is asked for again. Truncated ones need more new tokens.',
     )
-  const scratch = mkdtempSync(path.join(tmpdir(), 'turnwise-answers-'))
-  const file = path.join(scratch, 'answers.jsonl')
+  using scratch = scratchFolder(dataDirectory)
+  const file = path.join(scratch.folder, 'answers.jsonl')
   const lines = kept.map(({ row, text, reward }) =>
     JSON.stringify({ ...rows[row], [taughtColumn]: text, ...(rewards.length > 0 ? { reward } : {}) }),
   )
-  try {
-    writeFileSync(file, `${lines.join('\n')}\n`)
-    return await importDataSet(file, { folder, name, origin })
-  } finally {
-    rmSync(scratch, { recursive: true, force: true })
-  }
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  return await importDataSet(file, { folder: dataFolders(dataDirectory).datasets, name, origin })
 }

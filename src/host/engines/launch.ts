@@ -11,7 +11,6 @@
  * host/training/engineTraining.ts is a run on one of them; python/program.ts is the process.
  */
 import path from 'node:path'
-import { parse } from 'yaml'
 import { z } from 'zod'
 import type { EngineKind, LauncherKind, ResultWay } from '#shared/config/engine.ts'
 import { conflict } from '#shared/config/problems.ts'
@@ -19,6 +18,7 @@ import { ConfigError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ProjectTool } from '#host/exchange/tools.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
+import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 
 export type EngineConfig = RunConfig['engine']
 /** What of a config says which trainer, and which interpreter. */
@@ -188,8 +188,15 @@ export type AccelerateFile = z.output<typeof accelerateFile>
 export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM']
 
 /** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
-export const readAccelerateFile = (file: string): AccelerateFile | null =>
-  accelerateFile.safeParse(parse(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8'))).data ?? null
+export function readAccelerateFile(file: string): AccelerateFile | null {
+  const text = Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')
+  try {
+    return accelerateFile.safeParse(parseYaml(text, { maxAliasCount: 100 })).data ?? null
+  } catch (error) {
+    if (error instanceof YamlFault) return null
+    throw error
+  }
+}
 
 /** Errors: AppError 'file/unreadable'; ConfigError for a file that is none of accelerate's, or that starts fewer than it says. */
 function processesOfFile(file: string, processes: number | null): number {

@@ -5,6 +5,7 @@
 import { parseAllDocuments } from 'yaml'
 import { AppError } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
+import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 import { isPython, PythonCall, readPython, type PythonSource } from './pythonSource.ts'
 import { computed } from './pythonTokens.ts'
 
@@ -175,23 +176,11 @@ function parsedValue(text: string): unknown {
 const strict = { uniqueKeys: true, prettyErrors: true, version: '1.2' } as const
 
 function fromDocument(text: string): unknown {
-  const documents = parseAllDocuments(text, strict)
-  const [document, second] = Array.isArray(documents) ? documents : []
-  const problem = document?.errors[0]?.message.split('\n')[0]?.replace(/:$/, '')
-  if (document === undefined || problem !== undefined || second !== undefined) {
-    const why = problem ?? (second === undefined ? 'it is empty' : 'it contains more than one document')
-    throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${why}.`)
-  }
-  return plain(document)
-}
-
-/** A few anchors are ordinary; a document that unfolds into millions of values is not. */
-function plain(document: { toJS(options: { maxAliasCount: number }): unknown }): unknown {
   try {
-    return document.toJS({ maxAliasCount: 50 })
+    return parseYaml(text, { ...strict, maxAliasCount: 50 })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${why}.`)
+    if (!(error instanceof YamlFault)) throw error
+    throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${error.message}.`)
   }
 }
 

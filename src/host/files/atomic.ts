@@ -21,7 +21,7 @@ import { share } from './permissions.ts'
 let temporaryCount = 0
 
 /** Hidden, unique among all processes, in the same folder (a rename must not cross disks). */
-function temporaryPath(path: string): string {
+export function temporaryPath(path: string): string {
   return join(dirname(path), `.${basename(path).slice(0, 100)}.${process.pid}.${++temporaryCount}.partial`)
 }
 

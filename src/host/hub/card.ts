@@ -1,7 +1,7 @@
 /** The README of a repository on a hub, as far as programs read it: its front matter, and the licence that stands there. */
-import { parseDocument } from 'yaml'
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
+import { parseYaml } from '#host/files/yaml.ts'
 
 /** Empty where there is none, or where it cannot be read. */
 export function frontMatter(readme: string): JsonObject {
@@ -12,10 +12,8 @@ export function frontMatter(readme: string): JsonObject {
 
 function parsed(yaml: string): unknown {
   try {
-    const document = parseDocument(yaml, { schema: 'core' })
-    return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 10 })
+    return parseYaml(yaml, { schema: 'core', maxAliasCount: 10 })
   } catch {
-    // Aliases that unfold without end, or nested deeper than a stack: nothing that a person wrote.
     return null
   }
 }

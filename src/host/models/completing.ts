@@ -142,7 +142,7 @@ export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: 
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 
-/** What the prompt leaves room for. Errors: AppError 'data/invalid' where it is empty or too long. */
+/** What the prompt leaves room for. Errors: AppError 'data/invalid' where it is empty or too long, or leaves less than the shortest completion. */
 export function samplingFor(
   { sampling }: Pick<CompletionRequest, 'sampling'>,
   promptTokens: number,
@@ -159,7 +159,17 @@ export function samplingFor(
       'Shorten the message, or what was said before it.',
     )
   }
-  return { ...sampling, stopIds, maxNewTokens: Math.min(sampling.maxNewTokens, room) }
+  const maxNewTokens = Math.min(sampling.maxNewTokens, room)
+  if (sampling.minNewTokens > maxNewTokens) {
+    const why =
+      room < sampling.maxNewTokens ? `the prompt leaves room for ${room}` : `at most ${maxNewTokens} are`
+    throw new AppError(
+      'data/invalid',
+      `At least ${sampling.minNewTokens} new tokens are asked for, but ${why}.`,
+      'Ask for fewer; nothing was generated.',
+    )
+  }
+  return { ...sampling, stopIds, maxNewTokens }
 }
 
 const maxMessagesBytes = 16 * 1024 * 1024

@@ -6,8 +6,9 @@ import type { DeviceOption } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { SamplingOptions, StopReason, TokenLogprob } from '#engine/policy.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { Question } from '#host/models/completing.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
+import type { AskText } from './textQuestion.ts'
 import {
   Inbox,
   unpackError,
@@ -31,10 +32,7 @@ export interface ServingSetup {
   readonly cacheDirectory: string
 }
 
-export type ServedPrompt =
-  | { readonly text: string }
-  | { readonly messages: readonly ChatMessage[] }
-  | { readonly ids: readonly number[] }
+export type ServedPrompt = Question | { readonly ids: readonly number[] | Int32Array }
 
 export interface ServedRequest {
   /** Folder of an adapter or a checkpoint; null: the base answers. */
@@ -90,6 +88,12 @@ export type StartServing = (environment?: WorkerEnvironment) => WorkerProcess<To
 export const servingStarter: StartServing = (environment) =>
   forkProcess(scriptPath('servingProcess'), 'inherit', environment)
 
+/**
+ * Prompts with more characters than this are encoded elsewhere: the process that decodes would do nothing else meanwhile, and a
+ * tokenizer takes some milliseconds for so many.
+ */
+const encodedWhileDecoding = 16_384
+
 type Answer = Extract<FromServing, { readonly id: number }> | { readonly type: 'died'; readonly error: Error }
 
 export class ServedModel implements Disposable {
@@ -97,13 +101,15 @@ export class ServedModel implements Disposable {
   /** Resolves with the reason when the process is gone. */
   readonly ended: Promise<Error>
   readonly #process: WorkerProcess<ToServing, FromServing>
+  readonly #encode: (prompts: readonly Question[]) => Promise<readonly Int32Array[]>
   readonly #answers = new Map<number, Inbox<Answer>>()
   #asked = 0
   #death: Error | null = null
 
-  private constructor(process: WorkerProcess<ToServing, FromServing>, contextLength: number) {
+  private constructor({ process, directory, askText }: Opening, contextLength: number) {
     this.contextLength = contextLength
     this.#process = process
+    this.#encode = (prompts) => askText({ type: 'encode', directory, prompts })
     process.onMessage((message) => {
       if ('id' in message) this.#answers.get(message.id)?.add(message)
     })
@@ -119,6 +125,7 @@ export class ServedModel implements Disposable {
   static async open(
     process: WorkerProcess<ToServing, FromServing>,
     setup: ServingSetup,
+    askText: AskText,
   ): Promise<ServedModel> {
     const ready = Promise.withResolvers<number>()
     process.onMessage((message) => {
@@ -130,7 +137,7 @@ export class ServedModel implements Disposable {
     })
     process.send({ type: 'open', setup })
     try {
-      return new ServedModel(process, await ready.promise)
+      return new ServedModel({ process, directory: setup.directory, askText }, await ready.promise)
     } catch (error) {
       process.kill()
       throw error
@@ -142,8 +149,12 @@ export class ServedModel implements Disposable {
     return this.#answers.size
   }
 
-  /** Leaving the loop or aborting cancels the request. Errors: those of the request; AppError 'runtime/failed' when the process died. */
-  async *complete(request: ServedRequest, signal: AbortSignal): AsyncGenerator<CompletionNews> {
+  /**
+   * Leaving the loop or aborting cancels the request. Errors: those of the request, and of encoding it; AppError 'runtime/failed'
+   * when the process died.
+   */
+  async *complete(given: ServedRequest, signal: AbortSignal): AsyncGenerator<CompletionNews> {
+    const request = { ...given, prompts: await this.#withoutLongTexts(given.prompts) }
     if (this.#death !== null) throw this.#death
     const id = this.#asked++
     const inbox = new Inbox<Answer>()
@@ -172,10 +183,29 @@ export class ServedModel implements Disposable {
     }
   }
 
+  async #withoutLongTexts(prompts: readonly ServedPrompt[]): Promise<readonly ServedPrompt[]> {
+    const texts = prompts.filter((prompt): prompt is Question => !('ids' in prompt))
+    if (texts.reduce((sum, prompt) => sum + charactersOf(prompt), 0) <= encodedWhileDecoding) return prompts
+    const encoded = (await this.#encode(texts)).values()
+    return prompts.map((prompt) => ('ids' in prompt ? prompt : { ids: encoded.next().value ?? [] }))
+  }
+
   [Symbol.dispose](): void {
     this.#process.kill()
   }
 }
+
+interface Opening {
+  readonly process: WorkerProcess<ToServing, FromServing>
+  /** The base model's folder. */
+  readonly directory: string
+  readonly askText: AskText
+}
+
+const charactersOf = (prompt: Question): number =>
+  'text' in prompt
+    ? prompt.text.length
+    : prompt.messages.reduce((sum, { content }) => sum + content.length, 0)
 
 const deathOf = (how: string): AppError =>
   new AppError(

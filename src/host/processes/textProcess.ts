@@ -13,6 +13,7 @@ import { AppError } from '#shared/errors.ts'
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { previewPrompts, promptLength, type PreviewModel } from '#host/data/preview.ts'
+import { encodeQuestion } from '#host/models/completing.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 
 watchThisProcess({ maxBytes: maxTextBytes })
@@ -48,6 +49,8 @@ function answerAboutText(question: TextQuestion): TextAnswers[TextQuestion['type
       return tokenTexts(model.tokenizer, question.ids)
     case 'render-chat':
       return renderChat(model, question)
+    case 'encode':
+      return question.prompts.map((prompt) => encodeQuestion(prompt, model))
     case 'preview':
       return previewPrompts(
         question.rows,

@@ -10,6 +10,7 @@ import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import type { PreviewToken, PromptPreview } from '#host/data/preview.ts'
+import type { Question } from '#host/models/completing.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
 import { startLimit, textLimit } from './limits.ts'
 import { Inbox, unpackError, type ErrorEnvelope, type WorkerProcess } from './messages.ts'
@@ -37,6 +38,8 @@ export type TextQuestion = { readonly directory: string } & (
   /** What each token adds to the text. */
   | { readonly type: 'token-texts'; readonly ids: Int32Array }
   | { readonly type: 'render-chat'; readonly messages: readonly ChatMessage[] }
+  /** The ids that a model reads of each prompt. */
+  | { readonly type: 'encode'; readonly prompts: readonly Question[] }
   | ({ readonly type: 'preview' } & RowsAsPrompts)
   /** In tokens; null for a row that makes no prompt. */
   | ({ readonly type: 'lengths' } & RowsAsPrompts)
@@ -47,6 +50,7 @@ export interface TextAnswers {
   readonly tokenize: readonly PreviewToken[]
   readonly 'token-texts': readonly string[]
   readonly 'render-chat': string
+  readonly encode: readonly Int32Array[]
   readonly preview: readonly PromptPreview[]
   readonly lengths: readonly (number | null)[]
 }

@@ -42,6 +42,7 @@ const stateSchema = z.strictObject({
     updates: count,
     tokens: count,
     updateHistory: historySchema.default(noUpdates),
+    isScored: z.boolean().optional(),
     script: z.unknown().optional(),
   }),
   /** Updates the optimizer took; null: its moments were not kept. */

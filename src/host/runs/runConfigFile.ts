@@ -7,6 +7,7 @@ import { blaming } from '#shared/config/problems.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
+import { withContinuedAdapter } from '#host/adapters/continuedAdapter.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -27,16 +28,17 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */
 export function readRunConfig(file: string, dataDirectory: string): RunConfig {
-  const config = parseRunConfig(readJsonObject(file, 'config/invalid'))
+  const given = readJsonObject(file, 'config/invalid')
+  const config = parseRunConfig(given)
   requireKnownParts(config)
-  return withAbsolutePaths(config, path.dirname(file), dataDirectory)
+  return withContinuedAdapter(given, withAbsolutePaths(config, path.dirname(file), dataDirectory))
 }
 
 /** A config given as data: checked with its reward code, paths absolute. Errors: AppError 'config/invalid', 'sandbox/failed'. */
 export async function resolveRunConfig(given: unknown, dataDirectory: string): Promise<RunConfig> {
   const config = parseRunConfig(given)
   requireKnownParts(config)
-  const resolved = withAbsolutePaths(config, dataDirectory, dataDirectory)
+  const resolved = withContinuedAdapter(given, withAbsolutePaths(config, dataDirectory, dataDirectory))
   await requireWorkingCode(resolved, dataDirectory)
   return resolved
 }

@@ -388,7 +388,7 @@ ${workflowHarness}
       apply(then, apply(resolve, PlainPromise, [result]), [settle, (error) => void (late = failed(error))])
       return undefined
     } catch (error) {
-      return failed(error)
+      return (isEpisode && takeMissing()) || failed(error)
     }
   }
   return { describe, call, take: () => (isEpisode ? takeEpisode() : late) }

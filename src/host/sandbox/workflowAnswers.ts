@@ -46,6 +46,9 @@ const requestSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('step'), state: z.unknown(), action: z.string(), ids: ids.min(1) }),
   z.strictObject({ kind: z.literal('prompt'), messages: z.array(message).min(1) }),
   z.strictObject({ kind: z.literal('reply'), ids: ids.min(1), message: observation }),
+])
+
+const textSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('encode'), text: z.string() }),
   z.strictObject({ kind: z.literal('decode'), ids }),
 ])
@@ -80,6 +83,7 @@ const restSchema = z.strictObject({
 
 const stepSchema = z.union([
   z.object({ requests: z.array(z.string()).min(1), ...logged }),
+  z.object({ asksText: z.string(), ...logged }),
   z.object({
     trajectories: z
       .array(z.object({ tokens: z.unknown(), rest: z.unknown() }))
@@ -95,14 +99,12 @@ export function readEpisode(text: string): EpisodeAnswer {
   if (!result.success) return readFailure(json)
   const { columns, metrics, lines } = result.data
   const rest = { columns, metrics, lines }
-  if ('requests' in result.data) {
-    const requests: AskedRequest[] = []
-    for (const asked of result.data.requests) {
-      const request = requestSchema.safeParse(parsed(asked))
-      if (!request.success) return misshapen(request.error, callName(parsed(asked)))
-      requests.push({ text: asked, request: request.data })
-    }
-    return { requests, ...rest }
+  if ('requests' in result.data) return readRequests(result.data.requests, rest)
+  if ('asksText' in result.data) {
+    const { asksText: text } = result.data
+    const ask = textSchema.safeParse(parsed(text))
+    if (!ask.success) return misshapen(ask.error, callName(parsed(text)))
+    return { asksText: { text, ask: ask.data }, ...rest }
   }
   if (result.data.trajectories === null) return { trajectories: null, ...rest }
   const trajectories = []
@@ -114,6 +116,16 @@ export function readEpisode(text: string): EpisodeAnswer {
     trajectories.push({ ...tokens.data, ...own.data })
   }
   return { trajectories, ...rest }
+}
+
+function readRequests(texts: readonly string[], rest: Logged): EpisodeAnswer {
+  const requests: AskedRequest[] = []
+  for (const text of texts) {
+    const request = requestSchema.safeParse(parsed(text))
+    if (!request.success) return misshapen(request.error, callName(parsed(text)))
+    requests.push({ text, request: request.data })
+  }
+  return { requests, ...rest }
 }
 
 function callName(json: unknown): string {

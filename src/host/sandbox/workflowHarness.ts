@@ -4,6 +4,9 @@
  * An episode is run from its beginning with the answers to its requests so far. Requests get numbers in the order in which
  * they are made. When nothing is left to run, all that were made and have a recorded answer are answered together, in order
  * of their numbers, as they were the first time; so every run repeats the one before, and then goes on.
+ *
+ * What the tokenizer is asked is no request: its answers depend on the question alone. A run that needs one that is not known ends
+ * there, whatever its code does about that, and is repeated with the answer.
  */
 
 /** Requests of one episode, of all kinds. */
@@ -12,7 +15,12 @@ const maxRequests = 512
 export const workflowHarness = `
   replace(globalThis, 'defineWorkflow', (workflow) => workflow)
 
-  const episode = { __proto__: null, asked: [], answers: [], texts: noObject, resolvers: noObject, count: 0, released: 0 }
+  // JSON would make {} of what was not waited for.
+  replace(PlainPromise.prototype, 'toJSON', (key) => {
+    throw new KindOfError('“' + text(key) + '” is a promise, not its value: write await before the call that gave it.')
+  })
+
+  const episode = { __proto__: null, asked: [], answers: [], texts: noObject, resolvers: noObject, count: 0, released: 0, known: noObject, missing: undefined }
   let ending
   const ask = (request) => {
     const number = episode.count++
@@ -22,6 +30,15 @@ export const workflowHarness = `
       episode.resolvers[number] = yes
     })
   }
+  const askText = (question) => {
+    const key = stringify(question)
+    const known = episode.known[key]
+    if (known !== undefined) return isArray(known) ? apply(copy, known, []) : known
+    // What is asked after that is asked for want of an answer.
+    if (episode.missing === undefined) episode.missing = key
+    throw new KindOfError('The tokenizer is asked.')
+  }
+  const takeMissing = () => (episode.missing === undefined ? undefined : answer('"asksText":' + stringify(episode.missing)))
   const { concat, fill, slice: copy } = Array.prototype
   const List = Array
   const repeated = (value, length) => apply(fill, new List(length), [value])
@@ -55,8 +72,8 @@ export const workflowHarness = `
     rewards: (list) => ask({ kind: 'rewards', of: list }),
     prompt: (messages) => ask({ kind: 'prompt', messages }),
     reply: (ids, message) => ask({ kind: 'reply', ids, message }),
-    encode: (words) => ask({ kind: 'encode', text: words }),
-    decode: (ids) => ask({ kind: 'decode', ids }),
+    encode: (words) => askText({ kind: 'encode', text: words }),
+    decode: (ids) => askText({ kind: 'decode', ids }),
     environment: environment && {
       maxTurns: environment.maxTurns,
       reset: () => ask({ kind: 'reset' }),
@@ -68,12 +85,15 @@ export const workflowHarness = `
   })
 
   const beginEpisode = (sample) => {
-    const { asked, answers, environment } = sample
+    const { asked, answers, environment, textAnswers } = sample
     delete sample.asked
+    delete sample.textAnswers
     delete sample.answers
     delete sample.environment
     episode.asked = asked
     episode.answers = answers
+    episode.known = { __proto__: null, ...textAnswers }
+    episode.missing = undefined
     episode.texts = { __proto__: null }
     episode.resolvers = { __proto__: null }
     ending = undefined
@@ -102,6 +122,7 @@ export const workflowHarness = `
 
   // JSON text of what the episode came to or asks for; undefined: answers were given, so that there is more to run.
   const takeEpisode = () => {
+    if (episode.missing !== undefined) return takeMissing()
     const { asked, answers, texts, resolvers, count, released } = episode
     if (count > ${maxRequests})
       return wrong('exception', 'The episode makes more than ${maxRequests} requests.')

@@ -4,11 +4,14 @@
  */
 import type { WorkerEnvironment } from '#host/processes/messages.ts'
 import { ServedModel, servingStarter, type ServingSetup, type StartServing } from '#host/processes/serving.ts'
+import type { AskText } from '#host/processes/textQuestion.ts'
 
 export interface OpenModelsOptions {
   /** Child processes of Node where it is not said. */
   readonly startServing?: StartServing | undefined
   readonly environment: () => WorkerEnvironment
+  /** Encodes long prompts. */
+  readonly askText: AskText
   /** Told whenever one is opened or ended. */
   readonly onChanged: () => void
 }
@@ -87,11 +90,11 @@ export class OpenModels implements Disposable {
   }
 
   #begin(setup: ServingSetup): Entry {
-    const { startServing = servingStarter, environment } = this.#options
+    const { startServing = servingStarter, environment, askText } = this.#options
     const process = startServing(environment())
     const entry: Entry = {
       ...{ key: keyOf(setup), kill: () => process.kill(), isOpen: false, holders: 0, idle: undefined },
-      opening: ServedModel.open(process, setup).then((model) => {
+      opening: ServedModel.open(process, setup, askText).then((model) => {
         entry.isOpen = true
         this.#changed()
         return model

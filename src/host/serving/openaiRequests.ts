@@ -178,8 +178,15 @@ function parseChat(given: JsonObject): OpenAiRequest {
   if (top > 0 && body.logprobs !== true) {
     throw new InvalidRequest('`top_logprobs` needs `logprobs` to be true.', 'top_logprobs')
   }
+  const { max_completion_tokens: most, max_tokens: older } = body
+  if (most != null && older != null && most !== older) {
+    throw new InvalidRequest(
+      `\`max_tokens\` is ${older}, and \`max_completion_tokens\`, which means the same, is ${most}: send one of them.`,
+      'max_tokens',
+    )
+  }
   return {
-    ...shared(body, body.max_completion_tokens ?? body.max_tokens ?? Infinity, top),
+    ...shared(body, most ?? older ?? Infinity, top),
     endpoint: 'chat',
     prompts: [{ messages: body.messages.map(chatMessage) }],
     withLogprobs: body.logprobs === true,
@@ -220,6 +227,13 @@ function promptsOf(given: z.output<typeof completionsBody>['prompt']): ServedPro
 }
 
 function shared(body: z.output<z.ZodObject<typeof common>>, maxNewTokens: number, topLogprobs: number) {
+  const least = body.min_tokens ?? 0
+  if (least > maxNewTokens) {
+    throw new InvalidRequest(
+      `\`min_tokens\` is ${least}, but a completion of this request has at most ${maxNewTokens} tokens: lower it, or raise the maximum.`,
+      'min_tokens',
+    )
+  }
   return {
     model: body.model,
     samples: body.n ?? 1,

@@ -90,7 +90,7 @@ export class ServedBase {
     })
   }
 
-  #checkedIds(ids: readonly number[]): Int32Array {
+  #checkedIds(ids: readonly number[] | Int32Array): Int32Array {
     const { vocabSize } = this.#folder.config
     const wrong = ids.find((id) => id >= vocabSize)
     if (wrong === undefined) return Int32Array.from(ids)

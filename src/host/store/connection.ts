@@ -20,11 +20,17 @@ export class Connection implements Disposable {
   readonly #database: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
 
-  /** `readonly` changes nothing in the file; else it is made where it does not exist. */
-  constructor(file: string, { readonly = false } = {}) {
+  /**
+   * `readonly` changes nothing in the file; else it is made where it does not exist. `at`: where it is read instead, another file or
+   * its content.
+   */
+  constructor(
+    file: string,
+    { readonly = false, at = file }: { readonly readonly?: boolean; readonly at?: string | Buffer } = {},
+  ) {
     this.file = file
     this.#database = this.#attempt(
-      () => new Database(file, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }),
+      () => new Database(at, { readonly, fileMustExist: readonly, timeout: busyTimeoutMs }),
     )
     // SQLite's own lower() knows only the letters of ASCII.
     this.#database.function('fold', { deterministic: true }, (text) => String(text).toLowerCase())
@@ -65,6 +71,11 @@ export class Connection implements Disposable {
   /** Everything read within is of one moment. */
   read<T>(action: () => T): T {
     return this.#attempt(() => this.#database.transaction(action).deferred())
+  }
+
+  /** The whole database as a file would hold it. */
+  serialize(): Buffer {
+    return this.#attempt(() => this.#database.serialize())
   }
 
   /** Parses JSON that a row holds. Errors: AppError 'store/unreadable'. */

@@ -1,8 +1,10 @@
 /** Opens the history database: checks it before writing, then migrates it to this version. */
-import { existsSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
+import { readError } from '#host/files/fileErrors.ts'
 import { Connection, tooNew, unreadable } from './connection.ts'
 import { migrations } from './migrations.ts'
 
@@ -33,15 +35,50 @@ const vitalTables = [
 export function openDatabase(file: string): Connection {
   refuseOldNode()
   makeFolder(path.dirname(file))
-  if (existsSync(file) && statSync(file).size > 0) inspect(file)
-  const connection = new Connection(file)
+  if (hasContent(file)) {
+    using connection = new Connection(file, { readonly: true })
+    inspect(connection)
+  }
+  return prepared(new Connection(file))
+}
+
+/**
+ * Opens what the database holds, in memory alone: the file may lie where nothing can be written, and is left as it is. Errors: as
+ * `openDatabase`.
+ */
+export function openDatabaseCopy(file: string): Connection {
+  refuseOldNode()
+  if (!hasContent(file)) return prepared(new Connection(file, { at: ':memory:' }))
+  return prepared(new Connection(file, { at: contentOf(file) }), inspect)
+}
+
+const hasContent = (file: string): boolean => existsSync(file) && statSync(file).size > 0
+
+function prepared(connection: Connection, check?: (connection: Connection) => void): Connection {
   try {
+    check?.(connection)
     configure(connection)
     migrate(connection, latestVersion)
     return connection
   } catch (error) {
     connection[Symbol.dispose]()
     throw error
+  }
+}
+
+/** With what processes have committed beside the file: SQLite can put that into its place only where it may write. */
+function contentOf(file: string): Buffer {
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-history-'))
+  const copy = path.join(folder, 'history.db')
+  try {
+    for (const part of ['', '-wal']) if (existsSync(file + part)) copyFileSync(file + part, copy + part)
+    using connection = new Connection(file, { at: copy })
+    connection.pragma('journal_mode = DELETE')
+    return connection.serialize()
+  } catch (error) {
+    throw error instanceof AppError ? error : readError(file, error)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -90,17 +127,17 @@ export function migrate(connection: Connection, target: number): void {
 const versionOf = (connection: Connection): number => Number(connection.pragma('user_version'))
 
 /** Refuses what this version must not write to, without writing. */
-function inspect(file: string): void {
+function inspect(connection: Connection): void {
   try {
-    inspectTables(file)
+    inspectTables(connection)
   } catch (error) {
     if (error instanceof AppError || !(error instanceof Error)) throw error
-    throw unreadable(file, error.message, error) // even of a sound statement SQLite could make no sense
+    throw unreadable(connection.file, error.message, error) // even of a sound statement SQLite could make no sense
   }
 }
 
-function inspectTables(file: string): void {
-  using connection = new Connection(file, { readonly: true })
+function inspectTables(connection: Connection): void {
+  const { file } = connection
   const version = versionOf(connection)
   const tables = schemaOf(connection)
   if (tables.size === 0 && version === 0) return

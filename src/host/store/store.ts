@@ -13,7 +13,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { movedText } from '#host/files/movedPaths.ts'
 import { runPaths } from '#host/runs/runFolder.ts'
 import type { Connection } from './connection.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, openDatabaseCopy } from './database.ts'
 import { DataSetsTable } from './dataSets.ts'
 import { EvaluationsTable } from './evaluations.ts'
 import { EventsTable, type StoredEvent, NamesTable } from './names.ts'
@@ -44,11 +44,18 @@ export interface Store extends Disposable {
   ingest(runId: string, file: string): StoredEvent[]
   /** What is wrong with the file, in SQLite's words; empty when it is whole. Reads all of it. */
   check(): string[]
+  /** From now on every call that would change something throws 'file/unwritable'. */
+  refuseChanges(): void
 }
 
 /** Opens the history of the data directory that the file lies in. Errors: AppError 'store/too-new', 'store/unreadable' (the file is then as it was), 'store/busy', 'file/unwritable'. */
-export function openStore(file: string): Store {
-  const db = openDatabase(file)
+export const openStore = (file: string): Store => storeOf(openDatabase(file))
+
+/** Opens a copy in memory of a history that cannot be written; changes end with it. Errors: as `openStore`. */
+export const openStoreCopy = (file: string): Store => storeOf(openDatabaseCopy(file))
+
+function storeOf(db: Connection): Store {
+  const { file } = db
   const names = new NamesTable(db)
   const dataDirectory = path.dirname(file)
   const runs = new RunsTable(db, dataDirectory)
@@ -67,6 +74,7 @@ export function openStore(file: string): Store {
     queue: new QueueTable(db),
     ingest: (runId, log) => ingestion.ingest(runs.key(runId), log),
     check: () => findings(db),
+    refuseChanges: () => void db.pragma('query_only = ON'),
     [Symbol.dispose]: () => db[Symbol.dispose](),
   }
 }

@@ -21,6 +21,7 @@ import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import type { StudySubject, Wave } from '#rl/studies/trials.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
+import { withContinuedAdapter } from '#host/adapters/continuedAdapter.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { requireKnownParts, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { checkRunConfig, type RunVerdict } from '#host/runs/runVerdict.ts'
@@ -54,14 +55,8 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   const bare = parseRunConfig({ ...parsed.run, ...(parsed.name === null ? {} : { name: parsed.name }) })
   requireKnownParts(bare)
   await using _losses = await resolveAlgorithms(bare, null)
-  const { stages: _, ...run } = withAbsolutePaths(bare, base, dataDirectory)
-  const config: StudyConfig = {
-    ...parsed,
-    run:
-      bare.stages.length === 0
-        ? run
-        : { ...run, stages: withAbsolutePaths(bare, base, dataDirectory).stages },
-  }
+  const { stages, ...run } = withContinuedAdapter(parsed.run, withAbsolutePaths(bare, base, dataDirectory))
+  const config: StudyConfig = { ...parsed, run: stages.length === 0 ? run : { ...run, stages } }
   const start = startOf(config)
   const search = withWholeNumbers(config, start)
   const planned = { ...config, search }

@@ -1,9 +1,9 @@
 /** Reads the file of a study: JSON as a run config is, or YAML. */
-import { parseDocument } from 'yaml'
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { studyKinds, type StudyKind } from '#shared/studies.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
+import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 
 const maxBytes = 4 << 20
 
@@ -28,16 +28,14 @@ const titles: Readonly<Record<StudyKind, string>> = {
 }
 
 function readYaml(file: string): JsonObject {
+  const refused = (problem: string) => new AppError('config/invalid', problem, 'Nothing was started.')
   const text = new TextDecoder().decode(readSmallFile(file, maxBytes))
-  const document = parseDocument(text)
-  const [error] = document.errors
-  const value: unknown = error === undefined ? document.toJS({ maxAliasCount: 100 }) : null
-  if (isObject(value)) return value
-  throw new AppError(
-    'config/invalid',
-    error === undefined
-      ? `${file} does not hold settings by name.`
-      : `${file} is not valid YAML: ${error.message}`,
-    'Nothing was started.',
-  )
+  try {
+    const value = parseYaml(text, { maxAliasCount: 100 })
+    if (isObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error
+    throw refused(`${file} is not valid YAML: ${error.message}.`)
+  }
+  throw refused(`${file} does not hold settings by name.`)
 }

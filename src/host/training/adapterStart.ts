@@ -10,6 +10,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import type { LinearName, LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
+import { loraKeys, requireSame } from '#host/adapters/continuedAdapter.ts'
 import { fitsIn, underConfig, unionOf } from '#host/adapters/peftPatterns.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
@@ -47,7 +48,8 @@ export function firstAdapter(
   const critic = hasCritic && adapter.initialCritic ? firstCritic(initial, config, folder) : null
   const start = { lora: config, baseModel, tensors, critic, warnings: read }
   if (!mergeConfigs) {
-    requireSame(adapter, own, config)
+    // Configs of earlier versions hold the defaults beside what the adapter has.
+    requireSame(changed(adapter), own, config)
     return start
   }
   const { lora, warnings } = mergeLora(own, config)
@@ -97,29 +99,10 @@ const padded = (
 ): NamedTensor[] => padAdapter(new AdapterParameters(folder.config, lora).initialize(seed).tensors(), tensors)
 
 const defaults = adapterSection.parse({})
-const loraKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 
-/** A setting that nobody changed follows the adapter; one that says something else is not passed over in silence. */
-function requireSame(settings: RunConfig['adapter'], own: LoraConfig, adapter: LoraConfig): void {
-  const words = (lora: LoraConfig, key: (typeof loraKeys)[number]) =>
-    key === 'targets' ? lora.targets.join(', ') : String(lora[key])
-  const differing = loraKeys.filter(
-    (key) =>
-      JSON.stringify(settings[key]) !== JSON.stringify(defaults[key]) &&
-      words(own, key) !== words(adapter, key),
-  )
-  if (differing.length === 0) return
-  const sides = differing.map((key) =>
-    conflict(
-      `adapter.${key}`,
-      `${words(own, key)}, but the adapter of \`adapter.initial\` has ${words(adapter, key)}.`,
-    ),
-  )
-  throw new ConfigError(
-    sides,
-    'Omit those settings to continue the adapter as it is, or set adapter.mergeConfigs to true to extend it to the larger rank and the targets of both.',
-  )
-}
+/** Settings that say something other than their default. */
+const changed = (settings: RunConfig['adapter']) =>
+  loraKeys.filter((key) => JSON.stringify(settings[key]) !== JSON.stringify(defaults[key]))
 
 export interface StartWithReference {
   readonly start: AdapterStart

@@ -1,6 +1,4 @@
 /** Rows answered by a teacher: a model on this machine or behind an address. Its answers are kept as they come. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseJudge, type JudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
@@ -9,6 +7,7 @@ import { promptContent } from '#rl/rollout/prompts.ts'
 import type { RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { makeFolder } from '#host/files/atomic.ts'
+import { scratchFolderIn } from '#host/files/scratch.ts'
 import { AddressJudge } from '#host/judges/addressJudge.ts'
 import { askedAt, digestText, type AskedModel, type ModelQuestion } from '#host/judges/judge.ts'
 import { JudgeLog, noUsage, addUsage, type Judgement } from '#host/judges/judgeLog.ts'
@@ -27,21 +26,17 @@ const askedAtOnce = 64
 export async function answerRows(asked: Asked, say: (news: TaughtRows) => Promise<void>): Promise<void> {
   const { rows, samples, config, folder, cacheDirectory, consents } = asked
   makeFolder(folder)
-  const scratch = mkdtempSync(path.join(tmpdir(), 'turnwise-answers-'))
-  try {
-    await using judges = new RunJudges({ folder, cacheDirectory, consents })
-    await using rewards = await resolveRewards(config, scratch, { consents, openJudge: judges.open })
-    await using teacher = new Teacher(asked)
-    const size = Math.max(1, Math.floor(askedAtOnce / samples))
-    for (let from = 0; from < rows.length; from += size) {
-      const problems: { row: number; problem: string }[] = []
-      const questions = questionsOf(asked, { from, size }, problems)
-      const answered = await teacher.answer(questions, problems)
-      const answers = await scored(answered, asked, rewards.specs)
-      await say({ done: Math.min(rows.length, from + size), answers, problems })
-    }
-  } finally {
-    rmSync(scratch, { recursive: true, force: true })
+  using scratch = scratchFolderIn(cacheDirectory)
+  await using judges = new RunJudges({ folder, cacheDirectory, consents })
+  await using rewards = await resolveRewards(config, scratch.folder, { consents, openJudge: judges.open })
+  await using teacher = new Teacher(asked)
+  const size = Math.max(1, Math.floor(askedAtOnce / samples))
+  for (let from = 0; from < rows.length; from += size) {
+    const problems: { row: number; problem: string }[] = []
+    const questions = questionsOf(asked, { from, size }, problems)
+    const answered = await teacher.answer(questions, problems)
+    const answers = await scored(answered, asked, rewards.specs)
+    await say({ done: Math.min(rows.length, from + size), answers, problems })
   }
 }
 

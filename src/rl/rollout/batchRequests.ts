@@ -55,7 +55,7 @@ export class BatchRequests {
 
   /**
    * Answers at once, and returns null, if the prompt leaves no room. Errors: AppError if the prompt is empty, or the
-   * template does not accept such messages.
+   * template does not accept such messages, or if completions would have to be longer than they may be.
    */
   want(episode: OpenEpisode, number: number, ask: GenerateAsk): Want | null {
     const { tools, policy } = this.#options
@@ -63,6 +63,7 @@ export class BatchRequests {
     const { ids: promptIds } = prompt
     requireReadable(promptIds, policy)
     const sampling = this.#samplingOf(ask)
+    requirePossible(sampling)
     const messageIds = ask.ids ? null : promptIds
     const asksForList = ask.samples !== undefined
     if (promptIds.length > policy.contextLength - sampling.maxNewTokens) {
@@ -163,6 +164,14 @@ const shortened = (logprobs: Float64Array): number[] =>
   Array.from(logprobs, (logprob) => Number(logprob.toPrecision(8)))
 
 /** Errors: AppError 'data/invalid'. */
+function requirePossible({ minNewTokens, maxNewTokens }: SamplingOptions): void {
+  if (minNewTokens <= maxNewTokens) return
+  throw new AppError(
+    'config/invalid',
+    `engine.generate: minNewTokens is ${minNewTokens}, but maxNewTokens is ${maxNewTokens}. What a request leaves out is as the run's \`rollout\` section says.`,
+  )
+}
+
 function requireReadable(ids: Int32Array, { vocabSize }: Pick<Policy, 'vocabSize'>): void {
   if (ids.length === 0) throw new AppError('data/invalid', 'engine.generate: the prompt has no tokens.')
   const unknown = ids.find((id) => id >= vocabSize)

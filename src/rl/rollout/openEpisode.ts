@@ -33,6 +33,8 @@ export interface OpenEpisode {
   /** Texts of its requests, with their answers. */
   readonly asked: string[]
   readonly answers: unknown[]
+  /** What the tokenizer answered, by the texts of the questions. */
+  readonly textAnswers: Record<string, unknown>
   readonly generated: Generated[]
   /** Prompts whose text is known. */
   readonly prompts: Pick<Prompt, 'text' | 'ids'>[]
@@ -109,6 +111,7 @@ export function openEpisodes(batch: EpisodeBatch): OpenEpisode[] {
         ...{ asked: [], answers: [], generated: [], prompts: row.ids.length === 0 ? [] : [row] },
         ...{ waiting: 0, drawn: 0, steps: 0, tokens: 0, rounds: 0, printed: 0, result: null },
         continuations: [],
+        textAnswers: {},
       }
     })
   })

@@ -6,7 +6,7 @@ import type { RandomStream } from '#shared/random.ts'
 import { type Environment, type EnvironmentAnswer, framedObservation, isOver } from '../environment.ts'
 import { scoreRewards } from '../trajectoryRewards.ts'
 import type { RewardOptions } from '../trajectoryRewards.ts'
-import type { ToolAsk } from '../workflow.ts'
+import type { TextAsk, ToolAsk } from '../workflow.ts'
 import { checkedAnswer, seedAt } from './episodes.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import type { TurnText } from './turnText.ts'
@@ -168,15 +168,17 @@ function textAnswer(ask: ToolAsk, { tokenizer, chatTemplate, text }: WorkflowToo
       }
       case 'reply':
         return { answer: { ids: [...ask.ids, ...text.feedback(ask.message, ask.ids.at(-1) ?? -1)] } }
-      case 'encode':
-        return { answer: [...tokenizer.encode(ask.text, { addSpecialTokens: false })] }
-      case 'decode':
-        return { answer: tokenizer.decode(ask.ids, { skipSpecialTokens: true }) }
       default:
         throw new Error(`Expected a request that is answered here, got ${ask.kind}.`)
     }
   })
 }
+
+/** What the tokenizer says. */
+export const answerText = (ask: TextAsk, tokenizer: WorkflowToolOptions['tokenizer']): string | number[] =>
+  ask.kind === 'encode'
+    ? [...tokenizer.encode(ask.text, { addSpecialTokens: false })]
+    : tokenizer.decode(ask.ids, { skipSpecialTokens: true })
 
 /** Messages as the policy reads them. Errors: AppError 'data/invalid', and those of the template. */
 export function messagePrompt(

@@ -14,6 +14,7 @@ import type { Completion, GenerationRequest, Policy } from '#engine/policy.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import {
   type AskedRequest,
+  type AskedText,
   episodeLimits,
   type EpisodeRun,
   type EpisodeStep,
@@ -29,7 +30,13 @@ import {
 } from './openEpisode.ts'
 import type { RolloutOptions } from './rollout.ts'
 import type { UnscoredTrajectory } from './trajectory.ts'
-import { answerTools, type ToolRequest, trying, type WorkflowToolOptions } from './workflowTools.ts'
+import {
+  answerText,
+  answerTools,
+  type ToolRequest,
+  trying,
+  type WorkflowToolOptions,
+} from './workflowTools.ts'
 import {
   endedEarly,
   returnedTrajectories,
@@ -158,14 +165,14 @@ class Play {
     return wants
   }
 
-  #runOf({ row, seed, asked, answers }: OpenEpisode): EpisodeRun {
+  #runOf({ row, seed, asked, answers, textAnswers }: OpenEpisode): EpisodeRun {
     const { environment } = this.#options.tools
     return {
       row: row.columns,
       prompt: row.ids.length === 0 ? null : { text: row.text, ids: [...row.ids] },
       environment: environment && { maxTurns: environment.turnsOf?.(row.columns) ?? environment.maxTurns },
       isEvaluation: this.#request.source === 'evaluation',
-      ...{ seed, asked, answers },
+      ...{ seed, asked, answers, textAnswers },
     }
   }
 
@@ -179,6 +186,7 @@ class Play {
       return this.#fail(episode, line === null ? message : `${message} (line ${line})`)
     }
     if ('trajectories' in step) return this.#end(episode, step)
+    if ('asksText' in step) return this.#answerText(episode, step.asksText)
     const first = episode.answers.length
     if (++episode.rounds > episodeLimits.rounds)
       return this.#fail(episode, `The episode did not end within ${episodeLimits.rounds} rounds of requests.`)
@@ -190,6 +198,19 @@ class Play {
       this.#request.onNews?.({ type: 'request', number: first + i, round, request })
       return { episode, number: first + i, request }
     })
+  }
+
+  /** The episode acts again: it waits for nobody else. */
+  #answerText(episode: OpenEpisode, { text, ask }: AskedText): [] {
+    if (Object.hasOwn(episode.textAnswers, text))
+      return this.#fail(episode, 'The episode asks the tokenizer what it was told before.')
+    episode.textAnswers[text] = answerText(ask, this.#options.tools.tokenizer)
+    if (Object.keys(episode.textAnswers).length > episodeLimits.texts)
+      return this.#fail(
+        episode,
+        `The episode asked the tokenizer more than ${episodeLimits.texts} questions.`,
+      )
+    return []
   }
 
   /** Every run of an episode prints what the runs before it printed, and goes on. */

@@ -44,6 +44,7 @@ export const mismatchLimitOf = ({ rollout }: RunConfig): WeightLimit => ({
 export const initialState: TrainerState = {
   ...{ step: 0, stage: 0, promptsDrawn: 0, updates: 0, tokens: 0 },
   updateHistory: noUpdates,
+  isScored: false,
 }
 
 /** Where a stage begins after `before`. */

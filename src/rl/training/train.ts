@@ -15,6 +15,7 @@
  * The loop never asks which algorithm it serves and never looks at a clock except to time itself: the same config, seed
  * and state give the same events.
  */
+import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { reasonWords } from '#shared/reasons.ts'
 import type { RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
@@ -32,7 +33,7 @@ import { guardSettings, UpdateGuard } from './updateGuard.ts'
 /**
  * Trains until the last step, or stops after the current one when the signal says so; either way it asks for a
  * checkpoint first. Of a run of several stages it is one of them. Returns where it stands. Ends early with an AppError
- * when data, rewards or numbers fail.
+ * when data, rewards or numbers fail, and at its end with 'reward/none' when nothing was ever scored.
  */
 export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent, TrainerState> {
   const plan = planTraining(dependencies)
@@ -56,12 +57,35 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
 /** The last checkpoint; a stage that others follow does not report the end of the run. */
 function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): Generator<RunEvent> {
   dependencies.onPhase?.('saving')
-  const isOver = state.step >= plan.steps || plan.source.isOver?.() === true
-  const phase = isOver ? 'finished' : 'stopped'
+  const phase = endPhase(plan, state)
   const isStageOnly = isStageOver(plan, state) && !plan.isLastStage
   const goesOnElsewhere = isStageOnly || isTakenUp(dependencies, plan, state)
-  yield { type: 'checkpoint-due', step: state.step, reason: goesOnElsewhere ? 'interval' : phase, state }
+  const fault = unscored(dependencies, plan, state)
+  const isPartly = goesOnElsewhere || fault !== null
+  yield { type: 'checkpoint-due', step: state.step, reason: isPartly ? 'interval' : phase, state }
+  if (fault !== null) throw fault
   if (!goesOnElsewhere || isHeld(dependencies, state)) yield status(phase, state, plan)
+}
+
+const endPhase = ({ steps, source }: TrainPlan, { step }: TrainerState): 'finished' | 'stopped' =>
+  step >= steps || source.isOver?.() === true ? 'finished' : 'stopped'
+
+/** Why a stage is no trained one, although all its steps were taken; null where it goes on, or is one. */
+function unscored(
+  { algorithm, script }: TrainDependencies,
+  plan: TrainPlan,
+  state: TrainerState,
+): AppError | null {
+  const { step, isScored = true } = state
+  const { firstStep } = plan
+  // What a script takes its numbers from is its own business.
+  const isJudged = algorithm.experience === 'rollout' && script === undefined
+  if (isScored || !isJudged || step === firstStep || !isStageOver(plan, state)) return null
+  return new AppError(
+    'reward/none',
+    `No completion of ${plural(step - firstStep, 'step')} got a reward: everything that gives rewards failed or did not apply each time. The model was not trained; checkpoints and samples are kept.`,
+    'The warnings of the steps say what failed. Correct it, then train again.',
+  )
 }
 
 /** Its next steps have other settings. */
@@ -262,7 +286,15 @@ const stateAfter = (
   updates: before.updates + updates,
   tokens: before.tokens + trajectories.reduce((sum, { ids }) => sum + ids.length, 0),
   updateHistory,
+  isScored: before.isScored !== false || trajectories.some(hasReward),
 })
+
+/** Whether anything said what it earned; the zero that a failure counts as is no such thing. */
+function hasReward({ reward: { total, parts, failures } }: Trajectory): boolean {
+  if (failures.length === 0) return total !== null
+  const failed = new Set(failures.map(({ name }) => name))
+  return Object.entries(parts).some(([name, value]) => value !== null && !failed.has(name))
+}
 
 function updateGuard(
   { config, device = 'cpu' }: TrainDependencies,

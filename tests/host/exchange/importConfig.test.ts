@@ -301,6 +301,19 @@ describe('any file', () => {
     expect(() => importConfig(bomb.join('\n'))).toThrow('cannot be read')
   })
 
+  test.each([
+    ['data: &d {train: x, self: *d}', 'an alias stands inside what it names'],
+    ['a: &a [1, {b: [*a]}]', 'an alias stands inside what it names'],
+    [`a: ${'['.repeat(20_000)}`, 'it is nested too deeply'],
+  ])('what has no end is refused: %.30s', (text, why) => {
+    expect(() => importConfig(text)).toThrow(`The file cannot be read as YAML or JSON: ${why}`)
+  })
+
+  test('an alias beside what it names is a value', () => {
+    const { config } = importConfig('a: &a {num_generations: 4}\nnum_generations: 4\nb: [*a, *a]')
+    expect(config.rollout).toMatchObject({ groupSize: 4 })
+  })
+
   test('JSON is read as well, and names of prototypes change nothing', () => {
     const { config, notes } = importConfig(
       '{"num_generations": 4, "__proto__": {"beta": 3}, "constructor.x": 1}',

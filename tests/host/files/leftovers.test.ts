@@ -5,6 +5,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { scratchFolder } from '#host/files/scratch.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
 
 const folder = temporaryFolder()
@@ -43,9 +44,12 @@ test('what killed processes left is removed at the start of a host and counted; 
   const redirectOf = (digit: string) =>
     path.join(dataDirectory, `open-${digit.repeat(8)}-1111-1111-1111-${digit.repeat(12)}.html`)
   left.push(lay(redirectOf('a')))
+  using scratch = scratchFolder(dataDirectory)
+  left.push(lay(scratch.folder.replace(`.${process.pid}.`, `.${dead}.`)))
   const longAgo = new Date(Date.now() - 3_600_000)
   utimesSync(redirectOf('a'), longAgo, longAgo)
   const own = [
+    lay(scratch.folder),
     lay(redirectOf('b')),
     lay(path.join(models, `.m3.${process.pid}.1.partial`)),
     lay(path.join(datasets, `.import.${process.pid}.3`)),

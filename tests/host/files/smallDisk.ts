@@ -36,6 +36,15 @@ function works(prefix: readonly string[]): boolean {
   }
 }
 
+const readOnly = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && exec "$@"'
+
+/** A program and its arguments: the command, to which the folder is one that nobody can write to. */
+export function readOnlyCommand(folder: string, command: readonly string[]): [string, string[]] {
+  if (usable === undefined) throw new Error('Expected a machine where a file system can be mounted.')
+  const [file = '', ...args] = usable
+  return [file, [...args, 'sh', '-c', readOnly, 'sh', folder, ...command]]
+}
+
 const usable = prefixes.find((prefix) => works(prefix))
 
 /** Whether this machine lets a command have a disk of its own. */

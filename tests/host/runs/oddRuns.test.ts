@@ -232,6 +232,9 @@ describe('bundles', () => {
 
   test.each([
     ['a time between two milliseconds', { createdAt: at + 0.5 }],
+    ['a time before there were runs', { createdAt: -1 }],
+    ['a time before there were runs', { createdAt: Date.UTC(2019, 11, 31) }],
+    ['a time in the far future', { createdAt: Date.UTC(2101) }],
     ['a time that no calendar has', { createdAt: Number.MAX_SAFE_INTEGER }],
     ['half a step', { parentCheckpointStep: 0.5 }],
     ['a negative step', { step: -1 }],

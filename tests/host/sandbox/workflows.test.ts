@@ -96,6 +96,46 @@ describe('an episode', () => {
     })
   })
 
+  test('gets text and ids without waiting, and what it did for want of them counts for nothing', async () => {
+    await using sandbox = await workflow(`
+      let before = 'unknown'
+      try { before = tools.decode([5]) } catch {}
+      const both = [engine.generate({ ids: [1] }), (async () => tools.encode(before))()]
+      const [{ ids }, more] = await Promise.all(both)
+      more.push(0)
+      const text = tools.decode(ids)
+      return { ids: [1, 10], actions: [[1, 2]], columns: { before, text, more: [...more, ...tools.encode(before)] } }`)
+    const textAnswers: Record<string, unknown> = {}
+    const asked: string[] = []
+    const steps: string[] = []
+    for (;;) {
+      const end = only(await sandbox.episode([{ ...start, asked, answers: answersTo(asked), textAnswers }]))
+      if ('asksText' in end) {
+        const { text, ask } = end.asksText
+        textAnswers[text] = ask.kind === 'encode' ? [7] : `text ${ask.ids.join(' ')}`
+        steps.push(text)
+      } else if ('requests' in end) {
+        asked.push(...end.requests.map(({ text }) => text))
+        steps.push(...end.requests.map(({ text }) => text))
+      } else {
+        expect(end).toMatchObject({
+          trajectories: [{ columns: { before: 'text 5', text: 'text 10', more: [7, 0, 7] } }],
+        })
+        break
+      }
+    }
+    expect(steps).toEqual([
+      '{"kind":"decode","ids":[5]}',
+      '{"kind":"encode","text":"text 5"}',
+      '{"ids":[1],"kind":"generate"}',
+      '{"kind":"decode","ids":[10]}',
+    ])
+  })
+
+  test('says what is no text for the tokenizer', async () => {
+    expect(failureOf((await played('return tools.decode("abc")')).end)).toMatch(/tools\.decode/)
+  })
+
   test('has the same chance in every run, and another with another seed', async () => {
     await using sandbox = await workflow(
       'const x = [s.random(), Math.random()]; await engine.generate({ ids: [1] }); s.log.column("x", x); return null',
@@ -245,6 +285,16 @@ const hostile: readonly (readonly [name: string, body: string, sentence: RegExp]
     'a huge answer',
     'return { ids: Array.from({ length: 6e5 }, () => 1), actions: [[1, 2]] }',
     /longer than 1000000 characters/,
+  ],
+  [
+    'a forgotten await in a request',
+    'const said = tools.prompt([{ role: "user", content: "a" }])\n await tools.rewards([{ completion: said }])',
+    /^TypeError: “completion” is a promise, not its value: write await/,
+  ],
+  [
+    'a forgotten await in a trajectory',
+    `const { ids } = ${generate}; return { ids, actions: [[1, 2]], reward: tools.rewards([{ completion: 'a' }]) }`,
+    /^TypeError: “reward” is a promise, not its value: write await/,
   ],
   ['a proxy', 'return new Proxy({}, { get() { throw 1 }, ownKeys() { throw 1 } })', /./],
   ['a thenable that never calls back', 'return { then() {} }', /waits for something that is not a request/],

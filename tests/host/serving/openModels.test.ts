@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
-import { servingStarter, type ServingSetup } from '#host/processes/serving.ts'
+import {
+  servingStarter,
+  type ServedModel,
+  type ServedPrompt,
+  type ServingSetup,
+} from '#host/processes/serving.ts'
+import { TextProcesses } from '#host/processes/textQuestion.ts'
 import { OpenModels } from '#host/serving/openModels.ts'
 import { eventually } from '../../eventually.ts'
 
@@ -13,6 +19,10 @@ const setup: ServingSetup = {
   ...{ device: { kind: null, threads: 1 }, contextLength: null, maxRows: 4, cacheDirectory },
 }
 
+const texts = new TextProcesses()
+/** What a question about a text waits for. */
+let encoding: { readonly asked: () => void; readonly may: Promise<unknown> } | null = null
+
 let started = 0
 let changes = 0
 const models = new OpenModels({
@@ -21,6 +31,11 @@ const models = new OpenModels({
     return servingStarter(environment)
   },
   environment: () => ({}),
+  askText: async (question) => {
+    encoding?.asked()
+    await encoding?.may
+    return texts.ask(question)
+  },
   onChanged: () => {
     changes++
   },
@@ -29,8 +44,26 @@ const models = new OpenModels({
 afterEach(() => models.endIdle())
 afterAll(() => {
   models[Symbol.dispose]()
+  texts[Symbol.dispose]()
   rmSync(cacheDirectory, { recursive: true, force: true })
 })
+
+async function answered(model: ServedModel, prompt: ServedPrompt): Promise<string> {
+  const filters = { topK: 0, topP: 1, minP: 0, repetitionPenalty: 1, stopStrings: [], topLogprobs: 0 }
+  const sampling = { greedy: true, temperature: 1, minNewTokens: 0, maxNewTokens: 4, ...filters }
+  const request = {
+    adapter: null,
+    prompts: [prompt],
+    samples: 1,
+    seed: 0,
+    isStreamed: false,
+    withTokens: false,
+  }
+  let text = ''
+  for await (const news of model.complete({ ...request, sampling }, new AbortController().signal))
+    if (news.type === 'piece') text += news.text
+  return text
+}
 
 describe('open models', () => {
   test('are started once for all who ask, and end when nobody has used them for a while', async () => {
@@ -71,5 +104,20 @@ describe('open models', () => {
     await eventually(() => expect(models.state(setup)).toBe('closed'))
     using second = await models.lease(setup, { idleMs: 0 })
     expect(second.model).not.toBe(first.model)
+  })
+
+  test('answer others while a long prompt is encoded', async () => {
+    using lease = await models.lease(setup, { idleMs: 0 })
+    const [asked, may] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+    encoding = { asked: () => asked.resolve(undefined), may: may.promise }
+    const long = answered(lease.model, { text: '1 + 2 '.repeat(50_000) })
+    await asked.promise
+    expect(await answered(lease.model, { text: '1 + 2 =' })).toMatch(/./)
+    may.resolve(undefined)
+    await expect(long).rejects.toThrow(/The prompt has \d{5,} tokens; the model reads/)
+    encoding = null
+    const short = { text: '1 + 2 =' }
+    const [ids = []] = await texts.ask({ type: 'encode', directory: setup.directory, prompts: [short] })
+    expect(await answered(lease.model, { ids })).toBe(await answered(lease.model, short))
   })
 })

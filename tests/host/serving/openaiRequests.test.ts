@@ -54,11 +54,26 @@ describe('what is refused', () => {
     [{ response_format: { type: 'json_object' } }, 'response_format', /is not supported/],
     [{ top_logprobs: 2 }, 'top_logprobs', /needs `logprobs`/],
     [{ temprature: 1 }, 'temprature', /no parameter `temprature`/],
+    [{ min_tokens: 9, max_tokens: 8 }, 'min_tokens', /`min_tokens` is 9, .* at most 8 tokens/],
+    [{ max_tokens: 9, max_completion_tokens: 8 }, 'max_tokens', /is 9, .* is 8: send one/],
   ])('by name: %j', async (body, param, message) => {
     const refused = chat(body)
     await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError)
     await expect(refused).rejects.toMatchObject({ param, type: 'invalid_request_error' })
     await expect(refused).rejects.toThrow(message)
+  })
+
+  test('a completion that has to be longer than it may be', async () => {
+    const completion = (body: object) =>
+      openai.completions.create({ model: 'starter', prompt: '1 +', ...body })
+    await expect(completion({ min_tokens: 17 })).rejects.toThrow(
+      /400 .*`min_tokens` is 17, .* at most 16 tokens/,
+    )
+    await expect(completion({ min_tokens: 16, max_tokens: 16 })).resolves.toMatchObject({
+      usage: { completion_tokens: 16 },
+    })
+    const tooLong = chat({ min_tokens: on.contextLength })
+    await expect(tooLong).rejects.toThrow(/400 At least \d+ new tokens .* leaves room for \d+/)
   })
 
   test('a prompt that leaves no room, and what asks for nothing is no reason', async () => {

@@ -8,6 +8,7 @@ import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeAdapter } from '#host/adapters/peft.ts'
+import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { firstAdapter, withReference } from '#host/training/adapterStart.ts'
 import { openModel } from '#host/models/openModel.ts'
@@ -92,6 +93,24 @@ describe('the adapter a run begins with', () => {
     [{ rank: 8, alpha: 7 }, 'has 2. adapter.alpha: 7, but'],
   ])('settings that contradict it are told, with both sides: %j', (settings, problem) => {
     expect(() => firstAdapter(configOf({ ...settings, initial }), model, false)).toThrow(problem)
+  })
+
+  test('a default that was written out counts, one that was not follows the adapter', async () => {
+    const given = (adapter: object) => ({
+      ...{ model: model.directory, data: { train: 'x' }, rewards: [{ function: 'exact-match' }] },
+      adapter: { initial, ...adapter },
+    })
+    const settled = (adapter: object) => resolveRunConfig(given(adapter), path.dirname(initial))
+    const { adapter } = await settled({})
+    expect(adapter).toMatchObject({ rank: 2, alpha: 6, rsLora: false, targets: 'all-linear' })
+    // What a run writes into its folder can be trained again.
+    expect((await settled(adapter)).adapter).toEqual(adapter)
+    const usual = parseRunConfig(given({})).adapter
+    await expect(settled({ rank: usual.rank })).rejects.toThrow(
+      `adapter.rank: ${usual.rank}, but the adapter of \`adapter.initial\` has 2`,
+    )
+    const merged = await settled({ rank: usual.rank, mergeConfigs: true })
+    expect(merged.adapter.rank).toBe(usual.rank)
   })
 
   test.each<[object, object, string]>([

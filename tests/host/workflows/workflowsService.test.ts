@@ -234,7 +234,9 @@ describe('what goes wrong is a sentence', () => {
 
   test('of the episode, with the requests before it', async () => {
     const items = await played({
-      code: written(`await tools.encode('a'); await engine.generate({ ids: prompt.ids })\n    null.x`),
+      code: written(
+        `const ids = tools.encode('a'); if (tools.decode(ids) !== 'a') return null; await tools.rewards([{ completion: 'a' }])\n    await engine.generate({ ids: prompt.ids }); null.x`,
+      ),
     })
     expect(of(items, 'request')).toHaveLength(2)
     expect(of(items, 'failed')).toMatchObject([{ line: 4 }])

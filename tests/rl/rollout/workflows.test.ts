@@ -7,7 +7,7 @@ import type { Prompt } from '#rl/rollout/prompts.ts'
 import { generateTrajectories } from '#rl/rollout/rollout.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
 import { playWorkflow, type WorkflowOptions } from '#rl/rollout/workflows.ts'
-import type { EpisodeRun, EpisodeStep, ReturnedTrajectory, Workflow } from '#rl/workflow.ts'
+import type { EpisodeRun, EpisodeStep, ReturnedTrajectory, TextAsk, Workflow } from '#rl/workflow.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
 import { likesC } from '../training/run.ts'
 
@@ -137,6 +137,30 @@ describe('trajectories of a workflow', () => {
   })
 })
 
+test('the tokenizer answers an episode at once, however often it asks, but nothing twice', async () => {
+  const asksText = (ask: TextAsk): EpisodeStep => ({ asksText: { text: JSON.stringify(ask), ask } })
+  const told = (run: EpisodeRun, ask: TextAsk) => run.textAnswers?.[JSON.stringify(ask)]
+  const workflow = workflowOf((run) => {
+    const encode = { kind: 'encode', text: 'ab' } as const
+    const ids = told(run, encode) as number[] | undefined
+    if (ids === undefined) return asksText(encode)
+    const decode = { kind: 'decode', ids } as const
+    const text = told(run, decode) as string | undefined
+    if (text === undefined) return asksText(decode)
+    return { failure: { message: `said ${text}` } }
+  })
+  const own = await playWorkflow(request, optionsOf(workflow))
+  expect(own.map(({ workflow: how }) => how?.failure)).toEqual(own.map(() => 'said ab'))
+  const endless = workflowOf(() => asksText({ kind: 'encode', text: 'a' }))
+  const [first] = await playWorkflow(request, optionsOf(endless))
+  expect(first?.workflow?.failure).toMatch(/what it was told before/)
+  const curious = workflowOf((run) =>
+    asksText({ kind: 'encode', text: 'a'.repeat(Object.keys(run.textAnswers ?? {}).length) }),
+  )
+  const [second] = await playWorkflow({ ...request, groupSize: 1 }, optionsOf(curious))
+  expect(second?.workflow?.failure).toMatch(/more than 512 questions/)
+})
+
 test('old turns may have left the prompt, but nothing else', async () => {
   const windowed = (prompt: (ids: number[], start: number) => number[]) =>
     workflowOf((run) => {
@@ -246,6 +270,15 @@ describe('what is no trajectory is a sentence on the episode', () => {
     ).rejects.toThrow(sentence)
   })
 
+  test('a shortest completion above the longest', async () => {
+    const own = await playWorkflow(
+      request,
+      optionsOf(workflowOf(() => generate([1, 2], { minNewTokens: 7 }))),
+    )
+    for (const { workflow: how } of own)
+      expect(how?.failure).toMatch(/minNewTokens is 7, but maxNewTokens is 6/)
+  })
+
   test('ids of another episode', async () => {
     const stolen: number[][] = []
     const workflow = oneTurn((ids, start) => {
@@ -324,10 +357,10 @@ test('what joins the batch, and when, does not depend on how long episodes take'
 test('whoever looks on is told of requests with what is read and answered, and of each line once', async () => {
   const workflow = workflowOf((run) => {
     const lines = ['begins', 'asks again', 'ends'].slice(0, run.answers.length + 1)
-    const encode = { kind: 'encode', text: 'ab' } as const
+    const judge = { kind: 'rewards', of: [{ completion: 'cc' }] } as const
     if (run.answers.length === 0) return { ...generate(run.prompt!.ids, { greedy: true }), lines }
     if (run.answers.length === 1)
-      return { requests: [{ text: JSON.stringify(encode), request: encode }], lines }
+      return { requests: [{ text: JSON.stringify(judge), request: judge }], lines }
     return { failure: { message: 'no more', line: 7, column: 1 }, lines }
   })
   const news: EpisodeNews[] = []
@@ -344,13 +377,13 @@ test('whoever looks on is told of requests with what is read and answered, and o
   ])
   expect(told('request')).toMatchObject([
     { number: 0, round: 1, request: { kind: 'generate', greedy: true } },
-    { number: 1, round: 2, request: { kind: 'encode' } },
+    { number: 1, round: 2, request: { kind: 'rewards' } },
   ])
   expect(told('prompt')).toMatchObject([{ number: 0, ids: prompts[0]!.ids, sampling: { greedy: true } }])
   expect(told('completions')).toMatchObject([
     { number: 0, completions: [{ ids: [...played!.ids.slice(2)] }] },
   ])
-  expect(told('answer')).toMatchObject([{ number: 1, answer: [...fakeTokenizer.encode('ab')] }])
+  expect(told('answer')).toMatchObject([{ number: 1, answer: [{ parts: { c: 1 / 3 } }] }])
   expect(told('failed')).toMatchObject([{ message: 'no more', line: 7 }])
   expect(played!.workflow?.failure).toBe('no more (line 7)')
 })

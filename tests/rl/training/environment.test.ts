@@ -4,6 +4,7 @@ import { reinforce } from '#rl/algorithms/reinforce.ts'
 import type { Environment } from '#rl/environment.ts'
 import type { EpisodeRun, EpisodeStep, Workflow } from '#rl/workflow.ts'
 import { AppError } from '#shared/errors.ts'
+import type { RunEvent } from '#shared/events.ts'
 import { fakePolicy } from '../fakePolicy.ts'
 import {
   collect,
@@ -235,7 +236,9 @@ describe('training in an environment', () => {
       ...wantsC,
       step: (actions) => Promise.resolve(actions.map(() => ({ failure: { message: 'It is closed.' } }))),
     }
-    const events = await collect(runOf({ config: { steps: 1 } }, broken))
+    const events: RunEvent[] = []
+    const failing = collect(runOf({ config: { steps: 1 } }, broken), (event) => events.push(event))
+    await expect(failing).rejects.toMatchObject({ code: 'reward/none' })
     const warnings = events.filter((event) => event.type === 'warning')
     expect(warnings[0]!.message).toContain('The environment failed on 32 of 32')
     expect(steps(events)[0]!.metrics).toMatchObject({ 'reward/failures': 32, 'reward/unscored': 32 })

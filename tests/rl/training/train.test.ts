@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { algorithms } from '#rl/algorithms/registry.ts'
 import { rloo } from '#rl/algorithms/rloo.ts'
 import { eachSample } from '#rl/rewards.ts'
-import type { StepPhase, TrainerState } from '#shared/events.ts'
+import type { RunEvent, StepPhase, TrainerState } from '#shared/events.ts'
 import { declarationOf, type MetricName } from '#shared/metrics.ts'
+import { train } from '#rl/training/train.ts'
 import { fakePolicy, fakeTokenizer } from '../fakePolicy.ts'
 import { collect, dependenciesOf, evaluations, likesC, steps, withoutTimings } from './run.ts'
 
@@ -281,6 +282,31 @@ describe('what goes wrong', () => {
       message: 'The reward function “c” failed on 8 of 32 completions: no such column',
     })
   })
+
+  test.each(['null', 'zero'] as const)(
+    'a run of which nothing was ever scored fails in the end, with its checkpoint: %s',
+    async (rewardFailures) => {
+      const score = eachSample(() => {
+        throw new Error('no such column')
+      })
+      const rewards = [{ ...likesC, function: { ...likesC.function, score } }]
+      const config = { steps: 2, rewardFailures }
+      const events: RunEvent[] = []
+      const play = async (options: Parameters<typeof dependenciesOf>[0]) => {
+        for await (const event of train(dependenciesOf(options))) events.push(event)
+      }
+      const sentence = /^No completion of 2 steps got a reward.* The model was not trained/
+      await expect(play({ rewards, config })).rejects.toThrow(sentence)
+      expect(steps(events)).toHaveLength(2)
+      const last = events.at(-1)
+      if (last?.type !== 'checkpoint-due') throw new Error('Expected a checkpoint.')
+      expect(events.some((event) => event.type === 'status' && event.phase === 'finished')).toBe(false)
+      // Taken up there, it is as little trained; with a step that is scored, it is.
+      await expect(play({ rewards, config, state: last.state })).rejects.toThrow(sentence)
+      await play({ config: { ...config, steps: 3 }, state: last.state })
+      expect(events.at(-1)).toMatchObject({ type: 'status', phase: 'finished' })
+    },
+  )
 
   test('parts that do not fit are refused before anything runs', async () => {
     const refuse = (options: Parameters<typeof dependenciesOf>[0], text: string) =>

@@ -225,7 +225,7 @@ describe('NaN in a reward', () => {
       ...{ environment, rewards: [], trainRows: [{}, {}], heldOutRows: [], rollout: { maxNewTokens: 1 } },
       config: { rewards: [], environment: { function: 'broken', applyChatTemplate: false } },
     })
-    expect(error).toBeNull()
+    expect(error).toMatchObject({ code: 'reward/none' })
     expect(warnings.length).toBeGreaterThan(0)
     expect(policy.table.every(Number.isFinite)).toBe(true)
   })

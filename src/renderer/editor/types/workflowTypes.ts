@@ -99,8 +99,9 @@ interface Tools {
   prompt(messages: readonly Message[]): Promise<Prompt>
   /** The end of the policy's turn, the message (text of the user, or messages), and the opening of the next turn. */
   reply(ids: readonly number[], message: string | readonly Message[]): Promise<{ readonly ids: readonly number[] }>
-  encode(text: string): Promise<readonly number[]>
-  decode(ids: readonly number[]): Promise<string>
+  /** Needs no await, as decode. */
+  encode(text: string): readonly number[]
+  decode(ids: readonly number[]): string
 }
 
 /** A trajectory as an episode returns it. Indices are those of ids. */
