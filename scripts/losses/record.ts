@@ -14,8 +14,8 @@ import {
 
 const losses = Array.from({ length: 560 }, (_, seed) => randomLoss(seed))
 const answers = inTorch(losses, randomRows(recordedRows))
-const kept = losses
-  .map(({ js }, i) => ({ js, torch: answers[i]! }))
+const kept = answers
+  .map((torch, i) => ({ js: losses[i]?.js, torch }))
   .filter(({ torch }) => isFinite(torch))
   .slice(0, 500)
   .map(({ js, torch }) => `${JSON.stringify({ js, torch: summaryOf(torch) })}\n`)

@@ -2,7 +2,8 @@
 import type { GeneratedToken } from '#rl/rewards.ts'
 import { combinedReward } from '#rl/trajectoryRewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '../sandbox/answers.ts'
-import { chosenFunctions, type ScoringCode, type Timed } from '../sandbox/sandbox.ts'
+import { type Timed } from '../sandbox/sandbox.ts'
+import { chosenFunctions, type ScoringCode } from '../sandbox/scoringCode.ts'
 import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'
 
 export interface DrySample {

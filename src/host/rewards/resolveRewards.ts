@@ -15,7 +15,8 @@ import { rewardName, type RunConfig } from '#shared/runConfig.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
 import type { RewardFunction, RewardSpec } from '#rl/rewards.ts'
 import { type PythonCode, pythonOptions } from '#host/python/pythonCode.ts'
-import { chosenFunctions, type Sandbox, sandboxedReward } from '../sandbox/sandbox.ts'
+import { type Sandbox } from '../sandbox/sandbox.ts'
+import { chosenFunctions, sandboxedReward } from '../sandbox/scoringCode.ts'
 import {
   type CodeOptions,
   codeReference,

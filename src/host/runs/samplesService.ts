@@ -18,7 +18,8 @@ import { Overrun, type WorkLimit } from '#host/processes/workLimit.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { configOf, rowPlaces, rowsOfRun, versionOf } from './runRows.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
-import { chosenFunctions, openSandbox, sandboxedReward, type CodeSource } from '../sandbox/sandbox.ts'
+import { openSandbox, type CodeSource } from '../sandbox/sandbox.ts'
+import { chosenFunctions, sandboxedReward } from '../sandbox/scoringCode.ts'
 import type { DryRunOptions } from '../rewards/dryRun.ts'
 
 export const samplesService = (host: Host): Handlers<typeof samplesApi> => {

@@ -9,7 +9,8 @@ import {
   runWorkflowCode,
   type UserCode,
 } from '#host/rewards/rewardCode.ts'
-import { kindTitles, openSandbox, requireSettings, type Sandbox } from '#host/sandbox/sandbox.ts'
+import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
+import { requireSettings } from '#host/sandbox/scoringCode.ts'
 
 type WorkflowEntry = NonNullable<RunConfig['rollout']['workflow']>
 
