@@ -15,6 +15,8 @@ import itertools
 import json
 import linecache
 import math
+import multiprocessing.spawn
+import multiprocessing.util
 import os
 import queue
 import random
@@ -68,8 +70,11 @@ class Beside:
         self.folder = folder
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
         # Packages installed in an environment inside the folder are that of the interpreter, which was allowed itself.
-        places = {self.place(each) for each in sys.path if os.path.isabs(each)}
-        self.installed = {each for each in places if each not in (None, os.path.normpath(folder))}
+        # Other folders on its path are none: a package that is being edited lies there as the person's code does.
+        roots = [self.place(each) for each in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
+        paths = [self.place(each) for each in sys.path if os.path.isabs(each)]
+        packages = [each for each in paths if each and {"site-packages", "dist-packages"} & set(each.split(os.sep))]
+        self.installed = {each for each in [*roots, *packages] if each not in (None, os.path.normpath(folder))}
         self.left_out = set()
 
     def place(self, path):
@@ -107,6 +112,47 @@ class Beside:
         sys.path_hooks.insert(0, self.hook)
         sys.path_importer_cache.clear()
         sys.path.insert(0, self.folder)
+        self.forbid_caches()
+        self.follow_into_children()
+
+    def forbid_caches(self):
+        """Keeps every loader from compiled code that lies beside a source here."""
+        usual = importlib._bootstrap_external.cache_from_source
+
+        def cache_from_source(path, *arguments, **named):
+            place = self.place(path)
+            if place is None or self.is_installed(place):
+                return usual(path, *arguments, **named)
+            raise NotImplementedError
+
+        importlib._bootstrap_external.cache_from_source = cache_from_source
+
+    def follow_into_children(self):
+        """Processes that `multiprocessing` starts afresh import by the same rule: they get it with what they are told first."""
+        usual = multiprocessing.spawn.get_preparation_data
+
+        def get_preparation_data(name):
+            return {"turnwise": Rule(self.folder, dict(self.modules)), **usual(name)}
+
+        multiprocessing.spawn.get_preparation_data = get_preparation_data
+        flags = multiprocessing.util._args_from_interpreter_flags
+        # Without the working folder on their path, from which they would import before they are told anything.
+        safe = ["-P"] if sys.version_info >= (3, 11) else []
+        multiprocessing.util._args_from_interpreter_flags = lambda: [*flags(), *safe]
+
+
+class Rule:
+    """Opens the folder wherever it is unpickled, which takes this file's text alone."""
+
+    def __init__(self, folder, modules):
+        self.opening = (
+            f'here = {{"__name__": "turnwise_imports", "source": {source!r}}}\n'
+            "exec(compile(here['source'], 'turnwise_adapter.py', 'exec'), here)\n"
+            f"here['Beside']({folder!r}, {modules!r}).open()"
+        )
+
+    def __reduce__(self):
+        return exec, (self.opening, {})
 
 
 class NothingThere:
@@ -692,4 +738,5 @@ def main():
             say({"id": request["id"], **answer, "lines": printed.take()})
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@
  * our end.
  */
 import { execFile, spawn } from 'node:child_process'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import { AppError } from '#shared/errors.ts'
 import { type AllowedInterpreter, interpreterHint } from './consent.ts'
@@ -85,6 +86,12 @@ export function startProgram(
 /** Importing torch from a slow disk takes its time. */
 const answerMs = 180_000
 
+/**
+ * The first line of code that is given with `-c`: takes the working folder off the path, from which Python would import in
+ * place of its own modules. The process starts in another folder as well, for what is imported before.
+ */
+export const importsNothingHere = 'import sys; sys.path[:] = [each for each in sys.path if each]'
+
 /** The last line that some code prints. Errors: AppError 'sandbox/failed' for an interpreter that does not run it. */
 export async function askProgram(
   interpreter: AllowedInterpreter,
@@ -92,8 +99,12 @@ export async function askProgram(
   words: readonly string[] = [],
 ): Promise<string> {
   try {
-    const options = { timeout: answerMs, windowsHide: true } as const
-    const { stdout } = await promisify(execFile)(interpreter, ['-c', code, ...words], options)
+    const options = { timeout: answerMs, windowsHide: true, cwd: path.dirname(interpreter) } as const
+    const { stdout } = await promisify(execFile)(
+      interpreter,
+      ['-c', `${importsNothingHere}\n${code}`, ...words],
+      options,
+    )
     return stdout.trim().split('\n').at(-1) ?? ''
   } catch (error) {
     const words = error instanceof Error ? error.message.trim().split('\n').at(-1) : String(error)

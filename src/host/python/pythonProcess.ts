@@ -14,6 +14,7 @@ import { Inbox } from '#host/processes/messages.ts'
 import { familyMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
 import { type AllowedInterpreter, interpreterHint } from './consent.ts'
+import { importsNothingHere } from './program.ts'
 
 /** Of an answer. */
 const maxLineBytes = 256 << 20
@@ -25,8 +26,7 @@ const keptCharacters = 2_000
  * The adapter is the first line it reads: inside a packed program it is no file that Python could open. Modules beside the
  * user's code must not take the place of those that it imports.
  */
-const bootstrap =
-  'import sys; sys.path[:] = [each for each in sys.path if each]; import json; exec(compile(json.loads(sys.stdin.buffer.readline()), "turnwise_adapter.py", "exec"))'
+const bootstrap = `${importsNothingHere}; import json; source = json.loads(sys.stdin.buffer.readline()); exec(compile(source, "turnwise_adapter.py", "exec"))`
 
 export interface PythonRequest {
   readonly call: 'load' | 'describe' | 'score' | 'reset' | 'step' | 'rows'

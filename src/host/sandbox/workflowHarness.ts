@@ -13,11 +13,13 @@
 const maxRequests = 512
 
 export const workflowHarness = `
-  replace(globalThis, 'defineWorkflow', (workflow) => workflow)
-
-  // JSON would make {} of what was not waited for.
-  replace(PlainPromise.prototype, 'toJSON', (key) => {
+  // JSON would make {} of what a workflow did not wait for.
+  const refuseJson = (key) => {
     throw new KindOfError('“' + text(key) + '” is a promise, not its value: write await before the call that gave it.')
+  }
+  replace(globalThis, 'defineWorkflow', (workflow) => {
+    replace(PlainPromise.prototype, 'toJSON', refuseJson)
+    return workflow
   })
 
   const episode = { __proto__: null, asked: [], answers: [], texts: noObject, resolvers: noObject, count: 0, released: 0, known: noObject, missing: undefined }

@@ -4,7 +4,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeF
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { consentsFile } from '#host/consents/consents.ts'
-import { allowPython, reviewPython } from '#host/python/consent.ts'
+import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
+import { askProgram } from '#host/python/program.ts'
 import { openPython } from '#host/python/pythonCode.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { hasPython, interpreter } from './interpreter.ts'
@@ -38,7 +39,8 @@ function allowed(main: string, beside: Readonly<Record<string, string>> = {}, li
   const open = () =>
     openPython(source, { interpreter, callSeconds: 60, messages: null, form: null, consents })
   const ran = () => existsSync(mark)
-  return { folder, put, evil, open, ran, review, allow }
+  const interpreterAllowed = () => requireConsent(source, interpreter, consents).interpreter
+  return { folder, put, evil, open, ran, review, allow, interpreterAllowed }
 }
 
 async function scored(open: ReturnType<typeof allowed>['open']): Promise<string> {
@@ -127,6 +129,71 @@ for name in ("one", "two", "three"):
     expect(ran()).toBe(false)
   })
 
+  test('not of compiled code beside an allowed source, whatever loads it', async () => {
+    const { folder, put, evil, open, ran } = allowed(
+      `import importlib.util, os
+def value():
+    where = os.path.join(os.path.dirname(os.path.abspath(__file__)), "helper.py")
+    spec = importlib.util.spec_from_file_location("elsewhere", where)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.points`,
+      { 'helper.py': 'points = 3' },
+    )
+    put('poison.py', evil)
+    const compile = `import py_compile, sys
+py_compile.compile(sys.argv[1], sys.argv[2], invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)`
+    const tag = 'import sys; print(sys.implementation.cache_tag)'
+    const name = spawnSync(interpreter, ['-c', tag], { encoding: 'utf8' }).stdout.trim()
+    const target = path.join(folder, '__pycache__', `helper.${name}.pyc`)
+    spawnSync(interpreter, ['-c', compile, path.join(folder, 'poison.py'), target])
+    rmSync(path.join(folder, 'poison.py'))
+    expect(existsSync(target)).toBe(true)
+    expect(await scored(open)).toContain('"value":3')
+    expect(ran()).toBe(false)
+  })
+
+  test('in processes that multiprocessing starts afresh by the same rule', async () => {
+    const { put, evil, open, ran } = allowed(
+      `import multiprocessing
+def value():
+    import helper
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for name in ("other", "late", "changed"):
+            try:
+                print(name, pool.apply(helper.work, (name,)))
+            except ImportError as error:
+                print(error)
+    return 1`,
+      {
+        'helper.py': 'import importlib\ndef work(name):\n    return importlib.import_module(name).points',
+        'other.py': 'points = 3',
+        'changed.py': 'points = 4',
+      },
+    )
+    await using code = await open()
+    for (const name of ['late.py', 'changed.py']) put(name, evil)
+    put('signal/pyvenv.cfg', '')
+    put('signal/__init__.py', evil)
+    const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+    expect(JSON.stringify(answer)).toMatch(/other 3.*No module named 'late'.*changed after it was allowed/)
+    expect(ran()).toBe(false)
+  })
+
+  test('of a folder that was on the path as Python started as of any other', async () => {
+    const { folder, put, evil, open, ran } = allowed(
+      'def value():\n    import helper\n    return helper.points',
+      { 'src/helper.py': 'points = 3' },
+    )
+    vi.stubEnv('PYTHONPATH', path.join(folder, 'src'))
+    expect(await scored(open)).toContain('"value":3')
+    await using code = await open()
+    put('src/helper.py', evil)
+    const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+    expect(JSON.stringify(answer)).toContain('changed after it was allowed')
+    expect(ran()).toBe(false)
+  })
+
   test('not as Python starts, where its path has an empty entry', async () => {
     vi.stubEnv('PYTHONPATH', path.delimiter)
     const { put, evil, open, ran } = allowed('value = lambda: 1')
@@ -165,3 +232,20 @@ test.runIf(isHere)(`links that lead in a circle are looked at once${without}`, (
   const files = review().files.map(({ path: where }) => path.relative(folder, where))
   expect(files).toEqual(['rewards.py', 'helper.py', path.join('pack', 'deep.py')])
 })
+
+test.runIf(isHere)(
+  `looking into an interpreter imports nothing from where the host was started${without}`,
+  async () => {
+    const { folder, put, evil, ran, interpreterAllowed } = allowed('value = lambda: 1')
+    const allowedProgram = interpreterAllowed()
+    put('json.py', evil)
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      expect(await askProgram(allowedProgram, 'import json; print(json.dumps([1]))')).toBe('[1]')
+    } finally {
+      process.chdir(before)
+    }
+    expect(ran()).toBe(false)
+  },
+)

@@ -298,7 +298,7 @@ describe('the server', () => {
     expect(again.key).toBe(on.key)
     const other = new OpenAI({ apiKey: again.key, baseURL: again.address, maxRetries: 0 })
     const long = other.chat.completions.create({
-      ...{ model: 'starter', messages, n: 64, min_tokens: on.contextLength },
+      ...{ model: 'starter', messages, n: 64, min_tokens: on.contextLength - 32 },
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
     const failed = expect(long).rejects.toThrow()
     await eventually(async () => expect(await client.call('serving.status')).toMatchObject({ active: 1 }))
