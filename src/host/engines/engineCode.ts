@@ -1,4 +1,5 @@
 /** The Python of a trainer, which a person allows on this machine as any other: by its content, and with it the command that starts it. */
+import { readSmallFile } from '#host/files/strictJson.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import {
@@ -18,29 +19,52 @@ import {
 } from './launch.ts'
 
 /** What is asked about; null where Turnwise trains. */
-export function engineSource(engine: EngineConfig): PythonSource | null {
-  const { kind, launcher, command } = engine
+export function engineSource({ kind, ...engine }: EngineConfig): PythonSource | null {
   if (kind === 'local') return null
-  // Where the run is sent to is asked about as what a command does.
-  if (launcher === 'ray') return sourceOf(kind, `${submission}${rayAddress(engine)}`)
-  return sourceOf(kind, launcher === 'command' ? command : null)
+  const { launcher, command, accelerateConfig, runtimeEnv } = engine
+  // What the run is sent to, and by what, is asked about as what a command does.
+  if (launcher === 'ray') return sourceOf(kind, 'cluster', rayAddress({ kind, ...engine }), runtimeEnv)
+  if (launcher === 'command') return sourceOf(kind, 'command', command, null)
+  return sourceOf(kind, 'here', null, launcher === 'accelerate' ? accelerateConfig : null)
 }
 
-const submission = 'ray job submit --address '
+/** How a trainer is started: in its own words, at a cluster's address, or by a line for the shell. */
+type Way = 'here' | 'cluster' | 'command'
 
-/** The code that such an id stands for: `engine:trl`, or with a command or a cluster behind it. null for any other. */
+/** Between the parts of an id; a line for the shell stands last, so that it is no other way. */
+const withFile = ' with '
+
+/**
+ * The code that such an id stands for: `engine:trl`, `engine:trl@ADDRESS` of a cluster, both with a file of settings behind
+ * “with”, or `engine:trl COMMAND`. null for any other.
+ */
 export function engineSourceById(id: string): PythonSource | null {
-  const { kind, command } = /^engine:(?<kind>\w+)(?: (?<command>.+))?$/s.exec(id)?.groups ?? {}
-  return kind !== undefined && Object.hasOwn(engines, kind)
-    ? sourceOf(kind as OtherEngine, command ?? null)
-    : null
+  const { kind, address, file, command } =
+    /^engine:(?<kind>\w+)(?:(?:@(?<address>\S+))?(?: with (?<file>\/.+|[A-Za-z]:.+))?| (?<command>.+))$/s.exec(
+      id,
+    )?.groups ?? {}
+  if (kind === undefined || !Object.hasOwn(engines, kind)) return null
+  const way = command !== undefined ? 'command' : address !== undefined ? 'cluster' : 'here'
+  return sourceOf(kind as OtherEngine, way, command ?? address ?? null, file ?? null)
 }
 
-function sourceOf(kind: OtherEngine, command: string | null): PythonSource {
+/** `file`: settings that say what runs as well; its content is asked about with the code. */
+function sourceOf(kind: OtherEngine, way: Way, what: string | null, file: string | null): PythonSource {
   const { code: own, rayCode } = engines[kind]
-  const files = command?.startsWith(submission) === true ? [...own, ...rayCode] : own
-  const code = [...files.map(projectResource), command ?? ''].join('\n')
-  return { code, language: 'py', file: `engine:${kind}${command === null ? '' : ` ${command}`}` }
+  const files = way === 'cluster' ? [...own, ...rayCode] : own
+  const settings = file === null ? [] : [contentOf(file)]
+  const code = [...files.map(projectResource), ...settings, what ?? ''].join('\n')
+  const where = what === null ? '' : way === 'cluster' ? `@${what}` : ` ${what}`
+  return { code, language: 'py', file: `engine:${kind}${where}${file === null ? '' : `${withFile}${file}`}` }
+}
+
+/** One that cannot be read is told of where it is used. */
+function contentOf(file: string): string {
+  try {
+    return Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')
+  } catch {
+    return ''
+  }
 }
 
 /** Empty where Turnwise trains. Errors: those of `reviewPython`. */

@@ -1,13 +1,14 @@
 /** Environment variables whose values a run sends to other programs, and where to. */
 import { stagesOf, type RunConfig } from '../runConfig.ts'
 import type { KeyUse } from '../errors.ts'
-import { serverUrls } from './addresses.ts'
+import { isWebAddress, serverUrls } from './addresses.ts'
 import { judgeFunction, type GivenJudgeSettings } from './judge.ts'
 
 /** null where no variable is named, or no address that could be asked. */
 export function keyUse(variable: unknown, address: unknown): KeyUse | null {
-  const origin = typeof address === 'string' ? (URL.parse(address)?.origin ?? null) : null
-  return typeof variable === 'string' && variable !== '' && origin !== null ? { variable, origin } : null
+  if (typeof variable !== 'string' || variable === '') return null
+  if (typeof address !== 'string' || !isWebAddress(address)) return null
+  return { variable, origin: new URL(address).origin }
 }
 
 /** Of one model that is asked, on this machine or behind an address. */

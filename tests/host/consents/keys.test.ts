@@ -227,6 +227,8 @@ describe('a consent', () => {
     expect(() => at('https://judge.example@evil.example/v1')).toThrow('https://evil.example')
     expect(() => at('https://judge.example', machine())).toThrow('has not been allowed')
     expect(() => at('https://judge.example', null)).toThrow('has not been allowed')
+    // No request can be made there, so no key is asked for.
+    expect(at('file:///etc/passwd')).toBeNull()
     expect(withdrawKeys(null, consents)).toBe(1)
     expect(() => at('https://judge.example')).toThrow('has not been allowed')
   })

@@ -131,8 +131,36 @@ describe('consent to a trainer', () => {
     const other = configOf({ python: process.execPath, launcher: 'command', command: 'rm -r /' })
     expect(() => requireAllowedEngine(other, consents)).toThrow('engine:trl rm -r /')
     const cluster = configOf({ python: process.execPath, launcher: 'ray', address: 'http://head:8265' })
-    const submission = 'engine:trl ray job submit --address http://head:8265'
-    expect(() => requireAllowedEngine(cluster, consents)).toThrow(submission)
+    expect(() => requireAllowedEngine(cluster, consents)).toThrow('engine:trl@http://head:8265')
+    // An address is no line for the shell, whatever it says.
+    allowPython(reviewEngine(cluster, folder), consents)
+    for (const command of [
+      '@http://head:8265',
+      'http://head:8265',
+      'ray job submit --address http://head:8265',
+    ])
+      expect(() =>
+        requireAllowedEngine(configOf({ python: process.execPath, launcher: 'command', command }), consents),
+      ).toThrow('has not been allowed')
+  })
+
+  test('is to the files that say what runs as well', () => {
+    const consents = consentsFile(mkdtempSync(path.join(folder, 'machine-')))
+    const file = path.join(folder, 'settings.yaml')
+    for (const named of [
+      { launcher: 'ray', address: 'http://head:8265', runtimeEnv: file },
+      { launcher: 'accelerate', accelerateConfig: file },
+    ]) {
+      writeFileSync(file, 'env_vars: {}\n')
+      const config = configOf({ python: process.execPath, ...named })
+      expect(() => requireAllowedEngine(config, consents)).toThrow(`with ${file}`)
+      const source = engineSource(config.engine)
+      expect(engineSourceById(source?.file ?? '')).toEqual(source)
+      allowPython(reviewEngine(config, folder), consents)
+      expect(requireAllowedEngine(config, consents)).toBe(process.execPath)
+      writeFileSync(file, 'py_executable: sh -c evil\n')
+      expect(() => requireAllowedEngine(config, consents)).toThrow('has not been allowed')
+    }
   })
 
   test('can be given by the id that the refusal names', () => {
