@@ -78,7 +78,7 @@ class Beside:
         self.left_out = set()
 
     def place(self, path):
-        """Where in the folder a path leads, by its name or by its links; None: elsewhere."""
+        """Finds where in the folder a path leads, by its name or by its links; None: elsewhere."""
         for root, found in (
             (os.path.abspath(self.folder), os.path.abspath(path)),
             (os.path.realpath(self.folder), os.path.realpath(path)),
@@ -336,7 +336,7 @@ def text_of(value):
 
 
 def as_texts(function, completion, prompt, kind, given, convert):
-    """What is given, as text where the function says so; one that takes completions as text knows no messages in prompts either."""
+    """Turns messages into text where the function says so; one that takes completions as text gets text for prompts too."""
     names = parameters(function)
     annotation = getattr(names.get(prompt), "annotation", inspect.Parameter.empty)
     is_text = says(function, completion, kind)

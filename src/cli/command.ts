@@ -30,7 +30,7 @@ export const trustConfig = [
   'allow the Python code of the config as it is now, on this machine; it is not sandboxed',
 ] as const
 
-/** Of commands whose config names keys. */
+/** Option of commands whose config names keys. */
 export const trustKeys = [
   '--trust-keys',
   'allow the keys that the config names to be sent to the addresses that it names, on this machine',

@@ -109,7 +109,7 @@ export interface Problem {
   readonly message: string
   /** Counted from 0, for what a stage says otherwise than the rest of the config. */
   readonly stage: number | null
-  /** What to allow, where nothing else is wrong. */
+  /** Keys to allow, where nothing else is wrong. */
   readonly keys?: readonly KeyUse[] | undefined
 }
 

@@ -17,7 +17,7 @@ export interface Estimate {
 
 const level = 0.05
 
-/** 95 % of a normal distribution lie within so many standard deviations. */
+/** Standard deviations of a normal distribution within which 95 % of it lie. */
 const normalReach = 1.959963984540054
 
 export const mean = (values: readonly number[]): number =>
@@ -159,7 +159,7 @@ function drawnShifts(differences: readonly number[], seed: number): Interval[] {
 }
 
 /**
- * Of means of independent values whose spread need not be equal; null where a side has fewer than two, or where so few
+ * Compares means of independent values whose spread need not be equal; null where a side has fewer than two, or where so few
  * are all alike on both sides that nothing is known of their spread.
  */
 export function welchDifference(a: readonly number[], b: readonly number[]): Difference | null {
@@ -170,7 +170,7 @@ export function welchDifference(a: readonly number[], b: readonly number[]): Dif
 }
 
 /**
- * Of two means of shares, with a success and a failure added to each side, without which few of either would tell too
+ * Compares two means of shares, with a success and a failure added to each side, without which few of either would tell too
  * small a spread: Agresti and Caffo 2000, "Simple and effective confidence intervals for proportions and differences of
  * proportions result from adding two successes and two failures". null where a side has fewer than two.
  */

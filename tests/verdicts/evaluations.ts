@@ -119,7 +119,7 @@ const compared: readonly Simulated[] = [
   },
   {
     claim: 'B against A, the same prompts (evaluations)',
-    about: 'drawn sign patterns, for 20 prompts; B right on so many more',
+    about: 'drawn sign patterns, for 20 prompts; B right on that share of prompts more',
     ...{ measure: 'coverage', bound: 0.92, portion: 0.05 },
     cases: [0, 0.3].map((gain) => ({
       name: String(gain),

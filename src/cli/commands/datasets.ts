@@ -48,7 +48,7 @@ const shownProblems = 10
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Add a data set from a file (jsonl, json, csv, tsv, parquet), from a hub, or from Python.\n\nA name of the form owner/name that is not a local file is downloaded from the hub; the command makes no other requests. Interrupted downloads resume; loading scripts are never run. Access token: HF_TOKEN, or else the one in the settings.\n\nfile.py#function is a Python function that returns or yields rows, reasoning-gym:NAME a data set of ReasoningGym; --set gives them arguments, such as --set size=1000.',
+      'Add a data set from a file (jsonl, json, csv, tsv, parquet), from a hub, or from Python.\n\nA name of the form owner/name that is not a local file is downloaded from the hub; the command makes no other requests. Interrupted downloads resume; loading scripts are never run. Access token: HF_TOKEN, for the hub of --endpoint, HF_ENDPOINT or huggingface.co, or else the one in the settings.\n\nfile.py#function is a Python function that returns or yields rows, reasoning-gym:NAME a data set of ReasoningGym; --set gives them arguments, such as --set size=1000.',
     )
     .argument(
       '<SOURCE>',

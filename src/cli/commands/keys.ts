@@ -67,10 +67,10 @@ const withdraw = (context: Context) =>
       output.line(`Withdrew ${plural(count, 'consent')}.`)
     })
 
-/** What --trust-keys means where a config names variables and addresses. */
+/** Allows all that a config names, for --trust-keys. */
 export const allowKeysOf = (config: RunConfig, dataDirectory: string): void =>
   allowKeys(keyUsesOf(config), consentsFile(dataDirectory))
 
-/** The same of a run. */
+/** Allows all that the config of a run names. */
 export const allowRunKeys = (runDirectory: string, dataDirectory: string): void =>
   allowKeysOf(parseRunConfig(readOwnConfig(runDirectory)), dataDirectory)

@@ -49,7 +49,7 @@ export const models = (context: Context) =>
 const add = (context: Context) =>
   new Command('import')
     .description(
-      'Check a model and copy it into the data directory, from a folder, a GGUF file or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Before anything is downloaded its licence and size are shown; the licence is kept with the model. Interrupted downloads resume. Access token: HF_TOKEN, or else the one in the settings.',
+      'Check a model and copy it into the data directory, from a folder, a GGUF file or a hub.\n\nA name of the form owner/name that is not a local folder is downloaded from the hub; the command makes no other requests. Before anything is downloaded its licence and size are shown; the licence is kept with the model. Interrupted downloads resume. Access token: HF_TOKEN, for the hub of --endpoint, HF_ENDPOINT or huggingface.co, or else the one in the settings.',
     )
     .argument(
       '<SOURCE>',
@@ -171,7 +171,7 @@ const millions = (parameters: number): string => `${(parameters / 1e6).toFixed(0
 const search = (context: Context) =>
   new Command('search')
     .description(
-      'Search a hub for models, most downloads first, and say which of them can be opened.\n\nThe command sends one request to the hub. Access token: HF_TOKEN, or else the one in the settings.',
+      'Search a hub for models, most downloads first, and say which of them can be opened.\n\nThe command sends one request to the hub. Access token: HF_TOKEN, for the hub of --endpoint, HF_ENDPOINT or huggingface.co, or else the one in the settings.',
     )
     .argument('<WORDS...>', 'words of the name')
     .addOption(new Option('--family <TYPE>', 'only this model_type').choices(families))

@@ -11,7 +11,7 @@ import { readAdapter } from './peft.ts'
 export const loraKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 type LoraKey = (typeof loraKeys)[number]
 
-/** Without the modules: which of them “all-linear” means depends on the model, so that stays as it is. */
+/** Settings that are numbers or flags. Modules are no part of them: what “all-linear” means depends on the model. */
 const numberKeys = ['rank', 'alpha', 'rsLora'] as const
 const numbersOf = ({ rank, alpha, rsLora }: Pick<LoraConfig, (typeof numberKeys)[number]>) => ({
   ...{ rank, alpha, rsLora },
@@ -24,7 +24,7 @@ const numbersOf = ({ rank, alpha, rsLora }: Pick<LoraConfig, (typeof numberKeys)
  */
 export function withContinuedAdapter(given: unknown, config: RunConfig): RunConfig {
   const { initial, mergeConfigs } = config.adapter
-  // One that is not there is told of when the model is opened.
+  // A missing adapter is reported when the model is opened.
   if (initial === null || mergeConfigs || !existsSync(initial)) return config
   const shape = readAdapter(initial).config
   const written = numberKeys.filter((key) => valueAt(given, `adapter.${key}`) !== undefined)

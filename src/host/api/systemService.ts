@@ -112,7 +112,7 @@ function browse(folder: string): OutputOf<Api, 'system.browse'> {
   return { path: folder, parent: parent === folder ? null : parent, entries }
 }
 
-/** Of a hub's address; '' for what is none. */
+/** Reads the origin of a hub's address; '' for what is none. */
 const originOf = (endpoint: unknown): string => {
   const address = typeof endpoint === 'string' && endpoint !== '' ? endpoint : defaultHub
   return URL.parse(address)?.origin ?? ''

@@ -1,6 +1,6 @@
 /**
- * What the owner of a machine allowed on it, which no config can say: contents of Python files, interpreters, and environment
- * variables whose values may be sent to an address. One file in the data directory holds all of it.
+ * Consents of the owner of a machine, which no config can give: to contents of Python files, to interpreters, and to sending the
+ * values of environment variables to an address. One file in the data directory holds all of it.
  */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
@@ -20,11 +20,11 @@ const consentSchema = z.strictObject({
 
 export type Consents = z.output<typeof consentSchema>
 
-/** Where the consents of a machine are. Everything below takes it; null: nothing is allowed there. */
+/** Path of the consents of a machine. Everything below takes it; null: nothing is allowed there. */
 export const consentsFile = (dataDirectory: string): string =>
   path.join(dataDirectory, 'python-consents.json')
 
-/** Errors: AppError 'config/invalid' for a file that is damaged: then nothing is allowed. */
+/** Reads all consents. Errors: AppError 'config/invalid' for a file that is damaged: then nothing is allowed. */
 export function readConsents(consents: string | null): Consents {
   if (consents === null || !existsSync(consents)) return { format: 1, interpreters: [], files: [], keys: [] }
   const { data } = consentSchema.safeParse(readJsonObject(consents, 'config/invalid'))
@@ -36,7 +36,7 @@ export function readConsents(consents: string | null): Consents {
   )
 }
 
-/** Errors: AppError 'file/unwritable'; as `readConsents`. */
+/** Replaces the parts that `change` returns. Errors: AppError 'file/unwritable'; as `readConsents`. */
 export function changeConsents(consents: string, change: (before: Consents) => Partial<Consents>): void {
   const before = readConsents(consents)
   makeFolder(path.dirname(consents))

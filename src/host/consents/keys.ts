@@ -17,7 +17,7 @@ export interface KeyPlace {
 }
 
 /**
- * The value of a variable, for the server at an address. `who`: what errors call the server; `setting`: what names the variable.
+ * Reads the value of a variable for the server at an address; null where none is named. `who`: what errors call the server.
  * Errors: AppError 'key/not-allowed'; 'config/invalid' where there is no such variable.
  */
 export function allowedKey(
@@ -36,15 +36,20 @@ export function allowedKey(
   )
 }
 
-/** Errors: AppError 'key/not-allowed' with those that were not allowed. */
-export function requireKeys(uses: readonly KeyUse[], consents: string | null): void {
-  if (uses.length === 0) return
+/** Finds those that were not allowed. Errors: AppError 'config/invalid' for a damaged file of consents. */
+export function missingKeys(uses: readonly KeyUse[], consents: string | null): KeyUse[] {
+  if (uses.length === 0) return []
   const known = new Set(readConsents(consents).keys.map(keyText))
-  const missing = uses.filter((use) => !known.has(keyText(use)))
+  return uses.filter((use) => !known.has(keyText(use)))
+}
+
+/** Refuses what was not allowed. Errors: AppError 'key/not-allowed'; as `missingKeys`. */
+export function requireKeys(uses: readonly KeyUse[], consents: string | null): void {
+  const missing = missingKeys(uses, consents)
   if (missing.length > 0) throw new KeysError(missing)
 }
 
-/** Errors: AppError 'file/unwritable'. */
+/** Writes down what is allowed. Errors: AppError 'file/unwritable'. */
 export function allowKeys(uses: readonly KeyUse[], consents: string): void {
   const at = Date.now()
   changeConsents(consents, ({ keys }) => {

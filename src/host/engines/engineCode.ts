@@ -18,11 +18,11 @@ import {
   type OtherEngine,
 } from './launch.ts'
 
-/** What is asked about; null where Turnwise trains. */
+/** Code that is asked about; null where Turnwise trains. */
 export function engineSource({ kind, ...engine }: EngineConfig): PythonSource | null {
   if (kind === 'local') return null
   const { launcher, command, accelerateConfig, runtimeEnv } = engine
-  // What the run is sent to, and by what, is asked about as what a command does.
+  // An address, and a file that says what runs there, are asked about like a command.
   if (launcher === 'ray') return sourceOf(kind, 'cluster', rayAddress({ kind, ...engine }), runtimeEnv)
   if (launcher === 'command') return sourceOf(kind, 'command', command, null)
   return sourceOf(kind, 'here', null, launcher === 'accelerate' ? accelerateConfig : null)
@@ -30,9 +30,6 @@ export function engineSource({ kind, ...engine }: EngineConfig): PythonSource | 
 
 /** How a trainer is started: in its own words, at a cluster's address, or by a line for the shell. */
 type Way = 'here' | 'cluster' | 'command'
-
-/** Between the parts of an id; a line for the shell stands last, so that it is no other way. */
-const withFile = ' with '
 
 /**
  * The code that such an id stands for: `engine:trl`, `engine:trl@ADDRESS` of a cluster, both with a file of settings behind
@@ -48,17 +45,17 @@ export function engineSourceById(id: string): PythonSource | null {
   return sourceOf(kind as OtherEngine, way, command ?? address ?? null, file ?? null)
 }
 
-/** `file`: settings that say what runs as well; its content is asked about with the code. */
+/** Puts together what is asked about. `file`: settings that decide what runs, whose content is asked about too. */
 function sourceOf(kind: OtherEngine, way: Way, what: string | null, file: string | null): PythonSource {
   const { code: own, rayCode } = engines[kind]
   const files = way === 'cluster' ? [...own, ...rayCode] : own
   const settings = file === null ? [] : [contentOf(file)]
   const code = [...files.map(projectResource), ...settings, what ?? ''].join('\n')
   const where = what === null ? '' : way === 'cluster' ? `@${what}` : ` ${what}`
-  return { code, language: 'py', file: `engine:${kind}${where}${file === null ? '' : `${withFile}${file}`}` }
+  return { code, language: 'py', file: `engine:${kind}${where}${file === null ? '' : ` with ${file}`}` }
 }
 
-/** One that cannot be read is told of where it is used. */
+/** Reads a file of settings; one that cannot be read counts as empty here and is reported where it is used. */
 function contentOf(file: string): string {
   try {
     return Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')

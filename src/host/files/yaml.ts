@@ -9,7 +9,7 @@ export interface YamlOptions extends ParseOptions, DocumentOptions, SchemaOption
   readonly maxAliasCount: number
 }
 
-/** What keeps a text from being read, to follow a colon in a sentence. */
+/** Reason why a text cannot be read, to follow a colon in a sentence. */
 export class YamlFault extends Error {}
 
 /** The only document of a text. Errors: YamlFault. */

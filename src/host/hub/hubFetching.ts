@@ -39,7 +39,7 @@ export function hubAccess(
   const endpoint = given.endpoint === undefined ? own : readEndpoint(given.endpoint)
   // A token is for the hub it was set for.
   const kept = endpoint === own ? store.settings.get('hub.token') : null
-  // One of the environment is for the hub that is named with it, or the usual one: settings can be changed over the API.
+  // A token of the environment is for the hub named with it, or the usual one: settings can be changed over the API.
   const isNamed = given.endpoint !== undefined || endpoint === defaultHub
   const token = (isNamed ? given.token : undefined) ?? kept
   return {

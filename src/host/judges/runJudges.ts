@@ -16,7 +16,7 @@ export interface JudgesPlace {
   readonly isReadOnly?: boolean
   /** False: judges behind an address are not asked, and say nothing of any completion. */
   readonly asksAddresses?: boolean
-  /** Of this machine; null or absent: no key is sent to an address. */
+  /** Consents of this machine; null or absent: no key is sent to an address. */
   readonly consents?: string | null | undefined
   /** Where weights are prepared; requests are counted beside it. */
   readonly cacheDirectory: string

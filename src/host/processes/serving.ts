@@ -90,7 +90,7 @@ export const servingStarter: StartServing = (environment) =>
 
 /**
  * Prompts with more characters than this are encoded elsewhere: the process that decodes would do nothing else meanwhile, and a
- * tokenizer takes some milliseconds for so many.
+ * tokenizer needs some milliseconds for that many.
  */
 const encodedWhileDecoding = 16_384
 

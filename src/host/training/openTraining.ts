@@ -37,7 +37,7 @@ export interface TrainingSetup {
   readonly model: ModelFolder
   readonly device: Device
   readonly cacheDirectory: string
-  /** Of this machine; absent: no key is sent to a rollout server. */
+  /** Consents of this machine; absent: no key is sent to a rollout server. */
   readonly consents?: string | undefined
   readonly begin: StageBeginning
 }

@@ -13,27 +13,25 @@ const names: Partial<Record<LossNode['op'], string>> = {
 }
 const longest = 60
 
-/** The operation as one would type it; null if that is too long to be read. */
-function expressionOf(program: LossProgram, k: number, most = longest): string | null {
+const prefix: Partial<Record<LossNode['op'], string>> = { negative: '-', not: '!' }
+
+/** Writes an operation as one would type it; null if that is too long to be read. */
+function expressionOf(program: LossProgram, k: number): string | null {
   const node = program.nodes[k]!
   if (node.op === 'number' || node.op === 'input') return node.value
-  const operands = node.of.map((operand) => expressionOf(program, operand, most))
+  const operands = node.of.map((operand) => expressionOf(program, operand))
   if (operands.includes(null)) return null
-  const operator = infix[node.op]
-  const inner = node.of.map((operand, i) => {
-    const { op, of } = program.nodes[operand]!
-    return operator !== undefined && of.length > 1 && op in infix ? `(${operands[i]!})` : operands[i]!
-  })
-  const text =
-    operator === undefined
-      ? node.op === 'negative'
-        ? `-${inner[0]!}`
-        : `${names[node.op] ?? node.op}(${inner.join(', ')})`
-      : inner.join(` ${operator} `)
-  return text.length <= most ? text : null
+  const [operator, sign] = [infix[node.op], prefix[node.op]]
+  const bracketed = node.of.map((operand, i) =>
+    program.nodes[operand]!.op in infix ? `(${operands[i]!})` : operands[i]!,
+  )
+  const call = () => `${names[node.op] ?? node.op}(${operands.join(', ')})`
+  const signed = sign === undefined ? call() : `${sign}${bracketed.join('')}`
+  const text = operator === undefined ? signed : bracketed.join(` ${operator} `)
+  return text.length <= longest ? text : null
 }
 
-/** What to write for an operation that overflows or has no finite slope, from the texts of itself and its operands. */
+/** Sentences for an operation that overflows or has no finite slope, from the texts of itself and its operands. */
 const remedies: Partial<Record<LossNode['op'], (whole: string, a: string, b: string) => string>> = {
   exp: (whole, a) => `${whole} overflows: write clip(${a}, -30, 30) for ${a}`,
   expm1: (whole, a) => `${whole} overflows: write clip(${a}, -30, 30) for ${a}`,
@@ -41,10 +39,10 @@ const remedies: Partial<Record<LossNode['op'], (whole: string, a: string, b: str
   log1p: (whole, a) => `${whole} is the logarithm of 0: write log1p(max(${a}, -1 + 1e-8))`,
   sqrt: (whole, a) => `${whole} has no finite slope at 0: write sqrt(max(${a}, 1e-12))`,
   divide: (whole, a, b) => `${whole} divides by 0: write (${a}) / max(${b}, 1e-8)`,
-  power: (whole, a, b) => `${whole} is not finite at 0: write max(${a}, 1e-8) ** ${b}`,
+  power: (whole, a, b) => `${whole} is not finite at 0: write max(${a}, 1e-8) ** (${b})`,
 }
 
-/** Where a result that is not finite began, with the line to write instead; null if that cannot be said in a line. */
+/** Finds where a result that is not finite began, and says what to write instead; null if that takes more than a line. */
 export function remedyFor(
   program: LossProgram,
   evaluation: Evaluation,

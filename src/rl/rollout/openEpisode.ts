@@ -33,7 +33,7 @@ export interface OpenEpisode {
   /** Texts of its requests, with their answers. */
   readonly asked: string[]
   readonly answers: unknown[]
-  /** What the tokenizer answered, by the texts of the questions. */
+  /** Answers of the tokenizer, by the texts of the questions. */
   readonly textAnswers: Record<string, unknown>
   readonly generated: Generated[]
   /** Prompts whose text is known. */

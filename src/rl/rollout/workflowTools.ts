@@ -174,7 +174,7 @@ function textAnswer(ask: ToolAsk, { tokenizer, chatTemplate, text }: WorkflowToo
   })
 }
 
-/** What the tokenizer says. */
+/** Answers as the tokenizer does. */
 export const answerText = (ask: TextAsk, tokenizer: WorkflowToolOptions['tokenizer']): string | number[] =>
   ask.kind === 'encode'
     ? [...tokenizer.encode(ask.text, { addSpecialTokens: false })]

@@ -78,7 +78,7 @@ function unscored(
 ): AppError | null {
   const { step, isScored = true } = state
   const { firstStep } = plan
-  // What a script takes its numbers from is its own business.
+  // A script may learn from other numbers than rewards.
   const isJudged = algorithm.experience === 'rollout' && script === undefined
   if (isScored || !isJudged || step === firstStep || !isStageOver(plan, state)) return null
   return new AppError(

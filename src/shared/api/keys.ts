@@ -6,7 +6,7 @@ import { command, query } from './contract.ts'
 const uses = z.array(keyUse).max(100)
 
 export const keysApi = {
-  /** What a run would send and nobody has allowed. */
+  /** Lists what a run would send and nobody has allowed. */
   missing: query(z.object({ runId }), uses),
   allow: command(z.object({ keys: uses }), z.void()),
   /** The newest first. */

@@ -13,6 +13,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowedKey, allowKeys, withdrawKeys } from '#host/consents/keys.ts'
+import { hubAccess } from '#host/hub/hubFetching.ts'
 import { createRunFolder } from '#host/runs/runFolder.ts'
 import { collect, createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
@@ -173,6 +174,34 @@ describe('nothing is sent that nobody allowed', () => {
     await client.call('keys.withdraw', { keys: [{ variable, origin }] })
     await expect(dryRun({})).rejects.toMatchObject(refused)
     expect(heard).toEqual([])
+  })
+
+  test('an allowed server that sends on to another does not get the key there', async () => {
+    const other = createServer((request, response) => {
+      response.writeHead(307, { location: `${origin}${request.url ?? ''}` }).end()
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const first = `http://127.0.0.1:${String((other.address() as AddressInfo).port)}`
+    await client.call('keys.allow', { keys: [{ variable, origin: first }] })
+    const trial = client.stream('rewards.dryRun', {
+      ...{ code: { builtIn: 'judge' }, settings: { ...judge().settings, address: `${first}/v1` } },
+      on: [{ prompt: 'a', completion: 'b', row: {} }],
+    })
+    await collect(trial).catch(() => undefined)
+    expect(heard).toEqual([])
+    other.close()
+  })
+
+  test('a token of the environment is for the hub named with it, and for the usual one', async () => {
+    const set = (value: unknown) => client.call('settings.set', { key: 'hub.endpoint', value })
+    const { signal } = new AbortController()
+    const tokenFor = (given: { endpoint?: string }) =>
+      hubAccess(fixture.host, signal, { ...given, token: 'hf_secret' }).token
+    await set(origin)
+    expect(tokenFor({})).toBeNull()
+    expect(tokenFor({ endpoint: origin })).toBe('hf_secret')
+    await set(null)
+    expect(tokenFor({})).toBe('hf_secret')
   })
 
   test('a hub’s token is forgotten where the hub becomes another', async () => {

@@ -133,6 +133,16 @@ test.each([
     `${ratio} return -mean(sqrt(coef_1) * advantages, mask)`,
     'write sqrt(max(exp(logp - oldLogp), 1e-12))',
   ],
+  [
+    'exp of a difference with its sign turned',
+    'return -mean(exp(-(logp - oldLogp)) * advantages, mask)',
+    'exp(-(logp - oldLogp)) overflows: write clip(-(logp - oldLogp), -30, 30) for -(logp - oldLogp)',
+  ],
+  [
+    '**',
+    `${ratio} return -mean(coef_1 ** (0 - settings.epsilon) * advantages, mask)`,
+    'write max(exp(logp - oldLogp), 1e-8) ** (',
+  ],
 ])('what is not finite is named with what to write: %s', async (_, body, advice) => {
   const answer = await answerTo(body)
   expect(answer).toContain('refused (not-finite)')

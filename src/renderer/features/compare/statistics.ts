@@ -46,7 +46,7 @@ export function singleDifference(value: number, seeds: readonly number[]): Diffe
 export const leastValues = 20
 
 /**
- * By values of single runs, such as the rewards of the last steps: Welch’s t interval of the difference of means.
+ * Compares single runs by values such as the rewards of the last steps: Welch’s t interval of the difference of means.
  * Neighbouring values resemble each other, so each mean counts as of fewer of them (`serialMean`). It tells the noise of
  * these two runs only; what another seed would have done it cannot know. null where a run has fewer than 20 values.
  */
@@ -74,7 +74,7 @@ function blockMeans(values: readonly number[]): readonly number[] {
   )
 }
 
-/** Of neighbours, freed of its bias: Marriott and Pope 1954, "Bias in the estimation of autocorrelations". */
+/** Estimates the correlation of neighbours, freed of its bias: Marriott and Pope 1954, "Bias in the estimation of autocorrelations". */
 function correlationOf(values: readonly number[]): number {
   const [count, middle, spread] = [values.length, mean(values), squares(values)]
   if (spread === 0) return 0

@@ -1,4 +1,4 @@
-/** What the owner of this machine allowed, and taking it back. */
+/** Lists of what the owner of this machine allowed, to be taken back. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { formatTime } from '#renderer/client/format.ts'
