@@ -7,7 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { createChatTemplate } from '#engine/text/chatTemplate.ts'
 import { loadCheckpoint, saveCheckpoint } from '#host/runs/checkpoints.ts'
 import { openDataFile } from '#host/data/dataFile.ts'
-import { formatOf } from '#host/data/table.ts'
+import { readRows as readDataRows } from '#host/data/table.ts'
 import { foundModels } from '#host/models/foundModels.ts'
 import { licenseOf } from '#host/models/license.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -196,7 +196,7 @@ const dataTargets =
 
 async function readRows(file: string): Promise<void> {
   await using data = await openDataFile(file)
-  const pieces = formatOf(file).read(data)
+  const pieces = readDataRows(data)
   while ((await pieces.next()).done !== true);
 }
 

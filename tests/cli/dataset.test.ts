@@ -61,9 +61,33 @@ describe('dataset', () => {
 
   test('parquet says what was added, and what was there already', async () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(
-      /^Added “zstd”, 300 rows, id [0-9a-f]{12}\./,
+      /^Read as Parquet: prompt only, by the column “prompt”\.\nAdded “zstd”, 300 rows, id [0-9a-f]{12}\./,
     )
-    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Already imported: “zstd”/)
+    expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Already imported: “zstd”/m)
+  })
+
+  test('says what the file was taken for, what stays aside, and what a run would read', async () => {
+    const rows = [{ Question: 'Even?', Choices: ['1', '2'], Answer: 1, images: ['a.png'] }]
+    const file = place.write('choices.json', { test: rows, train: rows })
+    expect((await place.run('dataset', 'import', file)).stdout.split('\n')).toEqual([
+      'Read as JSON: question and answer, by the columns “Question” and “Answer”.',
+      'Read the list “train”; left aside: “test” (1).',
+      expect.stringMatching(/^Added “choices”, 1 row, id/),
+      expect.stringMatching(/^For details/),
+      '“images” (images; only text is read) is not used.',
+      'The numbers in “Answer” are taken to count the choices from 0.',
+      'The columns were kept as they are; with --remap they become those that a run reads.',
+      '',
+    ])
+    const mapped = await place.run('dataset', 'import', file, '--remap', '--split', 'test')
+    expect(mapped.stdout).toContain(
+      'Proposed data.prompt: {"column":"prompt"}\n  row 1: user: Even? ⏎ A. 1 ⏎ B. 2\n',
+    )
+    const ask = await place.run('dataset', 'import', place.write('two.json', { a: rows, b: rows }))
+    expect(ask.stderr).toContain('two.json holds several lists: “a” (1), “b” (1).')
+    expect(ask.stderr).toContain('--split NAME')
+    const csv = await place.run('dataset', 'import', place.write('a.csv', 'q\n1\n'), '--split', 'a')
+    expect(csv.stderr).toContain('Option --split is only for')
   })
 
   test('what is no data is refused in words', async () => {
@@ -71,7 +95,9 @@ describe('dataset', () => {
     expect([wrong.status, wrong.stdout]).toEqual([1, ''])
     expect(wrong.stderr).toContain('a.csv holds no rows')
     const kind = await place.run('dataset', 'import', place.write('a.txt', 'q\n'))
-    expect(kind.stderr).toContain('Data files end in .jsonl, .ndjson, .json, .csv, .tsv, .parquet.')
+    expect(kind.stderr).toContain(
+      'Data files end in .jsonl, .ndjson, .json, .csv, .tsv, .parquet; text files may be packed (.gz, .zst).',
+    )
     expect((await place.run('dataset', 'show', 'none')).stderr).toContain('There is no data set “none”')
   })
 })

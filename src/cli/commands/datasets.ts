@@ -5,11 +5,11 @@ import { plural } from '#shared/plural.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ColumnStatistics } from '#host/data/columnStatistics.ts'
 import { problemText, type DataRow } from '#host/data/dataFile.ts'
-import { inspectDataFile, type DataFiles } from '#host/data/dataFiles.ts'
+import { inspectDataFile, type DataFileInspection, type DataFiles } from '#host/data/dataFiles.ts'
 import { findDataSet, listDataSets, type ListedDataSet } from '#host/data/dataSetLibrary.ts'
 import type { DataSetInfo } from '#host/data/dataSetVersion.ts'
 import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
-import { promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
+import { previewPrompts, promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
 import { detectShape, type DetectedShape } from '#host/data/shapes.ts'
 import { scratchFolder } from '#host/files/scratch.ts'
 import { openHubData, readFetched } from '#host/hub/fetchData.ts'
@@ -55,45 +55,56 @@ const add = (context: Context) =>
       'file with the rows; owner/name[@revision] on a hub, or the URL of its page; file.py#function; reasoning-gym:NAME',
     )
     .option('--name <NAME>', 'name of the data set (default: the file’s)')
-    .option('--remap', 'rename the columns to the standard names, as dataset show proposes', false)
+    .option('--remap', 'map the columns to those that runs read, as the import proposes', false)
     .option('--config <NAME>', 'on a hub: configuration (default: the data set’s own default)')
-    .option('--split <NAME>', 'on a hub: split (default: train)')
+    .option('--split <NAME>', 'on a hub: split (default: train); of a JSON file: the list with the rows')
     .option('--set <NAME=VALUE>', 'of Python: an argument of the function; may be repeated', repeated, [])
     .option(...trustPython)
     .option(...hubEndpoint)
     .action(async (source, options) => {
       const here = context()
       const written = pythonRows(source)
-      if (written === null && (options.set.length > 0 || options.trustPython !== undefined)) {
-        throw usageError(
-          'Options --set and --trust-python are only for data sets in Python.',
-          'Give file.py#function or reasoning-gym:NAME.',
-        )
-      }
-      if (!isHubAddress(source) && (options.config ?? options.split) !== undefined) {
-        throw usageError(
-          'Options --config and --split are only for data sets on a hub.',
-          'Give owner/name; a file has no splits.',
-        )
-      }
-      const { version, isNew } = await (written !== null
+      requireMeaningful(source, options, written !== null)
+      const { version, isNew, found } = await (written !== null
         ? importFromPython(written, options, here)
         : isHubAddress(source)
           ? importFromHub(source, options, here)
           : importFiles(source, options, here))
       const { info, directory } = version
       const { columns: _columns, ...facts } = info
-      here.output.json({ ...facts, directory, isNew, columns: info.columns.map((column) => column.name) })
-      for (const line of importWords(info, isNew)) here.output.line(line)
+      const { notes, shape } = found
+      const columns = info.columns.map((column) => column.name)
+      here.output.json({ ...facts, directory, isNew, columns, notes, shape })
+      for (const line of [
+        ...readAs(found),
+        ...importWords(info, isNew),
+        ...proposalWords(found, options.remap, version),
+      ])
+        here.output.line(line)
     })
 
 type ImportOptions = OptionsOf<typeof add>
 
-const importFromHub = (
-  address: string,
-  choice: ImportOptions,
-  context: CommandContext,
-): Promise<ImportedDataSet> =>
+/** Errors: a usage error for an option that says nothing about such a source. */
+function requireMeaningful(source: string, options: ImportOptions, isPython: boolean): void {
+  if (!isPython && (options.set.length > 0 || options.trustPython !== undefined))
+    throw usageError(
+      'Options --set and --trust-python are only for data sets in Python.',
+      'Give file.py#function or reasoning-gym:NAME.',
+    )
+  if (isHubAddress(source)) return
+  if (options.config !== undefined)
+    throw usageError('Option --config is only for data sets on a hub.', 'Give owner/name.')
+  if (options.split !== undefined && !/\.json(?:\.\w+)?$/i.test(source))
+    throw usageError(
+      'Option --split is only for data sets on a hub and JSON files with several lists.',
+      'Leave it out: other files are one table.',
+    )
+}
+
+type Imported = ImportedDataSet & { readonly found: DataFileInspection }
+
+const importFromHub = (address: string, choice: ImportOptions, context: CommandContext): Promise<Imported> =>
   fetchingFrom(context, choice.endpoint, async ({ host, access, follow }) => {
     const place = placeAt(address, access, 'dataset')
     context.output.note(`Downloading ${place.repo} from ${access.endpoint}.`)
@@ -113,7 +124,7 @@ async function importFromPython(
   rows: PythonRows,
   { name = rows.name, remap, set, trustPython: trusted }: ImportOptions,
   context: CommandContext,
-): Promise<ImportedDataSet> {
+): Promise<Imported> {
   const interpreter = typeof trusted === 'string' ? trusted : null
   const consents = consentsFile(context.dataDirectory)
   if (trusted !== undefined) allowPython([reviewPython(rowsSource(rows), interpreter, consents)], consents)
@@ -135,23 +146,61 @@ function settingOf(given: string): [string, string | number | boolean] {
 
 async function importFiles(
   files: DataFiles,
-  { name, remap }: Pick<ImportOptions, 'name' | 'remap'>,
+  { name, remap, split }: Pick<ImportOptions, 'name' | 'remap'> & { readonly split?: string | undefined },
   { dataDirectory, json, output }: CommandContext,
   origin?: string,
-): Promise<ImportedDataSet> {
-  const mapping = remap ? (await inspectDataFile(files)).shape.mapping : []
+): Promise<Imported> {
+  const found = await inspectDataFile(files, { count: sampledRows, split })
   const progress = createProgress(output, json)
   const stopping = () => progress.note('Stopping; nothing was added.')
   using interrupt = watchInterrupts(stopping, stopping)
-  return await importDataSet(files, {
+  const imported = await importDataSet(files, {
     folder: dataFolders(dataDirectory).datasets,
     ...(name === undefined ? {} : { name }),
     ...(origin === undefined ? {} : { origin }),
-    mapping,
+    ...(split === undefined ? {} : { split }),
+    mapping: remap ? found.shape.mapping : [],
     signal: interrupt.gently,
     onProgress: (read, total) =>
       progress.update({ done: toMegabytes(read), total: toMegabytes(total), unit: 'MB', facts: [] }),
   }).finally(() => progress.end())
+  return { ...imported, found }
+}
+
+/** What the file was taken for, and by what. */
+const readAs = ({ format, shape, notes }: DataFileInspection): string[] => [
+  shape.id === 'unknown'
+    ? `Read as ${format.title}; its columns say of no kind of data set what they are: ${shape.evidence}.`
+    : `Read as ${format.title}: ${shape.title}, by ${shape.evidence}.`,
+  ...notes,
+]
+
+const previewedRows = 3
+
+/** What a run would make of the rows, and what it would leave aside. */
+function proposalWords(
+  { shape }: DataFileInspection,
+  isMapped: boolean,
+  version: ImportedDataSet['version'],
+): string[] {
+  const { prompt, mapping, leftAside, doubts } = shape
+  const said = [...leftAside.map(({ text }) => text), ...doubts]
+  if (!isMapped && mapping.length > 0)
+    return [...said, 'The columns were kept as they are; with --remap they become those that a run reads.']
+  if (prompt === null) return [...said, 'No prompt is to be seen: say with data.prompt what it is made of.']
+  const shown = previewPrompts(version.rows(0, previewedRows), prompt, null)
+  return [
+    ...said,
+    `Proposed data.prompt: ${JSON.stringify(prompt)}`,
+    ...shown.map((each) => `  row ${each.row + 1}: ${'text' in each ? onOneLine(each.text) : each.problem}`),
+  ]
+}
+
+const longestPreview = 160
+
+function onOneLine(text: string): string {
+  const line = text.replaceAll(/\s*\n\s*/g, ' ⏎ ')
+  return line.length > longestPreview ? `${line.slice(0, longestPreview)}…` : line
 }
 
 function importWords({ id, name, rows, problems }: DataSetInfo, isNew: boolean): string[] {
@@ -240,9 +289,19 @@ function columnRow({ name, kinds, missing, unique, length }: ColumnStatistics): 
   return [name, words, unique === null ? 'more than 10000' : `${unique}`, spread]
 }
 
-function shapeLines({ title, prompt, mapping, answer }: DetectedShape): string[] {
+function shapeLines({
+  title,
+  evidence,
+  prompt,
+  mapping,
+  answer,
+  leftAside,
+  doubts,
+}: DetectedShape): string[] {
   return [
-    `Looks like: ${title}`,
+    `Looks like: ${title}, by ${evidence}`,
+    ...leftAside.map(({ text }) => text),
+    ...doubts,
     ...(mapping.length === 0 ? [] : [`Proposed remap (dataset import --remap): ${JSON.stringify(mapping)}`]),
     ...(prompt === null ? [] : [`Proposed data.prompt: ${JSON.stringify(prompt)}`]),
     ...(answer === null ? [] : [`Column to compare with: ${answer}`]),

@@ -222,7 +222,8 @@ const detectingRows = 200
 export async function detectedForm(source: string): Promise<unknown> {
   const rows = await readDataSet(source)
   const { prompt, mapping } = detectShape(rows.slice(0, detectingRows))
-  if (prompt !== null && mapping.every(({ kind }) => kind === 'column')) return prompt
+  const isThere = prompt !== null && (!('column' in prompt) || Object.hasOwn(rows[0] ?? {}, prompt.column))
+  if (isThere && mapping.every(({ kind }) => kind === 'column')) return prompt
   throw new AppError(
     'data/invalid',
     `It is not clear which column of ${source} is the prompt: ${Object.keys(rows[0] ?? {}).join(', ')}.`,

@@ -39,6 +39,10 @@ export const problemText = ({ number, line, sentence }: RowProblem): string =>
   line === null ? `row ${number}: ${sentence}` : `row ${number} (line ${line}): ${sentence}`
 
 export interface ReadOptions {
+  /** Hears in sentences what a file was taken for: its encoding, the list of several that was read. */
+  readonly onNote?: (sentence: string) => void
+  /** The list to read of a JSON document that holds several. */
+  readonly split?: string
   readonly onProgress?: (readBytes: number, totalBytes: number) => void
   /** Ends reading with AppError 'api/cancelled'. */
   readonly signal?: AbortSignal
@@ -48,6 +52,9 @@ export interface ReadOptions {
 export interface DataFile extends AsyncDisposable {
   readonly path: string
   readonly sizeBytes: number
+  /** The list to read of a JSON document that holds several; null: not said. */
+  readonly split: string | null
+  readonly note: (sentence: string) => void
   /** The whole file in order, in pieces of at most a mebibyte. */
   pieces(): AsyncGenerator<Buffer>
   /** Bytes [start, end). */
@@ -73,9 +80,8 @@ export async function openDataFile(path: string, options: ReadOptions = {}): Pro
     return bytes
   }
   return {
-    path,
-    sizeBytes,
-    read,
+    ...{ path, sizeBytes, read, split: options.split ?? null },
+    note: (sentence) => options.onNote?.(sentence),
     async *pieces() {
       for (let start = 0; start < sizeBytes; start += pieceBytes) {
         yield await read(start, Math.min(start + pieceBytes, sizeBytes))
@@ -107,65 +113,4 @@ async function readRange(handle: FileHandle, { path, start, end }: Range): Promi
     throw new AppError('file/unreadable', `${path} could not be read: it was truncated while being read.`)
   }
   return bytes
-}
-
-const lineFeed = 0x0a
-const maxLineBytes = 64 << 20
-
-/** The file cut at line ends: each block is one or more whole lines, or null for a line longer than 64 MiB. */
-export async function* lineBlocks(file: DataFile): AsyncGenerator<Buffer | null> {
-  const cutter = new LineCutter()
-  for await (const piece of withoutMark(file.pieces())) yield* cutter.push(piece)
-  yield* cutter.end()
-}
-
-/** Holds back what is behind the last line end until the rest of that line arrives. */
-class LineCutter {
-  #held: Buffer[] = []
-  #heldBytes = 0
-
-  push(piece: Buffer): (Buffer | null)[] {
-    const end = piece.lastIndexOf(lineFeed) + 1
-    if (end === 0) {
-      this.#hold(piece)
-      return []
-    }
-    const blocks =
-      this.#heldBytes > maxLineBytes ? this.#skipTo(piece.subarray(0, end)) : [this.#joined(piece, end)]
-    this.#held = []
-    this.#heldBytes = 0
-    this.#hold(piece.subarray(end))
-    return blocks
-  }
-
-  end(): (Buffer | null)[] {
-    if (this.#heldBytes === 0) return []
-    return [this.#heldBytes > maxLineBytes ? null : Buffer.concat(this.#held)]
-  }
-
-  #joined(piece: Buffer, end: number): Buffer {
-    return Buffer.concat([...this.#held, piece.subarray(0, end)])
-  }
-
-  /** What is behind the end of the line that was too long. */
-  #skipTo(lines: Buffer): (Buffer | null)[] {
-    const rest = lines.subarray(lines.indexOf(lineFeed) + 1)
-    return rest.length === 0 ? [null] : [null, rest]
-  }
-
-  #hold(tail: Buffer): void {
-    this.#heldBytes += tail.length
-    if (this.#heldBytes > maxLineBytes) this.#held = []
-    else if (tail.length > 0) this.#held.push(tail)
-  }
-}
-
-/** Drops the byte order mark some programs put before UTF-8. */
-export async function* withoutMark(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let isFirst = true
-  for await (const piece of pieces) {
-    const hasMark = isFirst && piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf
-    yield hasMark ? piece.subarray(3) : piece
-    isFirst = false
-  }
 }

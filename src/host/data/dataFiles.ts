@@ -9,9 +9,10 @@ import {
   type DataRow,
   type RowProblem,
 } from './dataFile.ts'
-import { formatOf, type DataFormat } from './table.ts'
+import { formatOf, readRows, type DataFormat } from './table.ts'
 import { TableStatistics, type ColumnStatistics } from './columnStatistics.ts'
-import { mapItem, type Mapping } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
+import { RowMapper } from './pairs.ts'
 import { detectShape, type DetectedShape } from './shapes.ts'
 
 /** One, or several in their order. */
@@ -40,7 +41,7 @@ export function describeFiles(files: DataFiles): DataFilesFacts {
 /** Rows in order, some at a time. Errors: as of reading one file. */
 export async function* readDataFiles(
   files: DataFiles,
-  { onProgress, signal }: ReadOptions = {},
+  { onProgress, signal, onNote, split }: ReadOptions = {},
 ): AsyncGenerator<readonly ReadItem[]> {
   const list = listOf(files)
   const { sizeBytes: total } = describeFiles(files)
@@ -48,10 +49,12 @@ export async function* readDataFiles(
   for (const file of list) {
     await using source = await openDataFile(file, {
       ...(signal === undefined ? {} : { signal }),
+      ...(onNote === undefined ? {} : { onNote }),
+      ...(split === undefined ? {} : { split }),
       onProgress: (read) => onProgress?.(bytesBefore + read, total),
     })
     let last = 0
-    for await (const items of formatOf(file).read(source)) {
+    for await (const items of readRows(source)) {
       last = items.at(-1)?.number ?? last
       yield list.length === 1 ? items : items.map((item) => countedOn(item, rowsBefore, file))
     }
@@ -69,9 +72,11 @@ const countedOn = (item: ReadItem, before: number, file: string): ReadItem => ({
 
 /* A first look at a file, or at several that are one table, before it is imported: its beginning, its columns, what it seems to be. */
 
-interface DataFileInspection {
+export interface DataFileInspection {
   readonly format: Pick<DataFormat, 'id' | 'title'>
   readonly sizeBytes: number
+  /** What the file was taken for, in sentences. */
+  readonly notes: readonly string[]
   /** Of the file as it is. */
   readonly shape: DetectedShape
   readonly columns: readonly ColumnStatistics[]
@@ -82,26 +87,40 @@ interface DataFileInspection {
   readonly isWhole: boolean
 }
 
+interface InspectOptions {
+  readonly count?: number
+  readonly mapping?: Mapping
+  readonly split?: string | undefined
+}
+
 /** Reads about the first `count` rows. Errors: AppError 'data/invalid', 'file/unreadable'. */
 export async function inspectDataFile(
   files: DataFiles,
-  { count = 100, mapping = [] }: { readonly count?: number; readonly mapping?: Mapping } = {},
+  { count = 100, mapping = [], split }: InspectOptions = {},
 ): Promise<DataFileInspection> {
   const { format, sizeBytes } = describeFiles(files)
+  const notes = new Set<string>()
+  const options = {
+    onNote: (note: string) => void notes.add(note),
+    ...(split === undefined ? {} : { split }),
+  }
   const items: ReadItem[] = []
   let isWhole = true
-  for await (const batch of readDataFiles(files)) {
+  for await (const batch of readDataFiles(files, options)) {
     items.push(...batch.slice(0, count - items.length))
     isWhole = batch.length === 0 || items.length < count
     if (!isWhole) break
   }
   const read = items.flatMap((item) => (isProblem(item) ? [] : [item]))
-  const mapped = items.map((item) => (isProblem(item) ? item : mapItem(item, mapping)))
+  const mapper = new RowMapper(mapping)
+  const taken = items.flatMap((item) => mapper.take(item))
+  // Rows that still wait for others may find them in the rest of the file.
+  const mapped = isWhole ? [...taken, ...mapper.end()] : taken
   const statistics = new TableStatistics()
   for (const { row } of read) statistics.add(row)
   return {
     format: { id: format.id, title: format.title },
-    sizeBytes,
+    ...{ sizeBytes, notes: [...notes] },
     shape: detectShape(read.map(({ row }) => row)),
     columns: statistics.summary(),
     rows: mapped.flatMap((item) => (isProblem(item) ? [] : [item.row])),

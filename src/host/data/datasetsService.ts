@@ -94,9 +94,9 @@ const taking = (host: Host) =>
     listOnHub: ({ address }, { signal }) => listOnHub(host, address, signal),
     fetch: (request, { signal }) => fetchDataFromHub(host, request, signal),
 
-    async inspect({ source, mapping, count }) {
+    async inspect({ source, mapping, count, split }) {
       const { files } = await filesOf(host, source)
-      const found = await inspectDataFile(files, { count, mapping: parseMapping(mapping) })
+      const found = await inspectDataFile(files, { count, mapping: parseMapping(mapping), split })
       return { ...found, columns: found.columns.map(plainColumn) }
     },
 
@@ -107,7 +107,7 @@ type ImportRequest = Parameters<Handlers<typeof datasetsApi>['import']>[0]
 
 async function* importing(
   host: Host,
-  { source, name, dataSetId, mapping }: ImportRequest,
+  { source, name, dataSetId, mapping, split }: ImportRequest,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'datasets.import'>> {
   const { store, notifier, dataDirectory } = host
@@ -119,6 +119,7 @@ async function* importing(
       folder: dataFolders(dataDirectory).datasets,
       ...(called === undefined ? {} : { name: called }),
       ...(origin === null ? {} : { origin }),
+      ...(split === undefined ? {} : { split }),
       mapping: parseMapping(mapping),
       signal,
       onProgress: (done, total) => onProgress({ phase: 'Reading', done, total, unit: 'bytes' }),

@@ -26,7 +26,8 @@ import {
   type DataSetInfo,
   type DataSetVersion,
 } from './dataSetVersion.ts'
-import { mapItem, type Mapping } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
+import { RowMapper } from './pairs.ts'
 
 export interface ImportOptions extends ReadOptions {
   /** The folder that holds all data sets; the version's own folder in it is named by its id. */
@@ -124,7 +125,7 @@ const lineFeed = Buffer.from('\n')
 class VersionWriter {
   readonly #rowsFile: AtomicFile
   readonly #indexFile: AtomicFile
-  readonly #mapping: Mapping
+  readonly #mapper: RowMapper
   readonly #hash = createHash('sha256')
   readonly #statistics = new TableStatistics()
   readonly #problems: RowProblem[] = []
@@ -138,16 +139,19 @@ class VersionWriter {
   #blockBytes = 0
 
   constructor(directory: string, mapping: Mapping) {
-    this.#mapping = mapping
+    this.#mapper = new RowMapper(mapping)
     this.#rowsFile = new AtomicFile(path.join(directory, versionFiles.rows))
     this.#indexFile = new AtomicFile(path.join(directory, versionFiles.index))
   }
 
   take(items: readonly ReadItem[]): void {
-    for (const item of items) {
-      const mapped = isProblem(item) ? item : mapItem(item, this.#mapping)
-      if (isProblem(mapped)) this.#list(mapped)
-      else this.#add(mapped)
+    for (const item of items) this.#keep(this.#mapper.take(item))
+  }
+
+  #keep(mapped: readonly ReadItem[]): void {
+    for (const item of mapped) {
+      if (isProblem(item)) this.#list(item)
+      else this.#add(item)
     }
   }
 
@@ -184,6 +188,7 @@ class VersionWriter {
 
   /** Errors: AppError 'data/invalid' where no row is left. */
   commit(file: string): Pick<DataSetInfo, 'id' | 'rows' | 'sizeBytes' | 'columns' | 'problems'> {
+    this.#keep(this.#mapper.end())
     this.#endBlock()
     if (this.#rows === 0) throw noRows(file, this.#problemCount, this.#problems[0])
     this.#flush()

@@ -1,7 +1,9 @@
 /** JSON Lines: one object per line; empty lines are skipped. */
 import { isUtf8 } from 'node:buffer'
 import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
-import { isProblem, lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'
+import { type DataFile, type ReadItem } from './dataFile.ts'
+import { parseKeepingDigits } from './jsonNumbers.ts'
+import { lineBlocks } from './lines.ts'
 
 /** Rows in the order of the file, a block of lines at a time. */
 export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
@@ -37,8 +39,7 @@ const isBlank = (bytes: Buffer): boolean =>
 
 function readLine(bytes: Buffer | null, place: { readonly number: number; readonly line: number }): ReadItem {
   if (bytes === null) return { ...place, sentence: 'it is not UTF-8 text' }
-  const item = parseRow(bytes.toString('utf8'), place)
-  return isProblem(item) ? item : { ...item, source: bytes }
+  return parseRow(bytes.toString('utf8'), place, bytes)
 }
 
 /* One JSON text to one row, by the runtime's own parser: it is ten times as fast as a strict one. */
@@ -50,11 +51,12 @@ interface Place {
   readonly line: number | null
 }
 
-/** A row, or the problem it has. Of a key that appears twice the last value counts. */
-export function parseRow(text: string, { number, line }: Place): ReadItem {
+/** A row, or the problem it has. Of a key that appears twice the last value counts. `source`: the bytes of the text. */
+export function parseRow(text: string, { number, line }: Place, source?: Buffer): ReadItem {
   let row: unknown
+  let isChanged = false
   try {
-    row = JSON.parse(text)
+    ;({ value: row, isChanged } = parseKeepingDigits(text))
   } catch {
     return { number, line, sentence: `it is not valid JSON: ${reasonOf(text)}` }
   }
@@ -62,7 +64,7 @@ export function parseRow(text: string, { number, line }: Place): ReadItem {
   if (isDeeperThan(row, maxDepth)) {
     return { number, line, sentence: `it is nested deeper than ${maxDepth} levels` }
   }
-  return { number, line, row }
+  return { number, line, row, ...(isChanged || source === undefined ? {} : { source }) }
 }
 
 /** The strict parser has words for what is wrong; its own demands beyond JSON are not asked here. */

@@ -4,8 +4,11 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#shared/errors.ts'
-import { isProblem, withoutMark, type DataFile, type ReadItem } from './dataFile.ts'
+import { isProblem, type DataFile, type DataRow, type ReadItem } from './dataFile.ts'
+import { textPieces } from './dataText.ts'
+import { chooseList } from './jsonLists.ts'
 import { readJsonLines, parseRow } from './jsonLines.ts'
+import { isJsonObject } from '#host/files/strictJson.ts'
 
 const maxEntryBytes = 64 << 20
 
@@ -15,10 +18,10 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
     yield* readJsonLines(file)
     return
   }
-  const scanner = new EntryScanner()
+  const scanner = new EntryScanner(await chooseList(file))
   let number = 0
   const items = (entries: readonly Entry[]) => entries.map((entry) => readEntry(entry, ++number))
-  for await (const piece of withoutMark(file.pieces())) yield items(scanner.push(piece))
+  for await (const piece of textPieces(file)) yield items(scanner.push(piece))
   const fault = scanner.fault()
   if (scanner.hasNoList) {
     throw new AppError('data/invalid', `${file.path} must hold a list of objects.`)
@@ -31,7 +34,7 @@ const sniffedBytes = 16 << 20
 /** Whether the first line is an object of its own and not the whole file. */
 async function holdsLines(file: DataFile): Promise<boolean> {
   let text = ''
-  for await (const piece of withoutMark(file.pieces())) {
+  for await (const piece of textPieces(file)) {
     text += piece.toString('latin1')
     if (!text.startsWith('{') || text.length > sniffedBytes) return false
     const end = text.indexOf('\n')
@@ -51,8 +54,18 @@ interface Entry {
 function readEntry({ bytes, line }: Entry, number: number): ReadItem {
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
   if (!isUtf8(bytes)) return { number, line, sentence: 'it is not UTF-8 text' }
-  return parseRow(bytes.toString('utf8').trim(), { number, line })
+  const item = parseRow(bytes.toString('utf8').trim(), { number, line })
+  return isProblem(item) ? item : { ...item, row: unwrapped(item.row) }
 }
+
+/** The rows that a hub's own service answers with are wrapped: {row_idx, row, truncated_cells}. */
+function unwrapped(row: DataRow): DataRow {
+  const { row: inner, ...others } = row
+  const isWrapped = isJsonObject(inner) && Object.keys(others).every((name) => wrapping.includes(name))
+  return isWrapped && 'row_idx' in others ? inner : row
+}
+
+const wrapping: readonly string[] = ['row_idx', 'truncated_cells', 'partial']
 
 const [quote, backslash, comma, feed] = [0x22, 0x5c, 0x2c, 0x0a]
 const [bracket, closeBracket, brace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -80,6 +93,12 @@ class EntryScanner {
   #entryLine: number | null = null
   #foundList = false
   #hasTextBehind = false
+  /** Lists of objects to pass before the one that is read. */
+  #listsBefore: number
+
+  constructor(listsBefore: number) {
+    this.#listsBefore = listsBefore
+  }
 
   get hasNoList(): boolean {
     return !this.#foundList
@@ -186,7 +205,7 @@ class EntryScanner {
 
   /** Looks through an object for a list of objects right under one of its keys. */
   #seek(byte: number): void {
-    if (this.#state === 'list-opened' && byte === brace) {
+    if (this.#state === 'list-opened' && byte === brace && this.#listsBefore-- <= 0) {
       this.#state = 'entries'
       this.#foundList = true
       this.#depth = 1

@@ -1,20 +1,41 @@
 /** Maps a file's columns to the columns that a run reads, as a list of small steps stored with the data set. */
 import { z } from 'zod'
+import { chatInText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { shorten } from '#shared/plural.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow, ReadItem, ReadRow } from './dataFile.ts'
+import { dialogueAnswer, dialoguePrompt } from './dialogues.ts'
 
 const name = z.string().min(1)
 
 export const mappingSchema = z.array(
   z.discriminatedUnion('kind', [
-    /** A dotted path (`reward_model.ground_truth`) copies from inside a column; a plain name renames it. */
+    /** A dotted path (`reward_model.ground_truth`, `answers.text.0`) copies from inside a column; a plain name renames it. */
     z.strictObject({ kind: z.literal('column'), from: name, to: name }),
-    /** A chat of {from, value} becomes one of {role, content}. */
+    /** A conversation in any spelling becomes a list of {role, content}. */
     z.strictObject({ kind: z.literal('chat'), column: name }),
-    /** Takes the assistant's last message off a chat: `prompt` is what is before it, `completion` its text. */
+    /** Takes the assistant's last message off a chat: `prompt` is what is before it, `completion` its text, or the message where it calls tools. */
     z.strictObject({ kind: z.literal('last-message'), column: name }),
     /** `chosen` and `rejected` lose what they begin with alike, which becomes `prompt`. */
     z.strictObject({ kind: z.literal('shared-prompt') }),
+    /** Puts the text of a column in front of the chat `prompt` as its system message. */
+    z.strictObject({ kind: z.literal('system'), column: name }),
+    /** Makes the chat `prompt` of columns: a system message, earlier turns, and a question of several parts. Empty ones are left out. */
+    z.strictObject({
+      kind: z.literal('messages'),
+      parts: z.array(name).min(1),
+      system: name.optional(),
+      history: name.optional(),
+    }),
+    /** Writes possible answers as lines with letters, and the right one, given as a number counted from `first`, as its letter. */
+    z.strictObject({
+      kind: z.literal('choices'),
+      column: name,
+      answer: name.nullable(),
+      first: z.union([z.literal(0), z.literal(1)]),
+    }),
+    /** Rows with one completion and a mark become rows with a good and a bad one to the same prompt. */
+    z.strictObject({ kind: z.literal('pairs'), label: name }),
     z.strictObject({ kind: z.literal('drop'), column: name }),
   ]),
 )
@@ -45,13 +66,25 @@ function applyStep(columns: Columns, step: MappingStep): void {
       moveColumn(columns, step.from, step.to)
       return
     case 'chat':
-      columns[step.column] = roleChat(columns[step.column], step.column)
+      columns[step.column] = chatOf(columns[step.column], step.column)
       return
     case 'last-message':
       takeLastMessage(columns, step.column)
       return
     case 'shared-prompt':
       takeSharedPrompt(columns)
+      return
+    case 'system':
+      addSystem(columns, step.column)
+      return
+    case 'messages':
+      makePrompt(columns, step)
+      return
+    case 'choices':
+      writeChoices(columns, step)
+      return
+    case 'pairs':
+      // Needs the other rows: `pairs.ts`.
       return
     case 'drop':
       Reflect.deleteProperty(columns, step.column)
@@ -70,70 +103,142 @@ function valueAt(columns: DataRow, path: string): unknown {
   if (Object.hasOwn(columns, path)) return columns[path]
   let value: unknown = columns
   for (const part of path.split('.')) {
-    if (!isJsonObject(value) || !Object.hasOwn(value, part)) return undefined
-    value = value[part]
+    if (Array.isArray(value)) value = /^\d+$/.test(part) ? (value[Number(part)] as unknown) : undefined
+    else if (isJsonObject(value) && Object.hasOwn(value, part)) value = value[part]
+    else return undefined
   }
   return value
 }
 
-const roles: Readonly<Record<string, string>> = {
-  human: 'user',
-  user: 'user',
-  gpt: 'assistant',
-  chatgpt: 'assistant',
-  model: 'assistant',
-  bot: 'assistant',
-  assistant: 'assistant',
-  system: 'system',
-  tool: 'tool',
-  observation: 'tool',
-  function_response: 'tool',
+/** Errors: MappingError where it is no conversation. */
+function chatOf(value: unknown, column: string): readonly ChatMessage[] {
+  const inText = typeof value === 'string' ? chatInText(value) : null
+  const read = inText ?? readChat(value)
+  if (!isNoChat(read)) return read
+  throw new MappingError(`its column “${column}” is no conversation: ${read.fault}`)
 }
 
-function roleChat(value: unknown, column: string): unknown[] {
-  if (!Array.isArray(value)) throw new MappingError(`its column “${column}” is not a list of messages`)
-  return value.map((message: unknown, index) => {
-    if (
-      !isJsonObject(message) ||
-      typeof message['from'] !== 'string' ||
-      typeof message['value'] !== 'string'
-    ) {
-      throw new MappingError(`message ${index + 1} of “${column}” has no {from, value} texts`)
-    }
-    const { from, value: content, ...rest } = message
-    return { role: roles[from.toLowerCase()] ?? from, content, ...rest }
-  })
-}
-
-/** Whether a chat ends with a message of the assistant, in either form. */
+/** Whether a chat in any spelling ends with a message of the assistant. */
 export function isAnswered(chat: unknown): boolean {
-  const last: unknown = Array.isArray(chat) ? chat.at(-1) : undefined
-  if (!isJsonObject(last)) return false
-  const { role, from } = last
-  return role === 'assistant' || (typeof from === 'string' && roles[from.toLowerCase()] === 'assistant')
+  const read = readChat(chat)
+  return !isNoChat(read) && read.at(-1)?.role === 'assistant'
 }
 
 function takeLastMessage(columns: Columns, column: string): void {
-  const messages: unknown = columns[column]
-  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
-  if (!Array.isArray(messages) || !isJsonObject(last) || last['role'] !== 'assistant') {
+  const messages = chatOf(columns[column], column)
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant')
     throw new MappingError(`its column “${column}” does not end with an assistant message`)
-  }
   if (messages.length === 1) throw new MappingError(`its column “${column}” has nothing before the answer`)
+  if (isLeftOut(last))
+    throw new MappingError(`the answer of its column “${column}” is marked as not to be learned`)
   Reflect.deleteProperty(columns, column)
   columns['prompt'] = messages.slice(0, -1)
-  columns['completion'] = last['content']
+  columns['completion'] = 'tool_calls' in last ? [last] : last.content
 }
+
+/** Marks of single messages: OpenAI's `weight`, `loss`, `train`. */
+const isLeftOut = (message: ChatMessage): boolean =>
+  ['weight', 'loss', 'loss_weight', 'train'].some((mark) => message[mark] === 0 || message[mark] === false)
 
 function takeSharedPrompt(columns: Columns): void {
   const { chosen, rejected } = columns
-  if (!Array.isArray(chosen) || !Array.isArray(rejected)) {
-    throw new MappingError('its columns “chosen” and “rejected” are not lists of messages')
+  if (typeof chosen === 'string' && typeof rejected === 'string') {
+    const prompt = dialoguePrompt(chosen, rejected)
+    if (prompt === null)
+      throw new MappingError('“chosen” and “rejected” share no dialogue of Human and Assistant')
+    const [better, worse] = [chosen, rejected].map((text) => dialogueAnswer(text, prompt.end))
+    if (better === undefined || worse === undefined || better === null || worse === null)
+      throw new MappingError(
+        '“chosen” or “rejected” goes on for several turns after what both have in common',
+      )
+    Object.assign(columns, { prompt: prompt.messages, chosen: better, rejected: worse })
+    return
   }
-  const differs = chosen.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(rejected[at]))
-  const shared = differs < 0 ? Math.min(chosen.length, rejected.length) - 1 : differs
+  const [a, b] = [chatOf(chosen, 'chosen'), chatOf(rejected, 'rejected')]
+  const differs = a.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(b[at]))
+  const shared = differs < 0 ? Math.min(a.length, b.length) - 1 : differs
   if (shared < 1) throw new MappingError('“chosen” and “rejected” begin with different messages')
-  columns['prompt'] = chosen.slice(0, shared)
-  columns['chosen'] = chosen.slice(shared)
-  columns['rejected'] = rejected.slice(shared)
+  columns['prompt'] = a.slice(0, shared)
+  columns['chosen'] = a.slice(shared)
+  columns['rejected'] = b.slice(shared)
 }
+
+const textIn = (value: unknown): string =>
+  typeof value === 'string' ? value : value === null || value === undefined ? '' : JSON.stringify(value)
+
+function addSystem(columns: Columns, column: string): void {
+  const content = textIn(columns[column])
+  const prompt = chatOf(columns['prompt'], 'prompt')
+  if (content.trim() === '' || prompt[0]?.role === 'system') return
+  columns['prompt'] = [{ role: 'system', content }, ...prompt]
+}
+
+type MessagesStep = Extract<MappingStep, { kind: 'messages' }>
+
+function makePrompt(columns: Columns, { system, history, parts }: MessagesStep): void {
+  const content = parts
+    .map((part) => textIn(valueAt(columns, part)))
+    .filter((text) => text.trim() !== '')
+    .join('\n\n')
+  if (content === '')
+    throw new MappingError(`its columns ${parts.map((part) => `“${part}”`).join(', ')} are empty`)
+  const instructions = system === undefined ? '' : textIn(columns[system])
+  columns['prompt'] = [
+    ...(instructions.trim() === '' ? [] : [{ role: 'system', content: instructions }]),
+    ...(history === undefined ? [] : earlierTurns(columns[history], history)),
+    { role: 'user', content },
+  ]
+}
+
+/** A conversation, or pairs of what was asked and what was answered. */
+function earlierTurns(value: unknown, column: string): readonly ChatMessage[] {
+  if (value === null || value === undefined || value === '') return []
+  if (Array.isArray(value) && value.every(isTurn))
+    return value.flatMap(([asked, answered]) => [
+      { role: 'user', content: asked },
+      { role: 'assistant', content: answered },
+    ])
+  return chatOf(value, column)
+}
+
+export const isTurn = (pair: unknown): pair is readonly [string, string] =>
+  Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string')
+
+type ChoicesStep = Extract<MappingStep, { kind: 'choices' }>
+
+function writeChoices(columns: Columns, { column, answer, first }: ChoicesStep): void {
+  const choices = choicesIn(columns[column])
+  if (choices === null) throw new MappingError(`its column “${column}” is no list of possible answers`)
+  columns[column] = choices.map(({ letter, text }) => `${letter}. ${text}`).join('\n')
+  if (answer === null) return
+  const given = columns[answer]
+  const right =
+    typeof given === 'number'
+      ? choices[given - first]
+      : choices.find(({ letter, text }) => letter === textIn(given).trim() || text === given)
+  if (right === undefined)
+    throw new MappingError(
+      `its column “${answer}” names none of its ${choices.length} choices: ${shown(given)}`,
+    )
+  columns[answer] = right.letter
+}
+
+const shown = (value: unknown): string => shorten(textIn(value))
+
+interface Choice {
+  readonly letter: string
+  readonly text: string
+}
+
+/** From a list of texts, or from {text: […], label: […]} as ARC has it; null where it is neither. */
+export function choicesIn(value: unknown): readonly Choice[] | null {
+  const object = isJsonObject(value) ? value : null
+  const texts = object === null ? value : object['text']
+  if (!Array.isArray(texts) || texts.length < 2 || !texts.every((text) => typeof text === 'string'))
+    return null
+  const labels = Array.isArray(object?.['label']) ? object['label'].map(String) : []
+  return texts.map((text: string, index) => ({ text, letter: labels[index] ?? letterAt(index) }))
+}
+
+const letterAt = (index: number): string => String.fromCharCode('A'.charCodeAt(0) + index)

@@ -2,6 +2,7 @@
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import { encodePrompt, promptContent, promptText, type PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from './dataFile.ts'
 
@@ -57,8 +58,12 @@ function orProblem(row: number, read: () => PromptPreview): PromptPreview {
 function plainText(columns: DataRow, row: number, form: PromptForm): string {
   const content = promptContent(columns, row, form)
   if (typeof content === 'string') return promptText(columns, row, { form, chatTemplate: null }).text
-  return content.map((message) => `${message.role}: ${message.content}`).join('\n\n')
+  return content.map((message) => `${message.role}: ${messageText(message)}`).join('\n\n')
 }
+
+/** With the calls, where it only calls tools. */
+const messageText = ({ content, tool_calls: calls }: ChatMessage): string =>
+  calls === undefined ? content : `${content}${JSON.stringify(calls)}`
 
 /** Special tokens by their names; others as the text they add. */
 const tokensOf = (ids: Int32Array, { tokenizer }: PreviewModel): PreviewToken[] =>

@@ -4,7 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { isProblem, openDataFile, problemText, type DataRow } from './dataFile.ts'
 import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
-import { formatOf } from './table.ts'
+import { formatOf, readRows } from './table.ts'
 import { splitRows, type SplitResult } from './split.ts'
 
 export type { DataRow } from './dataFile.ts'
@@ -50,11 +50,11 @@ async function rowsOfVersion(directory: string): Promise<DataRow[]> {
 }
 
 async function rowsOfFile(file: string): Promise<DataRow[]> {
-  const format = formatOf(file)
+  formatOf(file)
   await using source = await openDataFile(file)
   requireSmall(file, source.sizeBytes)
   const rows: DataRow[] = []
-  for await (const items of format.read(source)) {
+  for await (const items of readRows(source)) {
     for (const item of items) {
       if (isProblem(item)) {
         throw new AppError('data/invalid', `${file}, ${problemText(item)}.`, {

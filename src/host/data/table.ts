@@ -2,9 +2,11 @@
 import { isUtf8 } from 'node:buffer'
 import Papa from 'papaparse'
 import { AppError } from '#shared/errors.ts'
-import { shorten } from '#shared/plural.ts'
-import { lineBlocks, type DataFile, type ReadItem } from './dataFile.ts'
+import { plural, shorten } from '#shared/plural.ts'
 import path from 'node:path'
+import type { DataFile, ReadItem } from './dataFile.ts'
+import { requireData, textPieces } from './dataText.ts'
+import { lineBlocks } from './lines.ts'
 import { readJsonLines } from './jsonLines.ts'
 import { readJsonList } from './jsonList.ts'
 
@@ -16,6 +18,22 @@ const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => 
 async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const parquet = await import('./parquet.ts')
   yield* parquet.readParquet(file)
+}
+
+/** A JSON list under the name of lines is read as what it is. */
+async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
+  if (await beginsWithBracket(file)) {
+    file.note('Read as one JSON list, not as JSON Lines.')
+    yield* readJsonList(file)
+  } else yield* readJsonLines(file)
+}
+
+async function beginsWithBracket(file: DataFile): Promise<boolean> {
+  for await (const piece of textPieces(file)) {
+    const [first] = piece.toString('latin1').trimStart()
+    if (first !== undefined) return first === '['
+  }
+  return false
 }
 
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
@@ -64,7 +82,7 @@ class TableParser {
   push(text: string, { isLast, isText }: PushOptions): readonly ReadItem[] {
     this.#text += text
     this.#isText &&= isText
-    this.#layout ??= layoutOf(this.#text, this.#defaultDelimiter)
+    if (this.#layout === null) this.#begin()
     while (this.#text !== '') {
       const isBroken = this.#takeRecords(isLast)
       const isRunaway = isLast ? this.#text !== '' : this.#text.length > maxRecordLength
@@ -81,6 +99,17 @@ class TableParser {
     const items = this.#items
     this.#items = []
     return items
+  }
+
+  /** Excel says in a first line of its own which delimiter follows. */
+  #begin(): void {
+    const [line, delimiter] = /^sep=(.)\r?\n/i.exec(this.#text) ?? []
+    if (line !== undefined) {
+      this.#text = this.#text.slice(line.length)
+      this.#line++
+    }
+    const layout = layoutOf(this.#text, this.#defaultDelimiter)
+    this.#layout = delimiter === undefined ? layout : { ...layout, delimiter }
   }
 
   /** Takes whole records off the text, up to one whose quotation marks do not fit; then true. */
@@ -110,7 +139,7 @@ class TableParser {
     const last = values.at(-1) ?? ''
     // Lines may end in \r\n here and in \n there, when files were put together; the parser looks for \n.
     if (last.endsWith('\r')) values[values.length - 1] = last.slice(0, -1)
-    if (this.#names === null) this.#names = columnNames(values, this.#path)
+    if (this.#names === null) this.#names = columnNames(values, this.#path, this.#isText)
     else this.#items.push(this.#item(values, { names: this.#names, line }))
   }
 
@@ -120,7 +149,11 @@ class TableParser {
       return { number, line, sentence: 'it is not UTF-8 text; save the file as UTF-8' }
     }
     if (values.length !== names.length) {
-      return { number, line, sentence: `it has ${values.length} values for ${names.length} columns` }
+      return {
+        number,
+        line,
+        sentence: `it has ${plural(values.length, 'value')} for ${plural(names.length, 'column')}`,
+      }
     }
     const row = Object.create(null) as Record<string, unknown>
     for (const [index, name] of names.entries()) row[name] = values[index]
@@ -157,7 +190,13 @@ function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; 
   return { delimiter: first?.delimiter ?? defaultDelimiter, newline }
 }
 
-function columnNames(cells: readonly string[], path: string): readonly string[] {
+function columnNames(cells: readonly string[], path: string, isText: boolean): readonly string[] {
+  if (cells.some((cell) => cell.includes('\0') || (!isText && cell.includes('\uFFFD'))))
+    throw new AppError(
+      'data/invalid',
+      `The first line of ${path} is not UTF-8 text.`,
+      'Save the file as UTF-8.',
+    )
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
@@ -178,21 +217,41 @@ export interface DataFormat {
 }
 
 export const dataFormats: readonly DataFormat[] = [
-  { id: 'jsonl', title: 'JSON Lines', extensions: ['.jsonl', '.ndjson'], read: readJsonLines },
+  { id: 'jsonl', title: 'JSON Lines', extensions: ['.jsonl', '.ndjson'], read: readLines },
   { id: 'json', title: 'JSON', extensions: ['.json'], read: readJsonList },
   { id: 'csv', title: 'CSV', extensions: ['.csv'], read: readCommaTable },
   { id: 'tsv', title: 'TSV', extensions: ['.tsv'], read: readTabTable },
   { id: 'parquet', title: 'Parquet', extensions: ['.parquet'], read: readParquet },
 ]
 
+const packings: readonly string[] = ['.gz', '.zst']
+
+/** Endings of every file that is read, packed or not. */
+export const dataExtensions: readonly string[] = dataFormats.flatMap(({ extensions }) => extensions)
+
+/** By its name, which may end in .gz or .zst as well; undefined where it is no data file. */
+export function formatNamed(file: string): DataFormat | undefined {
+  const packing = path.extname(file).toLowerCase()
+  const name = packings.includes(packing) ? file.slice(0, -packing.length) : file
+  const extension = path.extname(name).toLowerCase()
+  const format = dataFormats.find(({ extensions }) => extensions.includes(extension))
+  return format?.id === 'parquet' && name !== file ? undefined : format
+}
+
 /** By the file's name. Errors: AppError 'data/invalid', which names the kinds there are. */
 export function formatOf(file: string): DataFormat {
-  const extension = path.extname(file).toLowerCase()
-  const format = dataFormats.find(({ extensions }) => extensions.includes(extension))
+  const format = formatNamed(file)
   if (format !== undefined) return format
   throw new AppError(
     'data/invalid',
     `${file} is not a supported data file.`,
-    `Data files end in ${dataFormats.flatMap(({ extensions }) => extensions).join(', ')}.`,
+    `Data files end in ${dataExtensions.join(', ')}; text files may be packed (.gz, .zst).`,
   )
+}
+
+/** Rows of a file in order, some at a time. Errors: AppError 'data/invalid' where it holds something else; 'file/unreadable'. */
+export async function* readRows(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
+  const format = formatOf(file.path)
+  await requireData(file)
+  yield* format.read(file)
 }

@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import { type DataRow, isProblem, lineBlocks, openDataFile, problemText } from '#host/data/dataFile.ts'
-import { dataFormats, formatOf } from '#host/data/table.ts'
+import { type DataRow, isProblem, openDataFile, problemText } from '#host/data/dataFile.ts'
+import { lineBlocks } from '#host/data/lines.ts'
+import { dataExtensions, readRows } from '#host/data/table.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import type { CorpusDocument, CorpusIndex } from '#host/store/corpusIndex.ts'
@@ -22,7 +23,7 @@ const textExtensions = ['.txt', '.md']
 
 /** Errors: AppError 'config/invalid'. */
 export function requireCorpus(file: string): void {
-  const extensions = [...textExtensions, ...dataFormats.flatMap((format) => format.extensions)]
+  const extensions = [...textExtensions, ...dataExtensions]
   if (!extensions.includes(path.extname(file).toLowerCase())) {
     throw new AppError(
       'config/invalid',
@@ -72,7 +73,7 @@ async function* documentsOf(file: string): AsyncGenerator<CorpusDocument> {
 
 async function* rows(file: string): AsyncGenerator<CorpusDocument> {
   await using source = await openDataFile(file)
-  for await (const items of formatOf(file).read(source)) {
+  for await (const items of readRows(source)) {
     for (const item of items) {
       if (isProblem(item)) throw new AppError('data/invalid', `${file}, ${problemText(item)}.`)
       const text = firstText(item.row, textColumns)

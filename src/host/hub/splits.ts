@@ -3,7 +3,7 @@
  * of one table). The README's front matter says it where it has `configs`, as the hub documents it; else the names do.
  */
 import path from 'node:path'
-import { dataFormats } from '#host/data/table.ts'
+import { formatNamed } from '#host/data/table.ts'
 import { isJsonObject, type JsonObject } from '#host/files/strictJson.ts'
 import { frontMatter } from './card.ts'
 
@@ -25,11 +25,10 @@ const defaultSplit = 'train'
 
 /** Files that say something about a data set and are no rows of it. */
 const descriptions = /^(?:config|dataset_infos?|dataset_dict|state|package)\.json$/i
-const extensions = dataFormats.flatMap((format) => format.extensions)
 
 /** Whether a path is one of a file with rows that can be read. */
 export const isDataFile = (file: string): boolean =>
-  extensions.includes(path.posix.extname(file).toLowerCase()) &&
+  formatNamed(file) !== undefined &&
   !descriptions.test(path.posix.basename(file)) &&
   !file.split('/').some((part) => part.startsWith('.') || part.startsWith('__'))
 
@@ -153,8 +152,7 @@ function ofOneFormat(files: readonly string[]): string[] {
 /** Whose columns have types first. */
 const preferred = ['parquet', 'jsonl', 'json', 'csv', 'tsv'] as const
 
-const formatAt = (file: string) =>
-  dataFormats.find((format) => format.extensions.includes(path.posix.extname(file).toLowerCase()))?.id
+const formatAt = (file: string) => formatNamed(file)?.id
 
 /* Paths by a pattern with `*` and `?` (within a name) and `**` (any folders). Not a regular expression: the patterns come
  * with what is fetched, and one can be built to take for ever. */

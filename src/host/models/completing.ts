@@ -1,11 +1,12 @@
 /** Letting a model speak: text or messages in, completions out. */
 import { AppError } from '#shared/errors.ts'
+import { isNoChat, readChat } from '#shared/messages.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
 import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import { readSmallFile, parseStrictJson, isJsonObject, JsonSyntaxError } from '#host/files/strictJson.ts'
+import { readSmallFile, parseStrictJson, JsonSyntaxError } from '#host/files/strictJson.ts'
 import { loadTokenizer, type LoadedTokenizer } from './tokenizerFolder.ts'
 import type { ModelFolder } from './modelFolder.ts'
 import type { OpenedModel } from './openModel.ts'
@@ -174,14 +175,13 @@ export function samplingFor(
 
 const maxMessagesBytes = 16 * 1024 * 1024
 
-/** A list of {role, content}, or an object with such a list as "messages". Errors: AppError 'data/invalid'. */
+/** The conversation that a JSON file holds, in any spelling. Errors: AppError 'data/invalid'. */
 export function readMessages(file: string): ChatMessage[] {
-  const document = parseDocument(file)
-  const messages: unknown = isJsonObject(document) ? document['messages'] : document
-  if (Array.isArray(messages) && messages.length > 0 && messages.every(isMessage)) return messages
+  const read = readChat(parseDocument(file))
+  if (!isNoChat(read)) return [...read]
   throw new AppError(
     'data/invalid',
-    `${file} must hold a list of messages, each with a “role” and a “content” text.`,
+    `${file} must hold a list of messages, each with a “role” and a “content” text: ${read.fault}.`,
   )
 }
 
@@ -193,6 +193,3 @@ function parseDocument(file: string): unknown {
     throw new AppError('data/invalid', `${file} is not a valid JSON file: ${error.message}.`)
   }
 }
-
-const isMessage = (value: unknown): value is ChatMessage =>
-  isJsonObject(value) && typeof value['role'] === 'string' && typeof value['content'] === 'string'

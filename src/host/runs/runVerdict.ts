@@ -7,6 +7,7 @@ import { promptContent } from '#rl/rollout/prompts.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
 import { configConflicts, requireFitting, type ModelFacts } from '#rl/training/conflicts.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
+import { columnWarnings } from '#host/data/runColumns.ts'
 import type { SplitResult } from '#host/data/split.ts'
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -61,10 +62,12 @@ async function verdictOfStage(
   const rows = await readRunData(data)
   // An environment makes prompts of its own.
   if (environment === null) requirePrompts(rows, data)
+  const left = environment === null ? columnWarnings(stage, configured(stage).experience, rows) : []
+  const room = hasPrompts(stage)
+    ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
+    : []
   return {
-    warnings: hasPrompts(stage)
-      ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
-      : [],
+    warnings: [...left, ...room],
     rows: rows.train.length,
     steps: steps ?? Math.ceil((passes * rows.train.length) / rollout.promptsPerStep),
   }

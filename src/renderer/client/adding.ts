@@ -77,7 +77,10 @@ async function addReward(name: string, file: File): Promise<void> {
   navigate('/rewards')
 }
 
-export const dataFilter = { name: 'Data', extensions: ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet'] }
+export const dataFilter = {
+  name: 'Data',
+  extensions: ['csv', 'tsv', 'json', 'jsonl', 'ndjson', 'parquet', 'gz', 'zst'],
+}
 
 export function useAddFile() {
   const choose = useFileDialog((state) => state.choose)

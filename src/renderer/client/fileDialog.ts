@@ -61,7 +61,7 @@ export const acceptedWords =
   'data (csv, tsv, json, jsonl, parquet), reward code (ts, js), folders of models and adapters'
 
 export const kindOfName = (name: string): FileKind =>
-  endings[/\.([^.]+)$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'unknown'
+  endings[/\.([^.]+?)(?:\.gz|\.zst)?$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'unknown'
 
 /** From the names in a folder. */
 export function kindOfFolder(names: readonly string[]): FileKind {

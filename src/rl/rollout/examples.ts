@@ -2,11 +2,12 @@
  * From rows of a data set to given answers: demonstrations (one per prompt) and preferences (a chosen and a rejected
  * one).
  */
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
 import { AppError } from '#shared/errors.ts'
+import { isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import {
   type DataRow,
   encodePrompt,
+  noColumn,
   type Prompt,
   promptContent,
   type PromptEncoder,
@@ -69,66 +70,92 @@ export function encodeExamples(
 
 function encodeExample(columns: DataRow, row: number, encoder: ExampleEncoder): Example {
   const prompt = encodePrompt(columns, row, encoder)
-  const answers = encoder.answers.map((column) => {
-    const text = answerText(columns[column], column, encoder.places?.[row] ?? row)
-    return { text, ids: answerIds(prompt, text, encoder) }
+  const answers = encoder.answers.map((column): GivenAnswer => {
+    const answer = answerIn(columns, column, encoder.places?.[row] ?? row)
+    const text = answerText(prompt, answer, encoder)
+    return { text: typeof answer === 'string' ? answer : text, ids: answerIds(text, encoder) }
   })
   return { prompt, answers }
 }
 
-/** Text, or one assistant message. */
-function answerText(value: unknown, column: string, row: number): string {
+/** Text, or one message of the assistant that calls tools. Errors: AppError 'data/invalid' naming the row. */
+export function answerIn(columns: DataRow, column: string, row: number): string | ChatMessage {
+  const value = columns[column]
   if (typeof value === 'string') return value
-  const messages: readonly unknown[] = Array.isArray(value) ? value : []
-  const [message] = messages
-  if (messages.length === 1 && isAssistantMessage(message)) return message.content
-  throw new AppError(
-    'data/invalid',
-    `Row ${row + 1} of the data gives no answer: column “${column}” holds neither text nor one assistant message.`,
-    {
-      text: 'Check `data.completion`, `data.chosen` and `data.rejected`; importing a data set splits whole conversations.',
-      command: '`turnwise dataset import` imports one.',
-    },
-  )
+  if (!Object.hasOwn(columns, column)) throw noAnswer(row, noColumn(columns, column))
+  const read = readChat(value)
+  if (isNoChat(read))
+    throw noAnswer(row, `column “${column}” holds neither text nor one assistant message: ${read.fault}`)
+  const [message, ...others] = read
+  if (message === undefined || others.length > 0)
+    throw noAnswer(
+      row,
+      `column “${column}” holds ${read.length} messages and not one answer`,
+      'Importing it with the columns mapped takes the prompt off where the columns begin alike; answers of several turns cannot be learned.',
+    )
+  if (message.role !== 'assistant')
+    throw noAnswer(row, `the message in column “${column}” is by “${message.role}”`)
+  return 'tool_calls' in message ? message : message.content
 }
 
-function isAssistantMessage(value: unknown): value is { readonly content: string } {
-  if (typeof value !== 'object' || value === null) return false
-  return (
-    'role' in value && value.role === 'assistant' && 'content' in value && typeof value.content === 'string'
-  )
-}
+const noAnswer = (
+  row: number,
+  what: string,
+  text = 'Check `data.completion`, `data.chosen` and `data.rejected`.',
+): AppError =>
+  new AppError('data/invalid', `Row ${row + 1} of the data gives no answer: ${what}.`, {
+    text,
+    command: '`turnwise dataset import FILE --remap` maps the columns.',
+  })
 
 /**
  * The answer's tokens are encoded separately from the prompt's, since the policy would have had to generate them. They
  * end with the id that ends a completion; otherwise stopping would never be learned.
  */
-function answerIds(prompt: Prompt, answer: string, encoder: ExampleEncoder): Int32Array {
-  const { tokenizer, stopIds, form } = encoder
-  const content = promptContent(prompt.columns, prompt.row, form)
-  const text = typeof content === 'string' ? answer : markedUpAnswer(prompt, content, answer, encoder)
+function answerIds(text: string, { tokenizer, stopIds }: ExampleEncoder): Int32Array {
   const ids = tokenizer.encode(text, { addSpecialTokens: false })
   const end = ids.findLastIndex((id) => stopIds.includes(id))
   if (end >= 0) return ids.subarray(0, end + 1)
   return Int32Array.from([...ids, ...stopIds.slice(0, 1)])
 }
 
+/** An answer with the markup that the chat template gives it. Errors: AppError 'data/invalid' for a call after a prompt without messages. */
+function answerText(prompt: Prompt, answer: string | ChatMessage, encoder: ExampleEncoder): string {
+  const content = promptContent(prompt.columns, prompt.row, encoder.form)
+  const message = typeof answer === 'string' ? { role: 'assistant', content: answer } : answer
+  if (typeof content !== 'string') return markedUpAnswer(prompt, content, message, encoder)
+  if (typeof answer === 'string') return answer
+  throw noAnswer(
+    prompt.row,
+    'it calls tools, which only the chat template can write',
+    'Make the prompt messages.',
+  )
+}
+
 /** Everything that the chat template writes after the prompt for this answer of the assistant. */
 function markedUpAnswer(
-  { text: promptText, columns, row }: Prompt,
+  prompt: Prompt,
   messages: readonly ChatMessage[],
-  answer: string,
+  answer: ChatMessage,
   encoder: Pick<ExampleEncoder, 'chatTemplate' | 'tools'>,
 ): string {
+  const { text: promptText, columns, row } = prompt
   const last = messages.at(-1)
-  const begun = last?.role === 'assistant' ? last.content : ''
-  const before = last?.role === 'assistant' ? messages.slice(0, -1) : messages
-  const spoken = [...before, { role: 'assistant', content: begun + answer }]
+  const isBegun = last?.role === 'assistant'
+  const before = isBegun ? messages.slice(0, -1) : messages
+  const spoken = [...before, { ...answer, content: (isBegun ? last.content : '') + answer.content }]
   const options = { ...toolsOf(columns, row, encoder), addGenerationPrompt: false }
   const whole = encoder.chatTemplate?.render(spoken, options) ?? ''
-  if (whole.startsWith(promptText)) return whole.slice(promptText.length)
-  // For templates whose opening of the assistant's turn has more than they keep in a finished one, such as an empty
-  // thought.
-  const end = whole.lastIndexOf(answer)
-  return end < 0 ? answer : whole.slice(end)
+  return whole.startsWith(promptText) ? whole.slice(promptText.length) : fromAnswer(whole, answer, row)
+}
+
+/**
+ * What a rendering has from the answer on, for templates whose opening of the assistant's turn has more than they keep in a
+ * finished one, such as an empty thought.
+ */
+function fromAnswer(whole: string, { content, tool_calls: calls }: ChatMessage, row: number): string {
+  const end = content === '' ? -1 : whole.lastIndexOf(content)
+  if (end >= 0) return whole.slice(end)
+  if (content !== '' || calls === undefined) return content
+  throw noAnswer(row, 'the chat template writes the prompt in another way once an answer follows it')
 }

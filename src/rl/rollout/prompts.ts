@@ -1,7 +1,8 @@
 /** From rows of a data set to prompts: the text and tokens that the policy reads, and which of them come next. */
-import type { ChatMessage, ChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, type Hint } from '#shared/errors.ts'
+import { chatInText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 
@@ -94,20 +95,32 @@ export function promptContent(columns: DataRow, row: number, form: PromptForm): 
   if ('messages' in form) {
     return form.messages.map(({ role, content }) => ({ role, content: fillTemplate(content, columns, row) }))
   }
-  const value = columns[form.column]
-  if (typeof value === 'string') return value
-  if (Array.isArray(value) && value.length > 0 && value.every(isMessage)) return value
-  throw invalidRow(row, `column “${form.column}” holds neither text nor a list of {role, content} messages`)
+  return columnContent(columns, row, form.column)
 }
 
-function isMessage(value: unknown): value is ChatMessage {
-  if (typeof value !== 'object' || value === null) return false
-  return (
-    'role' in value &&
-    typeof value.role === 'string' &&
-    'content' in value &&
-    typeof value.content === 'string'
-  )
+function columnContent(columns: DataRow, row: number, column: string): string | ChatMessage[] {
+  const value = columns[column]
+  const place = `column “${column}”`
+  if (typeof value === 'string') {
+    if (chatInText(value) === null) return value
+    throw invalidRow(row, `${place} holds a conversation as JSON text`, importing)
+  }
+  if (!Object.hasOwn(columns, column)) throw invalidRow(row, noColumn(columns, column))
+  if (value === null) throw invalidRow(row, `its ${place} is empty (null)`)
+  const read = Array.isArray(value) ? readChat(value) : { fault: 'it is not a list' }
+  if (!isNoChat(read)) return [...read]
+  throw invalidRow(row, `${place} holds neither text nor a list of {role, content} messages: ${read.fault}`)
+}
+
+const importing = {
+  text: 'Import the data set with the columns mapped, which reads such texts as messages.',
+  command: '`turnwise dataset import FILE --remap` does so.',
+}
+
+/** it has no column “x”; its columns are “a”, “b” */
+export function noColumn(columns: DataRow, column: string): string {
+  const names = Object.keys(columns).slice(0, 20)
+  return `it has no column “${column}”; its columns are ${names.map((name) => `“${name}”`).join(', ')}`
 }
 
 /** Replaces {column}; {{ and }} stand for literal braces. */
@@ -115,7 +128,8 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   return template.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (match, column: string | undefined) => {
     if (column === undefined) return match[0] ?? ''
     const value = columns[column]
-    if (value === undefined || value === null) throw invalidRow(row, `it has no column “${column}”`)
+    if (value === undefined) throw invalidRow(row, noColumn(columns, column))
+    if (value === null) throw invalidRow(row, `its column “${column}” is empty (null)`)
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
 }
@@ -162,12 +176,8 @@ function renderMessages(
   return chatTemplate.render(messages, { ...tools, addGenerationPrompt: false, continueFinalMessage: true })
 }
 
-const invalidRow = (row: number, what: string): AppError =>
-  new AppError(
-    'data/invalid',
-    `Row ${row + 1} of the data cannot be turned into a prompt: ${what}.`,
-    'Check data.prompt.',
-  )
+const invalidRow = (row: number, what: string, hint: string | Hint = 'Check data.prompt.'): AppError =>
+  new AppError('data/invalid', `Row ${row + 1} of the data cannot be turned into a prompt: ${what}.`, hint)
 
 type Renderer = Pick<ChatTemplate, 'render'>
 

@@ -53,8 +53,8 @@ export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): Enco
 
 const completionNames = ['completion', 'answer', 'output', 'response', 'target', 'solution', 'label'] as const
 
-/** Of a preference, the chosen answer comes first. */
-function answerColumns(
+/** The columns that given answers stand in. Of a preference, the chosen answer comes first. */
+export function answerColumns(
   { completion, chosen, rejected }: RunConfig['data'],
   experience: ConfiguredAlgorithm['experience'],
   first: DataRow,

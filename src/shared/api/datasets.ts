@@ -38,10 +38,15 @@ const problem = z.object({ number: count, line: count.nullable(), sentence: z.st
 const shape = z.object({
   id: z.string(),
   title: z.string(),
+  /** By what it was recognised. */
+  evidence: z.string(),
   isConversational: z.boolean(),
   mapping,
   prompt: promptForm.nullable(),
   answer: z.string().nullable(),
+  /** Columns that change what a row means and that the proposal does not use. */
+  leftAside: z.array(z.object({ column: z.string(), text: z.string() })),
+  doubts: z.array(z.string()),
 })
 
 const version = z.object({
@@ -68,6 +73,9 @@ const split = z.union([
   z.strictObject({ share: z.number().gt(0).lt(1), seed: count }),
   z.strictObject({ rows: z.int().min(1), seed: count }),
 ])
+
+/** The list to read of a JSON document that holds several. */
+const splitName = z.string().min(1).max(200)
 
 /** `owner/name`, or the address of its page. */
 const hubAddress = z.string().min(1).max(500)
@@ -122,11 +130,14 @@ export const datasetsApi = {
     z.object({
       source: fileSource,
       mapping: mapping.optional(),
+      split: splitName.optional(),
       count: z.int().min(1).max(500).default(100),
     }),
     z.object({
       format: z.object({ id: z.string(), title: z.string() }),
       sizeBytes: count,
+      /** What the file was taken for, in sentences: its encoding, the list of several that was read. */
+      notes: z.array(z.string()),
       shape,
       columns: z.array(column),
       rows: z.array(row),
@@ -142,6 +153,7 @@ export const datasetsApi = {
       name: name.optional(),
       dataSetId: dataSetId.optional(),
       mapping: mapping.optional(),
+      split: splitName.optional(),
     }),
     progressOr(z.object({ dataSet, version, isNew: z.boolean(), problems: z.array(problem) })),
   ),

@@ -181,7 +181,7 @@ describe('rows with problems', () => {
       [
         [1, 2, { q: '1', a: '2' }],
         [2, 3, 'it has 3 values for 2 columns'],
-        [3, 6, 'it has 1 values for 2 columns'],
+        [3, 6, 'it has 1 value for 2 columns'],
         [4, 7, { q: '6', a: '7' }],
         [5, 8, { q: '8', a: '9' }],
       ],

@@ -147,7 +147,7 @@ describe('readDataSet', () => {
 
   test.each([
     ['b.jsonl', '{"q":1}\n{"q":', /b\.jsonl, row 2 \(line 2\): it is not valid JSON/],
-    ['b.csv', 'q,a\n"x\ny",1\n2\n', /b\.csv, row 2 \(line 4\): it has 1 values for 2 columns/],
+    ['b.csv', 'q,a\n"x\ny",1\n2\n', /b\.csv, row 2 \(line 4\): it has 1 value for 2 columns/],
     ['b.csv', 'q\n', /b\.csv holds no rows/],
   ])('%s %j is an error that names the row', async (name, content, sentence) => {
     await expect(readDataSet(written(name, content))).rejects.toThrow(sentence)

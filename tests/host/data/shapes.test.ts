@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { parseRunConfig } from '#shared/runConfig.ts'
 import { isProblem, type DataRow } from '#host/data/dataFile.ts'
 import { mapItem } from '#host/data/mapping.ts'
+import { RowMapper } from '#host/data/pairs.ts'
 import { previewPrompts } from '#host/data/preview.ts'
+import { columnWarnings } from '#host/data/runColumns.ts'
 import { detectShape } from '#host/data/shapes.ts'
 
 const user = { role: 'user', content: 'hi' }
@@ -72,7 +75,7 @@ const cases: readonly [shape: string, row: DataRow, mapped: DataRow, prompt: str
   [
     'instruction',
     { instruction: 'Add', input: '1 2', output: '3' },
-    { instruction: 'Add', input: '1 2', answer: '3' },
+    { instruction: 'Add', input: '1 2', answer: '3', prompt: [{ role: 'user', content: 'Add\n\n1 2' }] },
     'user: Add\n\n1 2',
   ],
   ['question-answer', { question: 'q', answer: 'a' }, { question: 'q', answer: 'a' }, 'user: q'],
@@ -136,8 +139,16 @@ describe('detectShape', () => {
 describe('mapItem', () => {
   test.each([
     [{ a: 1 }, [{ kind: 'column', from: 'b', to: 'c' }], 'it has no column “b”'],
-    [{ c: 'x' }, [{ kind: 'chat', column: 'c' }], 'its column “c” is not a list of messages'],
-    [{ c: [{ from: 1 }] }, [{ kind: 'chat', column: 'c' }], 'message 1 of “c” has no {from, value} texts'],
+    [
+      { c: 'x' },
+      [{ kind: 'chat', column: 'c' }],
+      'its column “c” is no conversation: it is not a list of messages',
+    ],
+    [
+      { c: [{ from: 1 }] },
+      [{ kind: 'chat', column: 'c' }],
+      'its column “c” is no conversation: message 1 has no role',
+    ],
     [
       { c: [user] },
       [{ kind: 'last-message', column: 'c' }],
@@ -158,5 +169,135 @@ describe('mapItem', () => {
     const item = mapItem({ row, number: 1, line: null }, [{ kind: 'column', from: 'a.b', to: 'c' }])
     expect(item).toMatchObject({ row: { a: { b: 2 }, c: 1 } })
     expect(row).toEqual({ 'a.b': 1, a: { b: 2 } })
+  })
+})
+
+describe('what a proposal says', () => {
+  const said = (...rows: readonly DataRow[]) => {
+    const { id, evidence, mapping, leftAside, doubts } = detectShape(rows)
+    return { id, evidence, mapping, notes: [...leftAside.map(({ text }) => text), ...doubts] }
+  }
+
+  test('by what it was recognised, as the file spells it', () => {
+    expect(said({ ' Question': 'q', ANSWER: 'a' }).evidence).toBe('the columns “ Question” and “ANSWER”')
+  })
+
+  test('an unknown role is no reason to take an answer for a prompt', () => {
+    const row = { messages: [user, { role: 'narrator', content: 'Once.' }] }
+    expect(said(row)).toMatchObject({
+      id: 'unknown',
+      notes: ['“messages” holds conversations that end with the role “narrator”, which is unknown.'],
+    })
+  })
+
+  test.each<[DataRow, string]>([
+    [
+      { prompt: 'p', completion: 'c', images: ['a.png'] },
+      '“images” (images; only text is read) is not used.',
+    ],
+    [{ prompt: 'p', context: 'about', answer: 'a' }, '“context” (what the question is about) is not used.'],
+    [{ prompt: 'p', answer: 'a', weight: 0.5 }, '“weight” (how much a row counts) is not used.'],
+    [
+      { question: 'q', answer: ['a', 'b'] },
+      '“answer” is not text: rewards that compare with one answer do not apply.',
+    ],
+    [
+      { question: 'q', answer: 'So #### 4' },
+      '“answer” holds whole solutions: rewards compare with what stands behind #### or in \\boxed{}.',
+    ],
+    [
+      { prompt: 'p', chosen: 'a', rejected: 'a' },
+      'In 1 of the first 1 rows “chosen” and “rejected” are the same: they teach nothing.',
+    ],
+    [
+      { problem: 'q', answer: 'a', messages: [user, reply] },
+      'It could also be read as question and answer: the columns “problem” and “answer”.',
+    ],
+    [
+      { turns: [{ role: 'user', content: 7 }] },
+      '“turns” is nearly a conversation, but message 1 has a content that is neither text nor a list of parts.',
+    ],
+    [
+      { chat: "[{'role': 'user', 'content': 'hi'}]" },
+      '“chat” holds a conversation in Python’s notation, not in JSON: write it with json.dumps or to_json.',
+    ],
+  ])('%j', (row, sentence) => {
+    expect(said(row).notes).toContain(sentence)
+  })
+
+  test('a column that the prompt already holds is not left aside', () => {
+    const prompt = [{ role: 'system', content: 'Be brief.' }, user]
+    expect(said({ prompt, system: 'Be brief.', answer: 'a' })).toMatchObject({ mapping: [], notes: [] })
+  })
+
+  test('choices count from 0 unless a number can only count from 1', () => {
+    const row = { question: 'Even?', choices: ['1', '2'], answer: 1 }
+    expect(said(row).mapping[0]).toMatchObject({ kind: 'choices', first: 0 })
+    expect(said(row, { ...row, answer: 2 }).mapping[0]).toMatchObject({ kind: 'choices', first: 1 })
+  })
+})
+
+describe('pairs of marked completions', () => {
+  const rows = [
+    { prompt: 'p', completion: 'good', label: true },
+    { prompt: 'q', completion: 'only', label: true },
+    { prompt: 'p', completion: 'bad', label: false },
+    { prompt: 'p', completion: 'worse', label: false },
+    { prompt: 'r', completion: 'same', label: true },
+    { prompt: 'r', completion: 'same', label: false },
+    { prompt: 's', completion: 'x', label: 'yes' },
+  ]
+
+  test('each good one with a bad one to the same prompt; what is left is named', () => {
+    const mapper = new RowMapper([{ kind: 'pairs', label: 'label' }])
+    const items = rows.map((row, at) => ({ row, number: at + 1, line: at + 1 }))
+    const mapped = [...items.flatMap((item) => mapper.take(item)), ...mapper.end()]
+    expect(
+      mapped.map((item) => (isProblem(item) ? `${item.number}: ${item.sentence}` : { ...item.row })),
+    ).toEqual([
+      { prompt: 'p', chosen: 'good', rejected: 'bad' },
+      '6: the same completion to its prompt is marked both good and bad',
+      '7: its column “label” is neither true nor false',
+      '2: its prompt has no bad completion left to pair it with',
+      '4: its prompt has no good completion left to pair it with',
+    ])
+  })
+})
+
+describe('columnWarnings', () => {
+  const data = parseRunConfig({ model: 'm', data: { train: 'd.jsonl' } }).data
+  const warnings = (experience: 'rollout' | 'demonstrations' | 'preferences', ...train: DataRow[]) => {
+    const places = { train: [...train.keys()], heldOut: [] }
+    return columnWarnings({ data, rewards: [] }, experience, { train, heldOut: [], places }).map(
+      ({ message }) => message,
+    )
+  }
+
+  test('what neither prompt nor rewards read is named before a run', () => {
+    expect(warnings('rollout', { prompt: 'p', system: 's' })).toEqual([
+      '“system” (instructions for the model) is not used.',
+    ])
+    expect(warnings('preferences', { prompt: 'p', chosen: 'a', rejected: 'a' })).toEqual([
+      '1 of 1 rows have the same chosen and rejected answer: they teach nothing.',
+    ])
+  })
+
+  test('answers are read before a run is made', () => {
+    expect(() => warnings('demonstrations', { prompt: 'p', messages: [user, reply] })).toThrow(
+      'Row 1 of the data gives no answer: it has no column “completion”; its columns are “prompt”, “messages”.',
+    )
+    expect(() =>
+      warnings('preferences', { prompt: 'p', chosen: [user, reply], rejected: [user, other] }),
+    ).toThrow('column “chosen” holds 2 messages and not one answer')
+  })
+
+  test('answers marked as bad are not imitated', () => {
+    const row = { prompt: 'p', completion: 'c' }
+    expect(() => warnings('demonstrations', { ...row, label: true }, { ...row, label: false })).toThrow(
+      'SFT would imitate the bad ones',
+    )
+    expect(warnings('demonstrations', { ...row, label: true })).toEqual([
+      '“label” (which answers are good) is not used.',
+    ])
   })
 })

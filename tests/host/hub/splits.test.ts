@@ -43,7 +43,7 @@ describe('by their names', () => {
       ['part-10.jsonl', 'part-9.jsonl', 'all.csv', '.cache/x.jsonl', 'dataset_infos.json'],
       ['default: train=part-9.jsonl,part-10.jsonl'],
     ],
-    ['nothing', ['load.py', 'README.md', 'rows.json.gz'], []],
+    ['nothing', ['load.py', 'README.md', 'rows.zip'], []],
   ])('%s', (_title, paths, expected) => {
     expect(parts(paths).sort()).toEqual(expected.toSorted())
   })

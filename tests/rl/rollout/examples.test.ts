@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
+import { createChatTemplate } from '#engine/text/chatTemplate.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { encodeExamples, type ExampleEncoder } from '#rl/rollout/examples.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
@@ -18,6 +19,8 @@ const chat: ExampleEncoder = {
   answers: ['answer'],
 }
 const plain: ExampleEncoder = { ...chat, form: { column: 'question' } }
+const chatTemplateOf = (templateFile: string) =>
+  createChatTemplate({ tokenizerConfig: null, templateFile, where: 'test' })!
 const limits = { maxPromptTokens: 100, maxTokens: 120 }
 const row: DataRow = { question: 'Sort 7 2', answer: '2 7' }
 
@@ -51,6 +54,17 @@ describe('an answer', () => {
   test('may be one message of the assistant', () => {
     const message = { ...row, answer: [{ role: 'assistant', content: '2 7' }] }
     expect(one(chat, message)).toEqual({ ...one(chat), prompt: one(chat, message).prompt })
+  })
+
+  test('that calls tools is written by the chat template', () => {
+    const template = chatTemplateOf(
+      '{% for m in messages %}<|{{ m.role }}|>{% for c in m.tool_calls %}[{{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}{{ m.content }}<|end|>{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}',
+    )
+    const call = { id: 'c', type: 'function', function: { name: 'add', arguments: '{"a": 2, "b": [1]}' } }
+    const columns = { ...row, answer: [{ role: 'assistant', content: null, tool_calls: [call] }] }
+    const [answer] = one({ ...chat, chatTemplate: template }, columns).answers
+    expect(textOf(answer!.ids)).toBe('[add {"a": 2, "b": [1]}]<|end|>')
+    expect(() => one(plain, columns)).toThrow('it calls tools, which only the chat template can write')
   })
 
   test('goes on where the prompt ends in the middle of the turn', () => {
@@ -103,7 +117,7 @@ describe('what does not fit', () => {
     const wrong = [undefined, 7, [], [{ role: 'user', content: 'x' }], [row, row]]
     for (const answer of wrong) {
       expect(() => encodeExamples([row, { ...row, answer }], chat, limits)).toThrow(
-        'Row 2 of the data gives no answer: column “answer”',
+        /Row 2 of the data gives no answer: .*column “answer”/,
       )
     }
   })

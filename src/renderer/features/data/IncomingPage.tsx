@@ -19,6 +19,7 @@ import { ColumnList } from './ColumnList.tsx'
 import { formOf, formProblems, mappingOf, promptOf, type MappingForm } from './mappingForm.ts'
 import { MappingFields } from './MappingFields.tsx'
 import { ProblemRows } from './VersionPage.tsx'
+import { ListField, Recognised } from './Recognised.tsx'
 import { RowDetail, RowsTable } from './RowsTable.tsx'
 
 interface IncomingPageProps {
@@ -112,8 +113,13 @@ interface IncomingFileProps {
 /** The first look at a file. */
 function IncomingFile(props: IncomingFileProps) {
   const { arrival, onDiscard, files } = props
-  const { data, error } = useAnswer('datasets.inspect', { source: arrival.source })
-  if (data !== undefined) return <Decision {...props} file={data} />
+  const [split, setSplit] = useState<string | undefined>(undefined)
+  const { data, error } = useAnswer('datasets.inspect', { source: arrival.source, split })
+  const field = /\.json(?:\.\w+)?$/i.test(arrival.name) && <ListField split={split} onSplit={setSplit} />
+  if (data !== undefined)
+    return (
+      <Decision key={split} {...props} file={data} split={split} listField={data.notes.length > 0 && field} />
+    )
   return (
     <Page isFull title={`Add ${arrival.name}`} main={<Button onClick={onDiscard}>Discard</Button>}>
       <div className="flex min-h-0 grow">
@@ -123,6 +129,7 @@ function IncomingFile(props: IncomingFileProps) {
         ) : (
           <div className="min-w-0 grow p-8">
             <ErrorNote error={error} />
+            {field}
           </div>
         )}
       </div>
@@ -133,10 +140,16 @@ function IncomingFile(props: IncomingFileProps) {
 type Inspection = Answer<'datasets.inspect'>
 
 /** A split of a hub has no ending, but may have a dot. */
-const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)$/i
+const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)(?:\.gz|\.zst)?$/i
+
+interface DecisionProps extends IncomingFileProps {
+  readonly file: Inspection
+  readonly split: string | undefined
+  readonly listField: ReactNode
+}
 
 /** What it will be imported as. */
-function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps & { file: Inspection }) {
+function Decision({ arrival, into, onDiscard, files, file, split, listField }: DecisionProps) {
   const facts = useMemo(() => factsOf(file), [file])
   const [changed, setForm] = useState<MappingForm | null>(null)
   const form = useMemo(() => changed ?? formOf(file.shape, facts), [changed, file, facts])
@@ -144,7 +157,11 @@ function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps &
   const [target, setTarget] = useState(into ?? '')
   const mapping = useMemo(() => mappingOf(form, facts), [form, facts])
   const asked = useSettled(mapping)
-  const mapped = useAnswer('datasets.inspect', { source: arrival.source, mapping: asked }, { keep: true })
+  const mapped = useAnswer(
+    'datasets.inspect',
+    { source: arrival.source, mapping: asked, split },
+    { keep: true },
+  )
   const task = useImport(arrival, promptOf(form, facts))
   const problems = formProblems(form)
   const isRunning = task.state === 'running'
@@ -161,7 +178,7 @@ function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps &
           <Button
             variant="primary"
             disabled={isRunning || problems.length > 0 || named.name === ''}
-            onClick={() => task.start({ source: arrival.source, mapping, ...named })}
+            onClick={() => task.start({ source: arrival.source, mapping, split, ...named })}
           >
             {target === '' ? 'Import' : 'Import as new version'}
           </Button>
@@ -181,7 +198,8 @@ function Decision({ arrival, into, onDiscard, files, file }: IncomingFileProps &
         <SplitPane id="data.incoming" sizes={[36, 64]} minimums={[340, 360]}>
           <div className="min-h-0 grow overflow-auto py-4 pr-6 pl-page">
             <p className="font-medium">{sentenceCase(file.shape.title)}</p>
-            <p className="mb-4 text-muted text-pretty">{shapeSentence(file.shape.id, file.columns.length)}</p>
+            <Recognised file={file} />
+            {listField}
             <MappingFields facts={facts} form={form} onChange={setForm} />
             <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">
               Columns
@@ -256,29 +274,6 @@ function TargetFields({ target, onTarget, name, onName }: TargetFieldsProps) {
 }
 
 const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
-
-/* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
-
-const sentences: Readonly<Record<string, string>> = {
-  verl: 'Prompts with a reward model’s ground truth, as verl writes them. The ground truth becomes the expected answer.',
-  preference: 'Pairs of a better and a worse completion, as DPO learns from them.',
-  'unpaired-preference': 'Completions that are marked as good or bad.',
-  stepwise: 'Completions in steps, each with a mark.',
-  'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
-  'prompt-only': 'The model is trained on the prompts; rewards can use the other columns.',
-  conversation:
-    'The prompt is the whole conversation, or the conversation without its last answer, as chosen below.',
-  instruction: 'Alpaca’s form: instruction and input are the prompt, output is the expected answer.',
-  'question-answer': 'The question is the prompt; rewards compare completions with the answer.',
-  text: 'It has no prompt yet: say which column it comes from.',
-  unknown: 'Its columns have no known names. Say where the prompt comes from.',
-}
-
-const nothing = 'The file is empty: it has no rows.'
-
-/** `columns`: how many the file has. */
-const shapeSentence = (id: string, columns: number): string =>
-  columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 
 interface IncomingRowsProps {
   readonly file: Inspection

@@ -100,10 +100,14 @@ const answerOptions = (sources: readonly ColumnFacts[]): readonly Option<string>
 
 /** Conversations can be split; nothing where there are none. */
 function TakingField({ facts, form, onChange }: MappingFieldsProps) {
-  const chats = facts.filter(({ kind }) => kind === 'chat' || kind === 'from-value chat')
+  const chats = facts.filter(({ kind }) => kind === 'chat' || kind === 'other-chat')
   const names = chats.map(({ name }) => name)
-  const isPair = names.includes('chosen') && names.includes('rejected') && !names.includes('prompt')
+  const { taking: proposed } = form.proposed
+  const isPair =
+    proposed?.kind === 'shared-prompt' ||
+    (names.includes('chosen') && names.includes('rejected') && !names.includes('prompt'))
   const takings: readonly { readonly taking: Taking; readonly label: string }[] = [
+    ...(proposed?.kind === 'messages' ? [{ taking: proposed, label: partsLabel(proposed) }] : []),
     ...(isPair
       ? [{ taking: { kind: 'shared-prompt' as const }, label: 'The prompt is what both have in common' }]
       : []),
@@ -117,14 +121,17 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   if (takings.length === 0) return null
   const key = ({ kind, ...rest }: Taking) => `${kind} ${'column' in rest ? rest.column : ''}`
   return (
-    <Field label="Conversations" help="A run needs a prompt and, apart from it, the expected answer.">
+    <Field
+      label="What the prompt is made of"
+      help="A run needs a prompt and, apart from it, the expected answer."
+    >
       {(ids) => (
         <Select
           {...ids}
           value={form.taking === null ? noneKey : key(form.taking)}
           options={[
             ...takings.map(({ taking, label }) => ({ value: key(taking), label })),
-            { value: noneKey, label: 'Leave them whole' },
+            { value: noneKey, label: 'Leave the columns whole' },
           ]}
           onChange={(chosen) => {
             const taking = takings.find((candidate) => key(candidate.taking) === chosen)?.taking ?? null
@@ -134,6 +141,12 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
       )}
     </Field>
   )
+}
+
+/** “system” before “context” and “question” */
+function partsLabel({ system, history, parts }: Extract<Taking, { kind: 'messages' }>): string {
+  const before = [system, history].filter((name) => name !== undefined).map((name) => `“${name}”, then `)
+  return `${before.join('')}${parts.map((name) => `“${name}”`).join(' and ')} as one message`
 }
 
 /** Columns to be put into a template. */

@@ -3,7 +3,8 @@ import { formatCount } from '#renderer/client/format.ts'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { CopyButton } from '#renderer/kit/states.tsx'
-import { cellText, kindOf, type DataRow, messagesOf } from './columnFacts.ts'
+import { kindOf } from '#shared/columnKind.ts'
+import { cellText, type DataRow, messagesOf } from './columnFacts.ts'
 
 export interface RowsTableProps {
   readonly label: string
@@ -70,7 +71,7 @@ export const rowColumns = (
 export function Cell({ value }: { value: unknown }) {
   const kind = kindOf(value)
   if (kind === 'empty') return <span className="text-faint">{Array.isArray(value) ? '[]' : 'empty'}</span>
-  const isPlain = kind === 'text' || kind === 'chat' || kind === 'from-value chat'
+  const isPlain = kind === 'text' || kind === 'chat' || kind === 'other-chat'
   return (
     <span dir="auto" className={isPlain ? undefined : 'font-mono text-sm'}>
       {cellText(value)}

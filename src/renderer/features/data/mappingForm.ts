@@ -15,6 +15,26 @@ export type MappingStep =
   | { readonly kind: 'column'; readonly from: string; readonly to: string }
   | { readonly kind: 'chat' | 'last-message' | 'drop'; readonly column: string }
   | { readonly kind: 'shared-prompt' }
+  | MessagesStep
+  | OtherStep
+
+/** Steps that are proposed and taken over as they are. */
+export type OtherStep =
+  | { readonly kind: 'system'; readonly column: string }
+  | {
+      readonly kind: 'choices'
+      readonly column: string
+      readonly answer: string | null
+      readonly first: number
+    }
+  | { readonly kind: 'pairs'; readonly label: string }
+
+type MessagesStep = {
+  readonly kind: 'messages'
+  readonly parts: readonly string[]
+  readonly system?: string
+  readonly history?: string
+}
 
 export interface ColumnChoice {
   readonly name: string
@@ -27,12 +47,18 @@ export type PromptSource =
   | { readonly kind: 'template'; readonly text: string }
   | { readonly kind: 'none' }
 
-/** What takes conversations apart into `prompt` and answer. */
+/** What makes `prompt`: a conversation without its answer, or several columns. */
 export type Taking =
-  { readonly kind: 'last-message'; readonly column: string } | { readonly kind: 'shared-prompt' }
+  | { readonly kind: 'last-message'; readonly column: string }
+  | { readonly kind: 'shared-prompt' }
+  | MessagesStep
 
 export interface MappingForm {
   readonly taking: Taking | null
+  /** Proposed for the columns that `taking` reads. */
+  readonly others: readonly OtherStep[]
+  /** What was detected, to come back to. */
+  readonly proposed: { readonly taking: Taking | null; readonly others: readonly OtherStep[] }
   /** Names as the file has them, or those that `taking` makes. */
   readonly prompt: PromptSource
   /** Texts are put in a user's message, so that the model's chat template applies. */
@@ -51,11 +77,12 @@ export function sourceColumns(
   facts: readonly ColumnFacts[],
 ): ColumnFacts[] {
   const asChat = facts.map((column) =>
-    column.kind === 'from-value chat' ? { ...column, kind: 'chat' as const } : column,
+    column.kind === 'other-chat' ? { ...column, kind: 'chat' as const } : column,
   )
   if (taking === null) return asChat
   const made = (name: string, kind: 'chat' | 'text') => ({ name, kind, paths: [] })
-  if (taking.kind === 'shared-prompt') return [made('prompt', 'chat'), ...asChat]
+  if (taking.kind !== 'last-message')
+    return [made('prompt', 'chat'), ...asChat.filter(({ name }) => name !== 'prompt')]
   const rest = asChat.filter(({ name }) => !['prompt', 'completion', taking.column].includes(name))
   return [made('prompt', 'chat'), made('completion', 'text'), ...rest]
 }
@@ -71,25 +98,35 @@ const renamesAnswer = ({ answer }: MappingForm): boolean =>
   answer !== null && answer !== answerName && answer !== 'completion'
 
 export function mappingOf(form: MappingForm, facts: readonly ColumnFacts[]): MappingStep[] {
-  const { taking, answer, columns } = form
+  const { taking, answer, columns, others } = form
   const kept = new Set(columns.filter(({ isKept }) => isKept).map(({ name }) => name))
   const gone = taking?.kind === 'last-message' ? taking.column : null
   const isNeeded = (name: string) => kept.has(name) || name === gone
-  const chats = facts.filter(({ name, kind }) => kind === 'from-value chat' && isNeeded(name))
+  const chats = facts.filter(({ name, kind }) => kind === 'other-chat' && isNeeded(name))
   const renamed = columns.filter(
     ({ name, to, isKept }) =>
       isKept && name !== gone && to !== name && !(name === answer && renamesAnswer(form)),
   )
   const dropped = columns.filter(({ name, isKept }) => !isKept && name !== gone && name !== answer)
+  const isFirst = taking !== null && taking.kind !== 'shared-prompt'
+  const after = others.map((step) => withFinalNames(step, (name) => finalName(form, name)))
   return [
     ...chats.map(({ name }): MappingStep => ({ kind: 'chat', column: name })),
-    ...(taking === null ? [] : [taking]),
+    ...others.filter(({ kind }) => kind === 'choices'),
+    ...(isFirst ? [taking] : []),
     ...(answer !== null && renamesAnswer(form)
       ? [{ kind: 'column' as const, from: answer, to: answerName }]
       : []),
     ...renamed.map(({ name, to }): MappingStep => ({ kind: 'column', from: name, to })),
+    ...(taking === null || isFirst ? [] : [taking]),
+    ...after.filter(({ kind }) => kind !== 'choices'),
     ...dropped.map(({ name }): MappingStep => ({ kind: 'drop', column: name })),
   ]
+}
+
+const withFinalNames = (step: OtherStep, final: (name: string) => string): OtherStep => {
+  if (step.kind === 'system') return { ...step, column: final(step.column) }
+  return step.kind === 'pairs' ? { ...step, label: final(step.label) } : step
 }
 
 /** `data.prompt` of a run config, with the names after the mapping; null: none. */
@@ -108,9 +145,8 @@ export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): Prom
 /** The form that the detected shape comes to. */
 export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm {
   const steps = shape.mapping as unknown as readonly MappingStep[]
-  const taking = steps.find(
-    (step): step is Taking => step.kind === 'last-message' || step.kind === 'shared-prompt',
-  )
+  const taking = steps.find((step): step is Taking => takingKinds.includes(step.kind)) ?? null
+  const others = steps.filter((step): step is OtherStep => otherKinds.includes(step.kind))
   const moves = steps.filter((step) => step.kind === 'column')
   const before = (name: string) => moves.find(({ to }) => to === name)?.from ?? name
   const answer = shape.answer === null ? null : before(shape.answer)
@@ -119,8 +155,11 @@ export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm
     return { name, to: to ?? name, isKept: true }
   })
   const prompt = sourceOf(shape.prompt as PromptForm | null, before)
-  return { taking: taking ?? null, prompt, asMessage: true, answer, columns }
+  return { taking, others, proposed: { taking, others }, prompt, asMessage: true, answer, columns }
 }
+
+const takingKinds: readonly MappingStep['kind'][] = ['last-message', 'shared-prompt', 'messages']
+const otherKinds: readonly MappingStep['kind'][] = ['system', 'choices', 'pairs']
 
 function sourceOf(prompt: PromptForm | null, before: (name: string) => string): PromptSource {
   if (prompt === null) return { kind: 'none' }
@@ -137,10 +176,12 @@ export function withTaking(
   taking: Taking | null,
   facts: readonly ColumnFacts[],
 ): MappingForm {
-  const next = { ...form, taking }
+  const isProposed = JSON.stringify(taking) === JSON.stringify(form.proposed.taking)
+  const next = { ...form, taking, others: isProposed ? form.proposed.others : [] }
   const names = sourceColumns(next, facts).map(({ name }) => name)
   if (taking !== null) {
-    const answer = taking.kind === 'last-message' ? 'completion' : null
+    const answer =
+      taking.kind === 'last-message' ? 'completion' : taking.kind === 'messages' ? form.answer : null
     return { ...next, prompt: { kind: 'column', column: 'prompt' }, answer }
   }
   const isThere = (name: string | undefined) =>

@@ -34,8 +34,9 @@ test('a cell is one line', () => {
   expect(cellText(null)).toBe('')
 })
 
-test('messages of either spelling; content that is no text is shown all the same', () => {
-  expect(messagesOf([{ from: 'gpt', value: 'yes' }])).toEqual([{ role: 'gpt', content: 'yes' }])
-  expect(messagesOf([{ role: 'assistant', content: null }])).toEqual([{ role: 'assistant', content: 'null' }])
+test('messages are read in every spelling, also out of JSON text', () => {
+  expect(messagesOf([{ from: 'gpt', value: 'yes' }])).toEqual([{ role: 'assistant', content: 'yes' }])
+  expect(messagesOf('[{"role": "user", "content": "hi"}]')).toEqual([{ role: 'user', content: 'hi' }])
+  expect(messagesOf([{ role: 'assistant', content: null }])).toEqual([])
   expect(messagesOf('text')).toEqual([])
 })

@@ -50,6 +50,25 @@ const files: Readonly<Record<string, DataRow>> = {
   'pairs after a question': { question: '2 + 2?', chosen: '4', rejected: '5' },
   'prompt and completion': { prompt: '2 + 2?', completion: '4' },
   'unknown columns': { a: '1', b: '2' },
+  'Alpaca with system and history': {
+    ...{ instruction: 'Add', input: '2 and 2', output: '4', system: 'Be brief.' },
+    history: [['Hello', 'Hi']],
+  },
+  'ShareGPT with system, in another spelling': {
+    system: 'Be brief.',
+    conversation: [{ human: '2 + 2?', assistant: '4' }],
+  },
+  'multiple choice': { question: 'Even?', choices: ['1', '2'], answer: 1 },
+  'a question about a passage, in a spreadsheet’s spelling': {
+    Context: 'Two.',
+    Question: 'How many?',
+    Answer: '2',
+  },
+  'a prompt with a system column': { prompt: [user('2 + 2?')], system: 'Be brief.', solution: '4' },
+  'pairs under other names': { question: '2 + 2?', response_j: '4', response_k: '5' },
+  'HH-RLHF': { chosen: '\n\nHuman: 2 + 2?\n\nAssistant: 4', rejected: '\n\nHuman: 2 + 2?\n\nAssistant: 5' },
+  'messages as text': { messages: JSON.stringify([user('2 + 2?'), assistant('4')]) },
+  'a completion that is marked': { prompt: '2 + 2?', completion: '4', label: true },
 }
 
 describe('what is detected, as a form', () => {
@@ -65,9 +84,16 @@ describe('what is detected, as a form', () => {
     expect(form.answer).toBe('solution')
   })
 
-  test('keeps a template of several columns', () => {
-    const { form } = opened({ instruction: 'Add', input: '2 and 2', output: '4' })
-    expect(form.prompt).toEqual({ kind: 'template', text: '{instruction}\n\n{input}' })
+  test('a prompt of several columns is one choice, left and taken again with all that belongs to it', () => {
+    const row = { question: 'Even?', choices: ['1', '2'], answer: 1, system: 'Be brief.' }
+    const { form, facts, shape } = opened(row)
+    expect(form.taking).toEqual({ kind: 'messages', parts: ['question', 'choices'], system: 'system' })
+    const left = withTaking(form, null, facts)
+    expect(mappingOf(left, facts)).toEqual([])
+    const proposed = mapItem({ row, number: 1, line: 1 }, shape.mapping)
+    expect(imported(row, withTaking(left, form.taking, facts))).toEqual({
+      ...('row' in proposed ? proposed.row : {}),
+    })
   })
 })
 

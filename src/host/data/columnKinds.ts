@@ -1,0 +1,67 @@
+/** The columns of a data set by what they hold and by their names, whatever their spelling. */
+import { commonKind, isChatKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
+import type { DataRow } from './dataFile.ts'
+
+export const isPromptKind = (kind: ColumnKind | undefined): boolean => kind === 'text' || isChatKind(kind)
+
+/** `answerKey`, `Answer Key` and ` ANSWER_KEY ` are one name. */
+export const plainName = (name: string): string =>
+  name
+    .trim()
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, '_')
+
+type Accepts = (kind: ColumnKind) => boolean
+const anything: Accepts = (kind) => kind !== 'empty'
+
+/** A column has a kind where all its values that are not null have it. */
+export class Columns {
+  readonly rows: readonly DataRow[]
+  readonly kinds = new Map<string, ColumnKind>()
+  readonly #byPlainName = new Map<string, string>()
+
+  constructor(rows: readonly DataRow[]) {
+    this.rows = rows
+    for (const row of rows)
+      for (const [name, value] of Object.entries(row))
+        this.kinds.set(name, commonKind(this.kinds.get(name) ?? 'empty', kindOf(value)))
+    for (const name of this.kinds.keys()) {
+      const plain = plainName(name)
+      // A name that is spelled so exactly wins over one that only sounds alike.
+      if (plain === name || !this.#byPlainName.has(plain)) this.#byPlainName.set(plain, name)
+    }
+  }
+
+  /** The first of the names that there is a column for, as the file spells it. */
+  find(names: readonly string[], accepts: Accepts = anything): string | undefined {
+    for (const name of names) {
+      const written = this.#byPlainName.get(name)
+      if (written !== undefined && accepts(this.kind(written))) return written
+    }
+    return undefined
+  }
+
+  kind(name: string): ColumnKind {
+    return this.kinds.get(name) ?? 'empty'
+  }
+
+  /** Values that are neither null nor missing. */
+  values(name: string): readonly unknown[] {
+    return this.rows.map((row) => row[name]).filter((value) => value !== null && value !== undefined)
+  }
+
+  /** “question”, “answer” */
+  get names(): string {
+    return named([...this.kinds.keys()].slice(0, 20))
+  }
+}
+
+/** the columns “a” and “b” */
+export const columnsNamed = (...names: readonly string[]): string =>
+  names.length === 1 ? `the column ${named(names)}` : `the columns ${named(names)}`
+
+function named(names: readonly string[]): string {
+  const quoted = names.map((name) => `“${name}”`)
+  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1) ?? ''}`
+}

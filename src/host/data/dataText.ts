@@ -1,0 +1,158 @@
+/**
+ * The bytes of a data file as UTF-8 text, whatever they are in: packed with gzip or zstd, in UTF-16, behind a byte order
+ * mark. Files that hold something else than rows are named as what they are.
+ */
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { TextDecoder } from 'node:util'
+import zlib from 'node:zlib'
+import { AppError } from '#shared/errors.ts'
+import type { DataFile } from './dataFile.ts'
+
+const beginning = 4_096
+/** A file that unpacks to more than this many times its size, and to more than a gibibyte, fills disks. */
+const maxExpansion = 200
+const freelyUnpacked = 1 << 30
+
+interface Foreign {
+  readonly looksSo: (bytes: Buffer, text: string) => boolean
+  readonly sentence: string
+  readonly advice: string
+}
+
+/** What is mistaken for data. */
+const foreign: readonly Foreign[] = [
+  {
+    looksSo: (_, text) => text.startsWith('version https://git-lfs.github.com/spec'),
+    sentence: 'is a pointer of Git LFS, not the file itself',
+    advice: 'Fetch the file with `git lfs pull`, or download it from the page of its repository.',
+  },
+  {
+    looksSo: (_, text) => /^\s*<(?:!doctype\s+html|html)\b/i.test(text),
+    sentence: 'is a web page, not data',
+    advice: 'What was saved is probably a sign-in or error page: download the file itself.',
+  },
+  {
+    looksSo: (bytes) => bytes.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004',
+    sentence: 'is a zip archive or a spreadsheet',
+    advice: 'Unpack it, or save the sheet as CSV.',
+  },
+  {
+    looksSo: (bytes) => bytes.subarray(0, 5).toString('latin1') === '%PDF-',
+    sentence: 'is a PDF',
+    advice: 'Export its rows as CSV or JSON Lines.',
+  },
+  {
+    looksSo: (bytes) => bytes.subarray(0, 6).toString('latin1') === 'ARROW1',
+    sentence: 'is an Arrow file',
+    advice: 'Save the data set as Parquet or JSON Lines.',
+  },
+  {
+    looksSo: (bytes) => bytes.subarray(0, 15).toString('latin1') === 'SQLite format 3',
+    sentence: 'is an SQLite database',
+    advice: 'Export the table as CSV.',
+  },
+]
+
+const isParquet = (bytes: Buffer): boolean => bytes.subarray(0, 4).toString('latin1') === 'PAR1'
+const hasParquetName = (file: string): boolean => path.extname(file).toLowerCase() === '.parquet'
+
+/** Errors: AppError 'data/invalid' where the first bytes say that the file holds something else than its name does. */
+export async function requireData(file: DataFile): Promise<void> {
+  const bytes = await file.read(0, Math.min(file.sizeBytes, beginning))
+  const text = bytes.toString('latin1')
+  const found = foreign.find(({ looksSo }) => looksSo(bytes, text))
+  if (found !== undefined) throw invalid(file, found.sentence, found.advice)
+  if (isParquet(bytes) && !hasParquetName(file.path))
+    throw invalid(file, 'is a Parquet file', 'Rename it, so that its name ends in .parquet.')
+}
+
+const invalid = (file: DataFile, sentence: string, advice: string): AppError =>
+  new AppError('data/invalid', `${file.path} ${sentence}.`, advice)
+
+/** The text of a file in UTF-8, in pieces, without a byte order mark. Errors: AppError 'data/invalid'. */
+export async function* textPieces(file: DataFile): AsyncGenerator<Buffer> {
+  const head = await file.read(0, Math.min(file.sizeBytes, beginning))
+  yield* withoutMark(decoded(file, unpacked(file, head)))
+}
+
+type Pieces = AsyncIterable<Buffer>
+
+function unpacked(file: DataFile, head: Buffer): Pieces {
+  if (head[0] === 0x1f && head[1] === 0x8b) return through(file, zlib.createGunzip(), 'gzip')
+  if (head.length < 4 || head.readUInt32LE(0) !== 0xfd2fb528) return file.pieces()
+  // Node 20 has no zstd.
+  if (typeof zlib.createZstdDecompress !== 'function')
+    throw invalid(file, 'is packed with zstd, which needs Node 22.15 or newer', 'Unpack it with `zstd -d`.')
+  return through(file, zlib.createZstdDecompress(), 'zstd')
+}
+
+async function* through(file: DataFile, codec: NodeJS.ReadWriteStream, name: string): AsyncGenerator<Buffer> {
+  file.note(`Unpacked with ${name}.`)
+  let bytes = 0
+  try {
+    for await (const piece of Readable.from(file.pieces()).pipe(codec)) {
+      bytes += piece.length
+      if (bytes > freelyUnpacked && bytes > maxExpansion * file.sizeBytes)
+        throw invalid(
+          file,
+          `unpacks to more than ${maxExpansion} times its size`,
+          'Unpack it yourself if it is meant so.',
+        )
+      yield piece as Buffer
+    }
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw invalid(file, `cannot be unpacked as ${name}`, 'It is damaged or incomplete: download it again.')
+  }
+}
+
+type Utf16 = 'utf-16le' | 'utf-16be'
+
+/** By its mark, or by the zeros that every other byte of it is where the text is mostly Latin. */
+function utf16Of(head: Buffer): Utf16 | null {
+  const mark = head.subarray(0, 2).toString('hex')
+  if (mark === 'fffe') return 'utf-16le'
+  return mark === 'feff' ? 'utf-16be' : utf16ByZeros(head.subarray(0, 256))
+}
+
+function utf16ByZeros(head: Buffer): Utf16 | null {
+  if (head.length < 8) return null
+  const share = (parity: number) =>
+    (2 * head.filter((byte, at) => at % 2 === parity && byte === 0).length) / head.length
+  const [even, odd] = [share(0), share(1)]
+  if (odd > 0.6 && even < 0.1) return 'utf-16le'
+  return even > 0.6 && odd < 0.1 ? 'utf-16be' : null
+}
+
+async function* decoded(file: DataFile, pieces: Pieces): AsyncGenerator<Buffer> {
+  let decoder: TextDecoder | null | undefined
+  for await (const piece of pieces) {
+    if (decoder === undefined) {
+      const encoding = utf16Of(piece)
+      if (encoding !== null) file.note(`Read as ${encoding.toUpperCase()} text.`)
+      decoder = encoding === null ? null : new TextDecoder(encoding)
+    }
+    yield decoder === null ? piece : Buffer.from(decoder.decode(piece, { stream: true }), 'utf8')
+  }
+  if (decoder) yield Buffer.from(decoder.decode(), 'utf8')
+}
+
+/** Drops the byte order mark some programs put before UTF-8. */
+async function* withoutMark(pieces: Pieces): AsyncGenerator<Buffer> {
+  let isFirst = true
+  for await (const piece of pieces) {
+    const hasMark = isFirst && piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf
+    yield hasMark ? piece.subarray(3) : piece
+    isFirst = false
+  }
+}
+
+/** The same with line feeds where a file ends its lines with carriage returns alone, as old Macs did. */
+export async function* linesWithFeeds(pieces: Pieces): AsyncGenerator<Buffer> {
+  let isOld: boolean | undefined
+  for await (const piece of pieces) {
+    isOld ??= piece.includes(0x0d) && !piece.includes(0x0a)
+    yield isOld ? Buffer.from(piece.map((byte) => (byte === 0x0d ? 0x0a : byte))) : piece
+  }
+}

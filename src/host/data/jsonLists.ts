@@ -1,0 +1,135 @@
+/** Which list of a JSON document holds the rows, where an object holds several. */
+import { AppError } from '#shared/errors.ts'
+import type { DataFile } from './dataFile.ts'
+import { textPieces } from './dataText.ts'
+
+/** Of several lists the one that is called so is taken, the first of these first. */
+const usualNames: readonly string[] = ['data', 'rows', 'examples', 'train']
+
+interface TopLevelValue {
+  readonly key: string
+  /** `[{` a list of objects, `[` any other list, `{` an object, else the value's first character. */
+  opening: string
+  /** Entries of a list. */
+  count: number
+}
+
+/**
+ * How many lists of objects stand before the one to read: 0 where the document is a list, or holds just one. Says which one
+ * was taken. Errors: AppError 'data/invalid' where nothing tells which, or where rows are written by columns.
+ */
+export async function chooseList(file: DataFile): Promise<number> {
+  const values = await topLevel(file)
+  if (values === null) {
+    if (file.split !== null) throw noSuch(file, file.split, [])
+    return 0
+  }
+  const lists = values.filter(({ opening }) => opening === '[{')
+  if (lists.length === 0) throw withoutRows(file, values)
+  const names = lists.map(({ key }) => key)
+  const taken =
+    file.split ?? (names.length === 1 ? names[0] : usualNames.find((name) => names.includes(name)))
+  if (taken === undefined)
+    throw new AppError('data/invalid', `${file.path} holds several lists: ${describe(lists)}.`, {
+      text: 'Say which one is the data.',
+      command: '`turnwise dataset import FILE --split NAME` does so.',
+    })
+  const at = names.indexOf(taken)
+  if (at < 0) throw noSuch(file, taken, names)
+  const others = lists.filter(({ key }) => key !== taken)
+  if (others.length > 0) file.note(`Read the list “${taken}”; left aside: ${describe(others)}.`)
+  return at
+}
+
+const describe = (lists: readonly TopLevelValue[]): string =>
+  lists.map(({ key, count }) => `“${key}” (${count})`).join(', ')
+
+const noSuch = (file: DataFile, split: string, names: readonly string[]): AppError =>
+  new AppError(
+    'data/invalid',
+    `${file.path} holds no list called “${split}”.`,
+    names.length === 0
+      ? 'It is one list: leave the name out.'
+      : `It holds ${names.map((name) => `“${name}”`).join(', ')}.`,
+  )
+
+function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError {
+  const sentence = `${file.path} must hold a list of objects.`
+  const isByColumn = values.length > 0 && values.every(({ opening }) => opening === '{' || opening === '[')
+  return isByColumn
+    ? new AppError(
+        'data/invalid',
+        `${sentence} It is written column by column (${values
+          .map(({ key }) => `“${key}”`)
+          .slice(0, 5)
+          .join(', ')}).`,
+        'Write it row by row: with pandas, to_json(…, orient="records", lines=True).',
+      )
+    : new AppError('data/invalid', sentence)
+}
+
+/** What stands right under the document's object; null where the document is a list or not readable so. */
+async function topLevel(file: DataFile): Promise<readonly TopLevelValue[] | null> {
+  const scanner = new TopLevelScanner()
+  for await (const piece of textPieces(file)) {
+    scanner.push(piece)
+    if (scanner.isList) return null
+  }
+  return scanner.values
+}
+
+const [quote, backslash] = [0x22, 0x5c]
+const longestKey = 200
+const depthChanges: Readonly<Record<string, 1 | -1>> = { '{': 1, '[': 1, '}': -1, ']': -1 }
+
+class TopLevelScanner {
+  readonly values: TopLevelValue[] = []
+  isList = false
+  #depth = 0
+  #inText = false
+  #escaped = false
+  /** The last text of the first level: a key where a colon follows. */
+  #text: number[] = []
+  /** Of the value that is being read; null before the colon. */
+  #key: string | null = null
+
+  push(piece: Buffer): void {
+    for (const byte of piece) {
+      if (this.#inText) this.#inside(byte)
+      else if (byte > 0x20) this.#outside(String.fromCharCode(byte))
+      if (this.isList) return
+    }
+  }
+
+  #inside(byte: number): void {
+    if (this.#escaped) this.#escaped = false
+    else if (byte === backslash) this.#escaped = true
+    else if (byte === quote) this.#inText = false
+    if (this.#inText && this.#depth === 1 && this.#text.length < longestKey) this.#text.push(byte)
+  }
+
+  #outside(sign: string): void {
+    this.isList = this.#depth === 0 && sign === '['
+    if (this.#depth === 1) this.#atTop(sign)
+    else if (this.#depth === 2) this.#inValue(sign)
+    this.#inText = sign === '"'
+    this.#depth += depthChanges[sign] ?? 0
+  }
+
+  #atTop(sign: string): void {
+    if (this.#key === null) {
+      if (sign === '"') this.#text = []
+      if (sign === ':') this.#key = Buffer.from(this.#text).toString('utf8')
+    } else if (sign === ',') this.#key = null
+    else if (this.values.at(-1)?.key !== this.#key)
+      this.values.push({ key: this.#key, opening: sign, count: 0 })
+  }
+
+  /** Counts the entries of a list. */
+  #inValue(sign: string): void {
+    const current = this.values.at(-1)
+    if (current?.opening.startsWith('[') !== true || sign === ']') return
+    if (current.count === 0 && sign === '{') current.opening = '[{'
+    if (current.count === 0 || sign === ',') current.count++
+  }
+}

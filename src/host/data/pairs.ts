@@ -1,0 +1,83 @@
+/** Rows through a mapping, including the step that needs several of them: pairs of a good and a bad completion. */
+import { isProblem, type DataRow, type ReadItem, type ReadRow } from './dataFile.ts'
+import { mapItem, type Mapping } from './mapping.ts'
+
+/** Maps rows as they come; rows that wait for their pair come later, or at the end as problems. */
+export class RowMapper {
+  readonly #mapping: Mapping
+  readonly #pairing: Pairing | null
+
+  constructor(mapping: Mapping) {
+    const step = mapping.find(({ kind }) => kind === 'pairs')
+    this.#mapping = mapping
+    this.#pairing = step?.kind === 'pairs' ? new Pairing(step.label) : null
+  }
+
+  take(item: ReadItem): readonly ReadItem[] {
+    const mapped = isProblem(item) ? item : mapItem(item, this.#mapping)
+    return this.#pairing === null || isProblem(mapped) ? [mapped] : this.#pairing.add(mapped)
+  }
+
+  end(): readonly ReadItem[] {
+    return this.#pairing?.end() ?? []
+  }
+}
+
+interface Waiting {
+  readonly isGood: boolean
+  readonly rows: ReadRow[]
+}
+
+class Pairing {
+  readonly #label: string
+  /** By prompt: rows that are all good, or all bad. */
+  readonly #waiting = new Map<string, Waiting>()
+
+  constructor(label: string) {
+    this.#label = label
+  }
+
+  add(item: ReadRow): readonly ReadItem[] {
+    const mark = markOf(item.row[this.#label])
+    if (mark === null) return [problem(item, `its column “${this.#label}” is neither true nor false`)]
+    const key = JSON.stringify(item.row['prompt'] ?? null)
+    const waiting = this.#waiting.get(key)
+    if (waiting === undefined || waiting.isGood === mark) {
+      if (waiting === undefined) this.#waiting.set(key, { isGood: mark, rows: [item] })
+      else waiting.rows.push(item)
+      return []
+    }
+    const other = waiting.rows.shift()
+    if (waiting.rows.length === 0) this.#waiting.delete(key)
+    if (other === undefined) return []
+    return [mark ? this.#pair(item, other, item) : this.#pair(other, item, item)]
+  }
+
+  #pair(good: ReadRow, bad: ReadRow, place: ReadRow): ReadItem {
+    const [chosen, rejected] = [good.row['completion'], bad.row['completion']]
+    if (JSON.stringify(chosen) === JSON.stringify(rejected))
+      return problem(place, 'the same completion to its prompt is marked both good and bad')
+    const { completion: _completion, [this.#label]: _label, ...others } = place.row
+    const row = Object.assign(Object.create(null) as Record<string, unknown>, others, { chosen, rejected })
+    return { number: place.number, line: place.line, row }
+  }
+
+  end(): readonly ReadItem[] {
+    return [...this.#waiting.values()]
+      .flatMap(({ isGood, rows }) =>
+        rows.map((row) =>
+          problem(row, `its prompt has no ${isGood ? 'bad' : 'good'} completion left to pair it with`),
+        ),
+      )
+      .sort((a, b) => a.number - b.number)
+  }
+}
+
+const problem = ({ number, line }: ReadRow, sentence: string) => ({ number, line, sentence })
+
+/** Marks as data sets write them. */
+export function markOf(value: DataRow[string]): boolean | null {
+  if (typeof value === 'boolean') return value
+  if (value === 1 || value === 0) return value === 1
+  return null
+}

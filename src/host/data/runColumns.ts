@@ -1,0 +1,71 @@
+/** What a run makes of the columns of its data: found before it starts, so that nothing is left aside in silence. */
+import { unwise } from '#shared/config/problems.ts'
+import type { Problem } from '#shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { answerIn } from '#rl/rollout/examples.ts'
+import { answerColumns } from '#rl/training/exampleSource.ts'
+import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
+import { Columns } from './columnKinds.ts'
+import type { DataRow } from './dataFile.ts'
+import { leftColumns } from './leftColumns.ts'
+import type { SplitResult } from './split.ts'
+
+const lookedAt = 200
+
+/**
+ * Warnings about columns that change what a row means and that neither prompt nor rewards read. Of given answers every row is
+ * read. Errors: AppError 'data/invalid' naming the first row without an answer, or where bad answers would be imitated.
+ */
+export function columnWarnings(
+  config: Pick<RunConfig, 'data' | 'rewards'>,
+  experience: ConfiguredAlgorithm['experience'],
+  rows: SplitResult,
+): Problem[] {
+  const { data, rewards } = config
+  const columns = new Columns(rows.train.slice(0, lookedAt))
+  const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
+  for (const part of ['train', 'heldOut'] as const)
+    for (const [i, row] of rows[part].entries())
+      for (const column of answers) answerIn(row, column, rows.places[part][i] ?? i)
+  if (experience === 'demonstrations') requireGoodAnswers(columns)
+  const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
+  const left = leftColumns(columns, read).map(({ text }) => unwise('data.prompt', text))
+  return experience === 'preferences' ? [...left, ...samePairs(rows.train, answers)] : left
+}
+
+function promptColumns(prompt: RunConfig['data']['prompt']): string[] {
+  if ('column' in prompt) return [prompt.column]
+  const texts = 'template' in prompt ? [prompt.template] : prompt.messages.map(({ content }) => content)
+  return texts.flatMap((text) => [...text.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name ?? ''))
+}
+
+/** Rewards name the columns they read in their settings. */
+const settingTexts = (rewards: RunConfig['rewards']): string[] =>
+  rewards.flatMap(({ settings }) => Object.values(settings).filter((value) => typeof value === 'string'))
+
+/** KTO's marks: to imitate an answer that is marked as bad is what nobody means. */
+function requireGoodAnswers(columns: Columns): void {
+  const label = columns.find(['label', 'kto_tag'], (kind) => kind === 'boolean')
+  if (label === undefined || !columns.values(label).includes(false)) return
+  throw new AppError(
+    'data/invalid',
+    `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,
+    {
+      text: 'Import the data set with the columns mapped, which makes pairs for DPO, or drop the rows or the column.',
+      command: '`turnwise dataset import FILE --remap` makes pairs.',
+    },
+  )
+}
+
+function samePairs(rows: readonly DataRow[], [chosen = '', rejected = '']: readonly string[]): Problem[] {
+  const same = rows.filter((row) => JSON.stringify(row[chosen]) === JSON.stringify(row[rejected])).length
+  return same === 0
+    ? []
+    : [
+        unwise(
+          'data.train',
+          `${same} of ${rows.length} rows have the same chosen and rejected answer: they teach nothing.`,
+        ),
+      ]
+}

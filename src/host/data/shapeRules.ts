@@ -1,0 +1,362 @@
+/** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
+import { isChatKind } from '#shared/columnKind.ts'
+import { waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
+import { isDialogue } from './dialogues.ts'
+import { isAnswered, type Mapping } from './mapping.ts'
+import { markOf } from './pairs.ts'
+import {
+  answerNames,
+  asPrompt,
+  chatIn,
+  chatsIn,
+  chatStep,
+  choiceDoubts,
+  questionParts,
+  rename,
+  systemNames,
+  waits,
+} from './promptParts.ts'
+
+export type ShapeId =
+  | 'verl'
+  | 'preference'
+  | 'unpaired-preference'
+  | 'stepwise'
+  | 'prompt-completion'
+  | 'prompt-only'
+  | 'conversation'
+  | 'instruction'
+  | 'question-answer'
+  | 'text'
+  | 'unknown'
+
+export interface Proposal {
+  readonly evidence: string
+  readonly isConversational: boolean
+  readonly mapping: Mapping
+  readonly prompt: RunConfig['data']['prompt'] | null
+  readonly answer: string | null
+  /** Columns of the file that the proposal reads. */
+  readonly used: readonly string[]
+  readonly doubts: readonly string[]
+}
+
+interface ShapeRule {
+  readonly id: ShapeId
+  readonly title: string
+  /** null: these columns are not of this shape. */
+  readonly detect: (columns: Columns) => Proposal | null
+}
+
+/** The first rule that fits decides: the narrower shapes stand first. */
+export const rules: readonly ShapeRule[] = [
+  { id: 'verl', title: 'verl (prompt, reward_model)', detect: verl },
+  { id: 'preference', title: 'preference (chosen, rejected)', detect: preference },
+  { id: 'unpaired-preference', title: 'completions marked as good or bad (KTO)', detect: unpaired },
+  { id: 'stepwise', title: 'stepwise (prompt, completions, labels)', detect: stepwise },
+  { id: 'prompt-completion', title: 'prompt and completion', detect: promptCompletion },
+  { id: 'prompt-only', title: 'prompt only', detect: promptOnly },
+  { id: 'conversation', title: 'conversations', detect: conversation },
+  { id: 'instruction', title: 'instruction, input and output', detect: instruction },
+  { id: 'question-answer', title: 'question and answer', detect: questionAnswer },
+  { id: 'text', title: 'text', detect: plainText },
+]
+
+const questionNames = ['question', 'query', 'problem', 'input_text', 'text_input', 'q']
+const chatNames = ['messages', 'conversations', 'conversation', 'dialog', 'dialogue', 'chat']
+const labelNames = ['label', 'kto_tag', 'labels']
+
+const promptColumn = { column: 'prompt' } as const
+
+function verl(columns: Columns): Proposal | null {
+  const prompt = columns.find(['prompt'], isPromptKind)
+  const model = columns.find(['reward_model'], (kind) => kind === 'object')
+  if (prompt === undefined || model === undefined) return null
+  const path = `${model}.ground_truth`
+  const { mapping, used, isConversational } = asPrompt(columns, prompt)
+  return {
+    evidence: columnsNamed(prompt, path),
+    ...{ isConversational, prompt: promptColumn, answer: 'answer', used: [...used, model] },
+    mapping: [...mapping, { kind: 'column', from: path, to: 'answer' }],
+    doubts: columns
+      .values(model)
+      .some((value) => typeof (value as { ground_truth?: unknown }).ground_truth === 'object')
+      ? [`“${path}” is not text: rewards that compare with one answer do not apply.`]
+      : [],
+  }
+}
+
+const chosenNames = ['chosen', 'accepted', 'response_j', 'chosen_response', 'preferred', 'better']
+const rejectedNames = ['rejected', 'response_k', 'rejected_response', 'dispreferred', 'worse']
+
+function preference(columns: Columns): Proposal | null {
+  const [chosen, rejected] = [
+    columns.find(chosenNames, isPromptKind),
+    columns.find(rejectedNames, isPromptKind),
+  ]
+  if (chosen === undefined || rejected === undefined) return null
+  if (isChatKind(columns.kind(chosen)) !== isChatKind(columns.kind(rejected))) return null
+  const names: Mapping = [
+    ...chatStep(columns, chosen),
+    ...chatStep(columns, rejected),
+    ...rename(chosen, 'chosen'),
+    ...rename(rejected, 'rejected'),
+  ]
+  const doubts = sameAnswers(columns, chosen, rejected)
+  const evidence = columnsNamed(chosen, rejected)
+  if (sharesPrompt(columns, chosen, rejected))
+    return {
+      evidence: `${evidence}, which begin alike`,
+      ...{ isConversational: true, prompt: promptColumn, answer: null, doubts },
+      used: [chosen, rejected, ...definedOf(columns.find(['prompt', ...questionNames]))],
+      mapping: [...names, { kind: 'shared-prompt' }],
+    }
+  const from = columns.find(['prompt', ...questionNames, 'instruction', 'input', ...chatNames], isPromptKind)
+  if (from === undefined)
+    return {
+      ...{ evidence, isConversational: false, mapping: names, prompt: null, answer: null },
+      used: [chosen, rejected],
+      doubts: [...doubts, `No column holds the prompt that “${chosen}” and “${rejected}” answer.`],
+    }
+  const { mapping, used, isConversational } = asPrompt(columns, from)
+  const long = [chosen, rejected].find((name) => chatsIn(columns, name).some((chat) => chat.length > 1))
+  if (long !== undefined)
+    doubts.push(`“${long}” holds several messages: answers of several turns cannot be learned.`)
+  return {
+    evidence: columnsNamed(from, chosen, rejected),
+    ...{
+      isConversational: isConversational || isChatKind(columns.kind(chosen)),
+      prompt: promptColumn,
+      answer: null,
+    },
+    ...{ mapping: [...names, ...mapping], used: [...used, chosen, rejected], doubts },
+  }
+}
+
+const definedOf = (name: string | undefined): string[] => (name === undefined ? [] : [name])
+
+/** Whether most pairs are whole conversations that begin with the same messages, or dialogues as text. */
+function sharesPrompt(columns: Columns, chosen: string, rejected: string): boolean {
+  const sharing = columns.rows.filter((row) => {
+    const [a, b] = [row[chosen], row[rejected]]
+    const [one, two] = [chatIn(a), chatIn(b)]
+    if (one === null || two === null)
+      return typeof a === 'string' && typeof b === 'string' && isDialogue(a) && isDialogue(b)
+    return one.length > 1 && JSON.stringify(one[0]) === JSON.stringify(two[0]) && one[0]?.role !== 'assistant'
+  })
+  return columns.rows.length > 0 && 2 * sharing.length >= columns.rows.length
+}
+
+function sameAnswers({ rows }: Columns, chosen: string, rejected: string): string[] {
+  const same = rows.filter((row) => JSON.stringify(row[chosen]) === JSON.stringify(row[rejected])).length
+  return same === 0
+    ? []
+    : [
+        `In ${same} of the first ${rows.length} rows “${chosen}” and “${rejected}” are the same: they teach nothing.`,
+      ]
+}
+
+function unpaired(columns: Columns): Proposal | null {
+  const isMarks = (name: string) =>
+    columns.kind(name) === 'boolean' || columns.values(name).every((value) => markOf(value as never) !== null)
+  const label = columns.find(labelNames)
+  if (label === undefined || !isMarks(label)) return null
+  const chat = columns.find(chatNames, isChatKind)
+  const [prompt, completion] = [
+    columns.find(['prompt'], isPromptKind),
+    columns.find(['completion'], isPromptKind),
+  ]
+  const pairs: Mapping[number] = { kind: 'pairs', label }
+  const common = {
+    ...{ prompt: promptColumn, answer: null },
+    doubts: [
+      `“${label}” marks completions as good or bad. They become pairs where a prompt has both; SFT on them as they are would imitate the bad ones, too.`,
+    ],
+  }
+  if (prompt !== undefined && completion !== undefined) {
+    const { mapping, used, isConversational } = asPrompt(columns, prompt)
+    const made = [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion'), pairs]
+    return {
+      ...{ ...common, evidence: columnsNamed(prompt, completion, label), mapping: made },
+      ...{ isConversational, used: [...used, completion, label] },
+    }
+  }
+  const system = columns.find(systemNames, (kind) => kind === 'text')
+  if (chat === undefined || columns.kind(label) !== 'boolean' || !columns.values(chat).some(isAnswered))
+    return null
+  return {
+    ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
+    mapping: [...takenApart(chat, system), pairs],
+    used: [chat, label, ...definedOf(system)],
+  }
+}
+
+const takenApart = (column: string, system: string | undefined): Mapping => [
+  { kind: 'last-message', column },
+  ...(system === undefined ? [] : [{ kind: 'system' as const, column: system }]),
+]
+
+function stepwise(columns: Columns): Proposal | null {
+  const prompt = columns.find(['prompt'], (kind) => kind === 'text')
+  const completions = columns.find(['completions'], (kind) => kind === 'texts')
+  const marks = columns.find(['labels'], (kind) => kind === 'list')
+  if (prompt === undefined || completions === undefined || marks === undefined) return null
+  const { mapping, used, isConversational } = asPrompt(columns, prompt)
+  return {
+    evidence: columnsNamed(prompt, completions, marks),
+    ...{ isConversational, mapping, prompt: promptColumn, answer: null, used: [...used, completions, marks] },
+    doubts: ['Marks of single steps are learned from by no algorithm here; the prompts can be trained on.'],
+  }
+}
+
+function promptCompletion(columns: Columns): Proposal | null {
+  const prompt = columns.find(['prompt'], isPromptKind)
+  const completion = columns.find(['completion'], isPromptKind)
+  if (prompt === undefined || completion === undefined) return null
+  const { mapping, used, isConversational } = asPrompt(columns, prompt)
+  return {
+    evidence: columnsNamed(prompt, completion),
+    ...{
+      isConversational,
+      prompt: promptColumn,
+      answer: 'completion',
+      used: [...used, completion],
+      doubts: [],
+    },
+    mapping: [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')],
+  }
+}
+
+function promptOnly(columns: Columns): Proposal | null {
+  const prompt = columns.find(['prompt'], isPromptKind)
+  if (prompt === undefined || repeatsItsChat(columns, prompt)) return null
+  if (isChatKind(columns.kind(prompt)) && !waits(columns, prompt)) return null
+  const answer = columns.find(answerNames) ?? null
+  const { mapping, used, isConversational } = asPrompt(columns, prompt)
+  return {
+    evidence: answer === null ? columnsNamed(prompt) : columnsNamed(prompt, answer),
+    ...{ isConversational, prompt: promptColumn, used: [...used, ...definedOf(answer ?? undefined)] },
+    ...(answer === null
+      ? { mapping, answer }
+      : { mapping: [...mapping, ...rename(answer, 'answer')], answer: 'answer' }),
+    doubts: [...choiceDoubts(mapping, columns), ...answerDoubts(columns, answer)],
+  }
+}
+
+/** Whether a prompt is the first message of a conversation in another column, as in no_robots and UltraChat. */
+function repeatsItsChat(columns: Columns, prompt: string): boolean {
+  const chat = columns.find(chatNames, isChatKind)
+  if (chat === undefined) return false
+  const repeated = columns.rows.filter((row) => {
+    const first = chatIn(row[chat])?.find(({ role }) => role === 'user')
+    return first !== undefined && first.content.trim() === String(row[prompt]).trim()
+  })
+  return 2 * repeated.length >= columns.rows.length
+}
+
+/** Most end with an answer, which is taken off; or most wait for one and are prompts as they are. */
+function conversation(columns: Columns): Proposal | null {
+  const column = columns.find(chatNames, isChatKind)
+  if (column === undefined) return null
+  const system = columns.find(systemNames, (kind) => kind === 'text')
+  const chats = chatsIn(columns, column)
+  const answered = chats.filter((chat) => chat.at(-1)?.role === 'assistant').length
+  const evidence = `${columnsNamed(column)}, whose conversations ${2 * answered >= chats.length ? 'end with an answer' : 'wait for an answer'}`
+  const used = [column, ...definedOf(system)]
+  const common = { evidence, isConversational: true, prompt: promptColumn, doubts: weightDoubts(chats) }
+  if (2 * answered >= chats.length)
+    return { ...common, used, answer: 'completion', mapping: takenApart(column, system) }
+  if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
+  const answer = columns.find(answerNames)
+  const { mapping } = asPrompt(columns, column)
+  return {
+    ...common,
+    used: [...used, ...definedOf(answer)],
+    answer: answer === undefined ? null : 'answer',
+    mapping: [...mapping, ...(answer === undefined ? [] : rename(answer, 'answer'))],
+  }
+}
+
+function weightDoubts(chats: readonly (readonly ChatMessage[])[]): string[] {
+  const isMarked = (message: ChatMessage) =>
+    ['weight', 'loss', 'loss_weight', 'train'].some((mark) => mark in message)
+  return chats.some((chat) => chat.some(isMarked))
+    ? ['Only the last answer of a conversation is learned, whatever weights its other messages have.']
+    : []
+}
+
+/** Alpaca's three columns, with its system message and earlier turns where there are any. */
+function instruction(columns: Columns): Proposal | null {
+  const asked = columns.find(['instruction'], (kind) => kind === 'text')
+  const from = columns.find(['output', 'response', 'answer', 'completion', 'target'])
+  if (asked === undefined || from === undefined) return null
+  const input = columns.find(['input'], (kind) => kind === 'text')
+  if (input === undefined || columns.values(input).every((value) => value === ''))
+    return textTask(columns, asked, from)
+  const beside = questionParts(columns, asked)
+  const step = beside?.mapping.find((each) => each.kind === 'messages') ?? {
+    kind: 'messages' as const,
+    parts: [asked],
+  }
+  return {
+    evidence: columnsNamed(asked, input, from),
+    ...{ isConversational: true, prompt: promptColumn, answer: 'answer', doubts: [] },
+    mapping: [{ ...step, parts: [...step.parts, input] }, ...rename(from, 'answer')],
+    used: [...(beside?.used ?? [asked]), input, from],
+  }
+}
+
+function questionAnswer(columns: Columns): Proposal | null {
+  const question =
+    columns.find(
+      [...questionNames, 'input', 'source', 'article', 'document', 'user'],
+      (kind) => kind === 'text',
+    ) ?? columns.find(['text'], (kind) => kind === 'text' && columns.find(['summary']) !== undefined)
+  const answer = columns.find([...answerNames, 'summary', 'highlights', 'assistant', 'best'])
+  return question === undefined || answer === undefined ? null : textTask(columns, question, answer)
+}
+
+function textTask(columns: Columns, question: string, answer: string): Proposal {
+  const beside = questionParts(columns, question)
+  const path = columns.values(answer).every(hasTexts) ? `${answer}.text.0` : answer
+  const evidence = columnsNamed(question, path)
+  const mapping = [...(beside?.mapping ?? []), ...rename(path, 'answer')]
+  return {
+    ...{ evidence, answer: 'answer', isConversational: beside !== null, mapping },
+    prompt: beside === null ? { messages: [{ role: 'user', content: `{${question}}` }] } : promptColumn,
+    used: [...(beside?.used ?? [question]), answer],
+    doubts: [...choiceDoubts(mapping, columns), ...(path === answer ? answerDoubts(columns, answer) : [])],
+  }
+}
+
+/** SQuAD's {text: […], answer_start: […]}. */
+const hasTexts = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  Array.isArray((value as { text?: unknown }).text) &&
+  typeof (value as { text: unknown[] }).text[0] === 'string'
+
+/** What rewards can hardly compare with. */
+function answerDoubts(columns: Columns, answer: string | null): string[] {
+  if (answer === null) return []
+  const kind = columns.kind(answer)
+  if (kind === 'list' || kind === 'object' || kind === 'texts')
+    return [`“${answer}” is not text: rewards that compare with one answer do not apply.`]
+  const texts = columns.values(answer).filter((value) => typeof value === 'string')
+  const marked = texts.filter((text) => /####|\\boxed\s*\{/.test(text)).length
+  return texts.length > 0 && 2 * marked >= texts.length
+    ? [`“${answer}” holds whole solutions: rewards compare with what stands behind #### or in \\boxed{}.`]
+    : []
+}
+
+function plainText(columns: Columns): Proposal | null {
+  const text = columns.find(['text'], (kind) => kind === 'text')
+  if (text === undefined) return null
+  const evidence = columnsNamed(text)
+  return {
+    ...{ evidence, isConversational: false, mapping: [], prompt: null, answer: null, used: [text] },
+    doubts: ['No column says where a prompt ends and its answer begins.'],
+  }
+}

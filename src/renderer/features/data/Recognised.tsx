@@ -1,0 +1,73 @@
+import { TriangleAlert } from 'lucide-react'
+import { useState } from 'react'
+import type { Answer } from '#renderer/client/api.tsx'
+import { Button } from '#renderer/kit/Button.tsx'
+import { Field } from '#renderer/kit/Field.tsx'
+import { TextInput } from '#renderer/kit/inputs.tsx'
+
+/* What a file seems to be, in a sentence for somebody who does not know the names of formats. */
+
+const sentences: Readonly<Record<string, string>> = {
+  verl: 'Prompts with a reward model’s ground truth, as verl writes them. The ground truth becomes the expected answer.',
+  preference: 'Pairs of a better and a worse completion, as DPO learns from them.',
+  'unpaired-preference': 'Completions that are marked as good or bad become pairs where a prompt has both.',
+  stepwise: 'Completions in steps, each with a mark.',
+  'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
+  'prompt-only': 'The model is trained on the prompts; rewards can use the other columns.',
+  conversation:
+    'The prompt is the whole conversation, or the conversation without its last answer, as chosen below.',
+  instruction: 'Alpaca’s form: instruction and input are the prompt, output is the expected answer.',
+  'question-answer': 'The question is the prompt; rewards compare completions with the answer.',
+  text: 'It has no prompt yet: say which column it comes from.',
+  unknown: 'Its columns have no known names. Say where the prompt comes from.',
+}
+
+const nothing = 'The file is empty: it has no rows.'
+
+/** `columns`: how many the file has. */
+const shapeSentence = (id: string, columns: number): string =>
+  columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
+
+/** What the file was taken for and by what, and what stays aside. */
+export function Recognised({ file: { shape, columns, notes } }: { file: Answer<'datasets.inspect'> }) {
+  const cautions = [...shape.leftAside.map(({ text }) => text), ...shape.doubts]
+  const by = shape.id === 'unknown' || columns.length === 0 ? '' : ` Recognised by ${shape.evidence}.`
+  return (
+    <div className="mb-4 flex flex-col gap-2 text-pretty">
+      <p className="text-muted">{`${shapeSentence(shape.id, columns.length)}${by}`}</p>
+      {notes.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      {cautions.map((sentence) => (
+        <p key={sentence} className="flex gap-2 rounded bg-caution-soft px-3 py-2">
+          <TriangleAlert size={14} aria-hidden className="mt-1 shrink-0 text-caution" />
+          {sentence}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+interface ListFieldProps {
+  readonly split: string | undefined
+  readonly onSplit: (split: string | undefined) => void
+}
+
+/** Which list of a JSON document with several is read. */
+export function ListField({ split, onSplit }: ListFieldProps) {
+  const [name, setName] = useState(split ?? '')
+  return (
+    <form
+      className="my-3 flex items-end gap-2"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSplit(name.trim() === '' ? undefined : name.trim())
+      }}
+    >
+      <Field label="List with the rows">
+        {(ids) => <TextInput {...ids} value={name} onChange={setName} />}
+      </Field>
+      <Button type="submit">Read</Button>
+    </form>
+  )
+}

@@ -1,0 +1,184 @@
+/**
+ * Chat messages in every spelling that data sets have: one table of roles and one reader. Imports, runs, `generate` and the
+ * window read messages with it, so none of them takes for a conversation what another does not.
+ */
+
+/** A message as chat templates read it. Further fields, such as `tool_calls`, are handed to the template. */
+export interface ChatMessage {
+  readonly role: string
+  readonly content: string
+  readonly [field: string]: unknown
+}
+
+/** Why a value is not a chat, as the end of a sentence about it. */
+export interface NoChat {
+  readonly fault: string
+}
+
+export const isNoChat = (read: readonly ChatMessage[] | NoChat): read is NoChat => 'fault' in read
+
+/** Role → what data sets call it, in small letters. A role that is not here stays as it is written. */
+const roleNames: Readonly<Record<string, readonly string[]>> = {
+  system: ['system'],
+  user: ['user', 'human', 'prompter'],
+  assistant: ['assistant', 'gpt', 'chatgpt', 'model', 'bot', 'ai'],
+  tool: ['tool', 'observation', 'function', 'function_response', 'tool_response'],
+}
+
+const roles = new Map(
+  Object.entries(roleNames).flatMap(([role, names]) => names.map((name) => [name, role] as const)),
+)
+
+/** Whose value is the call itself, as JSON text. */
+const callRoles: readonly string[] = ['function_call', 'tool_call', 'tool_calls']
+
+/** The usual name of a role, whatever its case; an unknown one as it is written. */
+export const roleOf = (written: string): string => roles.get(written.trim().toLowerCase()) ?? written
+
+/** Whether a conversation that ends with this role waits for an answer. */
+export const waitsForAnswer = (role: string): boolean => ['user', 'system', 'tool'].includes(role)
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Reads a conversation: a list of {role, content}, {from, value} or a mixture of both; of turns such as {human, assistant}; one
+ * message alone; an object with such a list as `messages`, or with a list of each field. Contents are texts or lists of text
+ * parts; they may be null or absent where a message only calls tools. A list without messages is no chat.
+ */
+export function readChat(value: unknown): readonly ChatMessage[] | NoChat {
+  if (isObject(value)) return readObject(value)
+  if (!Array.isArray(value)) return { fault: 'it is not a list of messages' }
+  if (value.length === 0) return { fault: 'it has no messages' }
+  const messages: ChatMessage[] = []
+  for (const [index, entry] of value.entries()) {
+    const read = readEntry(entry)
+    if (typeof read === 'string') return { fault: `message ${index + 1} ${read}` }
+    messages.push(...read)
+  }
+  return messages
+}
+
+function readObject(value: Fields): readonly ChatMessage[] | NoChat {
+  if (Array.isArray(value['messages'])) return readChat(value['messages'])
+  const [role, content] = [listOf(value, ['role', 'from']), listOf(value, ['content', 'value'])]
+  if (role !== null && content?.length === role.length) return readChat(columnsToMessages(value, role.length))
+  if (nameOf(value, ['role', 'from']) !== null) return readChat([value])
+  return { fault: 'it is not a list of messages' }
+}
+
+const listOf = (value: Fields, names: readonly string[]): readonly unknown[] | null =>
+  names.map((name) => value[name]).find((list): list is unknown[] => Array.isArray(list)) ?? null
+
+/** One object with a list for each field, as older Parquet files hold messages, as a list of objects. */
+const columnsToMessages = (columns: Fields, count: number): Fields[] =>
+  Array.from({ length: count }, (_, index) =>
+    Object.fromEntries(
+      Object.entries(columns).flatMap(([name, list]) => {
+        const value: unknown = Array.isArray(list) ? list[index] : undefined
+        return value === undefined || value === null ? [] : [[name, value]]
+      }),
+    ),
+  )
+
+/** A sentence's end where the entry is no message. */
+function readEntry(entry: unknown): readonly ChatMessage[] | string {
+  if (!isObject(entry)) return 'is not an object'
+  const roleField = nameOf(entry, ['role', 'from'])
+  if (roleField === null) return turnOf(entry) ?? 'has no role'
+  const written = String(entry[roleField])
+  const contentField = ['content', 'value'].find((name) => name in entry) ?? 'content'
+  const { [roleField]: _role, [contentField]: content, ...others } = entry
+  // Parquet writes every field of every message.
+  const rest = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
+  if (callRoles.includes(written.toLowerCase())) return callMessage(content, rest)
+  const calls = callsOf(rest['tool_calls'])
+  const text = textOf(content, calls !== null)
+  if (text.fault !== undefined) return text.fault
+  return [
+    { role: roleOf(written), content: text.text, ...rest, ...(calls === null ? {} : { tool_calls: calls }) },
+  ]
+}
+
+const nameOf = (entry: Fields, names: readonly string[]): string | null =>
+  names.find((name) => typeof entry[name] === 'string') ?? null
+
+/** A turn such as {human: …, assistant: …}; null where the keys are no roles. */
+function turnOf(entry: Fields): readonly ChatMessage[] | null {
+  const parts = Object.entries(entry).filter(([name]) => roles.has(name.toLowerCase()))
+  if (parts.length === 0 || !parts.every(([, content]) => typeof content === 'string')) return null
+  return parts.map(([name, content]) => ({ role: roleOf(name), content: String(content) }))
+}
+
+/** A message whose content is the call itself. */
+function callMessage(content: unknown, rest: Fields): readonly ChatMessage[] | string {
+  const written = typeof content === 'string' ? parsedJson(content) : content
+  const calls = (Array.isArray(written) ? written : [written]).filter(isObject)
+  if (calls.length === 0 || !calls.every(({ name }) => typeof name === 'string'))
+    return 'holds no call: expected JSON with “name” and “arguments”'
+  const toolCalls = calls.map((call) => ({ type: 'function', function: call }))
+  return [{ role: 'assistant', content: '', ...rest, tool_calls: callsOf(toolCalls) }]
+}
+
+/** Calls with their arguments as values: templates write them as JSON themselves. null where there are none. */
+function callsOf(value: unknown): readonly unknown[] | null {
+  if (!Array.isArray(value) || value.length === 0) return null
+  return value.map((call: unknown) => {
+    if (!isObject(call) || !isObject(call['function'])) return call
+    const { arguments: written } = call['function']
+    const read = typeof written === 'string' ? parsedJson(written) : written
+    return isObject(read) ? { ...call, function: { ...call['function'], arguments: read } } : call
+  })
+}
+
+function textOf(content: unknown, isCall: boolean): { text: string; fault?: undefined } | { fault: string } {
+  if (typeof content === 'string') return { text: content }
+  if (content === null || content === undefined) return isCall ? { text: '' } : { fault: 'has no content' }
+  if (!Array.isArray(content)) return { fault: 'has a content that is neither text nor a list of parts' }
+  let text = ''
+  for (const part of content) {
+    const read = partText(part)
+    if (typeof read !== 'string') return { fault: `has a part of type ${read.type}; only text is read` }
+    text += read
+  }
+  return { text }
+}
+
+function partText(part: unknown): string | { readonly type: string } {
+  if (typeof part === 'string') return part
+  if (!isObject(part)) return { type: typeof part }
+  const { type = 'text', text, value } = part
+  const written = text ?? value
+  return type === 'text' && typeof written === 'string' ? written : { type: String(type) }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The conversation that a text holds as JSON; null where the text is anything else. */
+export function chatInText(text: string): readonly ChatMessage[] | null {
+  if (!/^\s*[[{]/.test(text) || !/"(?:role|from|messages)"\s*:/.test(text)) return null
+  const read = readChat(parsedJson(text))
+  return isNoChat(read) ? null : read
+}
+
+/** Whether a list is {role, content} with the usual roles and plain texts already, so that reading it changes nothing. */
+export const isPlainChat = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.length > 0 &&
+  value.every(
+    (entry) =>
+      isObject(entry) &&
+      typeof entry['role'] === 'string' &&
+      roleOf(entry['role']) === entry['role'] &&
+      !callRoles.includes(entry['role']) &&
+      typeof entry['content'] === 'string' &&
+      !('tool_calls' in entry),
+  )
