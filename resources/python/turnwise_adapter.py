@@ -335,11 +335,17 @@ def text_of(value):
     return "\n\n".join(str(message.get("content") or "") for message in value)
 
 
+def is_of_agilerl(function):
+    """Whether AgileRL would get it as its `reward_fn`, which takes one completion as text; others take messages."""
+    said = getattr(parameters(function).get("completion"), "annotation", None)
+    return getattr(function, "__name__", None) == "reward_fn" and said is inspect.Parameter.empty
+
+
 def as_texts(function, completion, prompt, kind, given, convert):
     """Turns messages into text where the function says so; one that takes completions as text gets text for prompts too."""
     names = parameters(function)
     annotation = getattr(names.get(prompt), "annotation", inspect.Parameter.empty)
-    is_text = says(function, completion, kind)
+    is_text = says(function, completion, kind) or (completion == "completion" and is_of_agilerl(function))
     if is_text:
         given[completion] = convert(given[completion])
     if says(function, prompt, kind) or (is_text and annotation is inspect.Parameter.empty):

@@ -1,8 +1,8 @@
 /** A model in f32 whose linears, and head in 8 bits, are what a rounded base makes of them, computed here value by value. */
 import { join } from 'node:path'
 import type { BlockPrecision } from '#shared/precision.ts'
-import { blockWeight, linearWeights, type BlockWeight } from '#engine/models/blocks.ts'
-import { headWeightName, type ModelSource } from '#engine/models/source.ts'
+import { blockWeight, linearWeights, rowWeight, type BlockWeight } from '#engine/models/blocks.ts'
+import { headWeightName, type ModelSource, type TensorLocation } from '#engine/models/source.ts'
 import {
   bytesOf,
   openSafetensors,
@@ -13,7 +13,7 @@ import {
 } from '#host/files/safetensors.ts'
 
 /** [rows, columns] out of blocks. */
-function dequantizedValues({ form, blocks, scales }: BlockWeight, columns: number): Float32Array {
+function blockValues({ form, blocks, scales }: BlockWeight, columns: number): Float32Array {
   const { bits, blockSize, zero } = form
   const bytes = Buffer.concat([...readPieces(blocks, 1 << 24)])
   const factors = readTensor(scales)
@@ -27,7 +27,22 @@ function dequantizedValues({ form, blocks, scales }: BlockWeight, columns: numbe
   })
 }
 
-/** Writes such a model into `folder`; `rounded` has its linears in blocks. */
+/** [rows, columns] out of signed bytes with a scale for each row. */
+function rowValues(bytes: TensorLocation, scales: TensorLocation, columns: number): Float32Array {
+  const values = new Int8Array(Buffer.concat([...readPieces(bytes, 1 << 24)]))
+  const factors = readTensor(scales)
+  return Float32Array.from(values, (value, index) => value * factors[Math.floor(index / columns)]!)
+}
+
+/** [rows, columns] as the source has it rounded; null for what is exact there. */
+function dequantizedValues(source: ModelSource, name: string, columns: number): Float32Array | null {
+  const rows = rowWeight(source, name)
+  if (rows?.plain) return rowValues(rows.plain, rows.scales, columns)
+  const blocks = blockWeight(source, name)
+  return blocks && blockValues(blocks, columns)
+}
+
+/** Writes such a model into `folder`; `rounded` has its linears in blocks, or in rows of bytes. */
 export async function dequantizedSource(
   rounded: ModelSource,
   precision: BlockPrecision,
@@ -36,7 +51,7 @@ export async function dequantizedSource(
   const matrices = new Map(linearWeights(rounded.config).map(({ name, shape }) => [name, shape]))
   const exact = [...rounded.tensors].filter(([name]) => !name.includes(`.${precision}`))
   const linears = [...matrices].map(([name, shape]): TensorToWrite => {
-    const data = dequantizedValues(blockWeight(rounded, name)!, shape[1]!)
+    const data = dequantizedValues(rounded, name, shape[1]!)!
     return { name, dtype: 'F32', shape, pieces: () => [bytesOf(data)] }
   })
   const others = exact.map(([name, location]): TensorToWrite => {
@@ -44,11 +59,11 @@ export async function dequantizedSource(
     return { name, dtype: 'F32', shape: location.shape, pieces: () => [bytesOf(data)] }
   })
   // A tied head is another matrix than the embedding once it is rounded.
-  const stored = blockWeight(rounded, headWeightName(rounded.config))
-  const config = stored ? { ...rounded.config, tiedHead: false } : rounded.config
+  const { vocabSize, hiddenSize } = rounded.config
+  const data = dequantizedValues(rounded, headWeightName(rounded.config), hiddenSize)
+  const config = data ? { ...rounded.config, tiedHead: false } : rounded.config
   const head = headWeightName(config)
-  const shape = [config.vocabSize, config.hiddenSize]
-  const data = stored && dequantizedValues(stored, config.hiddenSize)
+  const shape = [vocabSize, hiddenSize]
   const heads: TensorToWrite[] = data
     ? [{ name: head, dtype: 'F32', shape, pieces: () => [bytesOf(data)] }]
     : []

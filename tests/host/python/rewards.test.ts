@@ -123,12 +123,12 @@ def chats(prompts, completions, **kwargs):
     expect((await totalsOf(asText, samples))[1]?.total).toBe(2 / 7)
   })
 
-  test('get text of messages where they say that they take text, with the prompt beside it', async () => {
+  test('get text of messages where they say that they take text, or are a reward_fn, with the prompt beside it', async () => {
     const file = fileOf(`
-from __future__ import annotations
-import re, typing
+from __future__ import annotations; import re, typing
 
-def reward_fn(completion: str, answer=None, prompt=None):
+def reward_fn(completion, answer, prompt): return one(completion, answer, prompt)
+def one(completion: str, answer=None, prompt=None):
     return float(bool(re.search(answer, completion))) + len(prompt) / 100
 
 def batch(completions: typing.List[str], prompts, **kwargs):
@@ -138,15 +138,15 @@ def chats(completion, prompt):
     return float(isinstance(completion, list) and isinstance(prompt, list))
 `)
     const data = { train: 't', prompt: { messages: [{ role: 'user', content: '{prompt}' }] } }
-    const names = ['reward_fn', 'batch', 'chats']
+    const names = ['reward_fn', 'one', 'batch', 'chats']
     const config = configOf(
       names.map((each) => ({ function: `${file}#${each}` })),
       { data },
     )
     await requireKnownRewards(config, consentsTo(config, all))
     const [first, second] = await totalsOf(config, samples)
-    expect(first?.parts).toEqual({ reward_fn: 1.05, batch: 1.05, chats: 1 })
-    expect(second?.parts).toEqual({ reward_fn: 0.05, batch: 0.05, chats: 1 })
+    expect(first?.parts).toEqual({ reward_fn: 1.05, one: 1.05, batch: 1.05, chats: 1 })
+    expect(second?.parts).toEqual({ reward_fn: 0.05, one: 0.05, batch: 0.05, chats: 1 })
   })
 
   test('get the ids of completions where the code speaks of them', async () => {

@@ -3,9 +3,11 @@
  * `decoder.ts` says what it asks of the model, `hostDecoder.ts` and `../deviceDecoder.ts` answer; `openCompletion.ts` is
  * one growing completion; `../sampling.ts` chooses ids.
  *
- * Every prompt is computed once, however many samples it has. Which rows happen to share a step does not matter to
- * any of them: id i of a completion is chosen by number i of its own stream. Requests may come while others are decoded;
- * they enter where rows become free.
+ * Every prompt is computed once, however many samples it has. Id i of a completion is chosen by number i of its own stream,
+ * whichever rows share its step. They change its scores by rounding alone: for a single row and for drafts, sums run in another
+ * order, which is less than 10⁻⁴ nats in f32, but tips roundings where products round what they multiply, and can then change
+ * an id (docs/algorithms.md, Sampling-mismatch correction). Recorded is what the id was drawn from. Requests may come while others
+ * are decoded; they enter where rows become free.
  */
 import type { Completion, GenerateOptions, GenerationRequest, SamplingOptions } from '#engine/policy.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
