@@ -289,3 +289,39 @@ test('an address without a data set says so', async ({ app }) => {
   await page.getByRole('button', { name: 'All data sets' }).click()
   await expect(page).toHaveURL(/#\/data$/)
 })
+
+test('a file says what it was taken for, what stays aside, and asks which list has the rows', async ({ app }) => {
+  const { page, client } = app
+  await app.open('/data')
+  const rows = [
+    { Question: 'Which is even?', Choices: ['1', '2', '3'], Answer: 1, system: 'Be brief.', images: ['a.png'] },
+    { Question: 'Which is odd?', Choices: ['2', '4', '5'], Answer: 2, system: '', images: [] },
+  ]
+  await drop(page, writeFile(app, 'quiz.json', JSON.stringify({ easy: rows, hard: rows.slice(1) })))
+  await expect(page.getByText('holds several lists: “easy” (2), “hard” (1)')).toBeVisible()
+  await page.getByLabel('List with the rows').fill('easy')
+  await page.getByRole('button', { name: 'Read', exact: true }).click()
+
+  await expect(page.getByText('Recognised by the columns “Question” and “Answer”.')).toBeVisible()
+  await expect(page.getByText('Read the list “easy”; left aside: “hard” (1).')).toBeVisible()
+  await expect(page.getByText('“images” (images; only text is read) is not used.')).toBeVisible()
+  await expect(page.getByText('The numbers in “Answer” are taken to count the choices from 0.')).toBeVisible()
+  await expect(page.getByLabel('What the prompt is made of', { exact: true })).toContainText(
+    '“system”, then “Question” and “Choices” as one message',
+  )
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('Imported 2 rows as “quiz”.')).toBeVisible()
+  const [imported] = await client.call('datasets.list')
+  const { rows: kept } = await client.call('datasets.rows', {
+    versionId: imported!.versions[0]!.id,
+    ...{ from: 0, count: 1 },
+  })
+  expect(kept[0]).toMatchObject({
+    prompt: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Which is even?\n\nA. 1\nB. 2\nC. 3' },
+    ],
+    answer: 'B',
+  })
+})
