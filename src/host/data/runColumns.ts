@@ -31,7 +31,22 @@ export function columnWarnings(
   if (experience === 'demonstrations') requireGoodAnswers(columns)
   const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
   const left = leftColumns(columns, read).map(({ text }) => unwise('data.prompt', text))
-  return experience === 'preferences' ? [...left, ...samePairs(rows.train, answers)] : left
+  const given = experience === 'rollout' ? [] : emptyAnswers(rows.train, answers)
+  return experience === 'preferences'
+    ? [...left, ...given, ...samePairs(rows.train, answers)]
+    : [...left, ...given]
+}
+
+function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Problem[] {
+  const empty = rows.filter((row) => answers.some((column) => row[column] === '')).length
+  return empty === 0
+    ? []
+    : [
+        unwise(
+          'data.train',
+          `${empty} of ${rows.length} rows have an empty answer: they teach to stop at once.`,
+        ),
+      ]
 }
 
 function promptColumns(prompt: RunConfig['data']['prompt']): string[] {

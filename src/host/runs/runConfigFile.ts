@@ -1,12 +1,14 @@
 /** Reads a run config from a file, checks it and makes its paths absolute. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
 import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { blaming } from '#shared/config/problems.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
+import { formatNamed } from '#host/data/table.ts'
 import { withContinuedAdapter } from '#host/adapters/continuedAdapter.ts'
 import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
@@ -55,12 +57,30 @@ export async function requireWorkingCode(config: RunConfig, dataDirectory: strin
   requireFittingAlgorithms(config, () => true)
 }
 
+/** Errors: AppError 'data/invalid' for what is no file here: a data set of a hub, or a path with a variable of the shell. */
+function requireOwnFile(given: string): void {
+  if (/\$\w|\$\{/.test(given))
+    throw new AppError(
+      'data/invalid',
+      `The data “${given}” has a variable of the shell in it, which is not replaced here.`,
+      'Write the path out.',
+    )
+  if (/^[\w.-]+\/[\w.-]+$/.test(given) && formatNamed(given) === undefined)
+    throw new AppError('data/invalid', `There is no file ${given}; it looks like a data set on a hub.`, {
+      text: 'Import it in Data, and choose it by its name.',
+      command: `\`turnwise dataset import ${given}\` fetches it; \`data.train\` is then its name.`,
+    })
+}
+
 /** Relative paths are meant from `base`; names of models and data sets become paths too. Errors: AppError 'config/invalid'. */
 export function withAbsolutePaths(config: RunConfig, base: string, dataDirectory: string): RunConfig {
   const absolute = (given: string) => path.resolve(base, given)
   const rowsAt = (given: string) => {
     const file = absolute(given)
-    return existsSync(file) ? file : (namedDataSet(given, dataDirectory) ?? file)
+    if (existsSync(file)) return file
+    const named = namedDataSet(given, dataDirectory)
+    if (named === null) requireOwnFile(given)
+    return named ?? file
   }
   const rowsOf = <Rows>(rows: Rows) => (typeof rows === 'string' ? rowsAt(rows) : rows)
   const modelAt = (given: string) =>

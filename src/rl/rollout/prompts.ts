@@ -105,7 +105,7 @@ function columnContent(columns: DataRow, row: number, column: string): string | 
     if (chatInText(value) === null) return value
     throw invalidRow(row, `${place} holds a conversation as JSON text`, importing)
   }
-  if (!Object.hasOwn(columns, column)) throw invalidRow(row, noColumn(columns, column))
+  if (!Object.hasOwn(columns, column)) throw invalidRow(row, noColumn(columns, column), orImported)
   if (value === null) throw invalidRow(row, `its ${place} is empty (null)`)
   const read = Array.isArray(value) ? readChat(value) : { fault: 'it is not a list' }
   if (!isNoChat(read)) return [...read]
@@ -114,6 +114,11 @@ function columnContent(columns: DataRow, row: number, column: string): string | 
 
 const importing = {
   text: 'Import the data set with the columns mapped, which reads such texts as messages.',
+  command: '`turnwise dataset import FILE --remap` does so.',
+}
+
+const orImported = {
+  text: 'Check data.prompt, or import the data set with the columns mapped.',
   command: '`turnwise dataset import FILE --remap` does so.',
 }
 
@@ -128,7 +133,7 @@ function fillTemplate(template: string, columns: DataRow, row: number): string {
   return template.replace(/\{\{|\}\}|\{([^{}]+)\}/g, (match, column: string | undefined) => {
     if (column === undefined) return match[0] ?? ''
     const value = columns[column]
-    if (value === undefined) throw invalidRow(row, noColumn(columns, column))
+    if (value === undefined) throw invalidRow(row, noColumn(columns, column), orImported)
     if (value === null) throw invalidRow(row, `its column “${column}” is empty (null)`)
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
