@@ -1,0 +1,48 @@
+/** Reads dates and times of day that can mean one thing only. */
+import type { WrittenDate, WrittenTime } from './literal.ts'
+
+const names = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ')
+const monthOf = (name: string): number => names.indexOf(name.slice(0, 3).toLowerCase()) + 1
+
+const month =
+  '(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?'
+const weekday = '(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?'
+const numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/
+const slashed = /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})$/
+const american = new RegExp(`^${weekday}${month}\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?$`, 'i')
+const european = new RegExp(`^${weekday}(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?\\.?\\s+(?:of\\s+)?${month}(?:,?\\s+(\\d{4}))?$`, 'i')
+
+/** null for what is none, or could be two. */
+export function readDate(text: string): WrittenDate | null {
+  const [, year, second, third] = numbered.exec(text) ?? []
+  if (year !== undefined) return date(Number(second), Number(third), year)
+  const slashes = slashed.exec(text)
+  if (slashes !== null) return slashedDate(Number(slashes[1]), Number(slashes[2]), slashes[3]!)
+  const [, name, day, of] = american.exec(text) ?? []
+  if (name !== undefined) return date(monthOf(name), Number(day), of)
+  const [, first, called, when] = european.exec(text) ?? []
+  return called === undefined ? null : date(monthOf(called), Number(first), when)
+}
+
+/** Day and month cannot be told apart where both are at most 12 and differ. */
+function slashedDate(first: number, second: number, year: string): WrittenDate | null {
+  if (first > 12 || first === second) return date(second, first, year)
+  return second > 12 ? date(first, second, year) : null
+}
+
+const date = (month: number, day: number, year: string | undefined): WrittenDate | null =>
+  month >= 1 && month <= 12 && day >= 1 && day <= 31
+    ? { kind: 'date', month, day, year: year === undefined ? null : Number(year) }
+    : null
+
+const clock = /^(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?\s*(?:([ap])\.?\s?m\.?)?$/i
+
+/** “9:05”, “3:30 PM”, “3 p.m.”, “23:59:59”. */
+export function readTime(text: string): WrittenTime | null {
+  const [, hours, minutes, seconds = '0', half] = clock.exec(text) ?? []
+  if (hours === undefined || (minutes === undefined && half === undefined)) return null
+  const hour = Number(hours)
+  if (half === undefined ? hour > 24 : hour < 1 || hour > 12) return null
+  const full = half === undefined ? hour : (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
+  return { kind: 'time', seconds: full * 3600 + Number(minutes ?? 0) * 60 + Number(seconds) }
+}
