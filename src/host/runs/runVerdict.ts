@@ -13,6 +13,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
+import { answerWarnings } from './answerWarnings.ts'
 import { resolveRunConfig } from './runConfigFile.ts'
 
 export interface RunVerdict {
@@ -62,9 +63,12 @@ async function verdictOfStage(
   // An environment makes prompts of its own.
   if (environment === null) requirePrompts(rows, data)
   return {
-    warnings: hasPrompts(stage)
-      ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
-      : [],
+    warnings: [
+      ...(hasPrompts(stage)
+        ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
+        : []),
+      ...(await answerWarnings(stage, rows.train)),
+    ],
     rows: rows.train.length,
     steps: steps ?? Math.ceil((passes * rows.train.length) / rollout.promptsPerStep),
   }

@@ -47,6 +47,13 @@ function firstOf(text: string, kind: Kind): Literal | null {
   return first === undefined ? null : bareNumber(plain, first)
 }
 
+/** The text of the last number, or the first; null where there is none, or it is part of something else. */
+export function numberIn(text: string, which: 'first' | 'last'): string | null {
+  const plain = plainMath(text)
+  const found = numbersOf(plain).at(which === 'first' ? 0 : -1)
+  return found !== undefined && bareNumber(plain, found) !== null ? found[0] : null
+}
+
 function lastOf(text: string, expected: Literal): Literal | null {
   const { kind } = expected
   return kind === 'number' ? lastNumber(text) : (candidates(text, kind).at(-1) ?? null)
@@ -67,17 +74,23 @@ function lastNumber(text: string): WrittenNumber | null {
   return last === undefined ? null : bareNumber(plain, last)
 }
 
-const computesBefore = /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\bnot\s*$|\d\s*,\s*$/u
+const computesBefore =
+  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\bnot\s*$|\d\s*,\s*$/u
 const computesAfter =
   /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*[-\d\\]|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u
 
+/** The number with its unit; null where it is part of something else. */
 function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null {
   const before = text.slice(Math.max(0, found.index - 40), found.index)
   const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40)
-  if (computesBefore.test(before) || computesAfter.test(after)) return null
-  const glued = /^[\p{L}_]+/u.exec(after)?.[0]
-  if (glued !== undefined && glued.length === 1 && unitOf(glued) === null) return null
-  if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before)) return null
+  const isListed = /^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before)
+  if (isListed || computesBefore.test(before) || computesAfter.test(after) || isFactor(after)) return null
   const number = numberOf(found)
   return number && { ...number, unit: unitOf(found[2] || after) }
+}
+
+/** 2x is no number, 2m is one. */
+function isFactor(after: string): boolean {
+  const glued = /^[\p{L}_]+/u.exec(after)?.[0]
+  return glued?.length === 1 && unitOf(glued) === null
 }

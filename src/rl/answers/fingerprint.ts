@@ -5,7 +5,7 @@
  * different ones prove the opposite only of expressions without them.
  */
 import { isApply, type MathTree } from './mathTree.ts'
-import { fraction, isWhole, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
+import { fraction, isWhole, negated, product, quotient, size, sum, whole, type Rational } from './rational.ts'
 
 /** The largest prime below the first 38 digits of π that is 1 modulo 4, so that −1 has a root. */
 const prime = 31415926535897932384626433832795028841n
@@ -118,18 +118,24 @@ function exactValue(tree: MathTree): Rational | null {
   return value !== null && isShort(value) ? value : null
 }
 
-function constantOf(name: string, a: Rational, b: Rational | undefined): Rational | null {
-  if (name === 'negate') return negated(a)
-  if (name === 'percent') return product(a, { above: 1n, below: 100n })
-  if (name === 'abs') return a.above < 0n ? negated(a) : a
-  if (name === 'factorial' && isWhole(a) && a.above >= 0n && a.above <= 300n)
-    return whole(Array.from({ length: Number(a.above) }, (_, i) => BigInt(i + 1)).reduce((x, y) => x * y, 1n))
-  if (b === undefined) return null
-  if (name === 'add') return sum(a, b)
-  if (name === 'multiply') return product(a, b)
-  if (name === 'divide') return quotient(a, b)
-  if (name === 'binomial') return binomial(a, b)
-  return name === 'power' ? constantPower(a, b) : null
+type Constant = (a: Rational, b: Rational) => Rational | null
+
+const ofTwo: Readonly<Record<string, Constant>> = {
+  ...{ add: sum, multiply: product, divide: quotient, power: constantPower, binomial },
+}
+const ofOne: Readonly<Record<string, (a: Rational) => Rational | null>> = {
+  ...{ negate: negated, abs: size, factorial: constantFactorial },
+  percent: (a) => product(a, { above: 1n, below: 100n }),
+}
+
+const constantOf = (name: string, a: Rational, b: Rational | undefined): Rational | null =>
+  (b === undefined ? ofOne[name]?.(a) : ofTwo[name]?.(a, b)) ?? null
+
+function constantFactorial({ above, below }: Rational): Rational | null {
+  if (below !== 1n || above < 0n || above > 300n) return null
+  let result = 1n
+  for (let factor = 2n; factor <= above; factor++) result *= factor
+  return whole(result)
 }
 
 function binomial({ above: n, below }: Rational, { above: k, below: other }: Rational): Rational | null {
@@ -152,8 +158,11 @@ function constantPower(base: Rational, exponent: Rational): Rational | null {
 /** Names whose values are found in the field exactly; whatever else a tree holds makes it more than a rational function. */
 export const isRationalFunction = (tree: MathTree): boolean =>
   tree.kind === 'number' ||
-  tree.kind === 'symbol' && !transcendental.has(tree.name) ||
-  (tree.kind === 'apply' && tree.name in operations && tree.of.every(isRationalFunction) && hasWholePower(tree))
+  (tree.kind === 'symbol' && !transcendental.has(tree.name)) ||
+  (tree.kind === 'apply' &&
+    tree.name in operations &&
+    tree.of.every(isRationalFunction) &&
+    hasWholePower(tree))
 
 const transcendental = new Set(['e', '\\pi', '\\infty'])
 

@@ -76,9 +76,7 @@ function isSameList(a: WrittenList, b: WrittenList, tolerance: number): boolean 
 /** 6 : 2 is 3 : 1. */
 function isSameRatio(a: WrittenRatio, b: WrittenRatio): boolean {
   const [first, other] = [a.parts[0]!, b.parts[0]!]
-  return (
-    a.parts.length === b.parts.length && a.parts.every((part, i) => part * other === b.parts[i]! * first)
-  )
+  return a.parts.length === b.parts.length && a.parts.every((part, i) => part * other === b.parts[i]! * first)
 }
 
 const isSameDate = (a: WrittenDate, b: WrittenDate): boolean =>
@@ -95,4 +93,3 @@ export function placeOf(digits: string): Rational | null {
   const after = mantissa.split('.')[1]?.length ?? 0
   return after === 0 && exponent === undefined ? null : powerOfTen(Number(exponent ?? 0) - after)
 }
-

@@ -1,9 +1,11 @@
 /** Reads a mathematical answer out of text, and compares two of them. */
-import { unitOf } from './units.ts'
-import { numberSource } from './readLiteral.ts'
+import { expectedLiteral, numberIn, statedLiteral } from './findLiteral.ts'
+import { isSameLiteral, type Literal } from './literal.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSameMath } from './sameMath.ts'
+import { readLiteral } from './readLiteral.ts'
 import { statedAnswer } from './statedAnswer.ts'
+import { unitOf } from './units.ts'
 
 export interface MathAnswer {
   /** As it is written, but for spaces and marks that change only how it looks. */
@@ -12,9 +14,16 @@ export interface MathAnswer {
   readonly math: ParsedMath | null
 }
 
+/** What is compared with a completion. */
+export interface ExpectedMath extends MathAnswer {
+  /** The answer as a number, where it is one: how that is written differs more than mathematics does. */
+  readonly literal: Literal | null
+}
+
 /** null for a column that holds neither mathematics nor a few words. */
-export function expectedMath(text: string): MathAnswer | null {
-  const answer = readAnswer(text)
+export function expectedMath(text: string): ExpectedMath | null {
+  const answer = { ...readAnswer(text), literal: expectedLiteral(text) }
+  if (answer.literal !== null) return answer
   const isWords = answer.math === null || answer.math.tree.kind === 'symbol'
   return !isWords || isShortPhrase(answer.text) || answer.text.startsWith('\\') ? answer : null
 }
@@ -23,9 +32,10 @@ export function expectedMath(text: string): MathAnswer | null {
 const isShortPhrase = (text: string): boolean =>
   /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(' ').length <= 4
 
-export function readAnswer(text: string): MathAnswer {
+function readAnswer(text: string): MathAnswer {
   const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null)
-  return answerOf(kind === 'marked' ? stated : lastMath(stated, kind === 'said'))
+  if (kind === 'marked') return answerOf(stated)
+  return answerOf(kind === 'said' ? saidMath(stated) : lastMath(stated))
 }
 
 /** LaTeX out of JSON that was escaped twice. */
@@ -34,28 +44,55 @@ const repaired = (text: string): string =>
 
 const spans = /\$\$[^$]+\$\$|\$(?:\\\$|[^$\n])+\$|\\\((?:(?!\\[()]).)+\\\)|\\\[(?:(?!\\[[\]])[^])+\\\]/g
 const joins = /^[\s,;]*(?:and|or)?[\s,;]*$/
-const number = new RegExp(String.raw`(?<![\p{L}\p{N}_.,\\{^])${numberSource}(?![\p{L}\p{N}])`, 'gu')
 
-/** The last formula of a text, with those it belongs together with; in plain text the last number. */
-function lastMath(text: string, isFirst: boolean): string {
-  const found = [...text.matchAll(spans)].map(({ index, 0: span }) => ({ span, from: index, to: index + span.length }))
-  if (found.length === 0) return parseMath(text) === null ? lastNumber(text, isFirst) : text
-  if (found.length === 1 && found[0]!.span === text) return text
-  const group = [isFirst ? found.shift()! : found.pop()!]
-  const edge = () => (isFirst ? group.at(-1)! : group[0]!)
-  for (let next = isFirst ? found.shift() : found.pop(); next !== undefined; next = isFirst ? found.shift() : found.pop()) {
-    const between = isFirst ? text.slice(edge().to, next.from) : text.slice(next.to, edge().from)
-    if (!/,|;|and|or/.test(between) || !joins.test(between)) break
-    if (isFirst) group.push(next)
-    else group.unshift(next)
-  }
-  const behind = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1)!.to))?.[0] ?? ''
-  return `${group.map(({ span }) => span).join(', ')}${behind}`
+interface Span {
+  readonly text: string
+  readonly from: number
+  readonly to: number
 }
 
-function lastNumber(text: string, isFirst: boolean): string {
-  const found = [...text.matchAll(number)]
-  return (isFirst ? found[0] : found.at(-1))?.[0] ?? text
+/** Where a completion is longer, its answer stands in its end. */
+const longestTail = 6000
+
+/** The last formula of a text, with those it belongs together with; in plain text the last number. */
+function lastMath(text: string): string {
+  const tail = text.slice(-longestTail)
+  const found = spansOf(tail)
+  const last = found.at(-1)
+  if (last === undefined) return isRead(tail) ? tail : (numberIn(tail, 'last') ?? '')
+  const behind = /\d/.test(last.text) ? null : numberIn(tail.slice(last.to), 'last')
+  return behind ?? together(tail, found.reverse())
+}
+
+/** What “the answer is” stands before, or what its sentence ends with. */
+function saidMath(text: string): string {
+  const found = spansOf(text)
+  if (found[0]?.from === 0) return together(text, found)
+  const isNumber = /^[-+$€£¥₹\s]*[\d.]/.test(text)
+  return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
+}
+
+const isRead = (text: string): boolean => parseMath(text) !== null || readLiteral(text) !== null
+
+const spansOf = (text: string): Span[] =>
+  [...text.matchAll(spans)].map(({ index, 0: span }) => ({
+    text: span,
+    from: index,
+    to: index + span.length,
+  }))
+
+/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with a percent sign behind. */
+function together(text: string, found: readonly Span[]): string {
+  const group = found.slice(0, 1)
+  for (const next of found.slice(1)) {
+    const [before, after] = next.from > group.at(-1)!.from ? [group.at(-1)!, next] : [next, group.at(-1)!]
+    const between = text.slice(before.to, after.from)
+    if (!/,|;|and|or/.test(between) || !joins.test(between)) break
+    group.push(next)
+  }
+  group.sort((a, b) => a.from - b.from)
+  const percent = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1)!.to))?.[0] ?? ''
+  return `${group.map((span) => span.text).join(', ')}${percent}`
 }
 
 const answerOf = (text: string): MathAnswer => {
@@ -65,7 +102,7 @@ const answerOf = (text: string): MathAnswer => {
 
 const looks: readonly (readonly [RegExp, string])[] = [
   [/\$|\\(?:left|right|displaystyle|quad|qquad)(?![a-zA-Z])|\\[()[\],;:! ]/g, ' '],
-  [/\\(?:text|textbf|textit|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, '$1'],
+  [/\\(?:text|textbf|textit|textnormal|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, '$1'],
   [/\\[dtc]frac/g, '\\frac'],
   [/\s+/g, ' '],
 ]
@@ -79,11 +116,21 @@ const choice = (text: string): string => {
   return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare
 }
 
-/** Whether `found` says what `expected` says; `tolerance` as `isNear` has it, where one of them is a decimal. */
-export function isSameAnswer(expected: MathAnswer, found: MathAnswer, tolerance: number): boolean {
+/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+export function saysMath(expected: ExpectedMath, completion: string, tolerance: number): boolean {
+  const found = readAnswer(completion)
   if (choice(expected.text) === choice(found.text)) return true
-  if (expected.math === null || found.math === null) return false
-  const [unit, other] = [unitOf(expected.math.words), unitOf(found.math.words)]
+  if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true
+  const { literal } = expected
+  const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
+  if (literal?.kind !== 'number' || !isUnsure) return false
+  const number = statedLiteral(completion, literal)
+  return number !== null && isSameLiteral(literal, number, tolerance)
+}
+
+function isSameParsed(expected: ParsedMath | null, found: ParsedMath, tolerance: number): boolean {
+  if (expected === null) return false
+  const [unit, other] = [unitOf(expected.words), unitOf(found.words)]
   if (unit !== null && other !== null && unit !== other) return false
-  return isSameMath(expected.math.tree, found.math.tree, tolerance)
+  return isSameMath(expected.tree, found.tree, tolerance)
 }

@@ -15,21 +15,34 @@ const mostTokens = 600
 const ignored =
   /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y
 
-const wrappers = /\\(text|textbf|textit|textrm|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y
+const wrappers =
+  /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y
 const wordOperators =
   /(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y
 const names: readonly (readonly [RegExp, MathToken['type']])[] = [
-  [/\d{1,3}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y, 'number'],
+  [/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y, 'number'],
   [/\\(?:[a-zA-Z]+|[{}|%\\])/y, 'command'],
   [wordOperators, 'command'],
+  [/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, 'words'],
   [/\p{L}/uy, 'name'],
   [/<=|>=|!=|==|\*\*|\S/uy, 'sign'],
 ]
 const plainNumber = /\d+(?:\.\d+)?|\.\d+/y
 
 const signs: Readonly<Record<string, string>> = {
-  ...{ '**': '^', '·': '*', '×': '*', '⋅': '*', '÷': '/', '−': '-', '≤': '<=', '≥': '>=', '≠': '!=', '==': '=' },
-  ...{ '∞': '\\infty', 'π': '\\pi', '√': '\\sqrt', '±': '\\pm', '∪': '\\cup', '∈': '\\in', '°': '\\circ' },
+  ...{
+    '**': '^',
+    '·': '*',
+    '×': '*',
+    '⋅': '*',
+    '÷': '/',
+    '−': '-',
+    '≤': '<=',
+    '≥': '>=',
+    '≠': '!=',
+    '==': '=',
+  },
+  ...{ '∞': '\\infty', π: '\\pi', '√': '\\sqrt', '±': '\\pm', '∪': '\\cup', '∈': '\\in', '°': '\\circ' },
 }
 
 /** null for what is too long to be an answer. */
@@ -39,7 +52,7 @@ export function mathTokens(text: string): MathToken[] | null {
   let isApart = false
   /** Commas in brackets stand between values. */
   let brackets = 0
-  for (let at = 0; at < text.length && tokens.length <= mostTokens; ) {
+  for (let at = 0; at < text.length && tokens.length <= mostTokens;) {
     const skipped = lengthOf(/\s+/y, text, at) || lengthOf(ignored, text, at)
     if (skipped > 0) {
       isApart = true
@@ -75,7 +88,8 @@ function tokenAt(text: string, at: number, isInBrackets: boolean): [Omit<MathTok
 }
 
 function named(type: MathToken['type'], text: string): Omit<MathToken, 'isApart'> {
-  const own = type === 'sign' ? (signs[text] ?? text) : text.startsWith('\\') || type !== 'command' ? text : `\\${text}`
+  const own =
+    type === 'sign' ? (signs[text] ?? text) : text.startsWith('\\') || type !== 'command' ? text : `\\${text}`
   return own.startsWith('\\') && type !== 'words' ? { type: 'command', text: own } : { type, text: own }
 }
 

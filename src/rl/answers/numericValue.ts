@@ -2,8 +2,8 @@
 import { randomStream } from '#shared/random.ts'
 import * as real from './bigFloat.ts'
 import { Incomputable, rationalOf } from './fingerprint.ts'
-import type { MathTree } from './mathTree.ts'
-import { isWhole } from './rational.ts'
+import type { ApplyTree, MathTree } from './mathTree.ts'
+import { isWhole, whole, type Rational } from './rational.ts'
 
 export interface Complex {
   readonly re: real.Real
@@ -18,7 +18,8 @@ function complex(re: real.Real, im: real.Real = real.zero): Complex {
   return real.scaleOf(re) < real.scaleOf(im) - noise ? { re: real.zero, im } : { re, im }
 }
 
-const fromNumber = (value: number): Complex => complex({ mantissa: BigInt(Math.round(value * 2 ** 40)), exponent: -40 })
+const fromNumber = (value: number): Complex =>
+  complex({ mantissa: BigInt(Math.round(value * 2 ** 40)), exponent: -40 })
 const one = complex(real.one)
 const imaginary = complex(real.zero, real.one)
 const half = fromNumber(0.5)
@@ -55,8 +56,7 @@ function squareRoot(a: Complex): Complex {
   return real.isNegative(a.re) ? complex(real.zero, real.root(real.negative(a.re))) : complex(real.root(a.re))
 }
 
-function power(base: Complex, exponent: Complex, wholeExponent: bigint | null): Complex {
-  if (wholeExponent !== null) return wholePower(base, wholeExponent)
+function power(base: Complex, exponent: Complex): Complex {
   if (!isNothing(base)) return exponential(multiply(exponent, logarithm(base)))
   if (real.isNegative(exponent.re) || real.isZero(exponent.re)) throw new Incomputable()
   return base
@@ -75,9 +75,9 @@ function wholePower(base: Complex, exponent: bigint): Complex {
 
 /** An odd root of a negative number is negative, as schools teach it. */
 function rootOf(a: Complex, index: Complex, wholeIndex: bigint | null): Complex {
-  const isOdd = wholeIndex !== null && wholeIndex % 2n === 1n
+  const isOdd = wholeIndex !== null && wholeIndex % 2n === 1n && !isNothing(a)
   if (isOdd && real.isZero(a.im) && real.isNegative(a.re)) return negate(rootOf(negate(a), index, wholeIndex))
-  return power(a, divide(one, index), null)
+  return power(a, divide(one, index))
 }
 
 const halved = (a: Complex): Complex => multiply(half, a)
@@ -101,14 +101,18 @@ const functions: Readonly<Record<string, (a: Complex, b?: Complex) => Complex>> 
   ...{ negate, sqrt: squareRoot, exp: exponential, ln: logarithm, sin: sine, cos: cosine },
   ...{ sinh: hyperbolicSine, cosh: hyperbolicCosine, arcsin: arcSine, arctan: arcTangent },
   percent: (a) => divide(a, fromNumber(100)),
-  abs: (a) => (real.isZero(a.im) ? complex(real.isNegative(a.re) ? real.negative(a.re) : a.re) : complex(real.root(squaredSize(a)))),
+  abs: (a) =>
+    real.isZero(a.im)
+      ? complex(real.isNegative(a.re) ? real.negative(a.re) : a.re)
+      : complex(real.root(squaredSize(a))),
   tan: (a) => divide(sine(a), cosine(a)),
   cot: (a) => divide(cosine(a), sine(a)),
   sec: (a) => divide(one, cosine(a)),
   csc: (a) => divide(one, sine(a)),
   tanh: (a) => divide(hyperbolicSine(a), hyperbolicCosine(a)),
   arccos: (a) => subtract(rightAngle, arcSine(a)),
-  log: (a, base) => (base === undefined ? multiply(unknownBase, logarithm(a)) : divide(logarithm(a), logarithm(base))),
+  log: (a, base) =>
+    base === undefined ? multiply(unknownBase, logarithm(a)) : divide(logarithm(a), logarithm(base)),
   lg: (a) => divide(logarithm(a), logarithm(fromNumber(10))),
 }
 
@@ -118,24 +122,40 @@ const constants: Readonly<Record<string, Complex>> = {
 
 /** The value at one of the sample points. Errors: Incomputable for what has none. */
 export function numericValue(tree: MathTree, point: number): Complex {
-  if (tree.kind === 'number') return complex(real.realOf(tree.value))
   if (tree.kind === 'symbol') return constants[tree.name] ?? sampled(tree.name, point)
-  const exact = tree.kind === 'apply' ? rationalOf(tree) : null
+  const exact = rationalOf(tree)
   if (exact !== null) return complex(real.realOf(exact))
   if (tree.kind !== 'apply') throw new Incomputable()
-  const of = tree.of.map((child) => numericValue(child, point))
-  const last = rationalOf(tree.of.at(-1)!)
-  const wholeLast = last !== null && isWhole(last) ? last.above : null
-  if (tree.name === 'power') return power(of[0]!, of[1]!, wholeLast)
-  if (tree.name === 'root') return rootOf(of[0]!, of[1]!, wholeLast)
-  const computed = functions[tree.name]
-  if (computed === undefined) throw new Incomputable()
-  return computed(of[0]!, of[1])
+  return computed(
+    tree,
+    tree.of.map((child) => numericValue(child, point)),
+  )
+}
+
+function computed({ name, of }: ApplyTree, [a, b]: readonly Complex[]): Complex {
+  if (a === undefined) throw new Incomputable()
+  if (b === undefined) return (functions[name] ?? refuse)(a)
+  const last = rationalOf(of[1]!)
+  if (name === 'power') return powerOf(a, b, last)
+  if (name === 'root') return rootOf(a, b, last !== null && isWhole(last) ? last.above : null)
+  return (functions[name] ?? refuse)(a, b)
+}
+
+const refuse = (): never => {
+  throw new Incomputable()
+}
+
+/** A power whose denominator is odd is that of an odd root. */
+function powerOf(base: Complex, exponent: Complex, exact: Rational | null): Complex {
+  if (exact === null || exact.below % 2n === 0n) return power(base, exponent)
+  if (isWhole(exact)) return wholePower(base, exact.above)
+  return wholePower(rootOf(base, complex(real.realOf(whole(exact.below))), exact.below), exact.above)
 }
 
 /** From −2.25 to 2.25, not near 0; above it at the first point. */
 function sampled(name: string, point: number): Complex {
-  if (name.startsWith('\\infty') || name.length > 1 && !name.startsWith('\\') && !name.includes('_')) throw new Incomputable()
+  if (name.startsWith('\\infty') || (name.length > 1 && !name.startsWith('\\') && !name.includes('_')))
+    throw new Incomputable()
   const stream = randomStream(point, ...Array.from(name, (character) => character.codePointAt(0)!))
   const size = 0.25 + 2 * stream.uniformAt(0)
   return fromNumber(point > 0 && stream.uniformAt(1) < 0.5 ? -size : size)
@@ -146,9 +166,8 @@ const agreement = 150
 
 export function isSameValue(a: Complex, b: Complex): boolean {
   const largest = Math.max(...[a.re, a.im, b.re, b.im].map(real.scaleOf))
-  const gaps = [
-    real.plainSum(a.re, real.negative(b.re)),
-    real.plainSum(a.im, real.negative(b.im)),
-  ].map(real.scaleOf)
+  const gaps = [real.plainSum(a.re, real.negative(b.re)), real.plainSum(a.im, real.negative(b.im))].map(
+    real.scaleOf,
+  )
   return gaps.every((gap) => gap <= largest - agreement)
 }

@@ -3,28 +3,21 @@
  * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
  */
 import { mathTokens, type MathToken } from './mathTokens.ts'
-import { apply, isApply, symbol, type GroupTree, type MathTree } from './mathTree.ts'
-import { decimal, isWhole } from './rational.ts'
+import {
+  bars,
+  bigOperators,
+  closers,
+  closing,
+  forms,
+  functions,
+  relations,
+  separators,
+  type CommandForm,
+} from './mathCommands.ts'
+import { apply, isApply, symbol, type MathTree } from './mathTree.ts'
+import { bare, grouped, indexed, isCount, isList, numberTree, related, withSign } from './makeTree.ts'
 
 const deepest = 60
-
-const relations: Readonly<Record<string, string>> = {
-  ...{ '=': '=', '<': '<', '>': '>', '<=': '<=', '>=': '>=', '!=': '!=' },
-  ...{ '\\le': '<=', '\\leq': '<=', '\\leqslant': '<=', '\\ge': '>=', '\\geq': '>=', '\\geqslant': '>=' },
-  ...{ '\\lt': '<', '\\gt': '>', '\\ne': '!=', '\\neq': '!=', '\\in': 'in', '\\equiv': '=', '\\approx': '=' },
-}
-const functions = new Set(
-  'sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log exp lg'.split(' ').map((name) => `\\${name}`),
-)
-const bigOperators = new Set(['\\sum', '\\prod', '\\int', '\\lim', '\\max', '\\min', '\\gcd'])
-const closers: Readonly<Record<string, readonly string[]>> = {
-  ...{ '(': [')', ']'], '[': [']', ')'], '{': ['}'], '\\{': ['\\}'], '\\langle': ['\\rangle'] },
-}
-const bars: Readonly<Record<string, readonly [closing: string, name: string]>> = {
-  ...{ '|': ['|', 'abs'], '\\lvert': ['\\rvert', 'abs'], '\\|': ['\\|', 'norm'] },
-  ...{ '\\lfloor': ['\\rfloor', 'floor'], '\\lceil': ['\\rceil', 'ceil'] },
-}
-const separators = [',', '\\and', '\\or']
 
 /** What a text says, and the words that stood behind it, such as its unit. */
 export interface ParsedMath {
@@ -80,9 +73,14 @@ class Parser {
     if (!this.#take(...texts)) throw new Unreadable()
   }
 
+  /** Units and other words; cm² is written with a power behind them. */
   #skipWords(): void {
-    for (let token = this.#tokens[this.#at]; token?.type === 'words'; token = this.#tokens[++this.#at])
-      this.#words.push(token.text)
+    while (this.#tokens[this.#at]?.type === 'words') {
+      const [words, sign, power] = this.#tokens.slice(this.#at, this.#at + 3)
+      const isRaised = sign?.text === '^' && power?.type === 'number'
+      this.#words.push(isRaised ? `${words!.text}${power.text}` : words!.text)
+      this.#at += isRaised ? 3 : 1
+    }
   }
 
   #lists(): MathTree {
@@ -121,7 +119,7 @@ class Parser {
       operators.push(operator)
       sides.push(this.#union())
     }
-    return operators.length === 0 ? sides[0]! : { kind: 'relation', operators, sides }
+    return related(operators, sides)
   }
 
   #union(): MathTree {
@@ -153,7 +151,8 @@ class Parser {
   #product(): MathTree {
     let total = this.#factor()
     for (;;) {
-      if (this.#take('*', '\\cdot', '\\times', '\\ast')) total = apply('multiply', total, this.#signedFactor())
+      if (this.#take('*', '\\cdot', '\\times', '\\ast'))
+        total = apply('multiply', total, this.#signedFactor())
       else if (this.#take('/', ':', '\\div', '\\colon')) total = apply('divide', total, this.#signedFactor())
       else if (this.#continuesProduct()) total = this.#joined(total)
       else return total
@@ -167,13 +166,16 @@ class Parser {
   /** 3\frac{1}{2} and 1 1/2 are mixed numbers; other values side by side are multiplied. */
   #joined(total: MathTree): MathTree {
     const isFraction = /^\\[dtc]?frac$/.test(this.#next)
-    const isNumber = this.#tokens[this.#at]?.type === 'number'
-    const isCount = total.kind === 'number' && isWhole(total.value) && total.place === null
-    if (isNumber && (!isCount || this.#tokens[this.#at + 1]?.text !== '/')) throw new Unreadable()
+    if (this.#tokens[this.#at]?.type === 'number') return this.#mixed(total)
     const factor = this.#factor()
-    if (isNumber) return apply('add', total, apply('divide', factor, (this.#expect('/'), this.#factor())))
     const isPart = isFraction && isApply(factor, 'divide') && factor.of.every(({ kind }) => kind === 'number')
-    return isCount && isPart ? apply('add', total, factor) : apply('multiply', total, factor)
+    return isPart && isCount(total) ? apply('add', total, factor) : apply('multiply', total, factor)
+  }
+
+  #mixed(total: MathTree): MathTree {
+    const above = this.#factor()
+    if (!isCount(total) || !this.#take('/')) throw new Unreadable()
+    return apply('add', total, apply('divide', above, this.#factor()))
   }
 
   #continuesProduct(): boolean {
@@ -205,9 +207,12 @@ class Parser {
 
   #postfixed(base: MathTree): MathTree {
     if (this.#take('!')) return this.#postfixed(apply('factorial', base))
-    if (this.#take('\\%', '%', '\\percent', '\\percentage', '\\pct')) return this.#postfixed(apply('percent', base))
+    if (this.#take('\\%', '%', '\\percent', '\\percentage', '\\pct'))
+      return this.#postfixed(apply('percent', base))
     if (this.#take('\\circ', '\\degree', '\\degrees')) return this.#postfixed(base)
-    const isDeclared = this.#tokens[this.#at]?.type === 'words' && /^(?:percent(?:age)?|pct|%)$/.test(this.#tokens[this.#at]!.text)
+    const isDeclared =
+      this.#tokens[this.#at]?.type === 'words' &&
+      /^(?:percent(?:age)?|pct|%)$/.test(this.#tokens[this.#at]!.text)
     if (!isDeclared) return base
     this.#at++
     return apply('percent', base)
@@ -220,10 +225,15 @@ class Parser {
     if (token.text in closers) return this.#group(token.text)
     if (token.text in bars) return this.#barred(token.text)
     this.#at++
-    if (token.type === 'number') return numberTree(token.text)
+    if (token.type === 'number') return this.#inBase(numberTree(token.text))
     if (token.type === 'name') return this.#named(token.text)
     if (token.type === 'command') return this.#command(token.text)
     throw new Unreadable()
+  }
+
+  /** 204_5 is written to the base 5, and is told apart from 204. */
+  #inBase(number: MathTree): MathTree {
+    return this.#take('_') ? apply('in-base', number, this.#argument()) : number
   }
 
   /** Words before a value say what it is: \text{area} = 3; words alone are a name. */
@@ -290,15 +300,18 @@ class Parser {
   }
 
   #command(name: string): MathTree {
-    if (/^\\[dtc]?frac$/.test(name)) return this.#fraction()
-    if (name === '\\sqrt') return this.#root()
     if (functions.has(name)) return this.#function(name.slice(1))
     if (bigOperators.has(name)) return this.#bigOperator(name.slice(1))
-    if (/^\\d?binom$/.test(name)) return apply('binomial', this.#argument(), this.#argument())
-    if (name === '\\begin') return this.#matrix()
-    if (/^\\(?:boxed|fbox|overline|vec|hat|widehat|overrightarrow)$/.test(name)) return this.#argument()
-    if (name in relations || closing.has(name) || name === '\\cup') throw new Unreadable()
-    return this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty'))
+    if (name in relations || closing.has(name)) throw new Unreadable()
+    const form = forms.find(([pattern]) => pattern.test(name))?.[1]
+    return form === undefined ? this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty')) : this.#form(form)
+  }
+
+  #form(form: CommandForm): MathTree {
+    if (form === 'fraction') return this.#fraction()
+    if (form === 'root') return this.#root()
+    if (form === 'matrix') return this.#matrix()
+    return form === 'look' ? this.#argument() : apply(form, this.#argument(), this.#argument())
   }
 
   #fraction(): MathTree {
@@ -316,13 +329,14 @@ class Parser {
   }
 
   #function(name: string): MathTree {
-    const base = this.#take('_') ? this.#argument() : null
+    const base = this.#take('_') ? [this.#argument()] : []
     const exponent = this.#take('^') ? this.#argument() : null
-    const isInverse = exponent !== null && isApply(exponent, 'negate') && /^(?:sin|cos|tan)$/.test(name)
-    const isGroup = this.#next === '(' || this.#next === '{'
-    const argument = isGroup ? this.#factor() : this.#openArgument()
-    const of = apply(isInverse ? `arc${name}` : name, argument, ...(base === null ? [] : [base]))
-    return exponent === null || isInverse ? of : apply('power', of, exponent)
+    const argument = this.#next === '(' || this.#next === '{' ? this.#factor() : this.#openArgument()
+    if (exponent === null) return apply(name, argument, ...base)
+    const isInverse = isApply(exponent, 'negate') && /^(?:sin|cos|tan)$/.test(name)
+    return isInverse
+      ? apply(`arc${name}`, argument)
+      : apply('power', apply(name, argument, ...base), exponent)
   }
 
   /** \sin 2x \cos x: up to the next function or operation. */
@@ -343,50 +357,31 @@ class Parser {
   }
 
   #matrix(): MathTree {
-    this.#expect('{')
-    let name = ''
-    while (!this.#take('}')) name += this.#tokens[this.#at++]?.text ?? this.#end()
+    const name = this.#braced()
     if (!/^[pbvBV]?matrix$|^array$/.test(name)) throw new Unreadable()
-    if (name === 'array' && this.#next === '{') while (!this.#take('}')) this.#at < this.#tokens.length ? this.#at++ : this.#end()
+    if (name === 'array' && this.#next === '{') this.#braced()
     const rows: MathTree[][] = [[]]
     while (!this.#take('\\end')) {
       if (this.#take('\\\\')) rows.push([])
       else if (!this.#take('&')) rows.at(-1)!.push(this.#relation())
     }
-    while (!this.#take('}')) this.#at < this.#tokens.length ? this.#at++ : this.#end()
-    return { kind: 'matrix', isDeterminant: name === 'vmatrix', rows: rows.filter(({ length }) => length > 0) }
+    this.#braced()
+    return {
+      kind: 'matrix',
+      isDeterminant: name === 'vmatrix',
+      rows: rows.filter(({ length }) => length > 0),
+    }
+  }
+
+  /** The name in {…}. */
+  #braced(): string {
+    this.#expect('{')
+    let name = ''
+    for (; !this.#take('}'); this.#at++) name += this.#tokens[this.#at]?.text ?? this.#end()
+    return name
   }
 
   #end(): never {
     throw new Unreadable()
   }
 }
-
-const closing = new Set([
-  ...['\\}', '\\rangle', '\\rvert', '\\rfloor', '\\rceil', '\\|', '\\end', '\\\\', '\\%', '\\pm', '\\mp'],
-  ...['\\cdot', '\\times', '\\ast', '\\div', '\\colon', '\\cup', '\\union', '\\circ', '\\degree'],
-])
-
-const numberTree = (digits: string): MathTree => {
-  const plain = digits.replaceAll(',', '')
-  const place = plain.includes('.') ? plain.split('.')[1]!.length : 0
-  return { kind: 'number', value: decimal(plain), place: place === 0 ? null : { above: 1n, below: 10n ** BigInt(place) } }
-}
-
-const bare = (items: readonly MathTree[]): GroupTree => ({ kind: 'group', open: '', close: '', items })
-const isList = (tree: MathTree): tree is GroupTree => tree.kind === 'group' && tree.open === ''
-
-function grouped(open: string, close: string, items: readonly MathTree[]): GroupTree {
-  if (open === '{' || open === '\\{') return { kind: 'group', open: '{', close: '}', items }
-  if (open === '\\langle') return { kind: 'group', open: '(', close: ')', items }
-  return { kind: 'group', open: open as '(' | '[', close: close as ')' | ']', items }
-}
-
-const withSign = (sign: string, tree: MathTree): MathTree =>
-  apply(({ '-': 'negate', '\\pm': 'plus-minus', '\\mp': 'minus-plus' })[sign]!, tree)
-
-/** x_1 is a name of its own, whatever else x is. */
-const indexed = (name: string, index: MathTree): MathTree =>
-  index.kind === 'number' && index.place === null
-    ? symbol(`${name}_${index.value.above}`)
-    : apply('index', symbol(name), index)

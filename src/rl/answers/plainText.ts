@@ -14,13 +14,17 @@ const digitsOf = (raised: string): string => [...raised].map((digit) => superscr
 const bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g
 
 /** Digits in groups of three that are held apart by something that is no comma. */
-const grouped = /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g
+const grouped =
+  /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!\s?|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g
 
 export const plainCharacters = (text: string): string =>
   text
     .replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
     .replace(minusSigns, '-')
-    .replace(vulgarFractions, (_, digit: string, one: string) => `${digit && `${digit} `}${one.normalize('NFKC').replace('⁄', '/')}`)
+    .replace(
+      vulgarFractions,
+      (_, digit: string, one: string) => `${digit && `${digit} `}${one.normalize('NFKC').replace('⁄', '/')}`,
+    )
     .replace(raisedExponent, (_, minus: string, digits: string) => `^{${minus && '-'}${digitsOf(digits)}}`)
     .replace(bold, '$1')
     .replace(grouped, (number) => number.replace(/[^\d]+/g, ','))

@@ -28,8 +28,7 @@ export const size = ({ above, below }: Rational): Rational => ({ above: absolute
 
 export const sum = (a: Rational, b: Rational): Rational =>
   fraction(a.above * b.below + b.above * a.below, a.below * b.below)!
-export const product = (a: Rational, b: Rational): Rational =>
-  fraction(a.above * b.above, a.below * b.below)!
+export const product = (a: Rational, b: Rational): Rational => fraction(a.above * b.above, a.below * b.below)!
 export const quotient = (a: Rational, b: Rational): Rational | null =>
   fraction(a.above * b.below, a.below * b.above)
 

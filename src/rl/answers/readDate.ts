@@ -10,7 +10,10 @@ const weekday = '(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?'
 const numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/
 const slashed = /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})$/
 const american = new RegExp(`^${weekday}${month}\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?$`, 'i')
-const european = new RegExp(`^${weekday}(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?\\.?\\s+(?:of\\s+)?${month}(?:,?\\s+(\\d{4}))?$`, 'i')
+const european = new RegExp(
+  `^${weekday}(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?\\.?\\s+(?:of\\s+)?${month}(?:,?\\s+(\\d{4}))?$`,
+  'i',
+)
 
 /** null for what is none, or could be two. */
 export function readDate(text: string): WrittenDate | null {
@@ -35,14 +38,22 @@ const date = (month: number, day: number, year: string | undefined): WrittenDate
     ? { kind: 'date', month, day, year: year === undefined ? null : Number(year) }
     : null
 
-const clock = /^(\d{1,2})(?::([0-5]\d))?(?::([0-5]\d))?\s*(?:([ap])\.?\s?m\.?)?$/i
+const clock = /^(\d{1,2}):([0-5]\d)(?::([0-5]\d))?$/
+const half = /\s*([ap])\.?\s?m\.?$/i
 
 /** “9:05”, “3:30 PM”, “3 p.m.”, “23:59:59”. */
 export function readTime(text: string): WrittenTime | null {
-  const [, hours, minutes, seconds = '0', half] = clock.exec(text) ?? []
-  if (hours === undefined || (minutes === undefined && half === undefined)) return null
-  const hour = Number(hours)
-  if (half === undefined ? hour > 24 : hour < 1 || hour > 12) return null
-  const full = half === undefined ? hour : (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
-  return { kind: 'time', seconds: full * 3600 + Number(minutes ?? 0) * 60 + Number(seconds) }
+  const [named = '', letter] = half.exec(text) ?? []
+  const written = text.slice(0, text.length - named.length)
+  const read = clock.exec(named !== '' && /^\d{1,2}$/.test(written) ? `${written}:00` : written)
+  if (read === null) return null
+  const [hour, minute, second] = [read[1], read[2], read[3] ?? 0].map(Number) as [number, number, number]
+  const full = hourOfDay(hour, letter?.toLowerCase())
+  return full === null ? null : { kind: 'time', seconds: full * 3600 + minute * 60 + second }
+}
+
+/** 12 a.m. is midnight. */
+function hourOfDay(hour: number, half: string | undefined): number | null {
+  if (half === undefined) return hour > 24 ? null : hour
+  return hour < 1 || hour > 12 ? null : (hour % 12) + (half === 'p' ? 12 : 0)
 }

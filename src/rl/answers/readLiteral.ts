@@ -1,7 +1,7 @@
 /** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
 import { readDate, readTime } from './readDate.ts'
 import { placeOf, writtenNumber, type Literal, type WrittenList, type WrittenNumber } from './literal.ts'
-import { decimal, fraction, negated, product, quotient, sum, whole } from './rational.ts'
+import { decimal, fraction, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
 import { multiplierOf, unitOf } from './units.ts'
 
 /** LaTeX that only changes how a number looks becomes plain text. */
@@ -25,7 +25,7 @@ export function plainMath(text: string): string {
   return plain.replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, ' ').trim()
 }
 
-const digits = String.raw`(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d+)?|\.\d+`
+const digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d+)?|\.\d+`
 const exponent = String.raw`(?:[eE][-+]?\d{1,3}(?![\d.]))?`
 const percent = String.raw`(?:\s*(?:%|percent(?:age)?\b|pct\b))?`
 
@@ -38,10 +38,15 @@ const leading = /^(?:about|approximately|approx\.?|roughly|exactly|≈|~|\\appro
 
 /** The literal; null where the text is something else. `asks` allows a comma as the decimal point. */
 export function readLiteral(text: string, asks: 'answer' | 'decimal' = 'answer'): Literal | null {
-  const plain = plainMath(text).replace(leading, '').replace(/[.,;]\s*$/, '').trim()
+  const plain = plainMath(text)
+    .replace(leading, '')
+    .replace(/[.,;]\s*$/, '')
+    .trim()
   if (plain.length > 1000 || !/\d/.test(plain)) return null
   const value = lastSide(plain)
-  return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks)
+  return (
+    readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks)
+  )
 }
 
 /** Behind the last = of “x = 3”, “2 + 1 = 3”. */
@@ -56,7 +61,8 @@ function readRatio(text: string): Literal | null {
 /** A number with its unit; null where more than a unit stands beside it. */
 export function readNumber(text: string, asks: 'answer' | 'decimal' = 'answer'): WrittenNumber | null {
   const joined = text.replace(spaced, (number) => number.replaceAll(' ', ''))
-  const comma = asks === 'decimal' ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/
+  const comma =
+    asks === 'decimal' ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/
   const found = alone.exec(joined.replace(comma, '$1.$2'))
   if (found === null) return null
   const rest = multiplierOf(found[8] ?? '')
@@ -78,24 +84,24 @@ function isUnit(rest: string): boolean {
   return list[0]!.replace(/\W/gu, '').length !== 1 || unitOf(words) !== null
 }
 
-/** The number in a match of `numberSource`; null for a denominator of 0 or groups that are none. */
+/** The number in a match of `numberSource`; null for a denominator of 0 or a fraction of decimals. */
 export function numberOf(found: RegExpExecArray): WrittenNumber | null {
-  const [, sign, , written = '', below, part, partBelow, percentSign = ''] = found
-  const dots = written.split('.').length > 2
-  const plain = written.replaceAll(',', '').replaceAll(dots ? '.' : ',', '')
-  const isFraction = below !== undefined || part !== undefined
+  const [, sign, , written = '', below, above, partBelow, percentSign = ''] = found
+  const plain = written.split('.').length > 2 ? written.replaceAll('.', '') : written.replaceAll(',', '')
+  const isFraction = below !== undefined || above !== undefined
   if (isFraction && !/^\d+$/.test(plain)) return null
-  const value = decimal(plain)
-  const own = below !== undefined ? quotient(value, whole(BigInt(below))) : value
-  const mixed = part === undefined ? own : withPart(own, BigInt(part), BigInt(partBelow!))
-  if (mixed === null) return null
-  const signed = sign === '-' ? negated(mixed) : mixed
-  return { ...writtenNumber(signed, isFraction ? null : placeOf(plain)), isPercentage: percentSign.trim() !== '' }
+  const value = withFraction(decimal(plain), below, above, partBelow)
+  if (value === null) return null
+  const number = writtenNumber(sign === '-' ? negated(value) : value, isFraction ? null : placeOf(plain))
+  return { ...number, isPercentage: percentSign.trim() !== '' }
 }
 
-function withPart(own: ReturnType<typeof fraction>, above: bigint, below: bigint) {
-  const part = fraction(above, below)
-  return own === null || part === null ? null : sum(own, part)
+/** 3/4 is divided by `below`; 1 3/4 has `above` / `partBelow` added. */
+function withFraction(own: Rational, below?: string, above?: string, partBelow?: string): Rational | null {
+  if (below !== undefined) return quotient(own, whole(BigInt(below)))
+  if (above === undefined || partBelow === undefined) return own
+  const part = fraction(BigInt(above), BigInt(partBelow))
+  return part && sum(own, part)
 }
 
 const brackets = ['()', '[]', '{}'] as const

@@ -1,6 +1,14 @@
 /** Whether two mathematical answers say the same: values, lists and sets of them, intervals, matrices, equations. */
 import { fingerprint, Incomputable } from './fingerprint.ts'
-import { apply, childrenOf, holds, isApply, type GroupTree, type MathTree, type RelationTree } from './mathTree.ts'
+import {
+  apply,
+  childrenOf,
+  holds,
+  isApply,
+  type GroupTree,
+  type MathTree,
+  type RelationTree,
+} from './mathTree.ts'
 import { isSameScalar } from './sameScalar.ts'
 
 /** `tolerance` as `isNear` has it, where a decimal is compared. */
@@ -19,7 +27,10 @@ const isPlusMinus = (tree: MathTree): boolean => isApply(tree, 'plus-minus') || 
 /** 2 ± √3 is two values; every ± of an expression has the same sign, and every ∓ the other. */
 function withoutSigns(tree: MathTree): MathTree {
   if (tree.kind === 'group')
-    return { ...tree, items: tree.items.flatMap((item) => (holds(item, isPlusMinus) ? bothSigns(item) : [item])) }
+    return {
+      ...tree,
+      items: tree.items.flatMap((item) => (holds(item, isPlusMinus) ? bothSigns(item) : [item])),
+    }
   if (!holds(tree, isPlusMinus)) return tree
   if (tree.kind === 'relation' && tree.operators.join() === '=' && !holds(tree.sides[0]!, isPlusMinus))
     return { ...tree, sides: [tree.sides[0]!, withoutSigns(tree.sides[1]!)] }
@@ -71,12 +82,25 @@ function isSameRelation(a: MathTree, b: MathTree, tolerance: number): boolean {
   if (first !== null && second !== null) return isSameUnion(first, second, tolerance)
   if (a.kind !== 'relation' || b.kind !== 'relation') return false
   if (isEquation(a) && isEquation(b)) return isSameEquation(a, b, tolerance)
+  if (isSameInequality(a, b, tolerance)) return true
   return [b, flipped(b)].some(
     ({ operators, sides }) =>
       operators.join() === a.operators.join() &&
       a.sides.every((side, i) => isSameMath(side, sides[i]!, tolerance)),
   )
 }
+
+/** −x > −1 is x < 1. */
+function isSameInequality(a: RelationTree, b: RelationTree, tolerance: number): boolean {
+  if (a.sides.length !== 2 || b.sides.length !== 2 || ![...a.sides, ...b.sides].every(isScalar)) return false
+  const [own, other] = [a.operators[0]!, b.operators[0]!]
+  const [x, y] = [differenceOf(a), differenceOf(b)]
+  if (own === other && isSameScalar(x, y, tolerance)) return true
+  return mirrored[own] === other && isSameScalar(x, apply('negate', y), tolerance)
+}
+
+const differenceOf = ({ sides: [left, right] }: RelationTree): MathTree =>
+  apply('add', left!, apply('negate', right!))
 
 const mirrored: Readonly<Record<string, string>> = { '<': '>', '>': '<', '<=': '>=', '>=': '<=' }
 
@@ -98,8 +122,7 @@ const isScalar = ({ kind }: MathTree): boolean => kind === 'number' || kind === 
 
 /** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
 function isMultiple(a: RelationTree, b: RelationTree): boolean {
-  const difference = ({ sides: [left, right] }: RelationTree) => apply('add', left!, apply('negate', right!))
-  const [x, y] = [difference(a), difference(b)]
+  const [x, y] = [differenceOf(a), differenceOf(b)]
   try {
     const [here, there] = [fingerprint(x), fingerprint(y)]
     if (here === 0n || there === 0n) return false
@@ -111,7 +134,8 @@ function isMultiple(a: RelationTree, b: RelationTree): boolean {
 }
 
 function elsewhere(tree: MathTree): MathTree {
-  if (tree.kind === 'symbol') return /^(?:\\pi|e|i)$/.test(tree.name) ? tree : { ...tree, name: `${tree.name} elsewhere` }
+  if (tree.kind === 'symbol')
+    return /^(?:\\pi|e|i)$/.test(tree.name) ? tree : { ...tree, name: `${tree.name} elsewhere` }
   return tree.kind === 'apply' ? apply(tree.name, ...tree.of.map(elsewhere)) : tree
 }
 
@@ -119,17 +143,18 @@ const infinity: MathTree = { kind: 'symbol', name: '\\infty' }
 
 /** −2 ≤ x < 7, x > 3 and what is an interval or a union of them already; null for others. */
 function intervalOf(tree: MathTree): MathTree | null {
-  if (tree.kind === 'group' && tree.items.length === 2 && tree.open !== '' && tree.open !== '{') return tree
-  if (isApply(tree, 'union')) return tree
-  if (tree.kind !== 'relation') return null
+  if (tree.kind === 'group') return tree.items.length === 2 && isTuple(tree) ? tree : null
+  if (tree.kind !== 'relation') return isApply(tree, 'union') ? tree : null
   if (tree.operators.join() === 'in' && isName(tree.sides[0]!)) return intervalOf(tree.sides[1]!)
-  const rising = tree.operators.every((operator) => operator.startsWith('>')) ? flipped(tree) : tree
-  const { operators, sides } = rising
-  if (!operators.every((operator) => operator === '<' || operator === '<=')) return null
-  if (sides.length === 3 && isName(sides[1]!)) return interval(sides[0]!, operators, sides[2]!)
-  if (sides.length !== 2) return null
-  if (isName(sides[0]!)) return interval(apply('negate', infinity), ['<', operators[0]!], sides[1]!)
-  return isName(sides[1]!) ? interval(sides[0]!, [operators[0]!, '<'], infinity) : null
+  return rangeOf(tree.operators.every((operator) => operator.startsWith('>')) ? flipped(tree) : tree)
+}
+
+function rangeOf({ operators, sides }: RelationTree): MathTree | null {
+  if (!operators.every((operator) => operator.startsWith('<')) || sides.length > 3) return null
+  const [first, second, third] = sides as [MathTree, MathTree, MathTree?]
+  if (third !== undefined) return isName(second) ? interval(first, operators, third) : null
+  if (isName(first)) return interval(apply('negate', infinity), ['<', operators[0]!], second)
+  return isName(second) ? interval(first, [operators[0]!, '<'], infinity) : null
 }
 
 const interval = (from: MathTree, [lower, upper]: readonly string[], to: MathTree): GroupTree => ({
@@ -137,34 +162,42 @@ const interval = (from: MathTree, [lower, upper]: readonly string[], to: MathTre
   ...{ open: lower === '<' ? '(' : '[', close: upper === '<' ? ')' : ']' },
 })
 
-const partsOf = (tree: MathTree): readonly MathTree[] => (isApply(tree, 'union') ? tree.of.flatMap(partsOf) : [tree])
+const partsOf = (tree: MathTree): readonly MathTree[] =>
+  isApply(tree, 'union') ? tree.of.flatMap(partsOf) : [tree]
 
 const isSameUnion = (a: MathTree, b: MathTree, tolerance: number): boolean =>
-  isPermutation(partsOf(a), partsOf(b), tolerance)
+  isSameSet(partsOf(a), partsOf(b), tolerance)
 
-/** Every one has a partner of its own. */
-function isPermutation(a: readonly MathTree[], b: readonly MathTree[], tolerance: number): boolean {
-  if (a.length !== b.length || a.length > 200) return false
-  const left = [...b]
-  return a.every((item) => {
-    const at = left.findIndex((other) => isSameMath(item, other, tolerance))
-    if (at >= 0) left.splice(at, 1)
-    return at >= 0
-  })
+/** The same values, in any order and however often. */
+function isSameSet(a: readonly MathTree[], b: readonly MathTree[], tolerance: number): boolean {
+  if (a.length > mostItems || b.length > mostItems) return false
+  const [x, y] = [distinct(a, tolerance), distinct(b, tolerance)]
+  return x.length === y.length && x.every((item) => y.some((other) => isSameMath(item, other, tolerance)))
 }
+
+const mostItems = 60
+
+const distinct = (items: readonly MathTree[], tolerance: number): MathTree[] =>
+  items.reduce<MathTree[]>(
+    (kept, item) => (kept.some((other) => isSameMath(other, item, tolerance)) ? kept : [...kept, item]),
+    [],
+  )
 
 /** Values with commas between are a set; in round or square brackets they have an order. */
 function isSameGroup(a: MathTree, b: MathTree, tolerance: number): boolean {
   const [x, y] = [asGroup(a), asGroup(b)]
-  if (x === null || y === null || x.items.length !== y.items.length) return false
-  const isTuple = (group: GroupTree) => group.open !== '' && group.open !== '{'
-  if (isTuple(x) && isTuple(y) && (x.open !== y.open || x.close !== y.close)) return false
-  if ((isTuple(x) && y.open === '{') || (x.open === '{' && isTuple(y))) return false
-  const isOrdered = isTuple(x) || isTuple(y) || namesOf(x) !== namesOf(y)
-  return isOrdered
-    ? x.items.every((item, i) => isSameMath(item, y.items[i]!, tolerance))
-    : isPermutation(x.items, y.items, tolerance)
+  if (x === null || y === null || !areAlike(x, y)) return false
+  if (!isTuple(x) && !isTuple(y) && namesOf(x) === namesOf(y)) return isSameSet(x.items, y.items, tolerance)
+  return (
+    x.items.length === y.items.length && x.items.every((item, i) => isSameMath(item, y.items[i]!, tolerance))
+  )
 }
+
+const isTuple = ({ open }: GroupTree): boolean => open === '(' || open === '['
+
+/** Without brackets a list may stand for a set as well as for a tuple. */
+const areAlike = (a: GroupTree, b: GroupTree): boolean =>
+  a.open === '' || b.open === '' || (a.open === b.open && a.close === b.close)
 
 /** 4 stands for {4}. */
 const asGroup = (tree: MathTree): GroupTree | null => {
@@ -174,7 +207,9 @@ const asGroup = (tree: MathTree): GroupTree | null => {
 
 /** 2 where the values are those of different things, which a list without names must keep in order. */
 function namesOf({ items }: GroupTree): number {
-  const names = items.flatMap((item) => (isEquation(item) && isName(item.sides[0]!) ? [JSON.stringify(item.sides[0], replaced)] : []))
+  const names = items.flatMap((item) =>
+    isEquation(item) && isName(item.sides[0]!) ? [JSON.stringify(item.sides[0], replaced)] : [],
+  )
   return new Set(names).size > 1 ? 2 : 1
 }
 

@@ -6,12 +6,15 @@ import { isNear, order, quotient, size, whole, type Rational, type Written } fro
 
 /** `tolerance` as `isNear` has it, where one of the two is a decimal. */
 export function isSameScalar(a: MathTree, b: MathTree, tolerance: number): boolean {
-  if (isApply(a, 'percent') !== isApply(b, 'percent')) {
-    const [share, plain] = isApply(a, 'percent') ? [a, b] : [b, a]
-    return isSameNumber(share, plain, tolerance) || (isAboveOne(plain) && isSameNumber(share.of[0]!, plain, tolerance))
-  }
-  return isSameNumber(a, b, tolerance)
+  const isSame = isSameNumber(a, b, tolerance)
+  const [hundredths, others] = [hundredthsOf(a), hundredthsOf(b)]
+  if (isSame || (hundredths === null) === (others === null)) return isSame
+  const [share, plain] = hundredths === null ? [others!, a] : [hundredths, b]
+  return isAboveOne(plain) && isSameNumber(share, plain, tolerance)
 }
+
+/** What stands before a percent sign. */
+const hundredthsOf = (tree: MathTree): MathTree | null => (isApply(tree, 'percent') ? tree.of[0]! : null)
 
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
 function isAboveOne(tree: MathTree): boolean {
@@ -82,8 +85,8 @@ function writtenOf(tree: MathTree): Written | null {
 
 function placeOf(tree: MathTree): Rational | null {
   if (tree.kind === 'number') return tree.place
-  if (isApply(tree, 'negate')) return placeOf(tree.of[0]!)
-  if (!isApply(tree, 'percent')) return null
+  if (tree.kind !== 'apply' || tree.of.length !== 1) return null
   const place = placeOf(tree.of[0]!)
-  return place && quotient(place, whole(100n))
+  if (tree.name === 'negate') return place
+  return tree.name === 'percent' ? place && quotient(place, whole(100n)) : null
 }

@@ -30,14 +30,21 @@ function withoutThoughts(text: string): string {
 function lineAfter(text: string, marker: string): string | null {
   const at = text.lastIndexOf(marker)
   if (at < 0) return null
-  return text.slice(at + marker.length).trimStart().split('\n', 1)[0]!.trim()
+  return text
+    .slice(at + marker.length)
+    .trimStart()
+    .split('\n', 1)[0]!
+    .trim()
 }
 
 /** What stands in the last `<answer>`, and in it in a box. */
 function tagged(text: string): string | null {
   const at = text.lastIndexOf('<answer>')
   if (at < 0) return null
-  const inside = text.slice(at + '<answer>'.length).split('</answer>', 1)[0]!.trim()
+  const inside = text
+    .slice(at + '<answer>'.length)
+    .split('</answer>', 1)[0]!
+    .trim()
   return boxed(inside) ?? inside
 }
 
