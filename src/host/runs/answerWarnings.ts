@@ -2,6 +2,7 @@
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { expectedText } from '#rl/environments/common.ts'
 import { builtInReward } from '#rl/environments/registry.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 
@@ -35,7 +36,7 @@ async function warningOf(
   if (first === undefined) return []
   const { column = 'answer' } = settings
   const advice = (await isBetter(kind.advice, settings, others)) ? `Use ${kind.advice} for them.` : ''
-  const example = `“${shortened(String(first[String(column)] ?? ''))}”`
+  const example = `“${shortened(expectedText(first, String(column)) ?? '')}”`
   const message = `${id}, but ${others.length} of ${rows.length} answers are not ${kind.answers} (such as ${example}): it gives no reward there. ${advice}`
   return [unwise(path, message.trim())]
 }

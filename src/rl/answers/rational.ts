@@ -38,7 +38,7 @@ export function order(a: Rational, b: Rational): number {
   return difference < 0n ? -1 : Number(difference > 0n)
 }
 
-export const isSame = (a: Rational, b: Rational): boolean => order(a, b) === 0
+const isSame = (a: Rational, b: Rational): boolean => order(a, b) === 0
 
 /** 10 to the power of a whole number. */
 export const powerOfTen = (exponent: number): Rational =>

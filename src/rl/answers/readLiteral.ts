@@ -59,7 +59,7 @@ function readRatio(text: string): Literal | null {
 }
 
 /** A number with its unit; null where more than a unit stands beside it. */
-export function readNumber(text: string, asks: 'answer' | 'decimal' = 'answer'): WrittenNumber | null {
+function readNumber(text: string, asks: 'answer' | 'decimal' = 'answer'): WrittenNumber | null {
   const joined = text.replace(spaced, (number) => number.replaceAll(' ', ''))
   const comma =
     asks === 'decimal' ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/
