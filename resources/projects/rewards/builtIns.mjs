@@ -814,7 +814,7 @@ var dateSource = `(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][
 function anchor(source) {
 	return new RegExp(`^${source}$`);
 }
-var date = /*@__PURE__*/ anchor(dateSource);
+var date$1 = /*@__PURE__*/ anchor(dateSource);
 function timeSource(args) {
 	const hhmm = `(?:[01]\\d|2[0-3]):[0-5]\\d`;
 	return typeof args.precision === "number" ? args.precision === -1 ? `${hhmm}` : args.precision === 0 ? `${hhmm}:[0-5]\\d` : `${hhmm}:[0-5]\\d\\.\\d{${args.precision}}` : args.seconds ? `${hhmm}:[0-5]\\d(?:\\.\\d+)?` : `${hhmm}(?::[0-5]\\d(?:\\.\\d+)?)?`;
@@ -1437,7 +1437,7 @@ var $ZodISODateTime = /*@__PURE__*/ $constructor("$ZodISODateTime", (inst, def) 
 	$ZodStringFormat.init(inst, def);
 });
 var $ZodISODate = /*@__PURE__*/ $constructor("$ZodISODate", (inst, def) => {
-	def.pattern ?? (def.pattern = date);
+	def.pattern ?? (def.pattern = date$1);
 	$ZodStringFormat.init(inst, def);
 });
 var $ZodISOTime = /*@__PURE__*/ $constructor("$ZodISOTime", (inst, def) => {
@@ -4464,6 +4464,2125 @@ function normalized(text, ignoreCase) {
 	const tidy = text.normalize("NFC").trim().replaceAll(/\s+/g, " ");
 	return ignoreCase ? tidy.toLowerCase() : tidy;
 }
+// src/rl/answers/readDate.ts
+var names$1 = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+var monthOf = (name) => names$1.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+var month = "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
+var weekday = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
+var numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
+var slashed = /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})$/;
+var american = new RegExp(`^${weekday}${month}\\s+(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?$`, "i");
+var european = new RegExp(`^${weekday}(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?\\.?\\s+(?:of\\s+)?${month}(?:,?\\s+(\\d{4}))?$`, "i");
+/** null for what is none, or could be two. */
+function readDate(text) {
+	const [, year, second, third] = numbered.exec(text) ?? [];
+	if (year !== void 0) return date(Number(second), Number(third), year);
+	const slashes = slashed.exec(text);
+	if (slashes !== null) return slashedDate(Number(slashes[1]), Number(slashes[2]), slashes[3]);
+	const [, name, day, of] = american.exec(text) ?? [];
+	if (name !== void 0) return date(monthOf(name), Number(day), of);
+	const [, first, called, when] = european.exec(text) ?? [];
+	return called === void 0 ? null : date(monthOf(called), Number(first), when);
+}
+/** Day and month cannot be told apart where both are at most 12 and differ. */
+function slashedDate(first, second, year) {
+	if (first > 12 || first === second) return date(second, first, year);
+	return second > 12 ? date(first, second, year) : null;
+}
+var date = (month, day, year) => month >= 1 && month <= 12 && day >= 1 && day <= 31 ? {
+	kind: "date",
+	month,
+	day,
+	year: year === void 0 ? null : Number(year)
+} : null;
+var clock = /^(\d{1,2}):([0-5]\d)(?::([0-5]\d))?$/;
+var half$1 = /\s*([ap])\.?\s?m\.?$/i;
+/** “9:05”, “3:30 PM”, “3 p.m.”, “23:59:59”. */
+function readTime(text) {
+	const [named = "", letter] = half$1.exec(text) ?? [];
+	const written = text.slice(0, text.length - named.length);
+	const read = clock.exec(named !== "" && /^\d{1,2}$/.test(written) ? `${written}:00` : written);
+	if (read === null) return null;
+	const [hour, minute, second] = [
+		read[1],
+		read[2],
+		read[3] ?? 0
+	].map(Number);
+	const full = hourOfDay(hour, letter?.toLowerCase());
+	return full === null ? null : {
+		kind: "time",
+		seconds: full * 3600 + minute * 60 + second
+	};
+}
+/** 12 a.m. is midnight. */
+function hourOfDay(hour, half) {
+	if (half === void 0) return hour > 24 ? null : hour;
+	return hour < 1 || hour > 12 ? null : hour % 12 + (half === "p" ? 12 : 0);
+}
+// src/rl/answers/rational.ts
+var absolute = (value) => value < 0n ? -value : value;
+function greatestDivisor(a, b) {
+	let [x, y] = [absolute(a), absolute(b)];
+	while (y !== 0n) [x, y] = [y, x % y];
+	return x;
+}
+/** The fraction in lowest terms; null for a denominator of 0. */
+function fraction(above, below = 1n) {
+	if (below === 0n) return null;
+	const divisor = greatestDivisor(above, below) * (below < 0n ? -1n : 1n);
+	return {
+		above: above / divisor,
+		below: below / divisor
+	};
+}
+var whole = (value) => ({
+	above: value,
+	below: 1n
+});
+var isWhole = ({ below }) => below === 1n;
+var negated = ({ above, below }) => ({
+	above: -above,
+	below
+});
+var size = ({ above, below }) => ({
+	above: absolute(above),
+	below
+});
+var sum = (a, b) => fraction(a.above * b.below + b.above * a.below, a.below * b.below);
+var product = (a, b) => fraction(a.above * b.above, a.below * b.below);
+var quotient = (a, b) => fraction(a.above * b.below, a.below * b.above);
+/** Below, at or above 0 as `a` is less than, equal to or more than `b`. */
+function order(a, b) {
+	const difference = a.above * b.below - b.above * a.below;
+	return difference < 0n ? -1 : Number(difference > 0n);
+}
+var isSame = (a, b) => order(a, b) === 0;
+/** 10 to the power of a whole number. */
+var powerOfTen = (exponent) => exponent < 0 ? {
+	above: 1n,
+	below: 10n ** BigInt(-exponent)
+} : whole(10n ** BigInt(exponent));
+/** Digits that stand for the same number of decimals are read exactly: “12”, “.5”, “1.50e-3”. */
+function decimal(text) {
+	const [digits = "", exponent = "0"] = text.toLowerCase().split("e");
+	const [before = "", after = ""] = digits.split(".");
+	const unsigned = product(whole(BigInt(`${before}${after}`.replace("-", "") || "0")), powerOfTen(Number(exponent) - after.length));
+	return digits.startsWith("-") ? negated(unsigned) : unsigned;
+}
+/** Tolerances up to this one forgive rounding only. */
+var roundingOnly = 1e-6;
+/**
+* Whether two written numbers mean the same. Whole numbers and fractions do where they are equal. A decimal may differ by
+* `tolerance`, relative to the larger of the two; up to 10⁻⁶ this forgives rounding only: the difference must also be
+* less than one unit in the last place of the decimal with fewer of them.
+*/
+function isNear(a, b, tolerance) {
+	if (isSame(a.value, b.value)) return true;
+	const [first, second = first] = [a.place, b.place].filter((place) => place !== null);
+	if (first === void 0 || second === void 0) return false;
+	const difference = size(sum(a.value, negated(b.value)));
+	const [x, y] = [size(a.value), size(b.value)];
+	if (order(difference, product(decimal(String(tolerance)), order(x, y) < 0 ? y : x)) > 0) return false;
+	return tolerance > roundingOnly || order(difference, order(first, second) < 0 ? second : first) < 0;
+}
+// src/rl/answers/literal.ts
+/** Answers that are written down rather than computed: numbers, lists of them, ratios, dates and times. */
+/** Whether `found` says what `expected` says. Lists keep their order but in braces. */
+function isSameLiteral(expected, found, tolerance) {
+	if (expected.kind === "number") return found.kind === "number" && isSameNumber$1(expected, found, tolerance);
+	if (expected.kind === "list") return found.kind === "list" && isSameList(expected, found, tolerance);
+	if (expected.kind === "ratio") return found.kind === "ratio" && isSameRatio(expected, found);
+	if (expected.kind === "time") return found.kind === "time" && found.seconds === expected.seconds;
+	return found.kind === "date" && isSameDate(expected, found);
+}
+var hundredth = {
+	above: 1n,
+	below: 100n
+};
+function isSameNumber$1(a, b, tolerance) {
+	if (a.unit !== null && b.unit !== null && a.unit !== b.unit) return false;
+	if (a.isPercentage === b.isPercentage) return isNear(a, b, tolerance);
+	const [share, plain] = a.isPercentage ? [a, b] : [b, a];
+	if (plain.unit !== null) return false;
+	return isNear(asShare(share), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
+}
+/** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
+var isUnsigned = ({ value }) => order(size(value), whole(1n)) > 0;
+var asShare = ({ value, place }) => ({
+	value: product(value, hundredth),
+	place: place && product(place, hundredth)
+});
+function isSameList(a, b, tolerance) {
+	if (a.items.length !== b.items.length) return false;
+	if (a.brackets !== b.brackets && a.brackets !== "" && b.brackets !== "") return false;
+	if (a.brackets !== "{}") return a.items.every((item, i) => isSameNumber$1(item, b.items[i], tolerance));
+	const left = [...b.items];
+	return a.items.every((item) => {
+		const at = left.findIndex((other) => isSameNumber$1(item, other, tolerance));
+		if (at >= 0) left.splice(at, 1);
+		return at >= 0;
+	});
+}
+/** 6 : 2 is 3 : 1. */
+function isSameRatio(a, b) {
+	const [first, other] = [a.parts[0], b.parts[0]];
+	return a.parts.length === b.parts.length && a.parts.every((part, i) => part * other === b.parts[i] * first);
+}
+var isSameDate = (a, b) => a.month === b.month && a.day === b.day && a.year === b.year;
+/** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
+function writtenNumber(value, place) {
+	return {
+		kind: "number",
+		value,
+		place,
+		isPercentage: false,
+		unit: null
+	};
+}
+/** The place of the last digit of a decimal; null for a whole number. */
+function placeOf$1(digits) {
+	const [mantissa = "", exponent] = digits.toLowerCase().split("e");
+	const after = mantissa.split(".")[1]?.length ?? 0;
+	return after === 0 && exponent === void 0 ? null : powerOfTen(Number(exponent ?? 0) - after);
+}
+// src/rl/answers/units.ts
+var byName = new Map([
+	[
+		"mm",
+		"millimeter",
+		"millimetre"
+	],
+	[
+		"cm",
+		"centimeter",
+		"centimetre"
+	],
+	[
+		"m",
+		"meter",
+		"metre"
+	],
+	[
+		"km",
+		"kilometer",
+		"kilometre"
+	],
+	[
+		"in",
+		"inch",
+		"inches"
+	],
+	[
+		"ft",
+		"foot",
+		"feet"
+	],
+	["yd", "yard"],
+	["mi", "mile"],
+	["mg", "milligram"],
+	["g", "gram"],
+	["kg", "kilogram"],
+	[
+		"lb",
+		"pound",
+		"lbs"
+	],
+	["oz", "ounce"],
+	[
+		"ml",
+		"milliliter",
+		"millilitre",
+		"mL"
+	],
+	[
+		"l",
+		"liter",
+		"litre",
+		"L"
+	],
+	[
+		"s",
+		"sec",
+		"second"
+	],
+	["min", "minute"],
+	[
+		"h",
+		"hr",
+		"hour"
+	],
+	["day"],
+	["week"],
+	["month"],
+	["year"],
+	[
+		"$",
+		"dollar",
+		"USD"
+	],
+	[
+		"€",
+		"euro",
+		"EUR"
+	],
+	["£", "GBP"],
+	[
+		"¥",
+		"yen",
+		"JPY"
+	],
+	[
+		"₹",
+		"rupee",
+		"INR"
+	],
+	["¢", "cent"],
+	["°C"],
+	["°F"],
+	[
+		"°",
+		"degree",
+		"deg"
+	],
+	["N"],
+	["J"],
+	["W"],
+	["V"],
+	["A"],
+	["K"],
+	["Hz"],
+	["Pa"]
+].flatMap(([name, ...others]) => [name, ...others].map((each) => [each, name])));
+/** The unit that the words behind or before a number begin with, raised digits included; null for none of the known. */
+function unitOf(words) {
+	const [, first = "", raised = ""] = /^\s*([\p{L}°]+|[$€£¥₹¢])(\S*)/u.exec(words) ?? [];
+	const name = byName.get(first) ?? byName.get(first.replace(/s$/, "")) ?? byName.get(first.toLowerCase().replace(/s$/, ""));
+	return name === void 0 ? null : `${name}${raised.replace(/^\^\{?(\d)\}?$/, "$1").replace("²", "2").replace("³", "3")}`;
+}
+/** Words that multiply the number before them; null: by an unknown amount. */
+function multiplierOf(words) {
+	const [whole = "", word = ""] = /^\s*(hundred|thousand|million|billion|trillion|dozen|score)s?\b/i.exec(words) ?? [];
+	const factor = {
+		"": 1n,
+		hundred: 100n,
+		thousand: 1000n,
+		million: 10n ** 6n,
+		billion: 10n ** 9n,
+		trillion: 10n ** 12n,
+		dozen: 12n,
+		score: 20n
+	}[word.toLowerCase()];
+	return factor === void 0 ? null : {
+		factor,
+		rest: words.slice(whole.length)
+	};
+}
+// src/rl/answers/readLiteral.ts
+/** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
+/** LaTeX that only changes how a number looks becomes plain text. */
+var appearance = [
+	[/\\(?:left|right|displaystyle|mathrm|mathbf|textbf|text|rm|bf)(?![a-zA-Z])\s*/g, " "],
+	[/\\[dct]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}/g, " $1/$2"],
+	[/\\[dct]?frac\s*(\d)\s*(\d)(?!\d)/g, " $1/$2"],
+	[/(\d)\s*(?:\\times|\\cdot|[×·*x])\s*10\s*\^\s*(?:\{\s*([-+]?\d{1,3})\s*\}|([-+]?\d{1,3}))/g, "$1e$2$3"],
+	[/(?<![\w.)}])10\s*\^\s*(?:\{\s*([-+]?\d{1,3})\s*\}|([-+]?\d{1,3}))/g, "1e$1$2"],
+	[/\\%/g, "%"],
+	[/\\\$/g, "$$"],
+	[/\\\(|\\\)|\\\[|\\\]/g, " "],
+	[/\^\s*\{?\s*\\(?:circ|degree)\s*\}?|\\degree(?![a-zA-Z])/g, "°"],
+	[/\\(?:,|;|!|:|quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, " "],
+	[/\\([{}])/g, "$1"]
+];
+/** Display, fractions of whole numbers and units as plain text. */
+function plainMath(text) {
+	return appearance.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text).replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, " ").trim();
+}
+var digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d+)?|\.\d+`;
+var exponent = String.raw`(?:[eE][-+]?\d{1,3}(?![\d.]))?`;
+var percent = String.raw`(?:\s*(?:%|percent(?:age)?\b|pct\b))?`;
+/** A number as it may stand in running text, its groups: sign, currency, digits, “/ denominator”, percent. */
+var numberSource = String.raw`([-+]?)\s*([$€£¥₹]?)\s*((?:${digits})${exponent})(?:\s*\/\s*(-?\d+)|\s+(\d+)\s*\/\s*(\d+))?(${percent})`;
+var alone = new RegExp(`^${numberSource}(.*)$`, "s");
+var spaced = /^([-+]?\d{1,3})((?: \d{3})+)(?![\d,./])/;
+var leading = /^(?:about|approximately|approx\.?|roughly|exactly|≈|~|\\approx)\s*/i;
+/** The literal; null where the text is something else. `asks` allows a comma as the decimal point. */
+function readLiteral(text, asks = "answer") {
+	const plain = plainMath(text).replace(leading, "").replace(/[.,;]\s*$/, "").trim();
+	if (plain.length > 1e3 || !/\d/.test(plain)) return null;
+	const value = lastSide(plain);
+	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks);
+}
+/** Behind the last = of “x = 3”, “2 + 1 = 3”. */
+var lastSide = (text) => /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf("=") + 1).trim();
+function readRatio(text) {
+	if (!/^\d{1,9}(?:\s*:\s*\d{1,9})+$/.test(text)) return null;
+	return {
+		kind: "ratio",
+		parts: text.split(":").map((part) => BigInt(part.trim()))
+	};
+}
+/** A number with its unit; null where more than a unit stands beside it. */
+function readNumber(text, asks = "answer") {
+	const joined = text.replace(spaced, (number) => number.replaceAll(" ", ""));
+	const comma = asks === "decimal" ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/;
+	const found = alone.exec(joined.replace(comma, "$1.$2"));
+	if (found === null) return null;
+	const rest = multiplierOf(found[8] ?? "");
+	if (rest === null || !isUnit(rest.rest)) return null;
+	const number = numberOf(found);
+	if (number === null) return null;
+	const unit = unitOf(found[2] || rest.rest);
+	return {
+		...number,
+		value: product(number.value, whole(rest.factor)),
+		unit
+	};
+}
+/** At most four words that do not compute anything; one letter only where it is a known unit. */
+function isUnit(rest) {
+	const words = rest.replaceAll(/[{}]/g, " ").trim();
+	if (words === "") return true;
+	if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false;
+	const list = words.split(/\s+/);
+	if (list.length > 4 || /\d/.test(words.replace(/\^?\d$/, ""))) return false;
+	if (list.some((word) => /^(?:and|or|plus|minus|over|to|not|if|but|of)$/i.test(word))) return false;
+	return list[0].replace(/\W/gu, "").length !== 1 || unitOf(words) !== null;
+}
+/** The number in a match of `numberSource`; null for a denominator of 0 or a fraction of decimals. */
+function numberOf(found) {
+	const [, sign, , written = "", below, above, partBelow, percentSign = ""] = found;
+	const plain = written.split(".").length > 2 ? written.replaceAll(".", "") : written.replaceAll(",", "");
+	const isFraction = below !== void 0 || above !== void 0;
+	if (isFraction && !/^\d+$/.test(plain)) return null;
+	const value = withFraction(decimal(plain), below, above, partBelow);
+	if (value === null) return null;
+	return {
+		...writtenNumber(sign === "-" ? negated(value) : value, isFraction ? null : placeOf$1(plain)),
+		isPercentage: percentSign.trim() !== ""
+	};
+}
+/** 3/4 is divided by `below`; 1 3/4 has `above` / `partBelow` added. */
+function withFraction(own, below, above, partBelow) {
+	if (below !== void 0) return quotient(own, whole(BigInt(below)));
+	if (above === void 0 || partBelow === void 0) return own;
+	const part = fraction(BigInt(above), BigInt(partBelow));
+	return part && sum(own, part);
+}
+var brackets = [
+	"()",
+	"[]",
+	"{}"
+];
+function readList(text, asks) {
+	const around = brackets.find(([open, close]) => text.startsWith(open) && text.endsWith(close)) ?? "";
+	const inside = around === "" ? text : text.slice(1, -1);
+	const parts = inside.split(inside.includes(";") ? /;/ : /,(?:\s*and\s)?|\s(?:and|or)\s/);
+	const spacedOut = parts.length === 1 ? inside.trim().split(/\s+/) : parts;
+	if (spacedOut.length < 2 && around === "") return null;
+	const items = spacedOut.map((part) => readNumber(part.trim(), inside.includes(";") ? asks : "answer"));
+	return items.every((item) => item !== null) ? {
+		kind: "list",
+		brackets: around,
+		items
+	} : null;
+}
+// src/rl/answers/plainText.ts
+/** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
+var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
+var fullWidth = /[\uff01-\uff5e]/g;
+var vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g;
+var superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+/** Raised digits after a 10 are an exponent; after a unit they stay, since m² is a unit. */
+var raisedExponent = /(?<=10)(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
+var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit)).join("");
+/** Bold marks of Markdown; `2**3` is a power. */
+var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
+/** Digits in groups of three that are held apart by something that is no comma. */
+var grouped$1 = /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!\s?|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g;
+var plainCharacters = (text) => text.replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+// src/rl/answers/statedAnswer.ts
+/** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
+/** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
+function statedAnswer(text, isAnswer) {
+	const own = plainCharacters(withoutThoughts(text));
+	const marked = tagged(own) ?? boxed(own);
+	if (marked !== null) return {
+		text: marked,
+		kind: "marked"
+	};
+	const line = lineAfter(own, "####");
+	if (line !== null && isAnswer(line)) return {
+		text: line,
+		kind: "marked"
+	};
+	const said = saidAnswer(own);
+	return said === null ? {
+		text: own.trim(),
+		kind: "unmarked"
+	} : {
+		text: said,
+		kind: "said"
+	};
+}
+function withoutThoughts(text) {
+	const end = text.lastIndexOf("</think>");
+	const after = end < 0 ? "" : text.slice(end + 8);
+	return after.trim() === "" ? text : after;
+}
+function lineAfter(text, marker) {
+	const at = text.lastIndexOf(marker);
+	if (at < 0) return null;
+	return text.slice(at + marker.length).trimStart().split("\n", 1)[0].trim();
+}
+/** What stands in the last `<answer>`, and in it in a box. */
+function tagged(text) {
+	const at = text.lastIndexOf("<answer>");
+	if (at < 0) return null;
+	const inside = text.slice(at + 8).split("</answer>", 1)[0].trim();
+	return boxed(inside) ?? inside;
+}
+var announcement = /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals))?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)))\s*:?\s*/gi;
+var sentenceEnd = /[.!?;]?\s*(?:\n|$)|[.!?](?=\s)/;
+/** The sentence behind the last “answer is” or “Answer:”. */
+function saidAnswer(text) {
+	let start = -1;
+	for (const { index, 0: words } of text.matchAll(announcement)) start = index + words.length;
+	if (start < 0) return null;
+	const rest = text.slice(start);
+	const said = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0] ?? rest.slice(0, sentenceEnd.exec(rest)?.index).trim();
+	return said === "" || /^not\b/i.test(said) ? null : said;
+}
+var boxes = /\\(?:boxed|fbox)\s*\{/g;
+var longestBox = 4e3;
+/** The content of the last box; of several that belong together all, with commas between. */
+function boxed(text) {
+	const found = [...text.matchAll(boxes)].slice(-16).flatMap(({ index, 0: opening }) => {
+		const end = closingBrace(text, index + opening.length);
+		return end < 0 ? [] : [{
+			start: index,
+			end,
+			inside: text.slice(index + opening.length, end)
+		}];
+	});
+	const outer = found.filter((box) => !found.some((other) => other.start < box.start && box.end < other.end));
+	const group = [];
+	for (const box of outer.reverse()) {
+		const [next] = group;
+		if (next !== void 0 && !areTogether(text.slice(box.end + 1, next.start))) break;
+		group.unshift(box);
+	}
+	return group.length === 0 ? null : group.map((box) => withSurroundings(text, box)).join(", ");
+}
+/** Of a brace that is open at `from`; −1 where it is not closed. */
+function closingBrace(text, from) {
+	let depth = 1;
+	for (let at = from; at < Math.min(text.length, from + longestBox); at++) if (text[at] === "\\") at++;
+	else if (text[at] === "{") depth++;
+	else if (text[at] === "}" && --depth === 0) return at;
+	return -1;
+}
+/** “, ”, “ and ”, “ or ” between two boxes, with few words more. */
+var areTogether = (between) => between.length <= 60 && (between.trim() === "" || /,|;|\band\b|\bor\b/.test(between));
+/** A minus before a box and a percent sign behind it belong to its content. */
+function withSurroundings(text, { start, end, inside }) {
+	const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start));
+	const percent = /^\s*[$)\\]{0,2}\s*(?:\\?%|percent\b|pct\b)/.test(text.slice(end + 1, end + 20));
+	return `${isNegative ? "-" : ""}${inside.trim()}${percent ? "\\%" : ""}`;
+}
+// src/rl/answers/findLiteral.ts
+/** The answer in a data set's column: what its marker holds, else the column's whole text. */
+function expectedLiteral(text) {
+	const { text: stated, kind } = statedAnswer(text, (line) => readLiteral(line) !== null);
+	return readLiteral(stated) ?? (kind === "said" ? firstOf(stated, "number") : null);
+}
+/** The answer of a completion; null where none is found. */
+function statedLiteral(completion, expected) {
+	const asks = expected.kind === "number" && expected.place !== null ? "decimal" : "answer";
+	const { text, kind } = statedAnswer(completion, (line) => readLiteral(line, asks) !== null);
+	const whole = readLiteral(text, asks);
+	if (whole !== null) return whole;
+	const pointed = asks === "decimal" ? text.replace(decimalComma, ".") : text;
+	if (kind === "said") return firstOf(pointed, expected.kind);
+	return kind === "marked" ? lastNumber(pointed) : lastOf(pointed, expected);
+}
+/** A comma that cannot hold groups of three digits apart. */
+var decimalComma = /(?<=(?<![\d.,])\d{1,15}),(?=(?:\d{1,2}|\d{4,15})(?![\d.,]))/g;
+/** What the other kinds look like in running text. */
+var shapes = {
+	list: /[([{][^()[\]{}]{1,400}[)\]}]|(?<![\d.])-?[\d.]{1,40}(?:(?:, ?| and |, and )-?[\d.]{1,40})+/g,
+	ratio: /(?<![\d:])\d{1,9}(?:\s?:\s?\d{1,9})+/g,
+	time: /\d{1,2}(?::\d\d){0,2}\s?[ap]\.?m\b\.?|\d{1,2}(?::\d\d){1,2}/gi,
+	date: /\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4}|(?:\d{1,2}(?:st|nd|rd|th)?\.? (?:of )?)?[A-Z][a-z]{2,8}\.?(?: \d{1,2}(?:st|nd|rd|th)?\b)?(?:,? \d{4})?/g
+};
+var candidates = (text, kind) => [...plainMath(text).matchAll(shapes[kind])].flatMap(([found]) => {
+	const read = readLiteral(found);
+	return read?.kind === kind ? [read] : [];
+});
+function firstOf(text, kind) {
+	if (kind !== "number") return candidates(text, kind)[0] ?? null;
+	const plain = plainMath(text);
+	const first = numbersOf(plain)[0];
+	return first === void 0 ? null : bareNumber(plain, first);
+}
+/** The text of the last number, or the first; null where there is none, or it is part of something else. */
+function numberIn(text, which) {
+	const plain = plainMath(text);
+	const found = numbersOf(plain).at(which === "first" ? 0 : -1);
+	return found !== void 0 && bareNumber(plain, found) !== null ? found[0] : null;
+}
+function lastOf(text, expected) {
+	const { kind } = expected;
+	return kind === "number" ? lastNumber(text) : candidates(text, kind).at(-1) ?? null;
+}
+/** A sign counts only where nothing stands before it that it could be subtracted from. */
+var numbers = new RegExp(String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3}))${numberSource}`, "gu");
+var numbersOf = (text) => [...text.matchAll(numbers)];
+/** The last number of a text, with its unit; null where it is part of something else, such as a sum or a root. */
+function lastNumber(text) {
+	const plain = plainMath(text);
+	const last = numbersOf(plain).at(-1);
+	return last === void 0 ? null : bareNumber(plain, last);
+}
+var computesBefore = /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\bnot\s*$|\d\s*,\s*$/u;
+var computesAfter = /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*[-\d\\]|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u;
+/** The number with its unit; null where it is part of something else. */
+function bareNumber(text, found) {
+	const before = text.slice(Math.max(0, found.index - 40), found.index);
+	const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40);
+	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || computesBefore.test(before) || computesAfter.test(after) || isFactor(after)) return null;
+	const number = numberOf(found);
+	return number && {
+		...number,
+		unit: unitOf(found[2] || after)
+	};
+}
+/** 2x is no number, 2m is one. */
+function isFactor(after) {
+	const glued = /^[\p{L}_]+/u.exec(after)?.[0];
+	return glued?.length === 1 && unitOf(glued) === null;
+}
+// src/rl/answers/mathTokens.ts
+/** Beyond these a text is no answer. */
+var longestText = 2e3;
+var mostTokens = 600;
+/** Without meaning for the value. */
+var ignored = /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y;
+var wrappers = /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y;
+var names = [
+	[/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y, "number"],
+	[/\\(?:[a-zA-Z]+|[{}|%\\])/y, "command"],
+	[/(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y, "command"],
+	[/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, "words"],
+	[/(?<!\p{L})(?:no|on|up|in|at|to)(?!\p{L})/iuy, "words"],
+	[/\p{L}/uy, "name"],
+	[/<=|>=|!=|==|\*\*|\S/uy, "sign"]
+];
+var plainNumber = /\d+(?:\.\d+)?|\.\d+/y;
+var signs = {
+	"**": "^",
+	"·": "*",
+	"×": "*",
+	"⋅": "*",
+	"÷": "/",
+	"−": "-",
+	"≤": "<=",
+	"≥": ">=",
+	"≠": "!=",
+	"==": "=",
+	"∞": "\\infty",
+	π: "\\pi",
+	"√": "\\sqrt",
+	"±": "\\pm",
+	"∪": "\\cup",
+	"∈": "\\in",
+	"°": "\\circ"
+};
+/** null for what is too long to be an answer. */
+function mathTokens(text) {
+	if (text.length > longestText) return null;
+	const tokens = [];
+	let isApart = false;
+	/** Commas in brackets stand between values. */
+	let brackets = 0;
+	for (let at = 0; at < text.length && tokens.length <= mostTokens;) {
+		const skipped = lengthOf(/\s+/y, text, at) || lengthOf(ignored, text, at);
+		if (skipped > 0) {
+			isApart = true;
+			at += skipped;
+			continue;
+		}
+		const [token, length] = tokenAt(text, at, brackets > 0);
+		tokens.push({
+			...token,
+			isApart
+		});
+		if (/^(?:[([]|\\\{)$/.test(token.text)) brackets++;
+		if (/^(?:[)\]]|\\\})$/.test(token.text)) brackets--;
+		isApart = false;
+		at += length;
+	}
+	return tokens.length > mostTokens ? null : tokens;
+}
+function lengthOf(pattern, text, at) {
+	pattern.lastIndex = at;
+	return pattern.exec(text)?.[0].length ?? 0;
+}
+function tokenAt(text, at, isInBrackets) {
+	const opening = lengthOf(wrappers, text, at);
+	const end = opening === 0 ? -1 : text.indexOf("}", at + opening);
+	if (end >= 0) return [wordsOf(text.slice(at + opening, end)), end + 1 - at];
+	const plain = isInBrackets ? lengthOf(plainNumber, text, at) : 0;
+	if (plain > 0) return [{
+		type: "number",
+		text: text.slice(at, at + plain)
+	}, plain];
+	for (const [pattern, type] of names) {
+		const length = lengthOf(pattern, text, at);
+		if (length > 0) return [named(type, text.slice(at, at + length)), length];
+	}
+	return [{
+		type: "sign",
+		text: " "
+	}, 1];
+}
+function named(type, text) {
+	const own = type === "sign" ? signs[text] ?? text : text.startsWith("\\") || type !== "command" ? text : `\\${text}`;
+	return own.startsWith("\\") && type !== "words" ? {
+		type: "command",
+		text: own
+	} : {
+		type,
+		text: own
+	};
+}
+/** A single letter in \mathrm or \text is a name; “and” and “or” hold values apart. */
+function wordsOf(inside) {
+	const words = inside.trim();
+	if (/^\p{L}$/u.test(words)) return {
+		type: "name",
+		text: words
+	};
+	return /^,?\s*(?:and|or)$/.test(words) ? {
+		type: "command",
+		text: "\\and"
+	} : {
+		type: "words",
+		text: words
+	};
+}
+// src/rl/answers/mathCommands.ts
+/** What commands and signs of LaTeX mean to a parser. */
+var relations = {
+	"=": "=",
+	"<": "<",
+	">": ">",
+	"<=": "<=",
+	">=": ">=",
+	"!=": "!=",
+	"\\le": "<=",
+	"\\leq": "<=",
+	"\\leqslant": "<=",
+	"\\ge": ">=",
+	"\\geq": ">=",
+	"\\geqslant": ">=",
+	"\\lt": "<",
+	"\\gt": ">",
+	"\\ne": "!=",
+	"\\neq": "!=",
+	"\\in": "in",
+	"\\equiv": "=",
+	"\\approx": "about",
+	"≈": "about"
+};
+var functions$1 = new Set("sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log exp lg".split(" ").map((name) => `\\${name}`));
+var bigOperators = /* @__PURE__ */ new Set([
+	"\\sum",
+	"\\prod",
+	"\\int",
+	"\\lim",
+	"\\max",
+	"\\min",
+	"\\gcd"
+]);
+var closers = {
+	"(": [")", "]"],
+	"[": ["]", ")"],
+	"{": ["}"],
+	"\\{": ["\\}"],
+	"\\langle": ["\\rangle"]
+};
+var bars = {
+	"|": ["|", "abs"],
+	"\\lvert": ["\\rvert", "abs"],
+	"\\|": ["\\|", "norm"],
+	"\\lfloor": ["\\rfloor", "floor"],
+	"\\lceil": ["\\rceil", "ceil"]
+};
+var separators = [
+	",",
+	"\\and",
+	"\\or"
+];
+var closing = /* @__PURE__ */ new Set([...[
+	"\\}",
+	"\\rangle",
+	"\\rvert",
+	"\\rfloor",
+	"\\rceil",
+	"\\|",
+	"\\end",
+	"\\\\",
+	"\\%",
+	"\\pm",
+	"\\mp"
+], ...[
+	"\\cdot",
+	"\\times",
+	"\\ast",
+	"\\div",
+	"\\colon",
+	"\\cup",
+	"\\union",
+	"\\circ",
+	"\\degree"
+]]);
+var forms = [
+	[/^\\[dtc]?frac$/, "fraction"],
+	[/^\\sqrt$/, "root"],
+	[/^\\begin$/, "matrix"],
+	[/^\\[dt]?binom$/, "binomial"],
+	[/^\\(?:boxed|fbox|overline|vec|hat|widehat|overrightarrow)$/, "look"]
+];
+// src/rl/answers/mathTree.ts
+var apply = (name, ...of) => ({
+	kind: "apply",
+	name,
+	of
+});
+var symbol = (name) => ({
+	kind: "symbol",
+	name
+});
+function childrenOf(tree) {
+	if (tree.kind === "apply") return tree.of;
+	if (tree.kind === "group") return tree.items;
+	if (tree.kind === "relation") return tree.sides;
+	return tree.kind === "matrix" ? tree.rows.flat() : [];
+}
+var holds = (tree, isSought) => isSought(tree) || childrenOf(tree).some((child) => holds(child, isSought));
+var isApply = (tree, name) => tree.kind === "apply" && tree.name === name;
+// src/rl/answers/makeTree.ts
+/** Pieces of trees, as a parser puts them together. */
+var numberTree = (digits) => {
+	const plain = digits.replaceAll(",", "");
+	const place = plain.includes(".") ? plain.split(".")[1].length : 0;
+	return {
+		kind: "number",
+		value: decimal(plain),
+		place: place === 0 ? null : {
+			above: 1n,
+			below: 10n ** BigInt(place)
+		}
+	};
+};
+/** Behind the value of “x = 1/3 ≈ 0.33” comes only what it is about. */
+function related(operators, sides) {
+	const exact = operators.indexOf("about");
+	const end = exact > 0 ? exact : operators.length;
+	const kept = operators.slice(0, end).map((operator) => operator === "about" ? "=" : operator);
+	return end === 0 ? sides[0] : {
+		kind: "relation",
+		operators: kept,
+		sides: sides.slice(0, end + 1)
+	};
+}
+var bare = (items) => ({
+	kind: "group",
+	open: "",
+	close: "",
+	items
+});
+var isList = (tree) => tree.kind === "group" && tree.open === "";
+function grouped(open, close, items) {
+	if (open === "{") return bare(items);
+	if (open === "\\{") return {
+		kind: "group",
+		open: "{",
+		close: "}",
+		items
+	};
+	if (open === "\\langle") return {
+		kind: "group",
+		open: "(",
+		close: ")",
+		items
+	};
+	return {
+		kind: "group",
+		open,
+		close,
+		items
+	};
+}
+var withSign = (sign, tree) => apply({
+	"-": "negate",
+	"\\pm": "plus-minus",
+	"\\mp": "minus-plus"
+}[sign], tree);
+var isCount = (tree) => tree.kind === "number" && isWhole(tree.value) && tree.place === null;
+/** x_1 is a name of its own, whatever else x is. */
+var indexed = (name, index) => index.kind === "number" && index.place === null ? symbol(`${name}_${index.value.above}`) : apply("index", symbol(name), index);
+// src/rl/answers/parseMath.ts
+/**
+* Parses LaTeX and plain mathematics into a tree. Reading guide: `list` holds values with commas between, then come
+* relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
+*/
+var deepest = 60;
+/** null for what is no mathematics, or none that is known. */
+function parseMath(text) {
+	const tokens = mathTokens(text);
+	if (tokens === null || tokens.length === 0) return null;
+	try {
+		return new Parser(tokens).whole();
+	} catch (error) {
+		if (error instanceof Unreadable) return null;
+		throw error;
+	}
+}
+var Unreadable = class extends Error {};
+var Parser = class {
+	#at = 0;
+	#depth = 0;
+	#words = [];
+	/** Inside |…| a bar closes. */
+	#bars = [];
+	#tokens;
+	constructor(tokens) {
+		this.#tokens = tokens;
+	}
+	whole() {
+		const tree = this.#lists();
+		if (this.#at < this.#tokens.length && !/^[.,;:]$/.test(this.#next)) throw new Unreadable();
+		if (this.#at < this.#tokens.length - 1) throw new Unreadable();
+		return {
+			tree,
+			words: this.#words.join(" ")
+		};
+	}
+	get #next() {
+		const token = this.#tokens[this.#at];
+		return token === void 0 || token.type === "words" ? "" : token.text;
+	}
+	#take(...texts) {
+		const isNext = this.#at < this.#tokens.length && texts.includes(this.#next);
+		if (isNext) this.#at++;
+		return isNext;
+	}
+	#expect(...texts) {
+		if (!this.#take(...texts)) throw new Unreadable();
+	}
+	/** Units and other words; cm² is written with a power behind them. */
+	#skipWords() {
+		while (this.#tokens[this.#at]?.type === "words") {
+			const [words, sign, power] = this.#tokens.slice(this.#at, this.#at + 3);
+			const isRaised = sign?.text === "^" && power?.type === "number";
+			this.#words.push(isRaised ? `${words.text}${power.text}` : words.text);
+			this.#at += isRaised ? 3 : 1;
+		}
+	}
+	#lists() {
+		const lists = this.#separated(";", () => this.#list());
+		return lists.length === 1 ? lists[0] : bare(lists);
+	}
+	#list() {
+		const items = [];
+		do {
+			while (this.#take(...separators));
+			items.push(this.#relation());
+			this.#skipWords();
+		} while (this.#startsItem());
+		return items.length === 1 ? items[0] : bare(items);
+	}
+	#startsItem() {
+		return separators.includes(this.#next) && this.#at < this.#tokens.length - 1;
+	}
+	#separated(separator, read) {
+		const items = [read()];
+		while (this.#next === separator && this.#at < this.#tokens.length - 1) {
+			this.#at++;
+			items.push(read());
+		}
+		return items;
+	}
+	#relation() {
+		const [sides, operators] = [[this.#union()], []];
+		for (let operator = relations[this.#next]; operator !== void 0; operator = relations[this.#next]) {
+			this.#at++;
+			operators.push(operator);
+			sides.push(this.#union());
+		}
+		return related(operators, sides);
+	}
+	#union() {
+		const parts = [this.#sum()];
+		while (this.#take("\\cup", "\\union")) parts.push(this.#sum());
+		return parts.length === 1 ? parts[0] : apply("union", ...parts);
+	}
+	#sum() {
+		if (++this.#depth > deepest) throw new Unreadable();
+		let total = this.#signed();
+		for (;;) {
+			const sign = [
+				"+",
+				"-",
+				"\\pm",
+				"\\mp"
+			].find((each) => this.#take(each));
+			if (sign === void 0) break;
+			const term = this.#product();
+			total = sign === "+" ? apply("add", total, term) : apply("add", total, withSign(sign, term));
+		}
+		this.#depth--;
+		return total;
+	}
+	#signed() {
+		const sign = [
+			"+",
+			"-",
+			"\\pm",
+			"\\mp"
+		].find((each) => this.#take(each));
+		if (sign === void 0 || sign === "+") return this.#product();
+		if (this.#next === "-") throw new Unreadable();
+		return withSign(sign, this.#product());
+	}
+	#product() {
+		let total = this.#factor();
+		for (;;) if (this.#take("*", "\\cdot", "\\times", "\\ast")) total = apply("multiply", total, this.#signedFactor());
+		else if (this.#take("/", ":", "\\div", "\\colon")) total = apply("divide", total, this.#signedFactor());
+		else if (this.#continuesProduct()) total = this.#joined(total);
+		else return total;
+	}
+	#signedFactor() {
+		return this.#take("-") ? apply("negate", this.#factor()) : this.#factor();
+	}
+	/** 3\frac{1}{2} and 1 1/2 are mixed numbers; other values side by side are multiplied. */
+	#joined(total) {
+		const isFraction = /^\\[dtc]?frac$/.test(this.#next);
+		if (this.#tokens[this.#at]?.type === "number") return this.#mixed(total);
+		const factor = this.#factor();
+		return isFraction && isApply(factor, "divide") && factor.of.every(({ kind }) => kind === "number") && isCount(total) ? apply("add", total, factor) : apply("multiply", total, factor);
+	}
+	#mixed(total) {
+		const above = this.#factor();
+		if (!isCount(total) || !this.#take("/")) throw new Unreadable();
+		return apply("add", total, apply("divide", above, this.#factor()));
+	}
+	#continuesProduct() {
+		const token = this.#tokens[this.#at];
+		if (token === void 0 || token.type === "words") return false;
+		if (token.type === "number" || token.type === "name") return true;
+		if (token.text in bars) return this.#bars.at(-1) !== token.text;
+		if (token.type === "sign") return [
+			"(",
+			"[",
+			"{"
+		].includes(token.text);
+		return !(token.text in relations) && !closing.has(token.text) && !separators.includes(token.text);
+	}
+	#factor() {
+		let base = this.#postfixed(this.#primary());
+		while (this.#take("^")) {
+			if (this.#degree()) continue;
+			base = this.#postfixed(apply("power", base, this.#argument()));
+		}
+		return base;
+	}
+	/** A degree sign changes no number. */
+	#degree() {
+		const isBraced = this.#next === "{" && /^\\(?:circ|degree)$/.test(this.#tokens[this.#at + 1]?.text ?? "");
+		if (isBraced) this.#at++;
+		const isDegree = this.#take("\\circ", "\\degree");
+		if (isBraced) this.#expect("}");
+		return isDegree;
+	}
+	#postfixed(base) {
+		if (this.#take("!")) return this.#postfixed(apply("factorial", base));
+		if (this.#take("\\%", "%", "\\percent", "\\percentage", "\\pct")) return this.#postfixed(apply("percent", base));
+		if (this.#take("\\circ", "\\degree", "\\degrees")) return this.#postfixed(base);
+		if (!(this.#tokens[this.#at]?.type === "words" && /^(?:percent(?:age)?|pct|%)$/.test(this.#tokens[this.#at].text))) return base;
+		this.#at++;
+		return apply("percent", base);
+	}
+	#primary() {
+		const token = this.#tokens[this.#at];
+		if (token === void 0) throw new Unreadable();
+		if (token.type === "words") return this.#declared();
+		if (token.text in closers) return this.#group(token.text);
+		if (token.text in bars) return this.#barred(token.text);
+		this.#at++;
+		if (token.type === "number") return this.#inBase(numberTree(token.text));
+		if (token.type === "name") return this.#named(token.text);
+		if (token.type === "command") return this.#command(token.text);
+		throw new Unreadable();
+	}
+	/** 204_5 is written to the base 5, and is told apart from 204. */
+	#inBase(number) {
+		return this.#take("_") ? apply("in-base", number, this.#argument()) : number;
+	}
+	/** Words before a value say what it is: \text{area} = 3; words alone are a name. */
+	#declared() {
+		const words = this.#tokens[this.#at++].text;
+		return symbol(words.toLowerCase());
+	}
+	#group(open) {
+		if (++this.#depth > deepest) throw new Unreadable();
+		this.#at++;
+		const barsBefore = this.#bars;
+		this.#bars = [];
+		const inside = closers[open].includes(this.#next) ? bare([]) : this.#lists();
+		this.#skipWords();
+		const close = this.#next;
+		this.#expect(...closers[open]);
+		this.#bars = barsBefore;
+		this.#depth--;
+		if (isList(inside)) return grouped(open, close, inside.items);
+		return open === "\\{" ? grouped(open, close, [inside]) : inside;
+	}
+	#barred(open) {
+		const [close, name] = bars[open];
+		this.#at++;
+		this.#bars = [...this.#bars, close];
+		const inside = this.#sum();
+		this.#bars = this.#bars.slice(0, -1);
+		this.#expect(close);
+		return apply(name, inside);
+	}
+	/** A name with its index and primes; of a function, with what it is applied to. */
+	#named(name) {
+		const own = this.#take("_") ? indexed(name, this.#argument()) : symbol(name);
+		let primes = "";
+		while (this.#take("'")) primes += "'";
+		const primed = primes === "" ? own : apply(`prime${primes}`, own);
+		if (!/^[fghFG]$/.test(name) || this.#next !== "(") return primed;
+		return apply("call", primed, this.#group("("));
+	}
+	/** What follows ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
+	#argument() {
+		const token = this.#tokens[this.#at];
+		if (token?.type === "number" && token.text.length > 1) return this.#firstDigit(token.text);
+		if (token?.text === "{") return this.#group("{");
+		if (this.#take("-")) return apply("negate", this.#argument());
+		return this.#primary();
+	}
+	/** \frac12 is a half; a power in plain text, 2^10, has all of its digits. */
+	#firstDigit(digits) {
+		const isPower = /^[\^_]$/.test(this.#tokens[this.#at - 1]?.text ?? "");
+		const isRest = /^\\[dtc]?frac$/.test(this.#tokens[this.#at - 1]?.text ?? "") && digits.length === 2;
+		if (!isPower && isRest) {
+			this.#at++;
+			return bare([numberTree(digits[0]), numberTree(digits[1])]);
+		}
+		this.#at++;
+		return numberTree(digits);
+	}
+	#command(name) {
+		if (functions$1.has(name)) return this.#function(name.slice(1));
+		if (bigOperators.has(name)) return this.#bigOperator(name.slice(1));
+		if (name in relations || closing.has(name)) throw new Unreadable();
+		const form = forms.find(([pattern]) => pattern.test(name))?.[1];
+		return form === void 0 ? this.#named(name.replace(/^\\inf(?:inity)?$/, "\\infty")) : this.#form(form);
+	}
+	#form(form) {
+		if (form === "fraction") return this.#fraction();
+		if (form === "root") return this.#root();
+		if (form === "matrix") return this.#matrix();
+		return form === "look" ? this.#argument() : apply(form, this.#argument(), this.#argument());
+	}
+	#fraction() {
+		const above = this.#argument();
+		if (above.kind === "group" && above.open === "" && above.items.length === 2) return apply("divide", above.items[0], above.items[1]);
+		return apply("divide", above, this.#argument());
+	}
+	#root() {
+		if (!this.#take("[")) return apply("sqrt", this.#argument());
+		const index = this.#sum();
+		this.#expect("]");
+		return apply("root", this.#argument(), index);
+	}
+	#function(name) {
+		const base = this.#take("_") ? [this.#argument()] : [];
+		const exponent = this.#take("^") ? this.#argument() : null;
+		const argument = this.#next === "(" || this.#next === "{" ? this.#factor() : this.#openArgument();
+		if (exponent === null) return apply(name, argument, ...base);
+		return isApply(exponent, "negate") && /^(?:sin|cos|tan)$/.test(name) ? apply(`arc${name}`, argument) : apply("power", apply(name, argument, ...base), exponent);
+	}
+	/** \sin 2x \cos x: up to the next function or operation. */
+	#openArgument() {
+		let argument = this.#factor();
+		while (this.#continuesProduct() && !functions$1.has(this.#next) && this.#next !== "(") argument = apply("multiply", argument, this.#factor());
+		return argument;
+	}
+	#bigOperator(name) {
+		const bounds = [];
+		while (this.#next === "_" || this.#next === "^") {
+			this.#at++;
+			bounds.push(this.#argument());
+		}
+		return apply(name, ...bounds, this.#product());
+	}
+	#matrix() {
+		const name = this.#braced();
+		if (!/^[pbvBV]?matrix$|^array$/.test(name)) throw new Unreadable();
+		if (name === "array" && this.#next === "{") this.#braced();
+		const rows = [[]];
+		while (!this.#take("\\end")) if (this.#take("\\\\")) rows.push([]);
+		else if (!this.#take("&")) rows.at(-1).push(this.#relation());
+		this.#braced();
+		return {
+			kind: "matrix",
+			isDeterminant: name === "vmatrix",
+			rows: rows.filter(({ length }) => length > 0)
+		};
+	}
+	/** The name in {…}. */
+	#braced() {
+		this.#expect("{");
+		let name = "";
+		for (; !this.#take("}"); this.#at++) name += this.#tokens[this.#at]?.text ?? this.#end();
+		return name;
+	}
+	#end() {
+		throw new Unreadable();
+	}
+};
+// src/rl/answers/fingerprint.ts
+/**
+* Exact comparison of expressions: each is computed at a fixed point of a prime field (Schwartz 1980, Zippel 1979). Equal
+* rational functions have equal results, different ones have not, but for a chance of about their degree in 2¹²⁴. Roots,
+* functions and constants such as π are computed as if they were unknowns of their own: equal results prove equality, and
+* different ones prove the opposite only of expressions without them.
+*/
+/** The largest prime below the first 38 digits of π that is 1 modulo 4, so that −1 has a root. */
+var prime = 31415926535897932384626433832795028841n;
+var rootOfMinusOne = 6284416675421676223778832279132862108n;
+/** What cannot be computed, such as a division by 0, or would take too long. */
+var Incomputable = class extends Error {};
+var reduced = (value) => (value % prime + prime) % prime;
+function power$1(base, exponent) {
+	let [result, square, left] = [
+		1n,
+		base,
+		exponent
+	];
+	for (; left > 0n; left >>= 1n) {
+		if (left & 1n) result = result * square % prime;
+		square = square * square % prime;
+	}
+	return result;
+}
+function inverse(value) {
+	if (value === 0n) throw new Incomputable();
+	return power$1(value, prime - 2n);
+}
+/** A value without any pattern for a name applied to values. */
+function unknown(name, values) {
+	let mixed = 0n;
+	for (const character of name) mixed = (mixed * 1114113n + BigInt(character.codePointAt(0)) + 7n) % prime;
+	for (const value of values) mixed = power$1(mixed + value + 11400714819323198485n, 5n);
+	return power$1(mixed + 7640891576956012808n, 65537n);
+}
+var operations = {
+	add: ([a, b]) => reduced(a + b),
+	multiply: ([a, b]) => reduced(a * b),
+	divide: ([a, b]) => reduced(a * inverse(b)),
+	negate: ([a]) => reduced(-a),
+	percent: ([a]) => reduced(a * inverse(100n)),
+	power: (of, tree) => powerOf$1(of, tree),
+	factorial: (of, tree) => factorialOf(of, tree)
+};
+var numberAt = ({ above, below }) => reduced(above * inverse(reduced(below)));
+/** Same values for same expressions, at the point of the field that belongs to the names. Errors: Incomputable. */
+function fingerprint(tree) {
+	if (tree.kind === "number") return numberAt(tree.value);
+	if (tree.kind === "symbol") return tree.name === "i" ? rootOfMinusOne : unknown(tree.name, []);
+	if (tree.kind === "apply") {
+		const exact = rationalOf(tree);
+		if (exact !== null) return numberAt(exact);
+		const of = tree.of.map(fingerprint);
+		return operations[tree.name]?.(of, tree) ?? unknown(tree.name, of);
+	}
+	if (tree.kind === "group") return unknown(`group ${tree.open}${tree.close}`, tree.items.map(fingerprint));
+	if (tree.kind === "relation") return unknown(tree.operators.join(" "), tree.sides.map(fingerprint));
+	return unknown(`matrix ${tree.rows.length}`, tree.rows.flat().map(fingerprint));
+}
+function powerOf$1(of, { of: [, exponentTree] }) {
+	const base = of[0];
+	const exponent = rationalOf(exponentTree);
+	if (exponent === null || !isWhole(exponent)) return unknown("power", of);
+	if (base === 0n && exponent.above <= 0n) throw new Incomputable();
+	return exponent.above < 0n ? inverse(power$1(base, -exponent.above)) : power$1(base, exponent.above);
+}
+var largestFactorial = 2500n;
+function factorialOf(of, { of: [argument] }) {
+	const count = rationalOf(argument);
+	if (count === null || !isWhole(count) || count.above < 0n || count.above > largestFactorial) return unknown("factorial", of);
+	let result = 1n;
+	for (let factor = 2n; factor <= count.above; factor++) result = result * factor % prime;
+	return result;
+}
+/** Numbers longer than this are not written out. */
+var mostBits = 4096;
+var isShort = ({ above, below }) => bitsOf$1(above) <= mostBits && bitsOf$1(below) <= mostBits;
+var bitsOf$1 = (value) => value.toString(16).length * 4;
+var known = /* @__PURE__ */ new WeakMap();
+/** The exact value of a constant without roots and functions; null for others, and for very long ones. */
+function rationalOf(tree) {
+	const found = known.get(tree);
+	if (found !== void 0) return found;
+	const value = exactValue(tree);
+	known.set(tree, value);
+	return value;
+}
+function exactValue(tree) {
+	if (tree.kind === "number") return isShort(tree.value) ? tree.value : null;
+	if (tree.kind !== "apply") return null;
+	const of = [];
+	for (const child of tree.of) {
+		const value = rationalOf(child);
+		if (value === null) return null;
+		of.push(value);
+	}
+	const [a, b] = of;
+	const value = a === void 0 ? null : constantOf(tree.name, a, b);
+	return value !== null && isShort(value) ? value : null;
+}
+var ofTwo = {
+	add: sum,
+	multiply: product,
+	divide: quotient,
+	power: constantPower,
+	binomial
+};
+var ofOne = {
+	negate: negated,
+	abs: size,
+	factorial: constantFactorial,
+	percent: (a) => product(a, {
+		above: 1n,
+		below: 100n
+	})
+};
+var constantOf = (name, a, b) => (b === void 0 ? ofOne[name]?.(a) : ofTwo[name]?.(a, b)) ?? null;
+function constantFactorial({ above, below }) {
+	if (below !== 1n || above < 0n || above > 300n) return null;
+	let result = 1n;
+	for (let factor = 2n; factor <= above; factor++) result *= factor;
+	return whole(result);
+}
+function binomial({ above: n, below }, { above: k, below: other }) {
+	if (below !== 1n || other !== 1n || n < 0n || n > 1000n || k < 0n || k > n) return null;
+	let result = 1n;
+	for (let i = 1n; i <= k; i++) result = result * (n - k + i) / i;
+	return whole(result);
+}
+function constantPower(base, exponent) {
+	if (!isWhole(exponent)) return null;
+	const times = exponent.above < 0n ? -exponent.above : exponent.above;
+	const bits = Math.max(bitsOf$1(base.above), bitsOf$1(base.below));
+	if (times > BigInt(mostBits) || bits * Number(times) > 4 * mostBits) return null;
+	return exponent.above < 0n ? fraction(base.below ** times, base.above ** times) : {
+		above: base.above ** times,
+		below: base.below ** times
+	};
+}
+/** Names whose values are found in the field exactly; whatever else a tree holds makes it more than a rational function. */
+var isRationalFunction = (tree) => tree.kind === "number" || tree.kind === "symbol" && !transcendental.has(tree.name) || tree.kind === "apply" && tree.name in operations && tree.of.every(isRationalFunction) && hasWholePower(tree);
+var transcendental = /* @__PURE__ */ new Set([
+	"e",
+	"\\pi",
+	"\\infty"
+]);
+var hasWholePower = (tree) => {
+	if (!isApply(tree, "power")) return true;
+	const exponent = rationalOf(tree.of[1]);
+	return exponent !== null && isWhole(exponent);
+};
+// src/shared/random.ts
+/**
+* The one source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel
+* random numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be
+* replayed alone, whatever else was in its batch.
+*/
+var MULTIPLIER = 3528905107;
+var WEYL = 2654435769;
+var ROUNDS = 10;
+/** High and low 32 bits of a 32×32-bit product, without BigInt. */
+function multiplyHigh(a, b) {
+	const aHigh = a >>> 16;
+	const aLow = a & 65535;
+	const bHigh = b >>> 16;
+	const bLow = b & 65535;
+	const middle = aHigh * bLow + (aLow * bLow >>> 16);
+	const carry = (middle & 65535) + aLow * bHigh;
+	return aHigh * bHigh + Math.floor(middle / 65536) + Math.floor(carry / 65536) >>> 0;
+}
+function philox(key, low, high) {
+	let [x0, x1, roundKey] = [
+		low >>> 0,
+		high >>> 0,
+		key >>> 0
+	];
+	for (let round = 0; round < ROUNDS; round++) {
+		const upper = multiplyHigh(MULTIPLIER, x0);
+		const lower = Math.imul(MULTIPLIER, x0) >>> 0;
+		x0 = (upper ^ roundKey ^ x1) >>> 0;
+		x1 = lower;
+		roundKey = roundKey + WEYL >>> 0;
+	}
+	return [x0, x1];
+}
+/** Mixes the parts of an address, such as (run seed, step, prompt, sample), into one independent stream. */
+function randomStream(...address) {
+	let [key, low] = [608135816, 2242054355];
+	for (const part of address) {
+		const partHigh = Math.floor(part / 4294967296) >>> 0;
+		[key, low] = philox(key ^ partHigh, part >>> 0, low);
+	}
+	return { uniformAt(index) {
+		const [a, b] = philox(key, index >>> 0, low ^ Math.floor(index / 4294967296) >>> 0);
+		return ((a >>> 5) * 67108864 + (b >>> 6)) / 9007199254740992;
+	} };
+}
+// src/rl/answers/bigFloat.ts
+var precision = 256;
+/** Results this much smaller than what they are the difference of are 0. */
+var noise$1 = 200;
+/** A summand this much smaller than the other would hardly be seen. */
+var sight = 100;
+var furthest = 1e6;
+var bitsOf = (value) => (value < 0n ? -value : value).toString(16).length * 4;
+function rounded(mantissa, exponent) {
+	if (mantissa === 0n) return zero;
+	const excess = bitsOf(mantissa) - precision;
+	if (Math.abs(exponent + excess) > furthest) throw new Incomputable();
+	return excess <= 0 ? {
+		mantissa,
+		exponent
+	} : {
+		mantissa: mantissa >> BigInt(excess),
+		exponent: exponent + excess
+	};
+}
+var zero = {
+	mantissa: 0n,
+	exponent: 0
+};
+var one$1 = {
+	mantissa: 1n,
+	exponent: 0
+};
+var isZero = ({ mantissa }) => mantissa === 0n;
+var isNegative = ({ mantissa }) => mantissa < 0n;
+var negative = ({ mantissa, exponent }) => ({
+	mantissa: -mantissa,
+	exponent
+});
+/** About the binary logarithm of the size. */
+var scaleOf = ({ mantissa, exponent }) => mantissa === 0n ? -Infinity : bitsOf(mantissa) + exponent;
+var realOf = ({ above, below }) => dividedBy(rounded(above, 0), rounded(below, 0));
+/** The difference or sum without looking at what is lost. */
+function plainSum(a, b) {
+	if (isZero(a)) return b;
+	if (isZero(b)) return a;
+	const [high, low] = a.exponent >= b.exponent ? [a, b] : [b, a];
+	const shift = high.exponent - low.exponent;
+	if (shift > 2 * precision) return scaleOf(high) > scaleOf(low) ? high : low;
+	return rounded((high.mantissa << BigInt(shift)) + low.mantissa, low.exponent);
+}
+/** Errors: Incomputable where one summand would be lost beside the other. */
+function plus(a, b) {
+	if (isZero(a) || isZero(b)) return plainSum(a, b);
+	if (Math.abs(scaleOf(a) - scaleOf(b)) > sight) throw new Incomputable();
+	const total = plainSum(a, b);
+	return scaleOf(total) < Math.max(scaleOf(a), scaleOf(b)) - noise$1 ? zero : total;
+}
+var times = (a, b) => rounded(a.mantissa * b.mantissa, a.exponent + b.exponent);
+function dividedBy(a, b) {
+	if (isZero(b)) throw new Incomputable();
+	const shift = 264 + Math.max(0, bitsOf(b.mantissa) - bitsOf(a.mantissa));
+	return rounded((a.mantissa << BigInt(shift)) / b.mantissa, a.exponent - b.exponent - shift);
+}
+/** Of a number that is not negative. */
+function root(a) {
+	if (isZero(a)) return zero;
+	const extra = 2 * precision - bitsOf(a.mantissa);
+	const shift = extra + ((a.exponent - extra) % 2 === 0 ? 0 : 1);
+	return rounded(wholeRoot(a.mantissa << BigInt(Math.max(0, shift))), (a.exponent - shift) / 2);
+}
+function wholeRoot(value) {
+	let guess = 1n << BigInt(Math.ceil(bitsOf(value) / 2) + 1);
+	for (;;) {
+		const next = guess + value / guess >> 1n;
+		if (next >= guess) return guess;
+		guess = next;
+	}
+}
+var fixedBits = 320;
+var unit = 1n << BigInt(fixedBits);
+function fixed({ mantissa, exponent }) {
+	const shift = exponent + fixedBits;
+	if (shift > 64 * precision) throw new Incomputable();
+	return shift >= 0 ? mantissa << BigInt(shift) : mantissa >> BigInt(-shift);
+}
+var floating = (value) => bitsOf(value) < 120 ? zero : rounded(value, -320);
+/** Sums terms until they vanish; `next` makes the one behind a term. */
+function series(first, next) {
+	let [total, term] = [0n, first];
+	for (let k = 1n; term !== 0n; k++) {
+		total += term;
+		term = next(term, k);
+	}
+	return total;
+}
+/** Of the reciprocal of a whole number, or of a small fixed-point number. */
+function arcTangentSeries(value, sign) {
+	const square = value * value >> BigInt(fixedBits);
+	let [total, odd] = [0n, value];
+	for (let k = 1n; odd !== 0n; k += 2n) {
+		total += odd / k;
+		odd = sign * odd * square / unit;
+	}
+	return total;
+}
+var fixedPi = 16n * arcTangentSeries(unit / 5n, -1n) - 4n * arcTangentSeries(unit / 239n, -1n);
+var fixedLn2 = 2n * arcTangentSeries(unit / 3n, 1n);
+var pi = rounded(fixedPi, -320);
+function exponential$1(a) {
+	if (scaleOf(a) > 20) throw new Incomputable();
+	const value = fixed(a);
+	const doublings = (value + (fixedLn2 >> 1n)) / fixedLn2;
+	const rest = value - doublings * fixedLn2 >> 8n;
+	let result = series(unit, (term, k) => term * rest / unit / k);
+	for (let k = 0; k < 8; k++) result = result * result >> BigInt(fixedBits);
+	return rounded(result, Number(doublings) - fixedBits);
+}
+/** Of a number above 0. */
+function naturalLogarithm(a) {
+	const bits = bitsOf(a.mantissa);
+	const between = fixed({
+		mantissa: a.mantissa,
+		exponent: -bits
+	});
+	return floating(2n * arcTangentSeries((between - unit << BigInt(fixedBits)) / (between + unit), 1n) + BigInt(a.exponent + bits) * fixedLn2);
+}
+function cosineAndSine(a) {
+	if (scaleOf(a) > 64) throw new Incomputable();
+	const turn = 2n * fixedPi;
+	const rest = (fixed(a) % turn + turn) % turn >> 8n;
+	const square = rest * rest >> BigInt(fixedBits);
+	const next = (offset) => (term, k) => -(term * square) / unit / ((2n * k + offset) * (2n * k + offset - 1n));
+	let [cosine, sine] = [series(unit, next(0n)), series(rest, next(1n))];
+	for (let k = 0; k < 8; k++) [cosine, sine] = [cosine * cosine - sine * sine >> BigInt(fixedBits), 2n * cosine * sine >> BigInt(fixedBits)];
+	return [floating(cosine), floating(sine)];
+}
+/** The angle of the point (x, y), from −π to π. */
+function angle(y, x) {
+	if (isZero(y)) return isNegative(x) ? pi : zero;
+	if (isZero(x)) return times(isNegative(y) ? negative(one$1) : one$1, times(pi, {
+		mantissa: 1n,
+		exponent: -1
+	}));
+	let ratio = fixed(dividedBy(y, x));
+	for (let k = 0; k < 4; k++) {
+		const length = wholeRoot(unit * unit + ratio * ratio);
+		ratio = (ratio << BigInt(fixedBits)) / (unit + length);
+	}
+	const principal = floating(16n * arcTangentSeries(ratio, -1n));
+	if (!isNegative(x)) return principal;
+	return plainSum(principal, isNegative(y) ? negative(pi) : pi);
+}
+// src/rl/answers/numericValue.ts
+/** Values of expressions as complex numbers with some 70 digits, for what holds roots, functions, e or π. */
+/** A part this much smaller than the other comes of rounding. */
+var noise = 200;
+function complex(re, im = zero) {
+	if (scaleOf(im) < scaleOf(re) - noise) return {
+		re,
+		im: zero
+	};
+	return scaleOf(re) < scaleOf(im) - noise ? {
+		re: zero,
+		im
+	} : {
+		re,
+		im
+	};
+}
+var fromNumber = (value) => complex({
+	mantissa: BigInt(Math.round(value * 2 ** 40)),
+	exponent: -40
+});
+var one = complex(one$1);
+var imaginary = complex(zero, one$1);
+var half = fromNumber(.5);
+var isNothing = ({ re, im }) => isZero(re) && isZero(im);
+var add = (a, b) => complex(plus(a.re, b.re), plus(a.im, b.im));
+var negate = ({ re, im }) => ({
+	re: negative(re),
+	im: negative(im)
+});
+var subtract = (a, b) => add(a, negate(b));
+var multiply = (a, b) => complex(plus(times(a.re, b.re), negative(times(a.im, b.im))), plus(times(a.re, b.im), times(a.im, b.re)));
+var squaredSize = ({ re, im }) => plainSum(times(re, re), times(im, im));
+function divide(a, b) {
+	const length = squaredSize(b);
+	const { re, im } = multiply(a, {
+		re: b.re,
+		im: negative(b.im)
+	});
+	return complex(dividedBy(re, length), dividedBy(im, length));
+}
+function exponential({ re, im }) {
+	const [length, [cosine, sine]] = [exponential$1(re), cosineAndSine(im)];
+	return complex(times(length, cosine), times(length, sine));
+}
+function logarithm(a) {
+	if (isNothing(a)) throw new Incomputable();
+	return complex(times(naturalLogarithm(squaredSize(a)), {
+		mantissa: 1n,
+		exponent: -1
+	}), angle(a.im, a.re));
+}
+function squareRoot(a) {
+	if (!isZero(a.im)) return exponential(multiply(half, logarithm(a)));
+	return isNegative(a.re) ? complex(zero, root(negative(a.re))) : complex(root(a.re));
+}
+function power(base, exponent) {
+	if (!isNothing(base)) return exponential(multiply(exponent, logarithm(base)));
+	if (isNegative(exponent.re) || isZero(exponent.re)) throw new Incomputable();
+	return base;
+}
+function wholePower(base, exponent) {
+	if (exponent < 0n) return divide(one, wholePower(base, -exponent));
+	if (exponent > 1n << 40n || isNothing(base) && exponent === 0n) throw new Incomputable();
+	let [result, square] = [one, base];
+	for (let left = exponent; left > 0n; left >>= 1n) {
+		if (left & 1n) result = multiply(result, square);
+		if (left > 1n) square = multiply(square, square);
+	}
+	return result;
+}
+/** An odd root of a negative number is negative, as schools teach it. */
+function rootOf(a, index, wholeIndex) {
+	if (wholeIndex !== null && wholeIndex % 2n === 1n && !isNothing(a) && isZero(a.im) && isNegative(a.re)) return negate(rootOf(negate(a), index, wholeIndex));
+	return power(a, divide(one, index));
+}
+var halved = (a) => multiply(half, a);
+var turned = (a) => multiply(imaginary, a);
+var cosine = (a) => halved(add(exponential(turned(a)), exponential(negate(turned(a)))));
+var sine = (a) => divide(halved(subtract(exponential(turned(a)), exponential(negate(turned(a))))), imaginary);
+var hyperbolicCosine = (a) => cosine(turned(a));
+var hyperbolicSine = (a) => negate(turned(sine(turned(a))));
+var arcSine = (a) => negate(turned(logarithm(add(turned(a), squareRoot(subtract(one, multiply(a, a)))))));
+var arcTangent = (a) => halved(turned(subtract(logarithm(subtract(one, turned(a))), logarithm(add(one, turned(a))))));
+var rightAngle = halved(complex(pi));
+/** A logarithm without a base may be any: laws of logarithms hold, but it has no value of its own. */
+var unknownBase = fromNumber(.73908513321516);
+var functions = {
+	add: (a, b) => add(a, b),
+	multiply: (a, b) => multiply(a, b),
+	divide: (a, b) => divide(a, b),
+	negate,
+	sqrt: squareRoot,
+	exp: exponential,
+	ln: logarithm,
+	sin: sine,
+	cos: cosine,
+	sinh: hyperbolicSine,
+	cosh: hyperbolicCosine,
+	arcsin: arcSine,
+	arctan: arcTangent,
+	percent: (a) => divide(a, fromNumber(100)),
+	abs: (a) => isZero(a.im) ? complex(isNegative(a.re) ? negative(a.re) : a.re) : complex(root(squaredSize(a))),
+	tan: (a) => divide(sine(a), cosine(a)),
+	cot: (a) => divide(cosine(a), sine(a)),
+	sec: (a) => divide(one, cosine(a)),
+	csc: (a) => divide(one, sine(a)),
+	tanh: (a) => divide(hyperbolicSine(a), hyperbolicCosine(a)),
+	arccos: (a) => subtract(rightAngle, arcSine(a)),
+	log: (a, base) => base === void 0 ? multiply(unknownBase, logarithm(a)) : divide(logarithm(a), logarithm(base)),
+	lg: (a) => divide(logarithm(a), logarithm(fromNumber(10)))
+};
+var constants = {
+	"\\pi": complex(pi),
+	e: exponential(one),
+	i: imaginary
+};
+/** The value at one of the sample points. Errors: Incomputable for what has none. */
+function numericValue(tree, point) {
+	if (tree.kind === "symbol") return constants[tree.name] ?? sampled(tree.name, point);
+	const exact = rationalOf(tree);
+	if (exact !== null) return complex(realOf(exact));
+	if (tree.kind !== "apply") throw new Incomputable();
+	return computed(tree, tree.of.map((child) => numericValue(child, point)));
+}
+function computed({ name, of }, [a, b]) {
+	if (a === void 0) throw new Incomputable();
+	if (b === void 0) return (functions[name] ?? refuse)(a);
+	const last = rationalOf(of[1]);
+	if (name === "power") return powerOf(a, b, last);
+	if (name === "root") return rootOf(a, b, last !== null && isWhole(last) ? last.above : null);
+	return (functions[name] ?? refuse)(a, b);
+}
+var refuse = () => {
+	throw new Incomputable();
+};
+/** A power whose denominator is odd is that of an odd root. */
+function powerOf(base, exponent, exact) {
+	if (exact === null || exact.below % 2n === 0n) return power(base, exponent);
+	if (isWhole(exact)) return wholePower(base, exact.above);
+	return wholePower(rootOf(base, complex(realOf(whole(exact.below))), exact.below), exact.above);
+}
+/** From −2.25 to 2.25, not near 0; above it at the first point. */
+function sampled(name, point) {
+	if (name.startsWith("\\infty") || name.length > 1 && !name.startsWith("\\") && !name.includes("_")) throw new Incomputable();
+	const stream = randomStream(point, ...Array.from(name, (character) => character.codePointAt(0)));
+	const size = .25 + 2 * stream.uniformAt(0);
+	return fromNumber(point > 0 && stream.uniformAt(1) < .5 ? -size : size);
+}
+/** Values agree in this many bits, and differ by rounding alone. */
+var agreement = 150;
+function isSameValue(a, b) {
+	const largest = Math.max(...[
+		a.re,
+		a.im,
+		b.re,
+		b.im
+	].map(scaleOf));
+	return [plainSum(a.re, negative(b.re)), plainSum(a.im, negative(b.im))].map(scaleOf).every((gap) => gap <= largest - agreement);
+}
+// src/rl/answers/sameScalar.ts
+/** Whether two expressions have the same value. */
+/** `tolerance` as `isNear` has it, where one of the two is a decimal. */
+function isSameScalar(a, b, tolerance) {
+	const isSame = isSameNumber(a, b, tolerance);
+	const [hundredths, others] = [hundredthsOf(a), hundredthsOf(b)];
+	if (isSame || hundredths === null === (others === null)) return isSame;
+	const [share, plain] = hundredths === null ? [others, a] : [hundredths, b];
+	return isAboveOne(plain) && isSameNumber(share, plain, tolerance);
+}
+/** What stands before a percent sign. */
+var hundredthsOf = (tree) => isApply(tree, "percent") ? tree.of[0] : null;
+/** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
+function isAboveOne(tree) {
+	const value = rationalOf(tree);
+	return value !== null && order(size(value), whole(1n)) > 0;
+}
+function isSameNumber(a, b, tolerance) {
+	return isIdentical(a, b) || isRounded(a, b, tolerance) || !isDecided(a, b) && agree(a, b);
+}
+function isIdentical(a, b) {
+	try {
+		return fingerprint(a) === fingerprint(b);
+	} catch (error) {
+		if (error instanceof Incomputable) return false;
+		throw error;
+	}
+}
+var isDecided = (a, b) => isRationalFunction(a) && isRationalFunction(b);
+var points = [
+	0,
+	1,
+	2,
+	3
+];
+/** A value at fewer points says too little. */
+var fewest = 2;
+/** Same values at sample points, of constants at one. */
+function agree(a, b) {
+	const isConstant = !holds(a, isVariable) && !holds(b, isVariable);
+	let agreed = 0;
+	for (const point of isConstant ? points.slice(0, 1) : points) try {
+		if (!isSameValue(numericValue(a, point), numericValue(b, point))) return false;
+		agreed++;
+	} catch (error) {
+		if (!(error instanceof Incomputable)) throw error;
+	}
+	return agreed >= (isConstant ? 1 : fewest);
+}
+var isVariable = (tree) => tree.kind === "symbol" && ![
+	"\\pi",
+	"e",
+	"i"
+].includes(tree.name);
+/** A decimal and what it is rounded from. */
+function isRounded(a, b, tolerance) {
+	const [first, second] = [writtenOf(a), writtenOf(b)];
+	return first !== null && second !== null && isNear(first, second, tolerance);
+}
+/** A constant; its place is that of a decimal alone, with its sign and percent. */
+function writtenOf(tree) {
+	const exact = rationalOf(tree);
+	if (exact !== null) return {
+		value: exact,
+		place: placeOf(tree)
+	};
+	if (holds(tree, isVariable)) return null;
+	try {
+		const { re, im } = numericValue(tree, 0);
+		if (im.mantissa !== 0n || Math.abs(re.exponent) > 2e3) return null;
+		const scale = 1n << BigInt(Math.abs(re.exponent));
+		return {
+			value: re.exponent < 0 ? {
+				above: re.mantissa,
+				below: scale
+			} : {
+				above: re.mantissa * scale,
+				below: 1n
+			},
+			place: null
+		};
+	} catch (error) {
+		if (error instanceof Incomputable) return null;
+		throw error;
+	}
+}
+function placeOf(tree) {
+	if (tree.kind === "number") return tree.place;
+	if (tree.kind !== "apply" || tree.of.length !== 1) return null;
+	const place = placeOf(tree.of[0]);
+	if (tree.name === "negate") return place;
+	return tree.name === "percent" ? place && quotient(place, whole(100n)) : null;
+}
+// src/rl/answers/sameMath.ts
+/** Whether two mathematical answers say the same: values, lists and sets of them, intervals, matrices, equations. */
+/** `tolerance` as `isNear` has it, where a decimal is compared. */
+function isSameMath(expected, found, tolerance) {
+	const [a, b] = [withoutSigns(expected), withoutSigns(found)];
+	const [x, y] = unnamed(a, b);
+	if (x.kind === "relation" || y.kind === "relation") return isSameRelation(x, y, tolerance);
+	if (isApply(x, "union") || isApply(y, "union")) return isSameUnion(x, y, tolerance);
+	if (x.kind === "group" || y.kind === "group") return isSameGroup(x, y, tolerance);
+	if (x.kind === "matrix" || y.kind === "matrix") return isSameMatrix(x, y, tolerance);
+	return isSameScalar(x, y, tolerance);
+}
+var isPlusMinus = (tree) => isApply(tree, "plus-minus") || isApply(tree, "minus-plus");
+/** 2 ± √3 is two values; every ± of an expression has the same sign, and every ∓ the other. */
+function withoutSigns(tree) {
+	if (tree.kind === "group") return {
+		...tree,
+		items: tree.items.flatMap((item) => holds(item, isPlusMinus) ? bothSigns(item) : [item])
+	};
+	if (!holds(tree, isPlusMinus)) return tree;
+	if (tree.kind === "relation" && tree.operators.join() === "=" && !holds(tree.sides[0], isPlusMinus)) return {
+		...tree,
+		sides: [tree.sides[0], withoutSigns(tree.sides[1])]
+	};
+	return {
+		kind: "group",
+		open: "",
+		close: "",
+		items: bothSigns(tree)
+	};
+}
+var bothSigns = (tree) => [true, false].map((isUpper) => signed(tree, isUpper));
+function signed(tree, isUpper) {
+	if (tree.kind === "relation") return {
+		...tree,
+		sides: tree.sides.map((side) => signed(side, isUpper))
+	};
+	if (tree.kind === "group") return {
+		...tree,
+		items: tree.items.map((item) => signed(item, isUpper))
+	};
+	if (tree.kind !== "apply") return tree;
+	const of = tree.of.map((child) => signed(child, isUpper));
+	if (!isPlusMinus(tree)) return apply(tree.name, ...of);
+	return isApply(tree, "plus-minus") === isUpper ? of[0] : apply("negate", of[0]);
+}
+var isEquation = (tree) => tree.kind === "relation" && tree.operators.every((operator) => operator === "=" || operator === "in");
+/** “x =” is left out where one of the two only has what x is. */
+function unnamed(a, b) {
+	if (isEquation(a) === isEquation(b)) return [lastTwo(a), lastTwo(b)];
+	return [isEquation(a) ? valueOf(a, b) : a, isEquation(b) ? valueOf(b, a) : b];
+}
+/** Of x = 1/2 = 0.5 the name and the last value. */
+function lastTwo(tree) {
+	if (!isEquation(tree) || tree.sides.length < 3 || !isName(tree.sides[0])) return tree;
+	return {
+		kind: "relation",
+		operators: ["="],
+		sides: [tree.sides[0], tree.sides.at(-1)]
+	};
+}
+function valueOf(equation, other) {
+	const [first, last] = [equation.sides[0], equation.sides.at(-1)];
+	if (isName(first) && other.kind !== "relation") return last;
+	return isName(first) && equation.operators.includes("in") ? last : equation;
+}
+/** What an equation may be about: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+var isName = (tree) => {
+	const isSum = isApply(tree, "add") || isApply(tree, "negate");
+	if (isApply(tree, "call") || isApply(tree, "index")) return true;
+	return tree.kind !== "number" && tree.kind !== "relation" && !isSum && childrenOf(tree).every(isName);
+};
+function isSameRelation(a, b, tolerance) {
+	const [first, second] = [intervalOf(a), intervalOf(b)];
+	if (first !== null && second !== null) return isSameUnion(first, second, tolerance);
+	if (a.kind !== "relation" || b.kind !== "relation") return false;
+	if (isEquation(a) && isEquation(b)) return isSameEquation(a, b, tolerance);
+	if (isSameInequality(a, b, tolerance)) return true;
+	return [b, flipped(b)].some(({ operators, sides }) => operators.join() === a.operators.join() && a.sides.every((side, i) => isSameMath(side, sides[i], tolerance)));
+}
+/** −x > −1 is x < 1. */
+function isSameInequality(a, b, tolerance) {
+	if (a.sides.length !== 2 || b.sides.length !== 2 || ![...a.sides, ...b.sides].every(isScalar)) return false;
+	const [own, other] = [a.operators[0], b.operators[0]];
+	const [x, y] = [differenceOf(a), differenceOf(b)];
+	if (own === other && isSameScalar(x, y, tolerance)) return true;
+	return mirrored[own] === other && isSameScalar(x, apply("negate", y), tolerance);
+}
+var differenceOf = ({ sides: [left, right] }) => apply("add", left, apply("negate", right));
+var mirrored = {
+	"<": ">",
+	">": "<",
+	"<=": ">=",
+	">=": "<="
+};
+var flipped = ({ operators, sides }) => ({
+	kind: "relation",
+	operators: [...operators].reverse().map((operator) => mirrored[operator] ?? operator),
+	sides: [...sides].reverse()
+});
+/** Both sides the same, the names included, or one equation a multiple of the other. */
+function isSameEquation(a, b, tolerance) {
+	const isSame = (x, y) => isSameMath(x, y, tolerance);
+	if (a.sides.length !== b.sides.length) return false;
+	if (a.sides.every((side, i) => isSame(side, b.sides[i]))) return true;
+	return a.sides.length === 2 && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b);
+}
+var isScalar = ({ kind }) => kind === "number" || kind === "symbol" || kind === "apply";
+/** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
+function isMultiple(a, b) {
+	const [x, y] = [differenceOf(a), differenceOf(b)];
+	try {
+		const [here, there] = [fingerprint(x), fingerprint(y)];
+		if (here === 0n || there === 0n) return false;
+		return fingerprint(apply("multiply", x, elsewhere(y))) === fingerprint(apply("multiply", elsewhere(x), y));
+	} catch (error) {
+		if (error instanceof Incomputable) return false;
+		throw error;
+	}
+}
+function elsewhere(tree) {
+	if (tree.kind === "symbol") return /^(?:\\pi|e|i)$/.test(tree.name) ? tree : {
+		...tree,
+		name: `${tree.name} elsewhere`
+	};
+	return tree.kind === "apply" ? apply(tree.name, ...tree.of.map(elsewhere)) : tree;
+}
+var infinity = {
+	kind: "symbol",
+	name: "\\infty"
+};
+/** −2 ≤ x < 7, x > 3 and what is an interval or a union of them already; null for others. */
+function intervalOf(tree) {
+	if (tree.kind === "group") return tree.items.length === 2 && isTuple(tree) ? tree : null;
+	if (tree.kind !== "relation") return isApply(tree, "union") ? tree : null;
+	if (tree.operators.join() === "in" && isName(tree.sides[0])) return intervalOf(tree.sides[1]);
+	return rangeOf(tree.operators.every((operator) => operator.startsWith(">")) ? flipped(tree) : tree);
+}
+function rangeOf({ operators, sides }) {
+	if (!operators.every((operator) => operator.startsWith("<")) || sides.length > 3) return null;
+	const [first, second, third] = sides;
+	if (third !== void 0) return isName(second) ? interval(first, operators, third) : null;
+	if (isName(first)) return interval(apply("negate", infinity), ["<", operators[0]], second);
+	return isName(second) ? interval(first, [operators[0], "<"], infinity) : null;
+}
+var interval = (from, [lower, upper], to) => ({
+	kind: "group",
+	items: [from, to],
+	open: lower === "<" ? "(" : "[",
+	close: upper === "<" ? ")" : "]"
+});
+var partsOf = (tree) => isApply(tree, "union") ? tree.of.flatMap(partsOf) : [tree];
+var isSameUnion = (a, b, tolerance) => isSameSet(partsOf(a), partsOf(b), tolerance);
+/** The same values, in any order and however often. */
+function isSameSet(a, b, tolerance) {
+	if (a.length > mostItems || b.length > mostItems) return false;
+	const [x, y] = [distinct(a, tolerance), distinct(b, tolerance)];
+	return x.length === y.length && x.every((item) => y.some((other) => isSameMath(item, other, tolerance)));
+}
+var mostItems = 60;
+var distinct = (items, tolerance) => items.reduce((kept, item) => kept.some((other) => isSameMath(other, item, tolerance)) ? kept : [...kept, item], []);
+/** Values with commas between are a set; in round or square brackets they have an order. */
+function isSameGroup(a, b, tolerance) {
+	const [x, y] = [asGroup(a), asGroup(b)];
+	if (x === null || y === null || !areAlike(x, y)) return false;
+	if (!isTuple(x) && !isTuple(y) && namesOf(x) === namesOf(y)) return isSameSet(x.items, y.items, tolerance);
+	return x.items.length === y.items.length && x.items.every((item, i) => isSameMath(item, y.items[i], tolerance));
+}
+var isTuple = ({ open }) => open === "(" || open === "[";
+/** Without brackets a list may stand for a set as well as for a tuple. */
+var areAlike = (a, b) => a.open === "" || b.open === "" || a.open === b.open && a.close === b.close;
+/** 4 stands for {4}. */
+var asGroup = (tree) => {
+	if (tree.kind === "group") return tree;
+	return isScalar(tree) ? {
+		kind: "group",
+		open: "{",
+		close: "}",
+		items: [tree]
+	} : null;
+};
+/** 2 where the values are those of different things, which a list without names must keep in order. */
+function namesOf({ items }) {
+	const names = items.flatMap((item) => isEquation(item) && isName(item.sides[0]) ? [JSON.stringify(item.sides[0], replaced)] : []);
+	return new Set(names).size > 1 ? 2 : 1;
+}
+var replaced = (_, value) => typeof value === "bigint" ? String(value) : value;
+function isSameMatrix(a, b, tolerance) {
+	if (a.kind !== "matrix" || b.kind !== "matrix" || a.isDeterminant !== b.isDeterminant) return false;
+	if (a.rows.length !== b.rows.length) return false;
+	return a.rows.every((row, i) => row.length === b.rows[i].length && row.every((cell, k) => isSameMath(cell, b.rows[i][k], tolerance)));
+}
+// src/rl/answers/mathAnswer.ts
+/** Reads a mathematical answer out of text, and compares two of them. */
+/** null for a column that holds neither mathematics nor a few words. */
+function expectedMath(text) {
+	const answer = {
+		...readAnswer(text),
+		literal: expectedLiteral(text)
+	};
+	if (answer.literal !== null) return answer;
+	return !(answer.math === null || answer.math.tree.kind === "symbol") || isShortPhrase(answer.text) || answer.text.startsWith("\\") ? answer : null;
+}
+/** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
+var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(" ").length <= 4;
+function readAnswer(text) {
+	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
+	if (kind === "marked") return answerOf(stated);
+	return answerOf(kind === "said" ? saidMath(stated) : lastMath(stated));
+}
+/** LaTeX out of JSON that was escaped twice. */
+var repaired = (text) => text.includes("\\begin") ? text : text.replace(/\\\\(?=[a-zA-Z(){}[\],;!%$])/g, "\\");
+var spans = /\$\$[^$]+\$\$|\$(?:\\\$|[^$\n])+\$|\\\((?:(?!\\[()]).)+\\\)|\\\[(?:(?!\\[[\]])[^])+\\\]/g;
+var joins = /^[\s,;]*(?:and|or)?[\s,;]*$/;
+/** The last formula of a text, with those it belongs together with; in plain text the last number. */
+function lastMath(text) {
+	const tail = text.slice(-6e3);
+	const found = spansOf(tail);
+	const last = found.at(-1);
+	if (last === void 0) return isRead(tail) ? tail : numberIn(tail, "last") ?? "";
+	return (/\d/.test(last.text) ? null : numberIn(tail.slice(last.to), "last")) ?? together(tail, found.reverse());
+}
+/** What “the answer is” stands before, or what its sentence ends with. */
+function saidMath(text) {
+	const found = spansOf(text);
+	if (found[0]?.from === 0) return together(text, found);
+	return /^[-+$€£¥₹\s]*[\d.]/.test(text) && !isRead(text) ? numberIn(text, "first") ?? "" : lastMath(text);
+}
+var isRead = (text) => parseMath(text) !== null || readLiteral(text) !== null;
+var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
+	text: span,
+	from: index,
+	to: index + span.length
+}));
+/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with a percent sign behind. */
+function together(text, found) {
+	const group = found.slice(0, 1);
+	for (const next of found.slice(1)) {
+		const [before, after] = next.from > group.at(-1).from ? [group.at(-1), next] : [next, group.at(-1)];
+		const between = text.slice(before.to, after.from);
+		if (!/,|;|and|or/.test(between) || !joins.test(between)) break;
+		group.push(next);
+	}
+	group.sort((a, b) => a.from - b.from);
+	const percent = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1).to))?.[0] ?? "";
+	return `${group.map((span) => span.text).join(", ")}${percent}`;
+}
+var answerOf = (text) => {
+	const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, "");
+	return {
+		text: writtenAlike(trimmed),
+		math: parseMath(trimmed)
+	};
+};
+var looks = [
+	[/\$|\\(?:left|right|displaystyle|quad|qquad)(?![a-zA-Z])|\\[()[\],;:! ]/g, " "],
+	[/\\(?:text|textbf|textit|textnormal|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, "$1"],
+	[/\\[dtc]frac/g, "\\frac"],
+	[/\s+/g, " "]
+];
+var writtenAlike = (text) => looks.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text).trim();
+/** Choices are compared without their brackets; words without their case. */
+var choice = (text) => {
+	const bare = text.replace(/^\(\s*([a-zA-Z])\s*\)$/, "$1");
+	return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare;
+};
+/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+function saysMath(expected, completion, tolerance) {
+	const found = readAnswer(completion);
+	if (choice(expected.text) === choice(found.text)) return true;
+	if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true;
+	const { literal } = expected;
+	const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === "group");
+	if (literal?.kind !== "number" || !isUnsure) return false;
+	const number = statedLiteral(completion, literal);
+	return number !== null && isSameLiteral(literal, number, tolerance);
+}
+function isSameParsed(expected, found, tolerance) {
+	if (expected === null) return false;
+	const [unit, other] = [unitOf(expected.words), unitOf(found.words)];
+	if (unit !== null && other !== null && unit !== other) return false;
+	return isSameMath(expected.tree, found.tree, tolerance);
+}
+// src/rl/environments/answerRewards.ts
+/**
+* 1 when the completion states the number, list, ratio, date or time of the answer. Where it states it is found by a marker
+* (`\boxed{}`, `<answer>`, ####, “the answer is”), else it is the last number, because reasoning comes before the result.
+*/
+var numericEquality = defineReward({
+	id: "numeric-equality",
+	description: "1 if the completion states the number in the answer of the row, else 0.",
+	settings: {
+		column: "answer",
+		tolerance: 1e-6
+	},
+	create({ column, tolerance }) {
+		requireTolerance("numeric-equality", tolerance);
+		return ({ completion, row }) => {
+			const expected = expectedLiteral(expectedText(row, column) ?? "");
+			if (expected === null) return null;
+			const found = statedLiteral(completion, expected);
+			return Number(found !== null && isSameLiteral(expected, found, tolerance));
+		};
+	},
+	doubts: ({ tolerance }) => toleranceDoubts(tolerance)
+});
+/** 1 when the completion states an expression that equals the answer, in LaTeX or plain text, or the same few words. */
+var mathEquality = defineReward({
+	id: "math-equality",
+	description: "1 if the completion states an expression equal to the answer of the row (LaTeX or plain), else 0.",
+	settings: {
+		column: "answer",
+		tolerance: 1e-6
+	},
+	create({ column, tolerance }) {
+		requireTolerance("math-equality", tolerance);
+		return ({ completion, row }) => {
+			const expected = expectedMath(expectedText(row, column) ?? "");
+			return expected === null ? null : Number(saysMath(expected, completion, tolerance));
+		};
+	},
+	doubts: ({ tolerance }) => toleranceDoubts(tolerance)
+});
+function requireTolerance(id, tolerance) {
+	if (tolerance >= 0) return;
+	throw new AppError("config/invalid", `The tolerance of ${id} is at least 0, got ${tolerance}.`);
+}
+var toleranceDoubts = (tolerance) => tolerance > .1 ? [doubt("tolerance", `${tolerance}; numbers that are ${100 * tolerance} % off count as right.`)] : [];
 // src/rl/environments/textRewards.ts
 /** 1 when the completion is the expected answer and nothing else, up to white space. */
 var exactMatch = defineReward({
@@ -4503,37 +6622,6 @@ function holdsWords(text, words) {
 		return true;
 	}
 	return false;
-}
-/**
-* 1 when the last number of the completion equals the last number of the expected answer. The last, because reasoning
-* comes before the result, in completions as in reference solutions (“… #### 42”).
-*/
-var numericEquality = defineReward({
-	id: "numeric-equality",
-	description: "1 if the last number of the completion equals the number in the answer of the row, else 0.",
-	settings: {
-		column: "answer",
-		tolerance: 1e-6
-	},
-	create({ column, tolerance }) {
-		if (tolerance < 0) throw new AppError("config/invalid", `The tolerance of numeric-equality is at least 0, got ${tolerance}.`);
-		return ({ completion, row }) => {
-			const expected = lastNumber(expectedText(row, column) ?? "");
-			if (expected === null) return null;
-			const found = lastNumber(completion);
-			if (found === null) return 0;
-			return Math.abs(found - expected) <= tolerance * Math.max(1, Math.abs(expected)) ? 1 : 0;
-		};
-	},
-	doubts: ({ tolerance }) => tolerance > .1 ? [doubt("tolerance", `${tolerance}; numbers that are ${100 * tolerance} % off count as right.`)] : []
-});
-/** Digits with optional sign, thousands commas, decimals and exponent. A sign counts only where no word precedes it. */
-var numberPattern = /(?:(?<![\p{L}\p{N}_)])[-−])?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?/gu;
-function lastNumber(text) {
-	const found = text.match(numberPattern)?.at(-1);
-	if (found === void 0) return null;
-	const value = Number(found.replaceAll(",", "").replace("−", "-"));
-	return Number.isFinite(value) ? value : null;
 }
 /** 1 when the whole completion, without surrounding white space, has the form of a regular expression. */
 var format = defineReward({
@@ -4595,7 +6683,7 @@ var starterFormat = defineReward({
 });
 // src/rl/environments/registry.ts
 /**
-* The built-in reward functions. Reading guide: the functions are in `textRewards.ts`, each made with `defineReward` of
+* The built-in reward functions. Reading guide: the functions are in `textRewards.ts` and `answerRewards.ts`, each made with `defineReward` of
 * `common.ts`, and listed here; `../rewards.ts` adds several into one reward.
 */
 /** A built-in whose settings' types are known to its own file only. */
@@ -4624,6 +6712,7 @@ var builtInRewards = [
 	listed(exactMatch),
 	listed(contains),
 	listed(numericEquality),
+	listed(mathEquality),
 	listed(format),
 	listed(lengthPenalty),
 	listed(starterCorrect),

@@ -25,9 +25,7 @@ export function columnWarnings(
   const { data, rewards } = config
   const columns = new Columns(rows.train.slice(0, lookedAt))
   const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
-  for (const part of ['train', 'heldOut'] as const)
-    for (const [i, row] of rows[part].entries())
-      for (const column of answers) answerIn(row, column, rows.places[part][i] ?? i)
+  for (const column of answers) requireAnswers(rows, column)
   if (experience === 'demonstrations') requireGoodAnswers(columns)
   const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
   const left = leftColumns(columns, read).map(({ text }) => unwise('data.prompt', text))
@@ -47,6 +45,12 @@ function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Pro
           `${empty} of ${rows.length} rows have an empty answer: they teach to stop at once.`,
         ),
       ]
+}
+
+/** Errors: AppError 'data/invalid' naming the first row that has none. */
+function requireAnswers(rows: SplitResult, column: string): void {
+  for (const part of ['train', 'heldOut'] as const)
+    for (const [i, row] of rows[part].entries()) answerIn(row, column, rows.places[part][i] ?? i)
 }
 
 function promptColumns(prompt: RunConfig['data']['prompt']): string[] {

@@ -14,6 +14,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
 import type { AskText } from '#host/processes/textQuestion.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
+import { answerWarnings } from './answerWarnings.ts'
 import { resolveRunConfig } from './runConfigFile.ts'
 
 export interface RunVerdict {
@@ -67,7 +68,7 @@ async function verdictOfStage(
     ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
     : []
   return {
-    warnings: [...left, ...room],
+    warnings: [...left, ...room, ...(await answerWarnings(stage, rows.train))],
     rows: rows.train.length,
     steps: steps ?? Math.ceil((passes * rows.train.length) / rollout.promptsPerStep),
   }

@@ -1,19 +1,12 @@
 /**
- * The built-in reward functions. Reading guide: the functions are in `textRewards.ts`, each made with `defineReward` of
+ * The built-in reward functions. Reading guide: the functions are in `textRewards.ts` and `answerRewards.ts`, each made with `defineReward` of
  * `common.ts`, and listed here; `../rewards.ts` adds several into one reward.
  */
 import { AppError } from '#shared/errors.ts'
 import { eachSample, type RewardFunction } from '../rewards.ts'
 import { requireSettings, type BuiltInReward, type RewardSettings } from './common.ts'
-import {
-  contains,
-  exactMatch,
-  numericEquality,
-  format,
-  lengthPenalty,
-  starterCorrect,
-  starterFormat,
-} from './textRewards.ts'
+import { mathEquality, numericEquality } from './answerRewards.ts'
+import { contains, exactMatch, format, lengthPenalty, starterCorrect, starterFormat } from './textRewards.ts'
 
 /** A built-in whose settings' types are known to its own file only. */
 const listed = <Settings extends RewardSettings>({
@@ -38,6 +31,7 @@ export const builtInRewards = [
   listed(exactMatch),
   listed(contains),
   listed(numericEquality),
+  listed(mathEquality),
   listed(format),
   listed(lengthPenalty),
   listed(starterCorrect),

@@ -33,7 +33,7 @@ const examples: readonly Example[] = [
   { id: 'numeric-equality', completion: '42 apples and 3 pears', ...answer('42'), expected: 0 },
   { id: 'numeric-equality', completion: '-7', ...answer('7'), expected: 0 },
   { id: 'numeric-equality', completion: 'x = −7', ...answer('-7'), expected: 1 },
-  { id: 'numeric-equality', completion: 'from 3-7', ...answer('7'), expected: 1 },
+  { id: 'numeric-equality', completion: 'from 3-7', ...answer('7'), expected: 0 },
   { id: 'numeric-equality', completion: '1.5e3', ...answer('1500'), expected: 1 },
   { id: 'numeric-equality', completion: '18', ...answer('He has 3 × 6 = <<3*6=18>>18 #### 18'), expected: 1 },
   {
@@ -45,6 +45,19 @@ const examples: readonly Example[] = [
   },
   { id: 'numeric-equality', completion: 'no idea', ...answer('42'), expected: 0 },
   { id: 'numeric-equality', completion: '42', ...answer('forty two'), expected: null },
+  { id: 'math-equality', completion: 'so $x = \\sqrt{12}$.', ...answer('2\\sqrt{3}'), expected: 1 },
+  { id: 'math-equality', completion: 'so $x = \\sqrt{13}$.', ...answer('2\\sqrt{3}'), expected: 0 },
+  { id: 'math-equality', completion: '(x + 1)^2', ...answer('x^2 + 2x + 1'), expected: 1 },
+  { id: 'math-equality', completion: 'The answer is even.', ...answer('\\text{odd}'), expected: 0 },
+  { id: 'math-equality', completion: 'on', ...answer('no'), expected: 0 },
+  { id: 'math-equality', completion: 'No.', ...answer('no'), expected: 1 },
+  {
+    id: 'math-equality',
+    completion: '4',
+    ...answer('Both sides are divisible by the same prime.'),
+    expected: null,
+  },
+  { id: 'math-equality', completion: '4', row: {}, expected: null },
   { id: 'format', completion: '<think>a\nb</think>\n<answer>4</answer>', expected: 1 },
   { id: 'format', completion: 'well: <think>a</think><answer>4</answer>', expected: 0 },
   { id: 'format', completion: 'yes', settings: { pattern: 'yes|no' }, expected: 1 },
@@ -83,7 +96,7 @@ describe('built-in rewards', () => {
     expect(new Set(builtInRewards.map(({ id }) => id)).size).toBe(builtInRewards.length)
   })
 
-  test('format stays quick on a long completion', () => {
+  test('numeric-equality stays quick on a long completion', () => {
     const score = builtInReward('numeric-equality').score([
       { prompt: '', completion: '1,111'.repeat(20_000), row: { answer: 1 }, step: 1 },
     ])

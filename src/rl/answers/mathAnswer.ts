@@ -1,0 +1,136 @@
+/** Reads a mathematical answer out of text, and compares two of them. */
+import { expectedLiteral, numberIn, statedLiteral } from './findLiteral.ts'
+import { isSameLiteral, type Literal } from './literal.ts'
+import { parseMath, type ParsedMath } from './parseMath.ts'
+import { isSameMath } from './sameMath.ts'
+import { readLiteral } from './readLiteral.ts'
+import { statedAnswer } from './statedAnswer.ts'
+import { unitOf } from './units.ts'
+
+export interface MathAnswer {
+  /** As it is written, but for spaces and marks that change only how it looks. */
+  readonly text: string
+  /** null where it is words or mathematics that is not known. */
+  readonly math: ParsedMath | null
+}
+
+/** What is compared with a completion. */
+export interface ExpectedMath extends MathAnswer {
+  /** The answer as a number, where it is one: how that is written differs more than mathematics does. */
+  readonly literal: Literal | null
+}
+
+/** null for a column that holds neither mathematics nor a few words. */
+export function expectedMath(text: string): ExpectedMath | null {
+  const answer = { ...readAnswer(text), literal: expectedLiteral(text) }
+  if (answer.literal !== null) return answer
+  const isWords = answer.math === null || answer.math.tree.kind === 'symbol'
+  return !isWords || isShortPhrase(answer.text) || answer.text.startsWith('\\') ? answer : null
+}
+
+/** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
+const isShortPhrase = (text: string): boolean =>
+  /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(' ').length <= 4
+
+function readAnswer(text: string): MathAnswer {
+  const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null)
+  if (kind === 'marked') return answerOf(stated)
+  return answerOf(kind === 'said' ? saidMath(stated) : lastMath(stated))
+}
+
+/** LaTeX out of JSON that was escaped twice. */
+const repaired = (text: string): string =>
+  text.includes('\\begin') ? text : text.replace(/\\\\(?=[a-zA-Z(){}[\],;!%$])/g, '\\')
+
+const spans = /\$\$[^$]+\$\$|\$(?:\\\$|[^$\n])+\$|\\\((?:(?!\\[()]).)+\\\)|\\\[(?:(?!\\[[\]])[^])+\\\]/g
+const joins = /^[\s,;]*(?:and|or)?[\s,;]*$/
+
+interface Span {
+  readonly text: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Where a completion is longer, its answer stands in its end. */
+const longestTail = 6000
+
+/** The last formula of a text, with those it belongs together with; in plain text the last number. */
+function lastMath(text: string): string {
+  const tail = text.slice(-longestTail)
+  const found = spansOf(tail)
+  const last = found.at(-1)
+  if (last === undefined) return isRead(tail) ? tail : (numberIn(tail, 'last') ?? '')
+  const behind = /\d/.test(last.text) ? null : numberIn(tail.slice(last.to), 'last')
+  return behind ?? together(tail, found.reverse())
+}
+
+/** What “the answer is” stands before, or what its sentence ends with. */
+function saidMath(text: string): string {
+  const found = spansOf(text)
+  if (found[0]?.from === 0) return together(text, found)
+  const isNumber = /^[-+$€£¥₹\s]*[\d.]/.test(text)
+  return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
+}
+
+const isRead = (text: string): boolean => parseMath(text) !== null || readLiteral(text) !== null
+
+const spansOf = (text: string): Span[] =>
+  [...text.matchAll(spans)].map(({ index, 0: span }) => ({
+    text: span,
+    from: index,
+    to: index + span.length,
+  }))
+
+/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with a percent sign behind. */
+function together(text: string, found: readonly Span[]): string {
+  const group = found.slice(0, 1)
+  for (const next of found.slice(1)) {
+    const [before, after] = next.from > group.at(-1)!.from ? [group.at(-1)!, next] : [next, group.at(-1)!]
+    const between = text.slice(before.to, after.from)
+    if (!/,|;|and|or/.test(between) || !joins.test(between)) break
+    group.push(next)
+  }
+  group.sort((a, b) => a.from - b.from)
+  const percent = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1)!.to))?.[0] ?? ''
+  return `${group.map((span) => span.text).join(', ')}${percent}`
+}
+
+const answerOf = (text: string): MathAnswer => {
+  const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, '')
+  return { text: writtenAlike(trimmed), math: parseMath(trimmed) }
+}
+
+const looks: readonly (readonly [RegExp, string])[] = [
+  [/\$|\\(?:left|right|displaystyle|quad|qquad)(?![a-zA-Z])|\\[()[\],;:! ]/g, ' '],
+  [/\\(?:text|textbf|textit|textnormal|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, '$1'],
+  [/\\[dtc]frac/g, '\\frac'],
+  [/\s+/g, ' '],
+]
+
+const writtenAlike = (text: string): string =>
+  looks.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text).trim()
+
+/** Choices are compared without their brackets; words without their case. */
+const choice = (text: string): string => {
+  const bare = text.replace(/^\(\s*([a-zA-Z])\s*\)$/, '$1')
+  return bare.length > 1 && /^[\p{L}\p{M}'’ -]+$/u.test(bare) ? bare.toLowerCase() : bare
+}
+
+/** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
+export function saysMath(expected: ExpectedMath, completion: string, tolerance: number): boolean {
+  const found = readAnswer(completion)
+  if (choice(expected.text) === choice(found.text)) return true
+  if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true
+  const { literal } = expected
+  const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
+  if (literal?.kind !== 'number' || !isUnsure) return false
+  const number = statedLiteral(completion, literal)
+  return number !== null && isSameLiteral(literal, number, tolerance)
+}
+
+function isSameParsed(expected: ParsedMath | null, found: ParsedMath, tolerance: number): boolean {
+  if (expected === null) return false
+  const [unit, other] = [unitOf(expected.words), unitOf(found.words)]
+  if (unit !== null && other !== null && unit !== other) return false
+  return isSameMath(expected.tree, found.tree, tolerance)
+}

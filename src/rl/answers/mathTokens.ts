@@ -1,0 +1,103 @@
+/** Splits LaTeX or plain mathematics into tokens. */
+
+export interface MathToken {
+  readonly type: 'number' | 'name' | 'command' | 'words' | 'sign'
+  readonly text: string
+  /** Whether white space stands before it. */
+  readonly isApart: boolean
+}
+
+/** Beyond these a text is no answer. */
+const longestText = 2000
+const mostTokens = 600
+
+/** Without meaning for the value. */
+const ignored =
+  /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y
+
+const wrappers =
+  /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y
+const wordOperators =
+  /(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y
+const names: readonly (readonly [RegExp, MathToken['type']])[] = [
+  [/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y, 'number'],
+  [/\\(?:[a-zA-Z]+|[{}|%\\])/y, 'command'],
+  [wordOperators, 'command'],
+  [/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, 'words'],
+  // Answers that would be products of two letters, in any order.
+  [/(?<!\p{L})(?:no|on|up|in|at|to)(?!\p{L})/iuy, 'words'],
+  [/\p{L}/uy, 'name'],
+  [/<=|>=|!=|==|\*\*|\S/uy, 'sign'],
+]
+const plainNumber = /\d+(?:\.\d+)?|\.\d+/y
+
+const signs: Readonly<Record<string, string>> = {
+  ...{
+    '**': '^',
+    '·': '*',
+    '×': '*',
+    '⋅': '*',
+    '÷': '/',
+    '−': '-',
+    '≤': '<=',
+    '≥': '>=',
+    '≠': '!=',
+    '==': '=',
+  },
+  ...{ '∞': '\\infty', π: '\\pi', '√': '\\sqrt', '±': '\\pm', '∪': '\\cup', '∈': '\\in', '°': '\\circ' },
+}
+
+/** null for what is too long to be an answer. */
+export function mathTokens(text: string): MathToken[] | null {
+  if (text.length > longestText) return null
+  const tokens: MathToken[] = []
+  let isApart = false
+  /** Commas in brackets stand between values. */
+  let brackets = 0
+  for (let at = 0; at < text.length && tokens.length <= mostTokens;) {
+    const skipped = lengthOf(/\s+/y, text, at) || lengthOf(ignored, text, at)
+    if (skipped > 0) {
+      isApart = true
+      at += skipped
+      continue
+    }
+    const [token, length] = tokenAt(text, at, brackets > 0)
+    tokens.push({ ...token, isApart })
+    if (/^(?:[([]|\\\{)$/.test(token.text)) brackets++
+    if (/^(?:[)\]]|\\\})$/.test(token.text)) brackets--
+    isApart = false
+    at += length
+  }
+  return tokens.length > mostTokens ? null : tokens
+}
+
+function lengthOf(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0].length ?? 0
+}
+
+function tokenAt(text: string, at: number, isInBrackets: boolean): [Omit<MathToken, 'isApart'>, number] {
+  const opening = lengthOf(wrappers, text, at)
+  const end = opening === 0 ? -1 : text.indexOf('}', at + opening)
+  if (end >= 0) return [wordsOf(text.slice(at + opening, end)), end + 1 - at]
+  const plain = isInBrackets ? lengthOf(plainNumber, text, at) : 0
+  if (plain > 0) return [{ type: 'number', text: text.slice(at, at + plain) }, plain]
+  for (const [pattern, type] of names) {
+    const length = lengthOf(pattern, text, at)
+    if (length > 0) return [named(type, text.slice(at, at + length)), length]
+  }
+  return [{ type: 'sign', text: ' ' }, 1]
+}
+
+function named(type: MathToken['type'], text: string): Omit<MathToken, 'isApart'> {
+  const own =
+    type === 'sign' ? (signs[text] ?? text) : text.startsWith('\\') || type !== 'command' ? text : `\\${text}`
+  return own.startsWith('\\') && type !== 'words' ? { type: 'command', text: own } : { type, text: own }
+}
+
+/** A single letter in \mathrm or \text is a name; “and” and “or” hold values apart. */
+function wordsOf(inside: string): Omit<MathToken, 'isApart'> {
+  const words = inside.trim()
+  if (/^\p{L}$/u.test(words)) return { type: 'name', text: words }
+  return /^,?\s*(?:and|or)$/.test(words) ? { type: 'command', text: '\\and' } : { type: 'words', text: words }
+}

@@ -1,0 +1,117 @@
+/** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
+import { readDate, readTime } from './readDate.ts'
+import { placeOf, writtenNumber, type Literal, type WrittenList, type WrittenNumber } from './literal.ts'
+import { decimal, fraction, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
+import { multiplierOf, unitOf } from './units.ts'
+
+/** LaTeX that only changes how a number looks becomes plain text. */
+const appearance: readonly (readonly [RegExp, string])[] = [
+  [/\\(?:left|right|displaystyle|mathrm|mathbf|textbf|text|rm|bf)(?![a-zA-Z])\s*/g, ' '],
+  [/\\[dct]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}/g, ' $1/$2'],
+  [/\\[dct]?frac\s*(\d)\s*(\d)(?!\d)/g, ' $1/$2'],
+  [/(\d)\s*(?:\\times|\\cdot|[×·*x])\s*10\s*\^\s*(?:\{\s*([-+]?\d{1,3})\s*\}|([-+]?\d{1,3}))/g, '$1e$2$3'],
+  [/(?<![\w.)}])10\s*\^\s*(?:\{\s*([-+]?\d{1,3})\s*\}|([-+]?\d{1,3}))/g, '1e$1$2'],
+  [/\\%/g, '%'],
+  [/\\\$/g, '$$'],
+  [/\\\(|\\\)|\\\[|\\\]/g, ' '],
+  [/\^\s*\{?\s*\\(?:circ|degree)\s*\}?|\\degree(?![a-zA-Z])/g, '°'],
+  [/\\(?:,|;|!|:|quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, ' '],
+  [/\\([{}])/g, '$1'],
+]
+
+/** Display, fractions of whole numbers and units as plain text. */
+export function plainMath(text: string): string {
+  const plain = appearance.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text)
+  return plain.replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, ' ').trim()
+}
+
+const digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d+)?|\.\d+`
+const exponent = String.raw`(?:[eE][-+]?\d{1,3}(?![\d.]))?`
+const percent = String.raw`(?:\s*(?:%|percent(?:age)?\b|pct\b))?`
+
+/** A number as it may stand in running text, its groups: sign, currency, digits, “/ denominator”, percent. */
+export const numberSource = String.raw`([-+]?)\s*([$€£¥₹]?)\s*((?:${digits})${exponent})(?:\s*\/\s*(-?\d+)|\s+(\d+)\s*\/\s*(\d+))?(${percent})`
+
+const alone = new RegExp(`^${numberSource}(.*)$`, 's')
+const spaced = /^([-+]?\d{1,3})((?: \d{3})+)(?![\d,./])/
+const leading = /^(?:about|approximately|approx\.?|roughly|exactly|≈|~|\\approx)\s*/i
+
+/** The literal; null where the text is something else. `asks` allows a comma as the decimal point. */
+export function readLiteral(text: string, asks: 'answer' | 'decimal' = 'answer'): Literal | null {
+  const plain = plainMath(text)
+    .replace(leading, '')
+    .replace(/[.,;]\s*$/, '')
+    .trim()
+  if (plain.length > 1000 || !/\d/.test(plain)) return null
+  const value = lastSide(plain)
+  return (
+    readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks)
+  )
+}
+
+/** Behind the last = of “x = 3”, “2 + 1 = 3”. */
+const lastSide = (text: string): string =>
+  /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf('=') + 1).trim()
+
+function readRatio(text: string): Literal | null {
+  if (!/^\d{1,9}(?:\s*:\s*\d{1,9})+$/.test(text)) return null
+  return { kind: 'ratio', parts: text.split(':').map((part) => BigInt(part.trim())) }
+}
+
+/** A number with its unit; null where more than a unit stands beside it. */
+function readNumber(text: string, asks: 'answer' | 'decimal' = 'answer'): WrittenNumber | null {
+  const joined = text.replace(spaced, (number) => number.replaceAll(' ', ''))
+  const comma =
+    asks === 'decimal' ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/
+  const found = alone.exec(joined.replace(comma, '$1.$2'))
+  if (found === null) return null
+  const rest = multiplierOf(found[8] ?? '')
+  if (rest === null || !isUnit(rest.rest)) return null
+  const number = numberOf(found)
+  if (number === null) return null
+  const unit = unitOf(found[2] || rest.rest)
+  return { ...number, value: product(number.value, whole(rest.factor)), unit }
+}
+
+/** At most four words that do not compute anything; one letter only where it is a known unit. */
+function isUnit(rest: string): boolean {
+  const words = rest.replaceAll(/[{}]/g, ' ').trim()
+  if (words === '') return true
+  if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false
+  const list = words.split(/\s+/)
+  if (list.length > 4 || /\d/.test(words.replace(/\^?\d$/, ''))) return false
+  if (list.some((word) => /^(?:and|or|plus|minus|over|to|not|if|but|of)$/i.test(word))) return false
+  return list[0]!.replace(/\W/gu, '').length !== 1 || unitOf(words) !== null
+}
+
+/** The number in a match of `numberSource`; null for a denominator of 0 or a fraction of decimals. */
+export function numberOf(found: RegExpExecArray): WrittenNumber | null {
+  const [, sign, , written = '', below, above, partBelow, percentSign = ''] = found
+  const plain = written.split('.').length > 2 ? written.replaceAll('.', '') : written.replaceAll(',', '')
+  const isFraction = below !== undefined || above !== undefined
+  if (isFraction && !/^\d+$/.test(plain)) return null
+  const value = withFraction(decimal(plain), below, above, partBelow)
+  if (value === null) return null
+  const number = writtenNumber(sign === '-' ? negated(value) : value, isFraction ? null : placeOf(plain))
+  return { ...number, isPercentage: percentSign.trim() !== '' }
+}
+
+/** 3/4 is divided by `below`; 1 3/4 has `above` / `partBelow` added. */
+function withFraction(own: Rational, below?: string, above?: string, partBelow?: string): Rational | null {
+  if (below !== undefined) return quotient(own, whole(BigInt(below)))
+  if (above === undefined || partBelow === undefined) return own
+  const part = fraction(BigInt(above), BigInt(partBelow))
+  return part && sum(own, part)
+}
+
+const brackets = ['()', '[]', '{}'] as const
+
+function readList(text: string, asks: 'answer' | 'decimal'): WrittenList | null {
+  const around = brackets.find(([open, close]) => text.startsWith(open!) && text.endsWith(close!)) ?? ''
+  const inside = around === '' ? text : text.slice(1, -1)
+  const parts = inside.split(inside.includes(';') ? /;/ : /,(?:\s*and\s)?|\s(?:and|or)\s/)
+  const spacedOut = parts.length === 1 ? inside.trim().split(/\s+/) : parts
+  if (spacedOut.length < 2 && around === '') return null
+  const items = spacedOut.map((part) => readNumber(part.trim(), inside.includes(';') ? asks : 'answer'))
+  return items.every((item) => item !== null) ? { kind: 'list', brackets: around, items } : null
+}

@@ -1,0 +1,112 @@
+/** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
+import { plainCharacters } from './plainText.ts'
+
+export interface StatedAnswer {
+  /** What the marker holds or, without a marker, the whole text; characters are spelt one way. */
+  readonly text: string
+  /**
+   * `marked`: this and nothing else is the answer. `said`: the answer begins here. `unmarked`: it may be anywhere.
+   */
+  readonly kind: 'marked' | 'said' | 'unmarked'
+}
+
+/** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
+export function statedAnswer(text: string, isAnswer: (line: string) => boolean): StatedAnswer {
+  const own = plainCharacters(withoutThoughts(text))
+  const marked = tagged(own) ?? boxed(own)
+  if (marked !== null) return { text: marked, kind: 'marked' }
+  const line = lineAfter(own, '####')
+  if (line !== null && isAnswer(line)) return { text: line, kind: 'marked' }
+  const said = saidAnswer(own)
+  return said === null ? { text: own.trim(), kind: 'unmarked' } : { text: said, kind: 'said' }
+}
+
+function withoutThoughts(text: string): string {
+  const end = text.lastIndexOf('</think>')
+  const after = end < 0 ? '' : text.slice(end + '</think>'.length)
+  return after.trim() === '' ? text : after
+}
+
+function lineAfter(text: string, marker: string): string | null {
+  const at = text.lastIndexOf(marker)
+  if (at < 0) return null
+  return text
+    .slice(at + marker.length)
+    .trimStart()
+    .split('\n', 1)[0]!
+    .trim()
+}
+
+/** What stands in the last `<answer>`, and in it in a box. */
+function tagged(text: string): string | null {
+  const at = text.lastIndexOf('<answer>')
+  if (at < 0) return null
+  const inside = text
+    .slice(at + '<answer>'.length)
+    .split('</answer>', 1)[0]!
+    .trim()
+  return boxed(inside) ?? inside
+}
+
+const announcement =
+  /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals))?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)))\s*:?\s*/gi
+const sentenceEnd = /[.!?;]?\s*(?:\n|$)|[.!?](?=\s)/
+
+/** The sentence behind the last “answer is” or “Answer:”. */
+function saidAnswer(text: string): string | null {
+  let start = -1
+  for (const { index, 0: words } of text.matchAll(announcement)) start = index + words.length
+  if (start < 0) return null
+  const rest = text.slice(start)
+  const display = /^(?:\$\$|\\\[)[^]*?(?:\$\$|\\\])/.exec(rest)?.[0]
+  const said = display ?? rest.slice(0, sentenceEnd.exec(rest)?.index).trim()
+  return said === '' || /^not\b/i.test(said) ? null : said
+}
+
+const boxes = /\\(?:boxed|fbox)\s*\{/g
+const mostBoxes = 16
+const longestBox = 4000
+
+interface Box {
+  readonly start: number
+  readonly end: number
+  readonly inside: string
+}
+
+/** The content of the last box; of several that belong together all, with commas between. */
+function boxed(text: string): string | null {
+  const found = [...text.matchAll(boxes)].slice(-mostBoxes).flatMap(({ index, 0: opening }) => {
+    const end = closingBrace(text, index + opening.length)
+    return end < 0 ? [] : [{ start: index, end, inside: text.slice(index + opening.length, end) }]
+  })
+  const outer = found.filter((box) => !found.some((other) => other.start < box.start && box.end < other.end))
+  const group: Box[] = []
+  for (const box of outer.reverse()) {
+    const [next] = group
+    if (next !== undefined && !areTogether(text.slice(box.end + 1, next.start))) break
+    group.unshift(box)
+  }
+  return group.length === 0 ? null : group.map((box) => withSurroundings(text, box)).join(', ')
+}
+
+/** Of a brace that is open at `from`; −1 where it is not closed. */
+function closingBrace(text: string, from: number): number {
+  let depth = 1
+  for (let at = from; at < Math.min(text.length, from + longestBox); at++) {
+    if (text[at] === '\\') at++
+    else if (text[at] === '{') depth++
+    else if (text[at] === '}' && --depth === 0) return at
+  }
+  return -1
+}
+
+/** “, ”, “ and ”, “ or ” between two boxes, with few words more. */
+const areTogether = (between: string): boolean =>
+  between.length <= 60 && (between.trim() === '' || /,|;|\band\b|\bor\b/.test(between))
+
+/** A minus before a box and a percent sign behind it belong to its content. */
+function withSurroundings(text: string, { start, end, inside }: Box): string {
+  const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start))
+  const percent = /^\s*[$)\\]{0,2}\s*(?:\\?%|percent\b|pct\b)/.test(text.slice(end + 1, end + 20))
+  return `${isNegative ? '-' : ''}${inside.trim()}${percent ? '\\%' : ''}`
+}
