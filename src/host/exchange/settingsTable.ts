@@ -1,5 +1,5 @@
 /**
- * The table of settings: Turnwise's, their names in TRL, AgileRL, verl and AReaL, and each tool's default. Import and
+ * The table of settings: Turnwise's, their names in the other tools, and each tool's default. Import and
  * export read nothing else. A row with `for` belongs to those algorithms only; a tool without an entry has no such
  * setting, and nothing is lost there at the value `off`.
  */
@@ -12,21 +12,47 @@ import {
   trlInterval,
   trlLength,
   trlMinibatch,
-  trlWarmup,
+  warmupOf,
   verlMinibatch,
 } from './batches.ts'
-import { flagWords, off, one, onlyRead, targetModules, words } from './links.ts'
+import {
+  agilerlPrompt,
+  agilerlSplit,
+  axolotlFiles,
+  filesOf,
+  heldOutOf,
+  llamafactoryFiles,
+  trlFiles,
+  trlPrompt,
+} from './dataLinks.ts'
+import {
+  asNumber,
+  flagWords,
+  off,
+  one,
+  onlyRead,
+  targetModules,
+  trlTargets,
+  words,
+  type Link,
+} from './links.ts'
 import {
   agilerlActorRate,
   agilerlLength,
   agilerlPasses,
   agilerlSchedule,
   agilerlWarmup,
-  filesOf,
   trlAccumulated,
-  trlSchedule,
+  transformersSchedule,
 } from './specialLinks.ts'
 import { generationSettings } from './generationSettings.ts'
+import {
+  axolotlInterval,
+  axolotlTargets,
+  llamafactoryAlpha,
+  llamafactoryTargets,
+  orElse,
+} from './trainerLinks.ts'
 
 /* The part of the table that every algorithm shares. */
 
@@ -60,41 +86,86 @@ const warmup = {
   areal: one('actor.optimizer.warmup_steps_proportion', 0.001),
 }
 
+const unnamed = off(undefined, null, '')
+
+/** On given answers, of the tools that are only read. */
+const rates = {
+  llamafactory: one('learning_rate', 5e-5),
+  axolotl: one('learning_rate', null, off(undefined, null)),
+}
+
+/** Tokens of a whole row; longer ones are cut there and left out here. */
+const contextOf = (...names: readonly [string, ...string[]]): Link => ({
+  keys: Object.fromEntries(names.map((name) => [name, null])),
+  read(given, remark) {
+    const name = names.find((each) => asNumber(given(each)) !== null)
+    if (name === undefined) return undefined
+    remark(`${name} cuts longer rows there; Turnwise leaves them out.`)
+    return given(name)
+  },
+})
+
+const rowLength = (name: string, initial: number): Link => ({ ...contextOf(name), keys: { [name]: initial } })
+
 const identity: readonly SettingRow[] = [
   {
     ours: 'name',
     isCarried: true,
     trl: onlyRead(one('run_name', null, off(undefined, null))),
+    llamafactory: onlyRead(one('run_name', null, off(undefined, null))),
     verl: onlyRead(one('trainer.experiment_name', null, off(undefined, null))),
     areal: onlyRead(one('experiment_name', null, off(undefined, null))),
   },
   {
     ours: 'model',
-    trl: one('model_name_or_path', null, off(undefined, null)),
-    agilerl: one('pretrained_model_name_or_path', null, off(undefined, null)),
-    verl: one(model('path'), null, off(undefined, null)),
-    areal: one('actor.path', null, off(undefined, null)),
+    trl: one('model_name_or_path', null, unnamed),
+    llamafactory: onlyRead(one('model_name_or_path', null, unnamed)),
+    axolotl: onlyRead(one('base_model', null, unnamed)),
+    agilerl: one('pretrained_model_name_or_path', null, unnamed),
+    verl: one(model('path'), null, unnamed),
+    areal: one('actor.path', null, unnamed),
   },
   {
     ours: 'data.train',
     isCarried: true,
-    trl: onlyRead(filesOf('dataset_name')),
+    trl: onlyRead(trlFiles),
     agilerl: onlyRead(filesOf('dataset')),
+    llamafactory: llamafactoryFiles('dataset'),
+    axolotl: axolotlFiles('datasets'),
     verl: onlyRead(filesOf('data.train_files')),
     areal: onlyRead(filesOf('train_dataset.path')),
   },
   {
     ours: 'data.heldOut',
     isCarried: true,
+    trl: onlyRead(heldOutOf('dataset_mixture.test_split_size')),
+    agilerl: agilerlSplit,
+    llamafactory: heldOutOf('val_size', llamafactoryFiles('eval_dataset')),
+    axolotl: heldOutOf('val_set_size', axolotlFiles('test_datasets')),
     verl: onlyRead(filesOf('data.val_files')),
     areal: onlyRead(filesOf('valid_dataset.path')),
+  },
+  { ours: 'data.prompt', isCarried: true, for: generating, trl: trlPrompt, agilerl: agilerlPrompt },
+  { ours: 'data.prompt', isCarried: true, for: answering, agilerl: agilerlPrompt },
+  {
+    ours: 'data.completion',
+    isCarried: true,
+    for: ['sft'],
+    agilerl: one('response_column', null, off(undefined, null)),
   },
   {
     ours: 'data.maxPromptTokens',
     isCarried: true,
+    for: generating,
     trl: onlyRead(one('max_prompt_length', null)),
     verl: onlyRead(one('data.max_prompt_length', 512)),
     areal: onlyRead(one('train_dataset.max_length', null)),
+  },
+  {
+    ours: 'data.maxPromptTokens',
+    isCarried: true,
+    for: answering,
+    trl: onlyRead(one('max_prompt_length', null)),
   },
   {
     ours: 'data.shuffle',
@@ -111,6 +182,8 @@ const identity: readonly SettingRow[] = [
   {
     ours: 'seed',
     trl: one('seed', 42),
+    llamafactory: one('seed', 42),
+    axolotl: orElse('seed', 42),
     agilerl: one('seed', 42),
     verl: one('data.seed', 42, off(42, null)),
     areal: one('seed', 1),
@@ -118,12 +191,30 @@ const identity: readonly SettingRow[] = [
 ]
 
 const adapter: readonly SettingRow[] = [
-  { ours: 'contextLength', isCarried: true },
+  {
+    ours: 'contextLength',
+    isCarried: true,
+    for: generating,
+    trl: contextOf('max_seq_length'),
+    agilerl: contextOf('max_context_length'),
+  },
+  {
+    ours: 'contextLength',
+    isCarried: true,
+    for: answering,
+    trl: contextOf('max_length', 'max_seq_length'),
+    agilerl: contextOf('max_context_length'),
+    areal: contextOf('train_dataset.max_length'),
+    llamafactory: rowLength('cutoff_len', 2048),
+    axolotl: rowLength('sequence_len', 512),
+  },
   { ours: 'base.precision', off: 'f32' },
   { ours: 'base.products', isCarried: true },
   {
     ours: 'adapter.rank',
     trl: one('lora_r', 16),
+    llamafactory: one('lora_rank', 8),
+    axolotl: one('lora_r', null, off(undefined, null)),
     agilerl: one('lora_r', 16),
     verl: one(model('lora_rank'), 0, off(undefined, 0)),
     areal: one('actor.lora_rank', 32),
@@ -131,19 +222,36 @@ const adapter: readonly SettingRow[] = [
   {
     ours: 'adapter.alpha',
     trl: one('lora_alpha', 32),
+    llamafactory: llamafactoryAlpha,
+    axolotl: one('lora_alpha', null, off(undefined, null)),
     agilerl: one('lora_alpha', 32),
     verl: one(model('lora_alpha'), 16),
     areal: one('actor.lora_alpha', 16),
   },
-  { ours: 'adapter.rsLora', off: false, trl: one('use_rslora', false) },
+  {
+    ours: 'adapter.rsLora',
+    off: false,
+    trl: one('use_rslora', false),
+    llamafactory: one('use_rslora', false),
+    axolotl: one('peft_use_rslora', null, off(false, null)),
+  },
   {
     ours: 'adapter.targets',
-    trl: one('lora_target_modules', null, targetModules),
+    trl: trlTargets,
+    llamafactory: llamafactoryTargets,
+    axolotl: axolotlTargets,
     agilerl: one('target_modules', 'all-linear', targetModules),
     verl: one(model('target_modules'), 'all-linear', targetModules),
     areal: one('actor.target_modules', 'all-linear', targetModules),
   },
-  { ours: 'adapter.dropout', off: 0, trl: one('lora_dropout', 0.05), agilerl: one('lora_dropout', 0.05) },
+  {
+    ours: 'adapter.dropout',
+    off: 0,
+    trl: one('lora_dropout', 0.05),
+    agilerl: one('lora_dropout', 0.05),
+    llamafactory: one('lora_dropout', 0),
+    axolotl: one('lora_dropout', null, off(0, null)),
+  },
   {
     ours: 'adapter.initial',
     isCarried: true,
@@ -151,11 +259,21 @@ const adapter: readonly SettingRow[] = [
   },
 ]
 
+/** Names and defaults that every trainer of transformers has. */
+const adam = (name: string, initial: number) => ({
+  trl: one(name, initial),
+  llamafactory: one(name, initial),
+  axolotl: orElse(name, initial),
+})
+
+const trlSchedule = transformersSchedule('lr_scheduler_type', 'linear')
+
 const updating: readonly SettingRow[] = [
   {
     ours: 'optimization.learningRate',
     for: [...generating.filter((id) => id !== 'ppo'), 'dpo'],
     trl: one('learning_rate', 1e-6),
+    ...rates,
     agilerl: one('lr', 5e-7),
     verl: one(actor('optim.lr'), 1e-6),
     areal: one('actor.optimizer.lr', 1e-3),
@@ -172,6 +290,7 @@ const updating: readonly SettingRow[] = [
     ours: 'optimization.learningRate',
     for: ['sft'],
     trl: one('learning_rate', 2e-5),
+    ...rates,
     agilerl: one('lr', 5e-5),
     verl: one('optim.lr', 1e-5),
     areal: one('actor.optimizer.lr', 1e-3),
@@ -185,27 +304,48 @@ const updating: readonly SettingRow[] = [
     areal: one('critic.optimizer.lr', 1e-3),
   },
   { ours: 'optimization.schedule', for: generating, trl: trlSchedule, agilerl: agilerlSchedule, ...schedule },
-  { ours: 'optimization.schedule', for: answering, off: 'constant', trl: trlSchedule, ...schedule },
+  {
+    ours: 'optimization.schedule',
+    for: answering,
+    off: 'constant',
+    trl: trlSchedule,
+    llamafactory: trlSchedule,
+    axolotl: transformersSchedule('lr_scheduler', 'cosine'),
+    ...schedule,
+  },
   {
     ours: 'optimization.warmupProportion',
     for: generating,
-    trl: trlWarmup,
+    trl: warmupOf(0),
     agilerl: agilerlWarmup,
     ...warmup,
   },
-  { ours: 'optimization.warmupProportion', for: answering, off: 0, trl: trlWarmup, ...warmup },
-  { ours: 'optimization.beta1', trl: one('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
-  { ours: 'optimization.beta2', trl: one('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
-  { ours: 'optimization.epsilon', trl: one('adam_epsilon', 1e-8), areal: one('actor.optimizer.eps', 1e-8) },
+  {
+    ours: 'optimization.warmupProportion',
+    for: answering,
+    off: 0,
+    trl: warmupOf(0),
+    llamafactory: warmupOf(0),
+    axolotl: warmupOf(0.03),
+    ...warmup,
+  },
+  { ours: 'optimization.beta1', ...adam('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
+  { ours: 'optimization.beta2', ...adam('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
+  { ours: 'optimization.epsilon', ...adam('adam_epsilon', 1e-8), areal: one('actor.optimizer.eps', 1e-8) },
   {
     ours: 'optimization.weightDecay',
-    trl: one('weight_decay', 0),
+    ...adam('weight_decay', 0),
     verl: one(actor('optim.weight_decay'), 0.01),
     areal: one('actor.optimizer.weight_decay', 0.01),
   },
   {
     ours: 'optimization.maxGradNorm',
     trl: one('max_grad_norm', 1, off(null, 0, null)),
+    llamafactory: one('max_grad_norm', 1, off(null, 0, null)),
+    axolotl: one('max_grad_norm', 1, {
+      read: (value) => (value === 0 ? null : (value ?? 1)),
+      write: (value) => value,
+    }),
     agilerl: one('max_grad_norm', 0.1, off(null, 0)),
     verl: one(actor('grad_clip'), 1, off(null, null, 0)),
     areal: one('actor.optimizer.gradient_clipping', 1, off(null, 0)),
@@ -235,20 +375,48 @@ const updating: readonly SettingRow[] = [
 
 const length: readonly SettingRow[] = [
   ...perTrainer('steps', ({ trl, agilerl }) => ({ trl: trlLength(trl), ...steps(agilerl) })),
-  { ours: 'steps', for: answering, trl: trlLength(null), ...steps(1) },
+  {
+    ours: 'steps',
+    for: answering,
+    trl: trlLength(null),
+    llamafactory: trlLength(null),
+    axolotl: trlLength(null),
+    ...steps(1),
+  },
   {
     ours: 'passes',
     trl: one('num_train_epochs', 3),
+    llamafactory: one('num_train_epochs', 3),
+    axolotl: one('num_epochs', 1),
     agilerl: agilerlPasses,
     verl: one('trainer.total_epochs', 30),
     areal: one('total_train_epochs', 1),
   },
   ...perTrainer('evaluation.every', ({ trl }) => ({ trl: trlInterval(evaluations, trl), ...evaluation })),
-  { ours: 'evaluation.every', for: answering, trl: trlInterval(evaluations, null), ...evaluation },
+  {
+    ours: 'evaluation.every',
+    for: answering,
+    trl: trlInterval(evaluations, null),
+    llamafactory: trlInterval(evaluations, null),
+    axolotl: axolotlInterval('eval_steps', 'evals_per_epoch'),
+    ...evaluation,
+  },
   { ours: 'evaluation.rows', isCarried: true },
   ...perTrainer('checkpoints.every', ({ trl }) => ({ trl: trlInterval(saves, trl), ...checkpoint })),
-  { ours: 'checkpoints.every', for: answering, trl: trlInterval(saves, null), ...checkpoint },
-  { ours: 'checkpoints.keepLast', trl: one('save_total_limit', null, off(undefined, null)) },
+  {
+    ours: 'checkpoints.every',
+    for: answering,
+    trl: trlInterval(saves, null),
+    llamafactory: trlInterval(saves, null),
+    axolotl: axolotlInterval('save_steps', 'saves_per_epoch'),
+    ...checkpoint,
+  },
+  {
+    ours: 'checkpoints.keepLast',
+    trl: one('save_total_limit', null, off(undefined, null)),
+    llamafactory: one('save_total_limit', null, off(undefined, null)),
+    axolotl: one('save_total_limit', null, off(undefined, null)),
+  },
   { ours: 'checkpoints.keepBest', off: 0 },
   { ours: 'diagnosis.stopOn', off: 'never' },
 ]
