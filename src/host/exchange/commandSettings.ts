@@ -6,7 +6,8 @@ import { AppError } from '#shared/errors.ts'
 import { isObject, leaves } from '#shared/config/paths.ts'
 import type { ImportNote } from './importNotes.ts'
 import { scalar } from './scalars.ts'
-import { readShell, type ShellCommand, type ShellWord } from './shellSource.ts'
+import { readShell, type ShellCommand } from './shellSource.ts'
+import type { ShellWord } from './shellWords.ts'
 
 export interface CommandSettings {
   readonly settings: ReadonlyMap<string, unknown>
@@ -101,8 +102,10 @@ class Words {
 
   add(name: string, values: readonly ShellWord[]): void {
     const [missing] = values.flatMap(({ unknown }) => unknown)
-    if (missing !== undefined)
-      return this.#note('left-out', name, `${name} is not known: ${whyUnknown(missing)}.`)
+    if (missing !== undefined) {
+      this.#note('left-out', name, `${name} is not known: ${whyUnknown(missing)}.`)
+      return
+    }
     if (values.some(({ usesHome }) => usesHome))
       this.#note(
         'changed',

@@ -125,15 +125,14 @@ interface Message {
 }
 
 function messagesOf(template: unknown): readonly Message[] {
-  if (Array.isArray(template))
-    return (template as unknown[]).flatMap((each) =>
-      isObject(each) && each['content'] !== undefined
-        ? [{ role: String(each['role']), content: String(each['content']) }]
-        : [],
-    )
-  if (!isObject(template)) return []
-  return Object.entries(template).map(([role, content]) => ({
-    role: role.replace(/_\d+$/, ''),
-    content: String(content),
-  }))
+  const entries = Array.isArray(template)
+    ? (template as unknown[]).flatMap((each) =>
+        isObject(each) ? [[each['role'], each['content']] as const] : [],
+      )
+    : isObject(template)
+      ? Object.entries(template).map(([role, content]) => [role.replace(/_\d+$/, ''), content] as const)
+      : []
+  return entries.flatMap(([role, content]) =>
+    typeof role === 'string' && typeof content === 'string' ? [{ role, content }] : [],
+  )
 }

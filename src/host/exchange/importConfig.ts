@@ -6,7 +6,7 @@
  *                     and notebooks (pythonSettings.ts, pythonSource.ts)
  *   recognition.ts    whose settings they are, by names that one tool alone has; foreignFiles.ts what is no settings file
  *   toolAlgorithms.ts which algorithm a file means, and why (trlAlgorithm.ts that of TRL's files); evidence.ts the words for it
- *   taking.ts         goes through the table with a file
+ *   fileNames.ts      its names as the table has them; taking.ts goes through the table with a file
  *   importStudy.ts    a search in such a file (agilerlSearch.ts; W&B and Optuna: sweepFiles.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
@@ -22,14 +22,15 @@ import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { ToolId } from '#shared/tools.ts'
 import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
-import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
-import { isGiven, type AlgorithmFinding, type Evidence } from './evidence.ts'
+import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
+import type { AlgorithmFinding } from './evidence.ts'
+import { FileNames } from './fileNames.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStudy.ts'
-import { entryOf, type Given } from './links.ts'
+import type { Given } from './links.ts'
 import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
 import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
-import { Taking, unnamedData, unnamedModel, unnamedRun, type NamedValue } from './taking.ts'
+import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmOf } from './toolAlgorithms.ts'
 
 export interface ImportedConfig {
@@ -60,35 +61,45 @@ export function importConfig(
   tool: ToolId | null = null,
   { algorithm = null, home = homedir() }: ImportChoices = {},
 ): ImportedConfig {
-  if (algorithm !== null) requireAlgorithm(algorithm)
+  requireAlgorithm(algorithm)
   const source = readSource(text, { trainer: trainerOf(algorithm), home })
   const search = foundSearch(source)
-  const settings = search?.fixed ?? source.settings
-  const searched = search?.parameters.flatMap(({ names }) => names) ?? []
-  const recognised = recognise(source, { search, settings, searched, tool })
-  const from = recognised?.tool ?? null
-  const names = namesOf(from, settings)
-  const given: Given = (name) => names.get(name)?.value
-  const commonNameOf = (written: string) => (from === null ? written : commonName(from, written))
-  const common = new Set(searched.map(commonNameOf))
-  const has = (name: string) => isGiven(given(name)) || common.has(name)
-  const unknown = new Set(unknownNames(source).map(commonNameOf))
-  const evidence: Evidence = { given, has, isUnknown: (name) => unknown.has(name), program: source.program }
-  const finding = from === null ? ownAlgorithm(settings) : algorithmOf(from, evidence, algorithm)
-  const run = from === null ? ownRun(settings) : takenRun(from, finding, { names, unknown })
+  const found = { tool, search, settings: search?.fixed ?? source.settings, searched: searchedIn(search) }
+  const recognised = recognise(source, found)
+  const names = new FileNames(recognised?.tool ?? null, found, source)
+  return imported({ source, found, recognised, names, algorithm })
+}
+
+const searchedIn = (search: FoundSearch | null): readonly string[] =>
+  search?.parameters.flatMap(({ names }) => names) ?? []
+
+interface Recognised {
+  readonly source: SettingsSource
+  readonly found: Searched
+  readonly recognised: RecognisedTool | null
+  readonly names: FileNames
+  readonly algorithm: string | null
+}
+
+function imported({ source, found, recognised, names, algorithm }: Recognised): ImportedConfig {
+  const { search, searched, settings } = found
+  const tool = recognised?.tool ?? null
+  const finding = tool === null ? ownAlgorithm(settings) : algorithmOf(tool, names, algorithm)
+  const run = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
   const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
   run.notes.push(...source.notes, ...left.map(computedNote))
-  const config = finished(run.draft, run.notes, given)
-  const study =
-    search === null ? null : Object.keys(search.section).includes('tournament') ? 'population' : 'sweep'
-  const reading = readingSentence({ recognised, finding, form: source.form, study })
-  if (search === null) return { reading, tool: from, config, study: null, taken: run.taken, notes: run.notes }
-  const space = { tool: from, algorithm: config.algorithm.id, commonName: commonNameOf, given }
+  const config = finished(run.draft, run.notes, names.given)
+  const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
+  if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }
+  const space = { tool, algorithm: config.algorithm.id, commonName: names.common, given: names.given }
   return { reading, ...withStudy(search, run, { config, space }) }
 }
 
-function requireAlgorithm(id: string): void {
-  if (algorithms.some((each) => each.id === id)) return
+const studyWord = (search: FoundSearch | null): string | null =>
+  search === null ? null : search.from === 'agilerl' ? 'population' : 'sweep'
+
+function requireAlgorithm(id: string | null): void {
+  if (id === null || algorithms.some((each) => each.id === id)) return
   const known = algorithms.map((each) => each.id).join(', ')
   throw new AppError('config/invalid', `There is no algorithm “${id}”.`, `Choose one of ${known}.`)
 }
@@ -135,22 +146,12 @@ interface TakenRun {
   readonly notes: ImportNote[]
 }
 
-interface NamedSource {
-  readonly names: ReadonlyMap<string, NamedValue>
-  readonly unknown: ReadonlySet<string>
-}
-
-const unknownNames = ({ notes, computed }: SettingsSource): readonly string[] => [
-  ...notes.filter(({ kind }) => kind === 'left-out').map(({ name }) => name),
-  ...computed,
-]
-
 function takenRun(
   tool: ToolId,
   { id, names: decided }: AlgorithmFinding,
-  { names, unknown }: NamedSource,
+  { values: settings, unknown }: FileNames,
 ): TakenRun {
-  const taking = new Taking({ tool, algorithm: id, settings: names, unknown, initial: initialConfig(id) })
+  const taking = new Taking({ tool, algorithm: id, settings, unknown, initial: initialConfig(id) })
   taking.takeAll()
   taking.noteRest([...decided])
   return taking
@@ -202,61 +203,6 @@ const computedNote = (name: string): ImportNote => ({
   ...{ kind: 'left-out', name },
   text: `${name} was skipped: only running the file would tell its value.`,
 })
-
-/** AgileRL has sections, or capitals, or neither; the last part of a name tells. */
-function namesOf(tool: ToolId | null, source: FlatSettings): ReadonlyMap<string, NamedValue> {
-  const settings = tool === 'agilerl' || tool === 'trl' ? gathered(source) : source
-  const named = [...settings].map(
-    ([written, value]) => [tool === null ? written : commonName(tool, written), { written, value }] as const,
-  )
-  return new Map(named)
-}
-
-/** Sections whose names are a person's own, which are one value. */
-const ownSections = /^((?:.*\.)?(?:prompt_template|columns)|dataset_mixer)\.(.+)$/i
-
-function gathered(settings: FlatSettings): FlatSettings {
-  const found = new Map<string, unknown>()
-  for (const [name, value] of settings) {
-    const [, section, key] = ownSections.exec(name) ?? []
-    if (section === undefined || key === undefined) found.set(name, value)
-    else {
-      const known = found.get(section)
-      found.set(section, { ...(isObject(known) ? known : {}), [key]: value })
-    }
-  }
-  return found
-}
-
-function commonName(tool: ToolId, written: string): string {
-  if (tool !== 'agilerl') return tool === 'trl' ? trlName(written) : written
-  const lower = written.toLowerCase()
-  if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'
-  if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
-  if (/lora(_config)?\.r$/.test(lower)) return 'lora_r'
-  const last = lower.slice(lower.lastIndexOf('.') + 1)
-  return entryOf(agilerlAliases, last) ?? last
-}
-
-const trlName = (written: string): string => {
-  const name = written.replaceAll('-', '_').replace(/^_+/, '')
-  return entryOf(trlAliases, name) ?? name
-}
-
-/** Names of earlier versions. */
-const trlAliases: Readonly<Record<string, string>> = {
-  evaluation_strategy: 'eval_strategy',
-  torch_dtype: 'dtype',
-}
-
-/** Names of earlier versions, and of its classes where manifests have others. */
-const agilerlAliases: Readonly<Record<string, string>> = {
-  adv_whitening: 'whiten_advantages',
-  action_granularity: 'advantage_granularity',
-  model_name: 'pretrained_model_name_or_path',
-  vllm_is_cap: 'vllm_importance_sampling_cap',
-  eval_interval: 'evaluation_interval',
-}
 
 /** What our settings are where nothing is said. */
 export function initialConfig(algorithm: string): RunConfig {

@@ -1,12 +1,15 @@
 /** Settings in a Python file or the code cells of a notebook: arguments of calls and dicts that are known by their names. */
 import { AppError } from '#shared/errors.ts'
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
+import type { ImportNote } from './importNotes.ts'
+import { asText } from './links.ts'
 import { PythonCall, type PythonSource } from './pythonSource.ts'
 import { computed } from './pythonTokens.ts'
 
 export interface PythonSettingsFound {
   readonly settings: ReadonlyMap<string, unknown>
   readonly computed: readonly string[]
+  readonly notes: readonly ImportNote[]
   /** The dicts that describe a search. */
   readonly documents: readonly JsonObject[]
 }
@@ -36,6 +39,13 @@ const trainerKeywords = [
   'beta',
 ]
 
+/** What an adapter is like where the call does not say it, in PEFT and in unsloth. */
+const peftDefaults: JsonObject = { lora_r: 8, lora_alpha: 8, lora_dropout: 0 }
+const unslothDefaults: JsonObject = {
+  ...{ lora_r: 16, lora_alpha: 16, lora_dropout: 0 },
+  lora_target_modules: 'all-linear',
+}
+
 /** Classes that wrap a model and adapt it (unsloth). */
 const adaptedModels = /(^|\.)Fast\w*Model\.(from_pretrained|get_peft_model)$/
 
@@ -55,7 +65,7 @@ export function pythonSettings(
   for (const call of calls) found.addCall(call, trainer)
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
-    ...{ settings: found.settings, computed: found.computed },
+    ...{ settings: found.settings, computed: found.computed, notes: found.notes },
     documents: documents.filter(
       (value): value is JsonObject => isObject(value) && isObject(value['parameters']),
     ),
@@ -80,6 +90,7 @@ function trainerOf(calls: readonly PythonCall[], wanted: string | null): string 
 class Found {
   readonly settings = new Map<string, unknown>()
   readonly computed: string[] = []
+  readonly notes: ImportNote[] = []
 
   addAll(prefix: string, values: JsonObject): void {
     for (const [name, value] of Object.entries(values)) this.#add(`${prefix}${name}`, value)
@@ -93,27 +104,34 @@ class Found {
   }
 
   addCall(call: PythonCall, trainer: string | null): void {
+    const own = trainerIn(call.method)
+    if (own === null) this.#addOther(call, trainer)
+    else if (own === trainer) this.#addTrainer(call, own)
+  }
+
+  #addOther(call: PythonCall, trainer: string | null): void {
     const { method, name, keywords } = call
-    const own = trainerIn(method)
-    if (own !== null) {
-      if (own === trainer) this.#addTrainer(call, own)
-      return
-    }
-    const prefix = settingCalls.find((each) => each.method.test(method))?.prefix
-    // Objects that a training is given are no settings of it.
-    const known = Object.entries(keywords).filter(([, value]) => prefix !== 'training.' || !isComputed(value))
-    if (prefix !== undefined) this.addAll(prefix, Object.fromEntries(known))
-    if (prefix === 'algorithm.') this.#add('algorithm.name', method)
+    this.#addPrefixed(call)
     if (adaptedModels.test(name)) this.#addAdapted(call)
-    else if (method === 'LoraConfig' && trainer !== null) this.#addAdapter(keywords)
+    else if (method === 'LoraConfig' && trainer !== null) this.#addAdapter(keywords, peftDefaults)
     else if (method === 'LoraConfig') this.addAll('lora_config.', keywords)
     else if (trainer !== null) this.#addLoaded(call)
   }
 
+  #addPrefixed({ method, keywords }: PythonCall): void {
+    const prefix = settingCalls.find((each) => each.method.test(method))?.prefix
+    if (prefix === undefined) return
+    // Objects that a training is given are no settings of it.
+    const known = Object.entries(keywords).filter(([, value]) => prefix !== 'training.' || !isComputed(value))
+    this.addAll(prefix, Object.fromEntries(known))
+    if (prefix === 'algorithm.') this.#add('algorithm.name', method)
+  }
+
   #addTrainer({ method, keywords, args }: PythonCall, trainer: string): void {
     this.#add('trainer', trainer)
-    if (method.endsWith('Config')) return this.addAll('', keywords)
-    this.addAll('', pick(keywords, trainerKeywords))
+    const isConfig = method.endsWith('Config')
+    this.addAll('', isConfig ? keywords : pick(keywords, trainerKeywords))
+    if (isConfig) return
     const model = keywords['model'] ?? args[0]
     if (typeof model === 'string') this.#add('model_name_or_path', model)
   }
@@ -121,13 +139,16 @@ class Found {
   /** unsloth's `FastLanguageModel`: the model, and its adapter. */
   #addAdapted(call: PythonCall): void {
     const { method, keywords } = call
-    if (method === 'get_peft_model') return this.#addAdapter(keywords)
+    if (method === 'get_peft_model') {
+      this.#addAdapter(keywords, unslothDefaults)
+      return
+    }
     this.#addText('model_name_or_path', call.argument(0, 'model_name'))
     this.addAll('', pick(keywords, ['max_seq_length', 'load_in_4bit', 'load_in_8bit']))
   }
 
   /** PEFT's names as those of TRL's command line. */
-  #addAdapter({ r, target_modules: modules, ...others }: JsonObject): void {
+  #addAdapter({ r, target_modules: modules, ...others }: JsonObject, defaults: JsonObject): void {
     this.#add('use_peft', true)
     if (r !== undefined) this.#add('lora_r', r)
     if (modules !== undefined) this.#add('lora_target_modules', modules)
@@ -143,6 +164,16 @@ class Found {
         'task_type',
       ]),
     )
+    this.#fillIn(defaults)
+  }
+
+  #fillIn(defaults: JsonObject): void {
+    for (const [name, value] of Object.entries(defaults)) {
+      if (this.settings.has(name) || this.computed.includes(name)) continue
+      this.#add(name, value)
+      const text = `${name} is ${asText(value)}: the call that makes the adapter does not set it, and that is its default.`
+      this.notes.push({ kind: 'filled-in', name, text })
+    }
   }
 
   /** The model and the rows that the script loads. */
@@ -192,7 +223,11 @@ export function notebookCode(text: string): string | null {
   if (!Array.isArray(cells)) return null
   const code = (cells as NotebookCell[]).filter((cell) => isObject(cell) && cell.cell_type === 'code')
   const lines = code.flatMap(({ source }) =>
-    (Array.isArray(source) ? source.map(String).join('') : String(source ?? '')).split('\n'),
+    [source]
+      .flat()
+      .filter((part) => typeof part === 'string')
+      .join('')
+      .split('\n'),
   )
   return lines.map((line) => (/^\s*[!%]/.test(line) ? '' : line)).join('\n')
 }

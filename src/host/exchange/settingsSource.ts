@@ -59,13 +59,9 @@ const nothing = { documents: [], calls: [], computed: [], notes: [], program: nu
 
 function sourceOf(text: string, { trainer, home }: ReadingChoices): SettingsSource {
   const cells = notebookCode(text)
-  const code = cells ?? (isPython(text) && !/^#!.*sh\b/.test(text) ? text : null)
-  if (code !== null) {
-    const python = readPython(code)
-    const form =
-      cells === null ? 'a Python file, which was not run' : 'the code cells of a notebook, which were not run'
-    return { ...nothing, ...pythonSettings(python, trainer), calls: python.calls, form }
-  }
+  if (cells !== null) return fromPython(cells, trainer, 'the code cells of a notebook, which were not run')
+  if (isPython(text) && !/^#!.*sh\b/.test(text))
+    return fromPython(text, trainer, 'a Python file, which was not run')
   const command = commandSettings(text, home)
   if (command !== null)
     return {
@@ -80,6 +76,11 @@ function sourceOf(text: string, { trainer, home }: ReadingChoices): SettingsSour
     documents: isObject(document) ? [document] : [],
     form: record === null ? null : 'W&B’s record of a run',
   }
+}
+
+function fromPython(code: string, trainer: string | null, form: string): SettingsSource {
+  const python = readPython(code)
+  return { ...nothing, ...pythonSettings(python, trainer), calls: python.calls, form }
 }
 
 function fromDocument(text: string): unknown {

@@ -8,7 +8,6 @@ import {
   words,
   type Link,
   type Quantities,
-  type Unit,
   tidy,
   type Given,
 } from './links.ts'

@@ -54,16 +54,9 @@ const controlNames = [
 ]
 
 function agilerlAlgorithm(evidence: Evidence): AlgorithmFinding {
-  const { given, has } = evidence
-  const wordOf = (name: string) => asText(given(name) ?? '').toLowerCase()
+  const wordOf = (name: string) => asText(evidence.given(name) ?? '').toLowerCase()
   const [algorithm, loss] = [wordOf('algo'), wordOf('loss_type')]
-  const control = controlNames.find(has)
-  if (control !== undefined && !has('pretrained_model_name_or_path'))
-    throw noEquivalent(
-      'agilerl',
-      `${algorithm.toUpperCase()} for tasks without a language model (${control})`,
-      'ppo or grpo with a model',
-    )
+  requireLanguageModel(evidence, algorithm)
   const id = entryOf(agilerlWords, algorithm)
   if (id === undefined && algorithm !== '')
     throw noEquivalent('agilerl', `algorithm “${algorithm}”`, Object.values(agilerlWords).join(', '))
@@ -72,9 +65,15 @@ function agilerlAlgorithm(evidence: Evidence): AlgorithmFinding {
   if (loss !== '' && !agilerlLosses.includes(loss))
     throw noEquivalent('agilerl', `loss_type “${loss}”`, agilerlLosses.join(', '))
   const names = ['algo', 'loss_type']
-  const byLoss = entryOf(agilerlWords, loss)
-  if (byLoss !== undefined) return { id: byLoss, names, because: saidAs('loss_type', loss) }
+  if (loss !== '') return { id: loss, names, because: saidAs('loss_type', loss) }
   return id === undefined ? { ...agilerlGuess(evidence), names } : { id, names, because }
+}
+
+function requireLanguageModel({ has }: Evidence, algorithm: string): void {
+  const control = controlNames.find(has)
+  if (control === undefined || has('pretrained_model_name_or_path')) return
+  const what = `${algorithm.toUpperCase()} for tasks without a language model (${control})`
+  throw noEquivalent('agilerl', what, 'ppo or grpo with a model')
 }
 
 const agilerlSigns: readonly (readonly [id: string, names: readonly string[]])[] = [
@@ -108,25 +107,31 @@ const estimators: Readonly<Record<string, string>> = {
   reinforce_plus_plus_baseline: 'reinforce-plus-plus',
 }
 
-function verlAlgorithm({ given, has, isUnknown, program }: Evidence): AlgorithmFinding {
-  const loss = 'actor_rollout_ref.actor.policy_loss.loss_mode'
-  const names = ['algorithm.adv_estimator', loss]
+/** Losses that are algorithms here. */
+const verlLosses = ['gspo', 'cispo', 'sapo']
+
+function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
+  const { given, has } = evidence
+  const names = ['algorithm.adv_estimator', 'actor_rollout_ref.actor.policy_loss.loss_mode'] as const
+  requireVerlRewards(evidence, names)
+  const estimator = asText(given(names[0]) ?? 'gae')
+  const id = entryOf(estimators, estimator)
+  if (id === undefined) throw noEquivalent('verl', `adv_estimator “${estimator}”`, 'grpo')
+  const mode = asText(given(names[1]) ?? 'vanilla')
+  if (verlLosses.includes(mode)) return { id: mode, names, because: saidAs('policy_loss.loss_mode', mode) }
+  if (mode !== 'vanilla') throw noEquivalent('verl', `loss_mode “${mode}”`, 'grpo or gspo')
+  const because = has(names[0])
+    ? saidAs(names[0], estimator)
+    : 'algorithm.adv_estimator is not set, and its default in verl is gae'
+  return { id, names, because }
+}
+
+function requireVerlRewards({ has, isUnknown, program }: Evidence, names: readonly string[]): void {
   if (/sft_trainer/.test(program ?? '') || has('model.partial_pretrain'))
     throw noEquivalent('verl', 'SFT trainer, whose settings have other names,', 'sft: set it up in New run')
   const open = names.find(isUnknown)
   if (open !== undefined)
     throw ask('verl', `the value of ${open} is not in it`, ['grpo', 'ppo', 'gspo', 'rloo'])
-  const estimator = asText(given('algorithm.adv_estimator') ?? 'gae')
-  const id = entryOf(estimators, estimator)
-  if (id === undefined) throw noEquivalent('verl', `adv_estimator “${estimator}”`, 'grpo')
-  const because = has('algorithm.adv_estimator')
-    ? saidAs('algorithm.adv_estimator', estimator)
-    : 'algorithm.adv_estimator is not set, and its default in verl is gae'
-  const mode = asText(given(loss) ?? 'vanilla')
-  if (mode === 'vanilla') return { id, names, because }
-  if (mode === 'gspo' || mode === 'cispo' || mode === 'sapo')
-    return { id: mode, names, because: saidAs('policy_loss.loss_mode', mode) }
-  throw noEquivalent('verl', `loss_mode “${mode}”`, 'grpo or gspo')
 }
 
 /** What a data set is for says what is learned. */
@@ -155,31 +160,49 @@ const arealNames = [
   'critic.path',
 ]
 
+interface ArealRule {
+  readonly id: string
+  readonly because: string
+  readonly when: (given: Evidence['given']) => boolean
+}
+
+const norm = (name: string) => `actor.reward_norm.${name}`
+
+/** In this order: the first that holds tells. */
+const arealRules: readonly ArealRule[] = [
+  {
+    id: 'sapo',
+    because: 'actor.use_sapo_loss is true',
+    when: (given) => given('actor.use_sapo_loss') === true,
+  },
+  { id: 'ppo', because: 'critic.path stands there', when: (given) => isGiven(given('critic.path')) },
+  {
+    id: 'rloo',
+    because: `${norm('mean_leave1out')} is true`,
+    when: (given) => given(norm('mean_leave1out')) === true,
+  },
+  {
+    id: 'reinforce',
+    because: `${norm('mean_level')} is not group, so no reward is compared with its group`,
+    when: (given) => given(norm('mean_level')) !== 'group',
+  },
+  {
+    id: 'reinforce-plus-plus',
+    because: 'actor.reward_norm has the mean of a group and no spread, and actor.adv_norm that of the batch',
+    when: (given) => !isGiven(given(norm('std_level'))) && given('actor.adv_norm.std_level') === 'batch',
+  },
+  {
+    id: 'gspo',
+    because: `${norm('mean_level')} is group, and actor.importance_sampling_level is sequence`,
+    when: (given) => given('actor.importance_sampling_level') === 'sequence',
+  },
+  { id: 'grpo', because: `${norm('mean_level')} is group`, when: () => true },
+]
+
 function arealEstimator(given: Evidence['given']): Omit<AlgorithmFinding, 'names'> {
-  const norm = (name: string) => given(`actor.reward_norm.${name}`) ?? null
   if (isGiven(given('actor.m2_threshold'))) throw noEquivalent('areal', 'M2PO', 'grpo')
-  if (given('actor.use_sapo_loss') === true) return { id: 'sapo', because: 'actor.use_sapo_loss is true' }
-  if (isGiven(given('critic.path'))) return { id: 'ppo', because: 'critic.path stands there' }
-  if (norm('mean_leave1out') === true)
-    return { id: 'rloo', because: 'actor.reward_norm.mean_leave1out is true' }
-  const [mean, spread] = [norm('mean_level'), norm('std_level')]
-  const whitens = given('actor.adv_norm.std_level') === 'batch'
-  if (mean !== 'group') {
-    const said =
-      mean === null
-        ? 'actor.reward_norm.mean_level is null or missing'
-        : saidAs('actor.reward_norm.mean_level', mean)
-    return { id: 'reinforce', because: `${said}, so no reward is compared with its group` }
-  }
-  if (spread === null && whitens)
-    return {
-      id: 'reinforce-plus-plus',
-      because:
-        'actor.reward_norm has the mean of a group and no spread, and actor.adv_norm that of the batch',
-    }
-  const isSequence = given('actor.importance_sampling_level') === 'sequence'
-  const because = `actor.reward_norm.mean_level is group${isSequence ? ', and actor.importance_sampling_level is sequence' : ''}`
-  return { id: isSequence ? 'gspo' : 'grpo', because }
+  const { id, because } = arealRules.find(({ when }) => when(given)) ?? { id: 'grpo', because: '' }
+  return { id, because }
 }
 
 const llamafactoryStages: Readonly<Record<string, readonly [what: string, nearest: string]>> = {
@@ -190,16 +213,21 @@ const llamafactoryStages: Readonly<Record<string, readonly [what: string, neares
 }
 
 function llamafactoryAlgorithm({ given, has }: Evidence): AlgorithmFinding {
-  const names = ['stage']
   const stage = asText(given('stage') ?? 'sft')
   const [what, nearest] = entryOf(llamafactoryStages, stage) ?? []
   if (what !== undefined) throw noEquivalent('llamafactory', what, nearest ?? '')
   if (stage !== 'sft' && stage !== 'dpo') throw noEquivalent('llamafactory', `stage “${stage}”`, 'sft or dpo')
+  if (stage === 'dpo') requireLlamafactoryLoss(given)
+  const because = has('stage')
+    ? saidAs('stage', stage)
+    : 'stage is not set, and its default in LLaMA-Factory is sft'
+  return { id: stage, names: ['stage'], because }
+}
+
+function requireLlamafactoryLoss(given: Evidence['given']): void {
   const loss = asText(given('pref_loss') ?? 'sigmoid')
-  if (stage === 'dpo' && !['sigmoid', 'hinge', 'ipo'].includes(loss))
+  if (!['sigmoid', 'hinge', 'ipo'].includes(loss))
     throw noEquivalent('llamafactory', `pref_loss “${loss}”`, 'sigmoid, hinge or ipo')
-  if (has('stage')) return { id: stage, names, because: saidAs('stage', stage) }
-  return { id: stage, names, because: 'stage is not set, and its default in LLaMA-Factory is sft' }
 }
 
 /** Forms of data sets that are learned otherwise, by the beginning of their `type`. */

@@ -139,28 +139,63 @@ function trainerIn(source: string | null): string | null {
 
 const wordsOf = (text: string): string => `_${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}_`
 
-function requireTrainer(words: string): void {
-  const [title, nearest] =
-    Object.entries(refusedTrainers).find(([name]) => words.includes(`_${name}_`))?.[1] ?? []
-  if (title !== undefined) throw noEquivalent('trl', title, nearest ?? '')
+const refusedIn = (words: string) =>
+  Object.entries(refusedTrainers).find(([name]) => words.includes(`_${name}_`))?.[1]
+
+function requireTrainer(words: string, because?: string): void {
+  const [title, nearest] = refusedIn(words) ?? []
+  if (title !== undefined)
+    throw noEquivalent('trl', because === undefined ? title : `${title} (${because})`, nearest ?? '')
+}
+
+/** Trainers share names, so what the results are called counts too. */
+function requireOwnLabel({ given }: Evidence, title: string): void {
+  for (const name of labelNames) {
+    const [refused, nearest] = refusedIn(wordsOf(asText(given(name) ?? ''))) ?? []
+    if (refused === undefined) continue
+    throw new AppError(
+      'config/invalid',
+      `The file’s names could be ${title}’s, but ${saidAs(name, given(name))}: TRL's ${refused} has no equivalent in Turnwise.`,
+      `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} all the same, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
+    )
+  }
 }
 
 function byNames(evidence: Evidence): Guess {
-  const loss = byLoss(evidence)
-  if (loss !== null) return loss
-  const { has } = evidence
+  requireOwnSigns(evidence)
+  const found = byLoss(evidence) ?? bySigns(evidence)
+  if (found.id === 'dpo') requireOwnLabel(evidence, 'DPO')
+  return found
+}
+
+function bySigns(evidence: Evidence): Guess {
   const found = (Object.keys(signs) as Trainer[]).flatMap((id) => {
-    const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(has)
+    const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(evidence.has)
     return own.length === 0 ? [] : [{ id, own }]
   })
   // GRPO's names stand in files of RLOO too, whose own decide then.
   const meant = found.some(({ id }) => id === 'rloo') ? found.filter(({ id }) => id !== 'grpo') : found
-  const [first, second] = meant
-  if (first !== undefined && second !== undefined) throw severalTrainers(meant)
-  if (first !== undefined && first.id !== 'sft') return { id: first.id, because: `${stands(first.own)}` }
-  return (
-    pairs(evidence) ?? answers(evidence, first?.own ?? []) ?? byLabel(evidence) ?? unknownTrainer(evidence)
-  )
+  const [first] = meant
+  if (meant.length > 1) throw severalTrainers(meant)
+  if (first !== undefined && first.id !== 'sft') return { id: first.id, because: stands(first.own) }
+  const weak = pairs(evidence) ?? answers(evidence, first?.own ?? []) ?? byLabel(evidence)
+  return weak ?? unknownTrainer(evidence)
+}
+
+/** Names that only trainers without a counterpart have. */
+const refusedSigns: Readonly<Record<string, readonly string[]>> = {
+  kto: ['desirable_weight', 'undesirable_weight'],
+  cpo: ['cpo_alpha', 'simpo_gamma'],
+  tpo: ['tpo_alpha'],
+  reward: ['center_rewards_coefficient'],
+  gkd: ['teacher_model_name_or_path', 'seq_kd'],
+}
+
+function requireOwnSigns({ has }: Evidence): void {
+  for (const [trainer, names] of Object.entries(refusedSigns)) {
+    const found = names.filter(has)
+    if (found.length > 0) requireTrainer(`_${trainer}_`, stands(found))
+  }
 }
 
 function byLoss({ given, has }: Evidence): Guess | null {
@@ -182,7 +217,6 @@ function pairs(evidence: Evidence): Guess | null {
   const { has } = evidence
   const own = ['beta', 'max_prompt_length', 'max_length'].filter(has)
   if (own.length < 2 || signs.sft.filter(has).length > 0) return null
-  requireTrainer(labels(evidence))
   return { id: 'dpo', because: `${stands(own)}, ${missing('num_generations')}` }
 }
 
@@ -192,7 +226,7 @@ function answers(evidence: Evidence, own: readonly string[]): Guess | null {
   if (found.length === 0 || has('beta')) return null
   const label = labels(evidence)
   if (own.length === 0) {
-    requireTrainer(label)
+    requireOwnLabel(evidence, 'SFT')
     const other = trainers.find((id) => id !== 'sft' && label.includes(`_${id}_`))
     if (other !== undefined) return null
   }
