@@ -6,6 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 import { commandSettings } from './commandSettings.ts'
+import { requireSettingsText } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
 import { interpolated } from './interpolation.ts'
 import { isPython, readPython, type PythonCall } from './pythonSource.ts'
@@ -46,6 +47,7 @@ export function readSource(text: string, choices: ReadingChoices): SettingsSourc
   if (text.length > maxCharacters) {
     throw new AppError('config/invalid', 'The file is too large to be a settings file.')
   }
+  requireSettingsText(text)
   const source = sourceOf(text.replace(/^\uFEFF/, ''), choices)
   if (source.settings.size + source.documents.length + source.calls.length > 0) return source
   throw new AppError(

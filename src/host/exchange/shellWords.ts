@@ -201,14 +201,22 @@ function referenceEnd(text: string, at: number): number {
   )
 }
 
+/** Parts of `$NAME`, `${NAME[place]}` and `${NAME:-rest}`; null: it is none of them. */
+function referenceIn(written: string) {
+  const inner = /^\$\{([\s\S]*)\}$/.exec(written)?.[1] ?? written.slice(1)
+  const parts = /^(\w+)(?:\[([@*]|\d+)\])?(?:(:?[-=?+])([\s\S]*))?$/.exec(inner)
+  if (parts === null) return null
+  const [, name = '', place, operator = '', rest = ''] = parts
+  return { name, place, operator, rest }
+}
+
 /** What a reference stands for. */
 function valueOf(written: string, scope: ShellScope, depth: number): readonly ShellWord[] {
   if (written === '$') return [plain('$')]
   if (written.startsWith('$((')) return [sumOf(written, scope, depth)]
-  const inner = /^\$\{([\s\S]*)\}$/.exec(written)?.[1] ?? written.slice(1)
-  const parts = /^(\w+)(?:\[([@*]|\d+)\])?(?:(:?[-=?+])([\s\S]*))?$/.exec(inner)
-  if (parts === null) return [unknown(written)]
-  const [, name = '', place, operator = '', rest = ''] = parts
+  const reference = referenceIn(written)
+  if (reference === null) return [unknown(written)]
+  const { name, place, operator, rest } = reference
   const variable = setIn(scope, name, operator)
   const other = () => [joined(rest, scope, depth + 1)]
   if (variable === undefined) return unsetValue(operator, other) ?? [unknown(written)]
