@@ -7,12 +7,12 @@ import { csvOf } from '#shared/csv.ts'
 import { AppError, problemSentence } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
-import { algorithms } from '#rl/algorithms/registry.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
 import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
 import type { ImportNote } from '#host/exchange/importNotes.ts'
+import { algorithmIds } from '#host/exchange/toolAlgorithms.ts'
 import { projectTools } from '#host/exchange/tools.ts'
 import {
   baseOfCheckpoint,
@@ -247,7 +247,7 @@ const importSettings = (context: Context) =>
       new Option(
         '--algorithm <ID>',
         'algorithm the settings are for (default: as the file says; asked for where it does not)',
-      ).choices(algorithms.map(({ id }) => id)),
+      ).choices(algorithmIds),
     )
     .option('--out <FILE>', 'file to write the run config to (default: standard output)')
     .option(...force, false)

@@ -3,20 +3,9 @@
  * machine. An exported project writes the value the run had; an imported file with another value gets a note.
  */
 import type { ToolId } from '#shared/tools.ts'
-import { groups } from './settingRow.ts'
+import { groups, type FixedSetting } from './settingRow.ts'
 import { axolotl, llamafactory } from './trainerFixed.ts'
 import { trlConstants } from './trlConstants.ts'
-
-export interface FixedSetting {
-  readonly name: string
-  /** What a run here amounts to; absent: only read, and never taken over. */
-  readonly value?: unknown
-  readonly for?: readonly string[]
-  /** Why another value is not taken over. */
-  readonly because: string
-  /** Where a file does not say it, the tool does this, which differs from the run here. */
-  readonly initial?: unknown
-}
 
 const generating = [...groups, 'rloo']
 const machine = 'it affects only memory and speed, which Turnwise chooses for the machine'

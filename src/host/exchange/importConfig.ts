@@ -21,7 +21,7 @@ import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { ToolId } from '#shared/tools.ts'
-import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import type { AlgorithmFinding } from './evidence.ts'
 import { FileNames } from './fileNames.ts'
@@ -31,7 +31,7 @@ import type { Given } from './links.ts'
 import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
 import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
-import { algorithmOf } from './toolAlgorithms.ts'
+import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 
 export interface ImportedConfig {
   /** What the file was taken for, and by which names: a sentence. */
@@ -99,8 +99,8 @@ const studyWord = (search: FoundSearch | null): string | null =>
   search === null ? null : search.from === 'agilerl' ? 'population' : 'sweep'
 
 function requireAlgorithm(id: string | null): void {
-  if (id === null || algorithms.some((each) => each.id === id)) return
-  const known = algorithms.map((each) => each.id).join(', ')
+  if (id === null || algorithmIds.includes(id)) return
+  const known = algorithmIds.join(', ')
   throw new AppError('config/invalid', `There is no algorithm “${id}”.`, `Choose one of ${known}.`)
 }
 
@@ -129,7 +129,7 @@ function recognise(
 
 function ownAlgorithm(settings: FlatSettings): AlgorithmFinding {
   const id = settings.get('algorithm.id')
-  const isKnown = algorithms.some((each) => each.id === id)
+  const isKnown = algorithmIds.includes(String(id))
   return isKnown
     ? { id: String(id), names: [], because: `algorithm.id is ${String(id)}` }
     : {

@@ -2,9 +2,10 @@
 import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
-import { fixedSettings, type FixedSetting } from './fixedSettings.ts'
+import { fixedSettings } from './fixedSettings.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { asText, type Link } from './links.ts'
+import type { FixedSetting } from './settingRow.ts'
 import { rowsFor } from './settingsTable.ts'
 
 /** A row without a file; the person chooses one. */

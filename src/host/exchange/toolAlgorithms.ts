@@ -1,10 +1,13 @@
 /** Finds the Turnwise algorithm that another tool's settings mean, and says by which names. */
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
 import { asText, entryOf } from './links.ts'
 import { trlAlgorithm } from './trlAlgorithm.ts'
+
+/** What a person may choose. */
+export const algorithmIds: readonly string[] = algorithms.map(({ id }) => id)
 
 type Finder = (evidence: Evidence) => AlgorithmFinding
 

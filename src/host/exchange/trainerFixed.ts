@@ -1,5 +1,5 @@
 /** Settings of LLaMA-Factory and axolotl that are none here, with the reason. */
-import type { FixedSetting } from './fixedSettings.ts'
+import type { FixedSetting } from './settingRow.ts'
 
 const unread = (because: string, names: readonly string[]): FixedSetting[] =>
   names.map((name) => ({ name, because }))

@@ -215,8 +215,8 @@ function verl(draw: Draw): Written {
   const [learningRate, length] = [draw.maybe(draw.rate()), draw.maybe(draw.length())]
   const words = defined({
     ...{
-      'algorithm.adv_estimator': draw.of(estimator, '$adv'),
-      'data.train_batch_size': draw.of(batch, '${BATCH}'),
+      'algorithm.adv_estimator': draw.of<string>(estimator, '$adv'),
+      'data.train_batch_size': draw.of<number | string>(batch, '${BATCH}'),
     },
     ...{ 'actor_rollout_ref.rollout.n': group, 'actor_rollout_ref.actor.optim.lr': learningRate },
     ...{ 'data.max_response_length': length, 'actor_rollout_ref.model.lora_rank': rank },
