@@ -1,5 +1,5 @@
-/** Other programs whose settings are read or written here. */
-export const toolIds = ['trl', 'agilerl', 'verl', 'areal'] as const
+/** Other programs whose settings are read here; runs are also written for TRL and AgileRL. */
+export const toolIds = ['trl', 'agilerl', 'verl', 'areal', 'llamafactory', 'axolotl'] as const
 export type ToolId = (typeof toolIds)[number]
 
 export const toolTitles: Readonly<Record<ToolId, string>> = {
@@ -7,4 +7,6 @@ export const toolTitles: Readonly<Record<ToolId, string>> = {
   agilerl: 'AgileRL',
   verl: 'verl',
   areal: 'AReaL',
+  llamafactory: 'LLaMA-Factory',
+  axolotl: 'axolotl',
 }

@@ -76,3 +76,10 @@ test('config import warns of settings that were absurd over there too, and of th
     warnings.map(problemSentence),
   )
 })
+
+test('config import says first what a file was taken for, and takes a choice where it asks', async () => {
+  const file = place.write('open.yaml', 'learning_rate: 1.0e-5\nnum_train_epochs: 1\n')
+  expect((await answer('config', 'import', file)).stderr).toContain('--algorithm')
+  const { stderr } = await answer('config', 'import', file, '--algorithm', 'sft')
+  expect(stderr.split('\n')[0]).toBe('Read as TRL’s SFT settings: SFT was chosen.')
+})

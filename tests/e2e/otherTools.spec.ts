@@ -33,12 +33,13 @@ test('settings of another tool: recognised, explained, taken over, and put back'
   const dialog = page.getByRole('dialog', { name: 'Settings from another tool' })
   await expect(dialog.getByRole('button', { name: 'Take over' })).toBeDisabled()
   await field(page, 'Its settings').fill('nothing: of the kind')
-  await expect(dialog.getByRole('alert')).toContainText('TRL, AgileRL, verl or AReaL')
+  await expect(dialog.getByRole('alert')).toContainText('LLaMA-Factory or axolotl')
 
   const file = { name: 'grpo.yaml', mimeType: 'text/yaml', buffer: Buffer.from(trlFile) }
   await dialog.getByLabel('Settings file to read').setInputFiles(file)
   await expect(dialog.getByText('grpo.yaml')).toBeVisible()
   await expect(dialog.getByRole('combobox', { name: 'Tool' })).toContainText('here TRL')
+  await expect(dialog.getByText(/^Read as TRL’s GRPO settings: /)).toBeVisible()
   const taken = dialog.getByRole('row', { name: /^optimization\.learningRate/ })
   await expect(taken).toContainText('learning_rate')
   await expect(dialog.getByText(/no_such_setting \(3\) was skipped/)).toBeVisible()
@@ -48,8 +49,11 @@ test('settings of another tool: recognised, explained, taken over, and put back'
   expect(await seriousProblems(page)).toEqual([])
 
   await dialog.getByRole('combobox', { name: 'Tool' }).selectOption('agilerl')
+  await expect(dialog.getByRole('alert')).toContainText('Choose the algorithm')
+  await dialog.getByRole('combobox', { name: 'Algorithm' }).selectOption('grpo')
   await expect(dialog.getByText(/num_generations \(4\) was skipped/)).toBeVisible()
   await dialog.getByRole('combobox', { name: 'Tool' }).selectOption('by-names')
+  await dialog.getByRole('combobox', { name: 'Algorithm' }).selectOption('by-names')
   await dialog.getByRole('button', { name: 'Take over' }).click()
   await expect(dialog).toBeHidden()
   await expect(page.getByText('TRL: settings taken over.')).toBeVisible()

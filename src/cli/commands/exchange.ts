@@ -11,7 +11,8 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
 import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
-import type { ImportNote } from '#host/exchange/settingsSource.ts'
+import type { ImportNote } from '#host/exchange/importNotes.ts'
+import { algorithmIds } from '#host/exchange/toolAlgorithms.ts'
 import { projectTools } from '#host/exchange/tools.ts'
 import {
   baseOfCheckpoint,
@@ -231,23 +232,33 @@ const kinds: Readonly<Record<ImportNote['kind'], string>> = {
 const importSettings = (context: Context) =>
   new Command('import')
     .description(
-      'Convert settings of TRL, AgileRL, verl or AReaL to a run config, and a search of AgileRL, W&B or Optuna to the file of a study.\n\nSettings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
+      'Convert settings of TRL, AgileRL, verl, AReaL, LLaMA-Factory or axolotl to a run config, and a search of AgileRL, W&B or Optuna to the file of a study.\n\nThe first line on standard error says what the file was taken for, and why. Settings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
     )
-    .argument('<FILE>', 'YAML, JSON, Python (which is not run), or a command with key=value arguments')
+    .argument(
+      '<FILE>',
+      'YAML, JSON, a Python file or notebook (which is not run), or a command with --flags or key=value arguments',
+    )
     .addOption(
       new Option('--from <TOOL>', 'tool the settings are for (default: recognised by their names)').choices(
         toolIds,
       ),
     )
+    .addOption(
+      new Option(
+        '--algorithm <ID>',
+        'algorithm the settings are for (default: as the file says; asked for where it does not)',
+      ).choices(algorithmIds),
+    )
     .option('--out <FILE>', 'file to write the run config to (default: standard output)')
     .option(...force, false)
-    .action((file, { from = null, out, force: overwrite }) => {
+    .action((file, { from = null, algorithm = null, out, force: overwrite }) => {
       const { json, output } = context()
-      const { tool, config, study, notes } = importConfig(readText(file), from)
+      const { reading, tool, config, study, notes } = importConfig(readText(file), from, { algorithm })
       const written = `${JSON.stringify({ ...config, ...study }, null, 2)}\n`
       if (out !== undefined) writeUserFile(out, written, { overwrite })
       const warnings = unfinishedWarnings(config)
-      output.json({ tool, config, study, notes, warnings, file: out ?? null })
+      output.json({ reading, tool, config, study, notes, warnings, file: out ?? null })
+      if (!json) output.note(reading)
       if (out === undefined) output.write(written)
       else output.line(`Wrote ${out} from ${sourceWords(tool)}.${startWords(study, out)}`)
       if (json) return

@@ -5,7 +5,8 @@
 import type { JsonObject } from '#shared/config/paths.ts'
 import { asNumber, asText, entryOf, tidy } from './links.ts'
 import { PythonCall } from './pythonSource.ts'
-import type { FlatSettings, ImportNote, SettingsSource } from './settingsSource.ts'
+import type { ImportNote } from './importNotes.ts'
+import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { FoundParameter } from './sweepFiles.ts'
 
 export interface FoundPopulation {
@@ -23,7 +24,8 @@ export interface FoundPopulation {
 /** Sections that the population is made of, and names in others. */
 const sections =
   /^(mutation_params|mutation|selection_strategy|tournament_selection|tournamentselection|mutations|hpo)\./i
-const names = /(^|\.)(pop_size|population_size|tourn_size|tournament_size|elitism|evo_steps|evo_epochs)$/i
+const names =
+  /(^|\.)(pop_size|population_size|tourn_size|tournament_size|elitism|evo_steps|evo_epochs|eval_loop|mutation_sd|mut_sd|rand_seed|strategy|selection_strategy|hpo|mutation)$/i
 
 /** null where there is a single agent, or nothing that mutates. */
 export function foundPopulation(source: SettingsSource): FoundPopulation | null {
@@ -107,6 +109,7 @@ const lost: Readonly<Record<string, string>> = {
   mutation_sd: 'only settings mutate, not weights',
   rand_seed: 'the random numbers of a study follow from `seed`',
   evo_epochs: 'generations are counted in steps',
+  eval_loop: 'a member is evaluated once per generation',
   strategy: 'the next generation comes from tournaments',
   dormant_threshold: 'only settings mutate, not weights',
   activation_selection: 'only settings mutate, not activations',

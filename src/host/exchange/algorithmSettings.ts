@@ -20,7 +20,7 @@ const groupAlgorithms: readonly SettingRow[] = [
   {
     ours: setting('klCoefficient'),
     for: groups,
-    trl: one('beta', 0),
+    trl: one('beta', 0, off(0, null)),
     agilerl: agilerlKl(0.001),
     verl: verlKl,
     areal: arealKl,
@@ -84,12 +84,14 @@ const groupAlgorithms: readonly SettingRow[] = [
     ours: setting('positiveTemperature'),
     for: ['sapo'],
     trl: one('sapo_temperature_pos', 1),
+    verl: one(actor('tau_pos'), 1),
     areal: one('actor.sapo_tau_pos', 1),
   },
   {
     ours: setting('negativeTemperature'),
     for: ['sapo'],
     trl: one('sapo_temperature_neg', 1.05),
+    verl: one(actor('tau_neg'), 1.05),
     areal: one('actor.sapo_tau_neg', 1.05),
   },
   {

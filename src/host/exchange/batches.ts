@@ -1,6 +1,7 @@
 /** How the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces. */
 import { AppError } from '#shared/errors.ts'
-import { asNumber, tidy, type Given, type Link, type Quantities } from './links.ts'
+import { plural } from '#shared/plural.ts'
+import { asNumber, tidy, type Given, type Link, type Quantities, type Remark } from './links.ts'
 
 const countOf = (given: Given, name: string): number => asNumber(given(name)) ?? 0
 
@@ -12,13 +13,36 @@ interface Sizes {
   readonly epochs: number
 }
 
-const promptsOf = ({ perStep, groupSize }: Sizes): number => {
-  if (perStep % groupSize === 0 && perStep > 0) return perStep / groupSize
-  throw new AppError(
-    'config/invalid',
-    `The file generates ${perStep} completions at once, which is not a multiple of its ${groupSize} completions per prompt.`,
-    'Correct its batch sizes.',
+/** Whole prompts, the nearest number where the sizes of one process hold none. */
+const promptsOf = ({ perStep, groupSize }: Sizes): number =>
+  groupSize > 0 ? Math.max(1, Math.round(perStep / groupSize)) : 1
+
+/** More processes than anyone starts. */
+const mostProcesses = 64
+
+function remarkRounding(sizes: Sizes, remark: Remark): void {
+  const { perStep, groupSize } = sizes
+  if (groupSize <= 0 || perStep % groupSize === 0) return
+  const processes = Array.from({ length: mostProcesses }, (_, i) => i + 1).find(
+    (count) => (perStep * count) % groupSize === 0,
   )
+  const whole =
+    processes === undefined
+      ? ''
+      : ` With ${processes} processes there are ${(perStep * processes) / groupSize} whole prompts.`
+  remark(
+    `${perStep} completions at once are no multiple of the ${groupSize} per prompt: rounded to ${plural(promptsOf(sizes), 'prompt')}.${whole}`,
+  )
+}
+
+/** Processes of a launcher; a settings file does not say them. */
+function processesOf(given: Given, remark: Remark): number {
+  const known = asNumber(given('num_processes'))
+  if (known === null)
+    remark(
+      'The number of processes is not in the file, and one was assumed: with several, a step has that many times as much.',
+    )
+  return known ?? 1
 }
 
 /** null: all of the step. */
@@ -41,11 +65,12 @@ const trlBatchKeys = {
   steps_per_generation: null,
   generation_batch_size: null,
   num_iterations: 1,
+  num_processes: null,
 }
 
 /** TRL's trainers that generate. `groupSize` is their default. */
 function trlSizes(given: Given): Sizes {
-  const perDevice = countOf(given, 'per_device_train_batch_size')
+  const perDevice = countOf(given, 'per_device_train_batch_size') * (asNumber(given('num_processes')) ?? 1)
   const accumulated = countOf(given, 'gradient_accumulation_steps')
   const pieces = asNumber(given('steps_per_generation')) ?? accumulated
   return {
@@ -60,13 +85,28 @@ const trlKeys = (groupSize: number) => ({ ...trlBatchKeys, num_generations: grou
 
 export const trlPrompts = (groupSize: number): Link => ({
   keys: trlKeys(groupSize),
-  read: (given) => promptsOf(trlSizes(given)),
+  read(given, remark) {
+    const sizes = trlSizes(given)
+    processesOf(given, remark)
+    remarkRounding(sizes, remark)
+    return promptsOf(sizes)
+  },
   write: (_, { perStep }) => ({ generation_batch_size: perStep, steps_per_generation: null }),
 })
 
 export const trlMinibatch = (groupSize: number): Link => ({
   keys: trlKeys(groupSize),
-  read: (given) => minibatchOf(trlSizes(given)),
+  read(given, remark) {
+    const sizes = trlSizes(given)
+    const perStep = promptsOf(sizes) * sizes.groupSize
+    if (sizes.perUpdate === sizes.perStep) return null
+    const perUpdate = (perStep * sizes.perUpdate) / sizes.perStep
+    if (Number.isInteger(perUpdate) && perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
+    remark(
+      `${sizes.perUpdate} completions per update do not divide the ${sizes.perStep} that are generated at once: Turnwise learns from all of a step at once.`,
+    )
+    return null
+  },
   write: (_, quantities) => perDeviceSizes(quantities),
 })
 
@@ -76,12 +116,17 @@ const perDeviceSizes = ({ perUpdate, perDevice }: Quantities) => ({
 })
 
 /** TRL's trainers on given answers take one batch per update. */
-export const trlRows: Link = {
-  keys: { per_device_train_batch_size: 8, gradient_accumulation_steps: 1 },
-  read: (given) =>
-    countOf(given, 'per_device_train_batch_size') * countOf(given, 'gradient_accumulation_steps'),
+export const rowsPerUpdate = (perDevice: string, initial: number): Link => ({
+  keys: { [perDevice]: initial, gradient_accumulation_steps: 1, num_processes: null },
+  read(given, remark) {
+    const [rows, accumulated] = [perDevice, 'gradient_accumulation_steps'].map((name) =>
+      asNumber(given(name)),
+    )
+    if (typeof rows !== 'number') return undefined
+    return rows * (accumulated ?? 1) * processesOf(given, remark)
+  },
   write: (_, quantities) => perDeviceSizes(quantities),
-}
+})
 
 /** A number of updates there, of steps here; −1 or null is none. */
 const inSteps = (updates: unknown, perStep: number): number | null => {
@@ -124,6 +169,10 @@ export const trlInterval = (
       return undefined
     }
     const every = given(name.steps) ?? given('logging_steps')
+    if (typeof every === 'number' && every > 0 && every < 1) {
+      remark(`${name.steps} is a share of all steps there; Turnwise counts steps.`)
+      return undefined
+    }
     return inSteps(every, groupSize === null ? 1 : updatesPerStep(trlSizes(given))) ?? undefined
   },
   write: (value, { updatesPerStep: updates }) =>
@@ -133,12 +182,12 @@ export const trlInterval = (
 })
 
 /** A share below 1, or a number of updates, of all updates. */
-export const trlWarmup: Link = {
-  keys: { warmup_steps: 0, warmup_ratio: null, max_steps: -1 },
+export const warmupOf = (initial: number): Link => ({
+  keys: { warmup_steps: null, warmup_ratio: null, max_steps: -1 },
   read(given, remark) {
     const ratio = asNumber(given('warmup_ratio'))
     if (ratio !== null && ratio > 0) return ratio
-    const warmup = countOf(given, 'warmup_steps')
+    const warmup = asNumber(given('warmup_steps')) ?? ratio ?? initial
     if (warmup < 1) return warmup
     const all = countOf(given, 'max_steps')
     if (all > 0) return tidy(Math.min(1, warmup / all))
@@ -153,7 +202,7 @@ export const trlWarmup: Link = {
     const isWhole = share < 1 && Math.ceil(all * share) === Math.floor(all * share)
     return { warmup_steps: isWhole ? share : Math.floor(all * share) }
   },
-}
+})
 
 const verl = (name: string) => `actor_rollout_ref.${name}`
 

@@ -11,7 +11,7 @@ import { configOfRun } from '#host/runs/settingChanges.ts'
 /** Settings of other tools in, whole runs out. */
 export const exchanging = (host: Host) =>
   ({
-    importConfig: ({ text, tool }) => importConfig(text, tool),
+    importConfig: ({ text, tool, algorithm }) => importConfig(text, tool, { algorithm }),
 
     async exportProject({ source, tool, path }, { signal }) {
       const request =

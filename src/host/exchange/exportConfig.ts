@@ -10,9 +10,10 @@ import { updatesOf } from '#rl/training/plan.ts'
 import { isEqual, valueAt } from '#shared/config/paths.ts'
 import { codeReference } from '#host/rewards/rewardCode.ts'
 import { type SettingRow, groups } from './settingRow.ts'
-import { fixedFor, initialConfig } from './importConfig.ts'
+import { initialConfig } from './importConfig.ts'
 import type { Quantities } from './links.ts'
 import { rowsFor } from './settingsTable.ts'
+import { fixedFor } from './taking.ts'
 import { projectAlgorithm, projectAlgorithms, type ProjectTool } from './tools.ts'
 
 export interface ExportedConfig {

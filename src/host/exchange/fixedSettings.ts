@@ -3,19 +3,9 @@
  * machine. An exported project writes the value the run had; an imported file with another value gets a note.
  */
 import type { ToolId } from '#shared/tools.ts'
-import { groups } from './settingRow.ts'
+import { groups, type FixedSetting } from './settingRow.ts'
+import { axolotl, llamafactory } from './trainerFixed.ts'
 import { trlConstants } from './trlConstants.ts'
-
-export interface FixedSetting {
-  readonly name: string
-  /** What a run here amounts to; absent: only read, and never taken over. */
-  readonly value?: unknown
-  readonly for?: readonly string[]
-  /** Why another value is not taken over. */
-  readonly because: string
-  /** Where a file does not say it, the tool does this, which differs from the run here. */
-  readonly initial?: unknown
-}
 
 const generating = [...groups, 'rloo']
 const machine = 'it affects only memory and speed, which Turnwise chooses for the machine'
@@ -36,7 +26,11 @@ const unread = (because: string, names: readonly string[]): FixedSetting[] =>
   names.map((name) => ({ name, because }))
 
 const trl: readonly FixedSetting[] = [
-  ...fixed(true, 'Turnwise always trains a LoRA adapter', ['use_peft']),
+  ...fixed(
+    true,
+    'TRL would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers',
+    ['use_peft'],
+  ).map((row) => ({ ...row, initial: false })),
   ...fixed('float32', 'parameters are 32-bit floats in Turnwise', ['dtype']),
   ...fixed(false, 'parameters and gradients are 32-bit floats in Turnwise', ['bf16', 'fp16', 'tf32']),
   ...fixed(false, quantised, ['load_in_4bit', 'load_in_8bit']),
@@ -113,6 +107,7 @@ const trl: readonly FixedSetting[] = [
     'hub_token',
   ]),
   ...unread('Turnwise leaves out rows that are too long for the model', ['max_length', 'max_seq_length']),
+  ...unread('a command’s launcher says it', ['num_processes']),
   ...unread('the data set is chosen by data.train and data.heldOut', [
     'dataset_config',
     'dataset_train_split',
@@ -194,7 +189,6 @@ const agilerl: readonly FixedSetting[] = [
     'prompt_template',
     'columns',
     'response_column',
-    'train_test_split',
     'env_type',
     'objective',
     'dataset_path',
@@ -343,4 +337,6 @@ export const fixedSettings: Readonly<Record<ToolId, readonly FixedSetting[]>> = 
   agilerl,
   verl,
   areal,
+  llamafactory,
+  axolotl,
 }

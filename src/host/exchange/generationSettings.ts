@@ -1,6 +1,6 @@
 /** The part of the table about rollouts. */
-import { trlPrompts, trlRows } from './batches.ts'
-import { off, offBeyond, one, words } from './links.ts'
+import { rowsPerUpdate, trlPrompts } from './batches.ts'
+import { off, offBeyond, one, onlyRead, words } from './links.ts'
 import { answering, generating, groups, others, perTrainer, rollout, type SettingRow } from './settingRow.ts'
 import { decoupled, minimumTokens } from './specialLinks.ts'
 
@@ -33,7 +33,14 @@ export const generationSettings: readonly SettingRow[] = [
     areal: one('gconfig.n_samples', 1),
   },
   ...perTrainer('rollout.promptsPerStep', ({ trl }) => ({ trl: trlPrompts(trl), ...prompts })),
-  { ours: 'rollout.promptsPerStep', for: answering, trl: trlRows, ...prompts },
+  {
+    ours: 'rollout.promptsPerStep',
+    for: answering,
+    trl: rowsPerUpdate('per_device_train_batch_size', 8),
+    llamafactory: onlyRead(rowsPerUpdate('per_device_train_batch_size', 8)),
+    axolotl: onlyRead(rowsPerUpdate('micro_batch_size', 1)),
+    ...prompts,
+  },
   {
     ours: 'rollout.temperature',
     for: generating,

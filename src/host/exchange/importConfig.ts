@@ -1,31 +1,41 @@
 /**
  * Settings between this program and others. Reading guide:
  *
- *   importConfig.ts   (here) a file of TRL, AgileRL, verl or AReaL as a run config, with a note on all that was not taken over
- *   settingsSource.ts YAML, JSON, words of a command and Python (pythonSource.ts) as a flat list
+ *   importConfig.ts   (here) a file of another tool as a run config, with a note on all that was not taken over
+ *   settingsSource.ts the file as a flat list: YAML and JSON (interpolation.ts), commands (commandSettings.ts, shellSource.ts), Python
+ *                     and notebooks (pythonSettings.ts, pythonSource.ts)
+ *   recognition.ts    whose settings they are, by names that one tool alone has; foreignFiles.ts what is no settings file
+ *   toolAlgorithms.ts which algorithm a file means, and why (trlAlgorithm.ts that of TRL's files); evidence.ts the words for it
+ *   fileNames.ts      its names as the table has them; taking.ts goes through the table with a file
  *   importStudy.ts    a search in such a file (agilerlSearch.ts; W&B and Optuna: sweepFiles.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
- *   settingsTable.ts  the table both read: our settings, the names and the defaults there
- *   links.ts, batches.ts, specialLinks.ts, preferenceLinks.ts   units and conversions of its entries
+ *   settingsTable.ts  the table that import and export read: our settings, the names and the defaults there
+ *   links.ts, batches.ts, dataLinks.ts, trainerLinks.ts, specialLinks.ts   units and conversions of its entries
  *   fixedSettings.ts  what is a setting there and none here
- *   toolAlgorithms.ts which algorithm a file means; tools.ts the tools and what each can do
+ *   tools.ts          the tools and what each can do
  *   project/          a run as a folder that the other tool starts from
  */
+import { homedir } from 'node:os'
 import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
-import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
-import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
-import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
-import { fixedSettings, type FixedSetting } from './fixedSettings.ts'
+import type { ToolId } from '#shared/tools.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
+import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
+import type { AlgorithmFinding } from './evidence.ts'
+import { FileNames } from './fileNames.ts'
+import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStudy.ts'
-import { asText, entryOf, type Given, type Link } from './links.ts'
-import { rowsFor, settingsTable } from './settingsTable.ts'
-import { readSource, type FlatSettings, type ImportNote, type TakenSetting } from './settingsSource.ts'
-import { algorithmOf } from './toolAlgorithms.ts'
+import type { Given } from './links.ts'
+import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
+import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
+import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
+import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 
 export interface ImportedConfig {
+  /** What the file was taken for, and by which names: a sentence. */
+  readonly reading: string
   /** Whose names the settings have; null: Turnwise's own, in the file of a search. */
   readonly tool: ToolId | null
   readonly config: RunConfig
@@ -35,57 +45,99 @@ export interface ImportedConfig {
   readonly notes: readonly ImportNote[]
 }
 
-/** A row without a file; the person chooses one. */
-const unnamedModel = 'model'
-const unnamedData = 'train.jsonl'
-
-/** Errors: AppError 'config/invalid' where the file cannot be read, or means something that does not exist here. */
-export function importConfig(text: string, tool: ToolId | null = null): ImportedConfig {
-  const source = readSource(text)
-  const search = foundSearch(source)
-  const settings = search?.fixed ?? source.settings
-  const searched = search?.parameters.flatMap(({ names }) => names) ?? []
-  const from = tool ?? toolOf(search, settings, searched)
-  const names = namesOf(from, settings)
-  const given: Given = (name) => names.get(name)?.value
-  const { draft, taken, notes } = from === null ? ownRun(settings) : takenRun(from, names, given)
-  const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
-  notes.push(...left.map(computedNote))
-  const config = finished(draft, notes, given)
-  if (search === null) return { tool: from, config, study: null, taken, notes }
-  const commonNameOf = (written: string) => (from === null ? written : commonName(from, written))
-  const space = { tool: from, algorithm: config.algorithm.id, commonName: commonNameOf, given }
-  const study = importStudy(search, config, space)
-  // What is searched has no default.
-  const others = notes.filter(
-    ({ kind, name }) => kind !== 'filled-in' || !study.taken.some(({ ours }) => ours === name),
-  )
-  return {
-    ...{ tool: from, study: study.section, notes: [...others, ...study.notes] },
-    taken: [...taken, ...study.taken],
-    config: search.from === 'agilerl' ? withStarts(config, study.taken) : named(config, search.name),
-  }
+export interface ImportChoices {
+  /** The algorithm that a person says the settings are for; null: the file tells. */
+  readonly algorithm?: string | null
+  /** Folder that `$HOME` stands for. */
+  readonly home?: string
 }
 
-const named = (config: RunConfig, name: string | null): RunConfig =>
-  name === null ? config : { ...config, name }
+/**
+ * Errors: AppError 'config/invalid' where the file cannot be read, is of another kind, means something that does not exist here,
+ * or does not tell whose settings they are or for which algorithm.
+ */
+export function importConfig(
+  text: string,
+  tool: ToolId | null = null,
+  { algorithm = null, home = homedir() }: ImportChoices = {},
+): ImportedConfig {
+  requireAlgorithm(algorithm)
+  const source = readSource(text, { trainer: trainerOf(algorithm), home })
+  const search = foundSearch(source)
+  const found = { tool, search, settings: search?.fixed ?? source.settings, searched: searchedIn(search) }
+  const recognised = recognise(source, found)
+  const names = new FileNames(recognised?.tool ?? null, found, source)
+  return imported({ source, found, recognised, names, algorithm })
+}
 
-const computedNote = (name: string): ImportNote => ({
-  ...{ kind: 'left-out', name },
-  text: `${name} was skipped: only running the file would tell its value.`,
-})
+const searchedIn = (search: FoundSearch | null): readonly string[] =>
+  search?.parameters.flatMap(({ names }) => names) ?? []
+
+interface Recognised {
+  readonly source: SettingsSource
+  readonly found: Searched
+  readonly recognised: RecognisedTool | null
+  readonly names: FileNames
+  readonly algorithm: string | null
+}
+
+function imported({ source, found, recognised, names, algorithm }: Recognised): ImportedConfig {
+  const { search, searched, settings } = found
+  const tool = recognised?.tool ?? null
+  const finding = tool === null ? ownAlgorithm(settings) : algorithmOf(tool, names, algorithm)
+  const run = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
+  const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
+  run.notes.push(...source.notes, ...left.map(computedNote))
+  const config = finished(run.draft, run.notes, names.given)
+  const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
+  if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }
+  const space = { tool, algorithm: config.algorithm.id, commonName: names.common, given: names.given }
+  return { reading, ...withStudy(search, run, { config, space }) }
+}
+
+const studyWord = (search: FoundSearch | null): string | null =>
+  search === null ? null : search.from === 'agilerl' ? 'population' : 'sweep'
+
+function requireAlgorithm(id: string | null): void {
+  if (id === null || algorithmIds.includes(id)) return
+  const known = algorithmIds.join(', ')
+  throw new AppError('config/invalid', `There is no algorithm “${id}”.`, `Choose one of ${known}.`)
+}
+
+/** Variants of GRPO are one trainer of TRL. */
+const trainerOf = (algorithm: string | null): string | null =>
+  algorithm !== null && ['gspo', 'cispo', 'sapo'].includes(algorithm) ? 'grpo' : algorithm
+
+interface Searched {
+  readonly search: FoundSearch | null
+  readonly settings: FlatSettings
+  readonly searched: readonly string[]
+  readonly tool: ToolId | null
+}
 
 /** null where the names of a sweep are settings of ours. Errors: AppError 'config/invalid' where nothing tells. */
-function toolOf(
-  search: FoundSearch | null,
-  settings: FlatSettings,
-  searched: readonly string[],
-): ToolId | null {
-  if (search?.from === 'agilerl') return 'agilerl'
-  const algorithm = settings.get('algorithm.id')
-  const own = initialConfig(algorithms.some(({ id }) => id === algorithm) ? String(algorithm) : 'grpo')
-  if (search !== null && areOurs([...settings.keys(), ...searched], own)) return null
-  return detectTool([...settings.keys(), ...searched])
+function recognise(
+  source: SettingsSource,
+  { search, settings, searched, tool }: Searched,
+): RecognisedTool | null {
+  if (tool !== null) return { tool, names: null }
+  const names = [...settings.keys(), ...searched]
+  if (search?.from === 'agilerl') return { tool: 'agilerl', names: ['pop_size'] }
+  if (search !== null && areOurs(names, initialConfig(ownAlgorithm(settings).id))) return null
+  return recognisedTool(source, names)
+}
+
+function ownAlgorithm(settings: FlatSettings): AlgorithmFinding {
+  const id = settings.get('algorithm.id')
+  const isKnown = algorithmIds.includes(String(id))
+  return isKnown
+    ? { id: String(id), names: [], because: `algorithm.id is ${String(id)}` }
+    : {
+        id: 'grpo',
+        names: [],
+        because:
+          'its names are settings of Turnwise, and algorithm.id, which is grpo by default, is not among them',
+      }
 }
 
 interface TakenRun {
@@ -94,11 +146,14 @@ interface TakenRun {
   readonly notes: ImportNote[]
 }
 
-function takenRun(tool: ToolId, names: ReadonlyMap<string, NamedValue>, given: Given): TakenRun {
-  const algorithm = algorithmOf(tool, given)
-  const taking = new Taking(tool, algorithm.id, names)
+function takenRun(
+  tool: ToolId,
+  { id, names: decided }: AlgorithmFinding,
+  { values: settings, unknown }: FileNames,
+): TakenRun {
+  const taking = new Taking({ tool, algorithm: id, settings, unknown, initial: initialConfig(id) })
   taking.takeAll()
-  taking.noteRest([...algorithm.names])
+  taking.noteRest([...decided])
   return taking
 }
 
@@ -112,7 +167,30 @@ function ownRun(settings: FlatSettings): TakenRun {
   }
 }
 
-const unnamedRun: JsonObject = { model: unnamedModel, data: { train: unnamedData } }
+interface StudyPlace {
+  readonly config: RunConfig
+  readonly space: Parameters<typeof importStudy>[2]
+}
+
+function withStudy(
+  search: FoundSearch,
+  { taken, notes }: TakenRun,
+  { config, space }: StudyPlace,
+): Omit<ImportedConfig, 'reading'> {
+  const study = importStudy(search, config, space)
+  // What is searched has no default.
+  const others = notes.filter(
+    ({ kind, name }) => kind !== 'filled-in' || !study.taken.some(({ ours }) => ours === name),
+  )
+  return {
+    ...{ tool: space.tool, study: study.section, notes: [...others, ...study.notes] },
+    taken: [...taken, ...study.taken],
+    config: search.from === 'agilerl' ? withStarts(config, study.taken) : named(config, search.name),
+  }
+}
+
+const named = (config: RunConfig, name: string | null): RunConfig =>
+  name === null ? config : { ...config, name }
 
 /** What mutates begins with a number, also where the algorithm would choose it. */
 const withStarts = (config: RunConfig, mutated: readonly TakenSetting[]): RunConfig =>
@@ -121,162 +199,10 @@ const withStarts = (config: RunConfig, mutated: readonly TakenSetting[]): RunCon
     return withValue(next, ours, start) as RunConfig
   }, config)
 
-interface NamedValue {
-  readonly written: string
-  readonly value: unknown
-}
-
-/** AgileRL has sections, or capitals, or neither; the last part of a name tells. */
-function namesOf(tool: ToolId | null, source: FlatSettings): ReadonlyMap<string, NamedValue> {
-  const named = [...source].map(
-    ([written, value]) => [tool === null ? written : commonName(tool, written), { written, value }] as const,
-  )
-  return new Map(named)
-}
-
-function commonName(tool: ToolId, written: string): string {
-  if (tool !== 'agilerl') return tool === 'trl' ? written.replaceAll('-', '_').replace(/^_+/, '') : written
-  const lower = written.toLowerCase()
-  if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'
-  if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
-  if (lower.endsWith('lora_config.r')) return 'lora_r'
-  const last = lower.slice(lower.lastIndexOf('.') + 1)
-  return entryOf(agilerlAliases, last) ?? last
-}
-
-/** Names of earlier versions, and of its classes where manifests have others. */
-const agilerlAliases: Readonly<Record<string, string>> = {
-  adv_whitening: 'whiten_advantages',
-  action_granularity: 'advantage_granularity',
-  model_name: 'pretrained_model_name_or_path',
-  vllm_is_cap: 'vllm_importance_sampling_cap',
-  eval_interval: 'evaluation_interval',
-}
-
-/** By names that only one of the tools has. Errors: AppError 'config/invalid'. */
-function detectTool(names: readonly string[]): ToolId {
-  const has = (pattern: RegExp) => names.some((name) => pattern.test(name))
-  if (has(/^(actor_rollout_ref|algorithm\.adv_estimator|trainer\.total_epochs)(\.|$)/)) return 'verl'
-  if (has(/^(gconfig|actor\.(path|optimizer|eps_clip|mb_spec)|train_dataset)(\.|$)/)) return 'areal'
-  if (
-    has(/^(INIT_HP|MUTATION_PARAMS|algorithm|network)\./) ||
-    has(/^(lr_actor|clip_coef|update_epochs|group_size)$/)
-  )
-    return 'agilerl'
-  const known = knownNames('trl')
-  if (names.some((name) => known.has(name))) return 'trl'
-  throw new AppError(
-    'config/invalid',
-    'The file has no setting that identifies TRL, AgileRL, verl or AReaL.',
-    `Choose the tool they are for: ${toolIds.map((id) => toolTitles[id]).join(', ')}; on the command line with --from.`,
-  )
-}
-
-function knownNames(tool: ToolId): ReadonlySet<string> {
-  const mapped = settingsTable.flatMap((row) => Object.keys(row[tool]?.keys ?? {}))
-  return new Set([...mapped, ...fixedSettings[tool].map(({ name }) => name)])
-}
-
-/** Goes through the table and keeps a draft of our config. */
-class Taking {
-  readonly notes: ImportNote[] = []
-  readonly taken: TakenSetting[] = []
-  draft: Record<string, unknown>
-  readonly #tool: ToolId
-  readonly #algorithm: string
-  readonly #settings: ReadonlyMap<string, NamedValue>
-  readonly #taken = new Set<string>()
-  readonly #initial: RunConfig
-
-  constructor(tool: ToolId, algorithm: string, settings: ReadonlyMap<string, NamedValue>) {
-    this.#tool = tool
-    this.#algorithm = algorithm
-    this.#settings = settings
-    this.#initial = initialConfig(algorithm)
-    this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
-  }
-
-  takeAll(): void {
-    for (const row of rowsFor(this.#algorithm)) {
-      const link = row[this.#tool]
-      if (link?.read !== undefined) this.#take(row.ours, link, link.read)
-    }
-  }
-
-  #take(ours: string, link: Link, read: NonNullable<Link['read']>): void {
-    const names = Object.keys(link.keys)
-    const told = names.filter((name) => this.#settings.has(name))
-    const remark = (text: string) =>
-      this.notes.push({ kind: 'changed', name: this.#written(told[0] ?? names[0] ?? ours), text })
-    const value = read(
-      (name) => (this.#settings.has(name) ? this.#settings.get(name)?.value : link.keys[name]) ?? null,
-      told.length > 0 ? remark : () => undefined,
-    )
-    for (const name of told) this.#taken.add(name)
-    this.#noteUnread(told, value, link)
-    // A number of steps outweighs a number of passes, there as here.
-    if (ours === 'passes' && typeof this.draft['steps'] === 'number') return
-    if (told.length > 0 && value !== undefined)
-      this.taken.push({ ours, value, theirs: told.map(this.#written) })
-    if (value === undefined || isEqual(value, valueAt(this.#initial, ours))) return
-    this.draft = withValue(this.draft, ours, value)
-    if (told.length === 0) this.#noteFilled(ours, value, link)
-  }
-
-  /** A word where the tool has a number. */
-  #noteUnread(told: readonly string[], value: unknown, { keys }: Link): void {
-    if (value !== undefined) return
-    for (const name of told) {
-      const setting = this.#settings.get(name)
-      if (setting === undefined || setting.value === null) continue
-      if (typeof keys[name] !== 'number' || typeof setting.value === 'number') continue
-      const text = `${setting.written} (${shown(setting.value)}) was skipped: it is a number in ${toolTitles[this.#tool]}.`
-      this.notes.push({ kind: 'left-out', name: setting.written, text })
-    }
-  }
-
-  #noteFilled(ours: string, value: unknown, { keys }: Link): void {
-    const [name, initial] = Object.entries(keys)[0] ?? [ours, value]
-    if (Object.keys(keys).length === 0) {
-      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
-      this.notes.push({ kind: 'filled-in', name: ours, text })
-      return
-    }
-    const text = `${ours} is ${shown(value)}: the file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
-    this.notes.push({ kind: 'filled-in', name: ours, text })
-  }
-
-  readonly #written = (name: string): string => this.#settings.get(name)?.written ?? name
-
-  /** What nothing was made of. `decided` chose the algorithm. */
-  noteRest(decided: readonly string[]): void {
-    const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
-    for (const [name, setting] of this.#settings) {
-      if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
-    }
-    for (const { name, value, initial, because } of fixed.values()) {
-      if (initial === undefined || this.#settings.has(name) || isEqual(initial, value)) continue
-      const text = `The file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
-      this.notes.push({ kind: 'left-out', name, text })
-    }
-  }
-
-  /** Also a section of which a part was. */
-  #isTaken(name: string): boolean {
-    const isPart = (other: string) => other.startsWith(`${name}.`) || name.startsWith(`${other}.`)
-    return this.#taken.has(name) || [...this.#taken].some(isPart)
-  }
-
-  #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
-    if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
-    const because = fixed?.because ?? `${this.#algorithm} has no such setting in Turnwise`
-    const text = `${written} (${shown(value)}) was skipped: ${because}.`
-    this.notes.push({ kind: 'left-out', name: written, text })
-  }
-}
-
-export const fixedFor = (tool: ToolId, algorithm: string) =>
-  fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))
+const computedNote = (name: string): ImportNote => ({
+  ...{ kind: 'left-out', name },
+  text: `${name} was skipped: only running the file would tell its value.`,
+})
 
 /** What our settings are where nothing is said. */
 export function initialConfig(algorithm: string): RunConfig {
@@ -289,13 +215,31 @@ export function initialConfig(algorithm: string): RunConfig {
   return { ...config, rollout: { ...config.rollout, groupSize: groupSize.default } }
 }
 
-function finished(draft: JsonObject, notes: ImportNote[], given: Given): RunConfig {
+/** Settings that name something: with a variable in it they name nothing. */
+const naming: readonly (readonly [ours: string, unnamed: string | undefined])[] = [
+  ['model', unnamedModel],
+  ['data.train', unnamedData],
+  ['data.heldOut', undefined],
+  ['name', undefined],
+]
+
+function finished(written: JsonObject, notes: ImportNote[], given: Given): RunConfig {
+  const draft = naming.reduce((next: JsonObject, [ours, unnamed]) => {
+    const value = valueAt(next, ours)
+    if (typeof value !== 'string' || !/\$[{(A-Za-z_]/.test(value)) return next
+    notes.push({
+      kind: 'left-out',
+      name: ours,
+      text: `${ours} is not known: ${value} names a variable that the file does not set.`,
+    })
+    return withValue(next, ours, unnamed)
+  }, written)
   const missing = (name: string, text: string) => notes.push({ kind: 'filled-in', name, text })
   if (valueAt(draft, 'model') === unnamedModel)
     missing('model', 'The file does not name a model: choose one.')
   if (valueAt(draft, 'data.train') === unnamedData)
     missing('data.train', 'The file does not name training data: choose some.')
-  const config = parseRunConfig(draft)
+  const config = noteHub(parseRunConfig(draft), notes)
   const algorithm = algorithmById(config.algorithm.id)
   if (
     algorithm.experience === 'rollout' &&
@@ -307,7 +251,24 @@ function finished(draft: JsonObject, notes: ImportNote[], given: Given): RunConf
   return config
 }
 
-const shown = (value: unknown): string => {
-  const text = asText(value)
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+const isHubName = (name: unknown): name is string =>
+  typeof name === 'string' &&
+  /^[\w-][\w.-]*\/[\w.-]+$/.test(name) &&
+  !/\.(jsonl?|csv|tsv|parquet)$/i.test(name)
+
+/** A run reads files and folders; a data set of a hub has to be fetched first, and each of its splits is rows of its own. */
+function noteHub(config: RunConfig, notes: ImportNote[]): RunConfig {
+  const { train, heldOut } = config.data
+  if (!isHubName(train)) return config
+  const change = (name: string, text: string) => notes.push({ kind: 'changed', name, text })
+  change(
+    'data.train',
+    `data.train is ${train}, a name on a hub: \`turnwise dataset import ${train}\` fetches its rows; then choose what it imported.`,
+  )
+  if (heldOut !== train) return config
+  change(
+    'data.heldOut',
+    `data.heldOut is empty: the file validates on another split of ${train}, which has to be imported too.`,
+  )
+  return { ...config, data: { ...config.data, heldOut: null } }
 }

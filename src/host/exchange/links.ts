@@ -133,7 +133,10 @@ export const targetModules: Unit = {
   read(value, remark) {
     if (value === null) return ['q', 'v']
     if (value === 'all-linear' || (Array.isArray(value) && value.includes('all-linear'))) return 'all-linear'
-    const names = (Array.isArray(value) ? value : asText(value).split(/[\s,]+/)).map(String)
+    const names = [value]
+      .flat()
+      .flatMap((each) => asText(each).split(/[\s,]+/))
+      .filter(Boolean)
     const ours = (name: string) =>
       Object.keys(moduleWords).filter((key) =>
         (moduleWords[key] ?? []).some((module) => lastPart(module) === lastPart(name)),
@@ -151,12 +154,28 @@ export const targetModules: Unit = {
   },
 }
 
+/** TRL adapts only where use_peft says so; without it all weights are trained there. */
+export const trlTargets: Link = {
+  keys: { lora_target_modules: null, use_peft: null },
+  read(given, remark) {
+    const [modules, adapts] = [given('lora_target_modules'), given('use_peft')]
+    if (adapts === false)
+      remark(
+        'use_peft is false, so TRL would train all weights; Turnwise trains a LoRA adapter, here of all linear layers.',
+      )
+    return modules === null && adapts !== true ? 'all-linear' : targetModules.read(modules, remark)
+  },
+  write: (value, quantities) => ({ lora_target_modules: targetModules.write(value, quantities) }),
+}
+
 const lastPart = (name: string): string => name.slice(name.lastIndexOf('.') + 1)
 
 type Bounds = readonly [lower: number, upper: number]
 
 /** [1 − c, 1 + c] is c; any other pair stays a pair of bounds. */
-const shortest = ([lower, upper]: Bounds): number | Bounds => {
+const shortest = ([least, upper]: Bounds): number | Bounds => {
+  // A ratio is never below 0.
+  const lower = Math.max(0, least)
   const [below, above] = [tidy(1 - lower), tidy(upper - 1)]
   return below === above ? below : [tidy(lower), tidy(upper)]
 }

@@ -4,7 +4,8 @@ import type { NumericRange, Parameter } from '#shared/studies.ts'
 import { asNumber, entryOf } from './links.ts'
 import type { PythonCall } from './pythonSource.ts'
 import { computed } from './pythonTokens.ts'
-import type { ImportNote, SettingsSource } from './settingsSource.ts'
+import type { ImportNote } from './importNotes.ts'
+import type { SettingsSource } from './settingsSource.ts'
 import { changed, leftOut, stepped, type FoundParameter, type FoundSweep } from './sweepFiles.ts'
 
 interface Suggestion {

@@ -10,6 +10,7 @@ import {
   verlKl,
 } from './specialLinks.ts'
 import { actor, type SettingRow } from './settingRow.ts'
+import { axolotlLoss, llamafactoryLoss, orElse } from './trainerLinks.ts'
 
 const setting = (name: string) => `algorithm.settings.${name}`
 
@@ -129,9 +130,38 @@ export const otherAlgorithms: readonly SettingRow[] = [
   },
   { ours: setting('whitenAdvantages'), for: ['ppo'], agilerl: one('whiten_advantages', true) },
   { ours: setting('entropyCoefficient'), for: ['ppo'], off: 0, verl: one(actor('entropy_coeff'), 0) },
-  { ours: setting('loss'), for: ['dpo'], trl: preferenceLoss },
-  { ours: setting('beta'), for: ['dpo'], trl: one('beta', 0.1), agilerl: one('beta', 0.001) },
-  { ours: setting('nllAlpha'), for: ['dpo'], off: 0, trl: nllWeight, agilerl: one('nll_alpha', 1) },
-  { ours: setting('labelSmoothing'), for: ['dpo'], off: 0, trl: labelSmoothing },
+  {
+    ours: setting('loss'),
+    for: ['dpo'],
+    trl: preferenceLoss,
+    llamafactory: llamafactoryLoss,
+    axolotl: axolotlLoss,
+  },
+  {
+    ours: setting('beta'),
+    for: ['dpo'],
+    trl: one('beta', 0.1),
+    agilerl: one('beta', 0.001),
+    areal: one('actor.beta', 0.1),
+    llamafactory: one('pref_beta', 0.1),
+    axolotl: orElse('rl_beta', 0.1),
+  },
+  {
+    ours: setting('nllAlpha'),
+    for: ['dpo'],
+    off: 0,
+    trl: nllWeight,
+    agilerl: one('nll_alpha', 1),
+    llamafactory: one('pref_ftx', 0),
+    axolotl: orElse('rpo_alpha', 0),
+  },
+  {
+    ours: setting('labelSmoothing'),
+    for: ['dpo'],
+    off: 0,
+    trl: labelSmoothing,
+    llamafactory: one('dpo_label_smoothing', 0),
+    axolotl: orElse('dpo_label_smoothing', 0),
+  },
   { ours: setting('lossNorm'), for: ['sft'], off: 'token-mean' },
 ]

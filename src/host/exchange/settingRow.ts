@@ -16,6 +16,18 @@ export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
   readonly isCarried?: true
 }
 
+/** A setting of a tool that is none here. */
+export interface FixedSetting {
+  readonly name: string
+  /** What a run here amounts to; absent: only read, and never taken over. */
+  readonly value?: unknown
+  readonly for?: readonly string[]
+  /** Why another value is not taken over. */
+  readonly because: string
+  /** Where a file does not say it, the tool does this, which differs from the run here. */
+  readonly initial?: unknown
+}
+
 const idsOf = (belongs: (algorithm: Algorithm) => boolean): readonly string[] =>
   algorithms.filter(belongs).map(({ id }) => id)
 

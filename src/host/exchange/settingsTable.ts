@@ -1,32 +1,33 @@
 /**
- * The table of settings: Turnwise's, their names in TRL, AgileRL, verl and AReaL, and each tool's default. Import and
+ * The table of settings: Turnwise's, their names in the other tools, and each tool's default. Import and
  * export read nothing else. A row with `for` belongs to those algorithms only; a tool without an entry has no such
  * setting, and nothing is lost there at the value `off`.
  */
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { algorithmSettings } from './algorithmSettings.ts'
-import { type SettingRow, actor, answering, generating, model, perTrainer } from './settingRow.ts'
+import { type SettingRow, actor, answering, generating, perTrainer } from './settingRow.ts'
 import {
   agilerlMinibatch,
   arealMinibatch,
   trlInterval,
   trlLength,
   trlMinibatch,
-  trlWarmup,
+  warmupOf,
   verlMinibatch,
 } from './batches.ts'
-import { flagWords, off, one, onlyRead, targetModules, words } from './links.ts'
+import { off, one, words } from './links.ts'
 import {
   agilerlActorRate,
   agilerlLength,
   agilerlPasses,
   agilerlSchedule,
   agilerlWarmup,
-  filesOf,
   trlAccumulated,
-  trlSchedule,
+  transformersSchedule,
 } from './specialLinks.ts'
 import { generationSettings } from './generationSettings.ts'
+import { modelSettings } from './modelSettings.ts'
+import { axolotlInterval, orElse } from './trainerLinks.ts'
 
 /* The part of the table that every algorithm shares. */
 
@@ -60,102 +61,27 @@ const warmup = {
   areal: one('actor.optimizer.warmup_steps_proportion', 0.001),
 }
 
-const identity: readonly SettingRow[] = [
-  {
-    ours: 'name',
-    isCarried: true,
-    trl: onlyRead(one('run_name', null, off(undefined, null))),
-    verl: onlyRead(one('trainer.experiment_name', null, off(undefined, null))),
-    areal: onlyRead(one('experiment_name', null, off(undefined, null))),
-  },
-  {
-    ours: 'model',
-    trl: one('model_name_or_path', null, off(undefined, null)),
-    agilerl: one('pretrained_model_name_or_path', null, off(undefined, null)),
-    verl: one(model('path'), null, off(undefined, null)),
-    areal: one('actor.path', null, off(undefined, null)),
-  },
-  {
-    ours: 'data.train',
-    isCarried: true,
-    trl: onlyRead(filesOf('dataset_name')),
-    agilerl: onlyRead(filesOf('dataset')),
-    verl: onlyRead(filesOf('data.train_files')),
-    areal: onlyRead(filesOf('train_dataset.path')),
-  },
-  {
-    ours: 'data.heldOut',
-    isCarried: true,
-    verl: onlyRead(filesOf('data.val_files')),
-    areal: onlyRead(filesOf('valid_dataset.path')),
-  },
-  {
-    ours: 'data.maxPromptTokens',
-    isCarried: true,
-    trl: onlyRead(one('max_prompt_length', null)),
-    verl: onlyRead(one('data.max_prompt_length', 512)),
-    areal: onlyRead(one('train_dataset.max_length', null)),
-  },
-  {
-    ours: 'data.shuffle',
-    for: generating,
-    trl: one('shuffle_dataset', true),
-    verl: one('data.shuffle', true),
-    areal: one('train_dataset.shuffle', true),
-  },
-  {
-    ours: 'data.shuffle',
-    for: answering,
-    trl: one('train_sampling_strategy', 'random', flagWords('random', 'sequential')),
-  },
-  {
-    ours: 'seed',
-    trl: one('seed', 42),
-    agilerl: one('seed', 42),
-    verl: one('data.seed', 42, off(42, null)),
-    areal: one('seed', 1),
-  },
-]
+/** On given answers, of the tools that are only read. */
+const rates = {
+  llamafactory: one('learning_rate', 5e-5),
+  axolotl: one('learning_rate', null, off(undefined, null)),
+}
 
-const adapter: readonly SettingRow[] = [
-  { ours: 'contextLength', isCarried: true },
-  { ours: 'base.precision', off: 'f32' },
-  { ours: 'base.products', isCarried: true },
-  {
-    ours: 'adapter.rank',
-    trl: one('lora_r', 16),
-    agilerl: one('lora_r', 16),
-    verl: one(model('lora_rank'), 0, off(undefined, 0)),
-    areal: one('actor.lora_rank', 32),
-  },
-  {
-    ours: 'adapter.alpha',
-    trl: one('lora_alpha', 32),
-    agilerl: one('lora_alpha', 32),
-    verl: one(model('lora_alpha'), 16),
-    areal: one('actor.lora_alpha', 16),
-  },
-  { ours: 'adapter.rsLora', off: false, trl: one('use_rslora', false) },
-  {
-    ours: 'adapter.targets',
-    trl: one('lora_target_modules', null, targetModules),
-    agilerl: one('target_modules', 'all-linear', targetModules),
-    verl: one(model('target_modules'), 'all-linear', targetModules),
-    areal: one('actor.target_modules', 'all-linear', targetModules),
-  },
-  { ours: 'adapter.dropout', off: 0, trl: one('lora_dropout', 0.05), agilerl: one('lora_dropout', 0.05) },
-  {
-    ours: 'adapter.initial',
-    isCarried: true,
-    verl: onlyRead(one(model('lora_adapter_path'), null)),
-  },
-]
+/** Names and defaults that every trainer of transformers has. */
+const adam = (name: string, initial: number) => ({
+  trl: one(name, initial),
+  llamafactory: one(name, initial),
+  axolotl: orElse(name, initial),
+})
+
+const trlSchedule = transformersSchedule('lr_scheduler_type', 'linear')
 
 const updating: readonly SettingRow[] = [
   {
     ours: 'optimization.learningRate',
     for: [...generating.filter((id) => id !== 'ppo'), 'dpo'],
     trl: one('learning_rate', 1e-6),
+    ...rates,
     agilerl: one('lr', 5e-7),
     verl: one(actor('optim.lr'), 1e-6),
     areal: one('actor.optimizer.lr', 1e-3),
@@ -172,6 +98,7 @@ const updating: readonly SettingRow[] = [
     ours: 'optimization.learningRate',
     for: ['sft'],
     trl: one('learning_rate', 2e-5),
+    ...rates,
     agilerl: one('lr', 5e-5),
     verl: one('optim.lr', 1e-5),
     areal: one('actor.optimizer.lr', 1e-3),
@@ -185,27 +112,48 @@ const updating: readonly SettingRow[] = [
     areal: one('critic.optimizer.lr', 1e-3),
   },
   { ours: 'optimization.schedule', for: generating, trl: trlSchedule, agilerl: agilerlSchedule, ...schedule },
-  { ours: 'optimization.schedule', for: answering, off: 'constant', trl: trlSchedule, ...schedule },
+  {
+    ours: 'optimization.schedule',
+    for: answering,
+    off: 'constant',
+    trl: trlSchedule,
+    llamafactory: trlSchedule,
+    axolotl: transformersSchedule('lr_scheduler', 'cosine'),
+    ...schedule,
+  },
   {
     ours: 'optimization.warmupProportion',
     for: generating,
-    trl: trlWarmup,
+    trl: warmupOf(0),
     agilerl: agilerlWarmup,
     ...warmup,
   },
-  { ours: 'optimization.warmupProportion', for: answering, off: 0, trl: trlWarmup, ...warmup },
-  { ours: 'optimization.beta1', trl: one('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
-  { ours: 'optimization.beta2', trl: one('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
-  { ours: 'optimization.epsilon', trl: one('adam_epsilon', 1e-8), areal: one('actor.optimizer.eps', 1e-8) },
+  {
+    ours: 'optimization.warmupProportion',
+    for: answering,
+    off: 0,
+    trl: warmupOf(0),
+    llamafactory: warmupOf(0),
+    axolotl: warmupOf(0.03),
+    ...warmup,
+  },
+  { ours: 'optimization.beta1', ...adam('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
+  { ours: 'optimization.beta2', ...adam('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
+  { ours: 'optimization.epsilon', ...adam('adam_epsilon', 1e-8), areal: one('actor.optimizer.eps', 1e-8) },
   {
     ours: 'optimization.weightDecay',
-    trl: one('weight_decay', 0),
+    ...adam('weight_decay', 0),
     verl: one(actor('optim.weight_decay'), 0.01),
     areal: one('actor.optimizer.weight_decay', 0.01),
   },
   {
     ours: 'optimization.maxGradNorm',
     trl: one('max_grad_norm', 1, off(null, 0, null)),
+    llamafactory: one('max_grad_norm', 1, off(null, 0, null)),
+    axolotl: one('max_grad_norm', 1, {
+      read: (value) => (value === 0 ? null : (value ?? 1)),
+      write: (value) => value,
+    }),
     agilerl: one('max_grad_norm', 0.1, off(null, 0)),
     verl: one(actor('grad_clip'), 1, off(null, null, 0)),
     areal: one('actor.optimizer.gradient_clipping', 1, off(null, 0)),
@@ -235,20 +183,48 @@ const updating: readonly SettingRow[] = [
 
 const length: readonly SettingRow[] = [
   ...perTrainer('steps', ({ trl, agilerl }) => ({ trl: trlLength(trl), ...steps(agilerl) })),
-  { ours: 'steps', for: answering, trl: trlLength(null), ...steps(1) },
+  {
+    ours: 'steps',
+    for: answering,
+    trl: trlLength(null),
+    llamafactory: trlLength(null),
+    axolotl: trlLength(null),
+    ...steps(1),
+  },
   {
     ours: 'passes',
     trl: one('num_train_epochs', 3),
+    llamafactory: one('num_train_epochs', 3),
+    axolotl: one('num_epochs', 1),
     agilerl: agilerlPasses,
     verl: one('trainer.total_epochs', 30),
     areal: one('total_train_epochs', 1),
   },
   ...perTrainer('evaluation.every', ({ trl }) => ({ trl: trlInterval(evaluations, trl), ...evaluation })),
-  { ours: 'evaluation.every', for: answering, trl: trlInterval(evaluations, null), ...evaluation },
+  {
+    ours: 'evaluation.every',
+    for: answering,
+    trl: trlInterval(evaluations, null),
+    llamafactory: trlInterval(evaluations, null),
+    axolotl: axolotlInterval('eval_steps', 'evals_per_epoch'),
+    ...evaluation,
+  },
   { ours: 'evaluation.rows', isCarried: true },
   ...perTrainer('checkpoints.every', ({ trl }) => ({ trl: trlInterval(saves, trl), ...checkpoint })),
-  { ours: 'checkpoints.every', for: answering, trl: trlInterval(saves, null), ...checkpoint },
-  { ours: 'checkpoints.keepLast', trl: one('save_total_limit', null, off(undefined, null)) },
+  {
+    ours: 'checkpoints.every',
+    for: answering,
+    trl: trlInterval(saves, null),
+    llamafactory: trlInterval(saves, null),
+    axolotl: axolotlInterval('save_steps', 'saves_per_epoch'),
+    ...checkpoint,
+  },
+  {
+    ours: 'checkpoints.keepLast',
+    trl: one('save_total_limit', null, off(undefined, null)),
+    llamafactory: one('save_total_limit', null, off(undefined, null)),
+    axolotl: one('save_total_limit', null, off(undefined, null)),
+  },
   { ours: 'checkpoints.keepBest', off: 0 },
   { ours: 'diagnosis.stopOn', off: 'never' },
 ]
@@ -261,8 +237,7 @@ const reference: readonly SettingRow[] = [
 ]
 
 const commonSettings: readonly SettingRow[] = [
-  ...identity,
-  ...adapter,
+  ...modelSettings,
   ...generationSettings,
   ...updating,
   ...length,

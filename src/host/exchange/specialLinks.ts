@@ -8,22 +8,9 @@ import {
   words,
   type Link,
   type Quantities,
-  type Unit,
   tidy,
   type Given,
 } from './links.ts'
-
-/** A path, or a list of which the first is taken. */
-export const filesOf = (name: string): Link => one(name, null, firstOf(name))
-
-const firstOf = (name: string): Unit => ({
-  read(value, remark) {
-    const [first, ...others] = Array.isArray(value) ? (value as unknown[]) : [value]
-    if (others.length > 0) remark(`${name}: only the first of ${others.length + 1} files was imported.`)
-    return typeof first === 'string' && first !== '' ? first : undefined
-  },
-  write: (value) => value,
-})
 
 /** TRL's generation arguments hold it. */
 export const minimumTokens: Link = {
@@ -32,26 +19,27 @@ export const minimumTokens: Link = {
   write: (value) => ({ generation_kwargs: { min_new_tokens: value } }),
 }
 
-/** Ours ends a quarter of the way round, TRL's halfway: num_cycles says which. */
-export const trlSchedule: Link = {
-  keys: { lr_scheduler_type: 'linear', lr_scheduler_kwargs: null, 'lr_scheduler_kwargs.num_cycles': null },
+/** Ours ends a quarter of the way round, that of transformers halfway: num_cycles says which. */
+export const transformersSchedule = (name: string, initial: string): Link => ({
+  keys: { [name]: initial, lr_scheduler_kwargs: null, 'lr_scheduler_kwargs.num_cycles': null },
   read(given, remark) {
-    const kind = String(given('lr_scheduler_type'))
+    const kind = String(given(name))
     if (kind === 'constant' || kind === 'constant_with_warmup') return 'constant'
     if (kind === 'linear') return 'linear'
-    if (kind !== 'cosine') {
+    if (!kind.startsWith('cosine')) {
       remark(`The schedule “${kind}” has no equivalent.`)
       return undefined
     }
-    if (given('lr_scheduler_kwargs.num_cycles') !== 0.25)
+    if (kind !== 'cosine') remark(`${kind} became Turnwise’s cosine, which ends at half the learning rate.`)
+    else if (given('lr_scheduler_kwargs.num_cycles') !== 0.25)
       remark('Its cosine ends at 0; Turnwise’s ends at half the learning rate.')
     return 'cosine'
   },
   write: (value, quantities) => ({
-    lr_scheduler_type: value === 'constant' ? 'constant_with_warmup' : value,
+    [name]: value === 'constant' ? 'constant_with_warmup' : value,
     lr_scheduler_kwargs: value === 'cosine' && quantities.steps > 0 ? { num_cycles: 0.25 } : {},
   }),
-}
+})
 
 const listOf = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value as unknown[]
@@ -187,7 +175,10 @@ export const arealAdvantageNorm: Link = {
   keys: { [norm('mean_level')]: null, [norm('std_level')]: null },
   read(given, remark) {
     const [mean, spread] = [given(norm('mean_level')), given(norm('std_level'))]
-    if (mean !== 'group') remark('It does not centre rewards in their group; Turnwise always does.')
+    if (mean !== 'group')
+      remark(
+        'It does not centre rewards in their group; Turnwise always does: `reinforce` has no such baseline.',
+      )
     if (spread === 'group') return 'mean-std'
     return spread === 'batch' ? 'mean-batch-std' : 'mean-only'
   },

@@ -2,7 +2,7 @@
 import type { JsonObject } from '#shared/config/paths.ts'
 import type { NumericRange, Parameter } from '#shared/studies.ts'
 import { tidy } from './links.ts'
-import type { ImportNote } from './settingsSource.ts'
+import type { ImportNote } from './importNotes.ts'
 
 /** A setting that is searched, by a name of its own program. */
 export interface FoundParameter<Range = Parameter> {

@@ -1,112 +1,34 @@
-/** Finds the Turnwise algorithm that another tool's settings mean. */
+/** Finds the Turnwise algorithm that another tool's settings mean, and says by which names. */
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
-import { asText, entryOf, type Given } from './links.ts'
-import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
+import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
+import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
+import { asText, entryOf } from './links.ts'
+import { trlAlgorithm } from './trlAlgorithm.ts'
 
-export interface AlgorithmFinding {
-  readonly id: string
-  /** Names that decided. */
-  readonly names: readonly string[]
+/** What a person may choose. */
+export const algorithmIds: readonly string[] = algorithms.map(({ id }) => id)
+
+type Finder = (evidence: Evidence) => AlgorithmFinding
+
+/**
+ * `chosen`: the algorithm that a person says it is. Errors: AppError 'config/invalid' naming a loss or estimator that has no
+ * equivalent here, or asking for the algorithm where the file does not tell it.
+ */
+export function algorithmOf(tool: ToolId, evidence: Evidence, chosen: string | null): AlgorithmFinding {
+  if (chosen === null) return finders[tool](evidence)
+  const { id, title } = algorithmById(chosen)
+  return { id, names: decisive[tool], because: `${title} was chosen` }
 }
 
-type Finder = (given: Given) => AlgorithmFinding
-
-/** Errors: AppError 'config/invalid' naming a loss or estimator that has no equivalent here. */
-export const algorithmOf = (tool: ToolId, given: Given): AlgorithmFinding => finders[tool](given)
-
-function unknown(tool: ToolId, what: string, nearest: string): AppError {
-  return new AppError(
-    'config/invalid',
-    `${toolTitles[tool]}'s ${what} has no equivalent in Turnwise.`,
-    `The closest is ${nearest}.`,
-  )
-}
-
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
-
-const trlSigns = {
-  sft: [
-    'completion_only_loss',
-    'assistant_only_loss',
-    'packing',
-    'packing_strategy',
-    'eval_packing',
-    'dataset_text_field',
-    'chat_template_path',
-  ],
-  dpo: [
-    'loss_weights',
-    'label_smoothing',
-    'precompute_ref_log_probs',
-    'f_divergence_type',
-    'ld_alpha',
-    'use_weighting',
-    'discopop_tau',
-  ],
-  ppo: [
-    'num_ppo_epochs',
-    'kl_coef',
-    'cliprange',
-    'cliprange_value',
-    'response_length',
-    'missing_eos_penalty',
-    'lam',
-  ],
-  rloo: ['normalize_advantages', 'reward_clip_range'],
-} as const
-
-const generatingSigns = ['num_generations', 'max_completion_length', 'loss_type', 'num_iterations', 'epsilon']
-
-const refusedLosses: Readonly<Record<string, string>> = {
-  vespo: 'cispo',
-  luspo: 'gspo with lossNorm “constant-length”',
-}
-
-/** The class is not in its file, so the names that only one class has tell. */
-function trlAlgorithm(given: Given): AlgorithmFinding {
-  const trainer = asText(given('trainer') ?? '')
-    .toLowerCase()
-    .replace(/(config|trainer)$/, '')
-  const id = trainers.includes(trainer) ? trainer : trlTrainer(given)
-  if (id === 'dpo') requirePairLoss(given)
-  return id === 'grpo' ? grpoVariant(given) : { id, names: ['trainer'] }
-}
-
-const trainers = ['grpo', 'rloo', 'dpo', 'sft', 'ppo']
-
-function trlTrainer(given: Given): string {
-  const losses = given('loss_type')
-  if (Array.isArray(losses) || preferenceLosses.includes(asText(losses))) return 'dpo'
-  const has = (names: readonly string[]) => names.some((name) => isGiven(given(name)))
-  if (has(trlSigns.rloo)) return 'rloo'
-  if (has(trlSigns.ppo)) return 'ppo'
-  if (has(generatingSigns)) return 'grpo'
-  if (has(trlSigns.dpo)) return 'dpo'
-  return has(trlSigns.sft) || isGiven(given('max_length')) ? 'sft' : 'grpo'
-}
-
-/** Losses of DPO that are not here. */
-const otherPairLosses = ['nca_pair', 'bco_pair', 'aot', 'aot_unpaired', 'discopop', 'sigmoid_norm']
-const preferenceLosses = [...trlPreferenceLosses, ...otherPairLosses]
-
-function requirePairLoss(given: Given): void {
-  const losses = pairLosses(given)
-  const strange = losses.find((type) => !isKnownPairLoss(type))
-  if (strange !== undefined || losses.length === 0)
-    throw unknown('trl', `DPO loss_type “${asText(strange ?? 'sft')}”`, trlPreferenceLosses.join(', '))
-  if (losses.length > 1)
-    throw unknown('trl', `mixture of DPO losses ${losses.map(asText).join(' and ')}`, 'one of them, with sft')
-}
-
-function grpoVariant(given: Given): AlgorithmFinding {
-  const names = ['trainer', 'loss_type', 'importance_sampling_level']
-  const type = asText(given('loss_type') ?? 'dapo')
-  const refused = entryOf(refusedLosses, type)
-  if (refused !== undefined) throw unknown('trl', `loss_type “${type}”`, refused)
-  if (type === 'cispo' || type === 'sapo')
-    return { id: type, names: type === 'sapo' ? names.slice(0, 2) : names }
-  return { id: given('importance_sampling_level') === 'sequence' ? 'gspo' : 'grpo', names }
+/** Names that say the algorithm, where a person says it instead. */
+const decisive: Readonly<Record<ToolId, readonly string[]>> = {
+  trl: ['trainer'],
+  agilerl: ['algo'],
+  verl: ['algorithm.adv_estimator'],
+  areal: ['train_dataset.type', 'valid_dataset.type'],
+  llamafactory: ['stage'],
+  axolotl: ['rl'],
 }
 
 const agilerlWords: Readonly<Record<string, string>> = {
@@ -124,22 +46,59 @@ const agilerlWords: Readonly<Record<string, string>> = {
 /** One class has three. */
 const agilerlLosses: readonly string[] = ['grpo', 'gspo', 'cispo']
 
-function agilerlAlgorithm(given: Given): AlgorithmFinding {
-  const wordOf = (name: string) => asText(given(name) ?? '').toLowerCase()
+/** Names of networks and worlds that are no language models. */
+const controlNames = [
+  'latent_dim',
+  'num_envs',
+  'encoder_config',
+  'replay_buffer',
+  'head_config',
+  'learn_step',
+]
+
+function agilerlAlgorithm(evidence: Evidence): AlgorithmFinding {
+  const wordOf = (name: string) => asText(evidence.given(name) ?? '').toLowerCase()
   const [algorithm, loss] = [wordOf('algo'), wordOf('loss_type')]
+  requireLanguageModel(evidence, algorithm)
   const id = entryOf(agilerlWords, algorithm)
   if (id === undefined && algorithm !== '')
-    throw unknown('agilerl', `algorithm “${algorithm}”`, Object.values(agilerlWords).join(', '))
-  if (id !== undefined && id !== 'grpo') return { id, names: ['algo'] }
+    throw noEquivalent('agilerl', `algorithm “${algorithm}”`, Object.values(agilerlWords).join(', '))
+  const because = `its algorithm is ${algorithm.toUpperCase()}`
+  if (id !== undefined && id !== 'grpo') return { id, names: ['algo'], because }
   if (loss !== '' && !agilerlLosses.includes(loss))
-    throw unknown('agilerl', `loss_type “${loss}”`, agilerlLosses.join(', '))
-  return { id: entryOf(agilerlWords, loss) ?? id ?? agilerlGuess(given), names: ['algo', 'loss_type'] }
+    throw noEquivalent('agilerl', `loss_type “${loss}”`, agilerlLosses.join(', '))
+  const names = ['algo', 'loss_type']
+  if (loss !== '') return { id: loss, names, because: saidAs('loss_type', loss) }
+  return id === undefined ? { ...agilerlGuess(evidence), names } : { id, names, because }
 }
 
-function agilerlGuess(given: Given): string {
-  if (isGiven(given('lr_actor')) || isGiven(given('vf_coef'))) return 'ppo'
-  return isGiven(given('nll_alpha')) ? 'dpo' : 'grpo'
+function requireLanguageModel({ has }: Evidence, algorithm: string): void {
+  const control = controlNames.find(has)
+  if (control === undefined || has('pretrained_model_name_or_path')) return
+  const what = `${algorithm.toUpperCase()} for tasks without a language model (${control})`
+  throw noEquivalent('agilerl', what, 'ppo or grpo with a model')
 }
+
+const agilerlSigns: readonly (readonly [id: string, names: readonly string[]])[] = [
+  ['ppo', ['lr_actor', 'vf_coef', 'gae_lambda']],
+  ['dpo', ['nll_alpha']],
+  ['grpo', ['group_size', 'adv_norm', 'use_kl_advantage_shaping', 'filter_zero_adv', 'clip_coef']],
+]
+
+function agilerlGuess({ has }: Evidence): Omit<AlgorithmFinding, 'names'> {
+  for (const [id, names] of agilerlSigns) {
+    const found = names.filter(has)
+    if (found.length > 0) return { id, because: `it does not name the algorithm, but ${stands(found)}` }
+  }
+  throw ask('agilerl', 'its algorithm.name is missing', ['grpo', 'ppo', 'dpo', 'sft'])
+}
+
+const ask = (tool: ToolId, why: string, choices: readonly string[]): AppError =>
+  new AppError(
+    'config/invalid',
+    `The file does not tell which of ${toolTitles[tool]}’s algorithms it is for: ${why}.`,
+    `Choose the algorithm: ${choices.join(', ')}; on the command line with --algorithm.`,
+  )
 
 const estimators: Readonly<Record<string, string>> = {
   gae: 'ppo',
@@ -151,35 +110,166 @@ const estimators: Readonly<Record<string, string>> = {
   reinforce_plus_plus_baseline: 'reinforce-plus-plus',
 }
 
-function verlAlgorithm(given: Given): AlgorithmFinding {
-  const loss = 'actor_rollout_ref.actor.policy_loss.loss_mode'
-  const names = ['algorithm.adv_estimator', loss]
-  const estimator = asText(given('algorithm.adv_estimator') ?? 'gae')
+/** Losses that are algorithms here. */
+const verlLosses = ['gspo', 'cispo', 'sapo']
+
+function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
+  const { given, has } = evidence
+  const names = ['algorithm.adv_estimator', 'actor_rollout_ref.actor.policy_loss.loss_mode'] as const
+  requireVerlRewards(evidence, names)
+  const estimator = asText(given(names[0]) ?? 'gae')
   const id = entryOf(estimators, estimator)
-  if (id === undefined) throw unknown('verl', `adv_estimator “${estimator}”`, 'grpo')
-  const mode = asText(given(loss) ?? 'vanilla')
-  if (mode === 'vanilla') return { id, names }
-  if (mode === 'gspo' || mode === 'cispo') return { id: mode, names }
-  throw unknown('verl', `loss_mode “${mode}”`, 'grpo or gspo')
+  if (id === undefined) throw noEquivalent('verl', `adv_estimator “${estimator}”`, 'grpo')
+  const mode = asText(given(names[1]) ?? 'vanilla')
+  if (verlLosses.includes(mode)) return { id: mode, names, because: saidAs('policy_loss.loss_mode', mode) }
+  if (mode !== 'vanilla') throw noEquivalent('verl', `loss_mode “${mode}”`, 'grpo or gspo')
+  const because = has(names[0])
+    ? saidAs(names[0], estimator)
+    : 'algorithm.adv_estimator is not set, and its default in verl is gae'
+  return { id, names, because }
 }
 
-function arealAlgorithm(given: Given): AlgorithmFinding {
-  const norm = (name: string) => given(`actor.reward_norm.${name}`)
-  const names = [
-    'actor.reward_norm.mean_leave1out',
-    'actor.use_sapo_loss',
-    'actor.m2_threshold',
-    'critic.path',
-  ]
-  if (isGiven(given('actor.m2_threshold'))) throw unknown('areal', 'M2PO', 'grpo')
-  if (given('actor.use_sapo_loss') === true) return { id: 'sapo', names }
-  if (isGiven(given('critic.path'))) return { id: 'ppo', names }
-  if (norm('mean_leave1out') === true) return { id: 'rloo', names }
-  const isSequence = given('actor.importance_sampling_level') === 'sequence'
-  return {
-    id: isSequence ? 'gspo' : 'grpo',
-    names: isSequence ? [...names, 'actor.importance_sampling_level'] : names,
+function requireVerlRewards({ has, isUnknown, program }: Evidence, names: readonly string[]): void {
+  if (/sft_trainer/.test(program ?? '') || has('model.partial_pretrain'))
+    throw noEquivalent('verl', 'SFT trainer, whose settings have other names,', 'sft: set it up in New run')
+  const open = names.find(isUnknown)
+  if (open !== undefined)
+    throw ask('verl', `the value of ${open} is not in it`, ['grpo', 'ppo', 'gspo', 'rloo'])
+}
+
+/** What a data set is for says what is learned. */
+const arealTypes: Readonly<Record<string, string>> = { sft: 'sft', dpo: 'dpo' }
+
+function arealAlgorithm({ given }: Evidence): AlgorithmFinding {
+  const type = asText(given('train_dataset.type') ?? 'rl')
+  const names = ['train_dataset.type', 'valid_dataset.type']
+  const because = saidAs('train_dataset.type', type)
+  const id = entryOf(arealTypes, type)
+  if (id !== undefined) return { id, names, because }
+  if (type === 'rw')
+    throw noEquivalent(
+      'areal',
+      'training of a reward model (train_dataset.type is rw)',
+      'dpo, which learns from the same pairs',
+    )
+  if (type !== 'rl') throw noEquivalent('areal', `train_dataset.type “${type}”`, 'rl, sft or dpo')
+  return { ...arealEstimator(given), names: [...names, ...arealNames] }
+}
+
+const arealNames = [
+  'actor.reward_norm.mean_leave1out',
+  'actor.use_sapo_loss',
+  'actor.m2_threshold',
+  'critic.path',
+]
+
+interface ArealRule {
+  readonly id: string
+  readonly because: string
+  readonly when: (given: Evidence['given']) => boolean
+}
+
+const norm = (name: string) => `actor.reward_norm.${name}`
+
+/** In this order: the first that holds tells. */
+const arealRules: readonly ArealRule[] = [
+  {
+    id: 'sapo',
+    because: 'actor.use_sapo_loss is true',
+    when: (given) => given('actor.use_sapo_loss') === true,
+  },
+  { id: 'ppo', because: 'critic.path stands there', when: (given) => isGiven(given('critic.path')) },
+  {
+    id: 'rloo',
+    because: `${norm('mean_leave1out')} is true`,
+    when: (given) => given(norm('mean_leave1out')) === true,
+  },
+  {
+    id: 'reinforce',
+    because: `${norm('mean_level')} is not group, so no reward is compared with its group`,
+    when: (given) => given(norm('mean_level')) !== 'group',
+  },
+  {
+    id: 'reinforce-plus-plus',
+    because: 'actor.reward_norm has the mean of a group and no spread, and actor.adv_norm that of the batch',
+    when: (given) => !isGiven(given(norm('std_level'))) && given('actor.adv_norm.std_level') === 'batch',
+  },
+  {
+    id: 'gspo',
+    because: `${norm('mean_level')} is group, and actor.importance_sampling_level is sequence`,
+    when: (given) => given('actor.importance_sampling_level') === 'sequence',
+  },
+  { id: 'grpo', because: `${norm('mean_level')} is group`, when: () => true },
+]
+
+function arealEstimator(given: Evidence['given']): Omit<AlgorithmFinding, 'names'> {
+  if (isGiven(given('actor.m2_threshold'))) throw noEquivalent('areal', 'M2PO', 'grpo')
+  const { id, because } = arealRules.find(({ when }) => when(given)) ?? { id: 'grpo', because: '' }
+  return { id, because }
+}
+
+const llamafactoryStages: Readonly<Record<string, readonly [what: string, nearest: string]>> = {
+  pt: ['stage pt (learning plain text)', 'sft, which learns answers'],
+  rm: ['stage rm (a reward model)', 'dpo, which learns from the same pairs'],
+  ppo: ['stage ppo, whose rewards come from a model', 'grpo or ppo with rewards of Turnwise'],
+  kto: ['stage kto (single answers with a thumb)', 'dpo, which takes pairs'],
+}
+
+function llamafactoryAlgorithm({ given, has }: Evidence): AlgorithmFinding {
+  const stage = asText(given('stage') ?? 'sft')
+  const [what, nearest] = entryOf(llamafactoryStages, stage) ?? []
+  if (what !== undefined) throw noEquivalent('llamafactory', what, nearest ?? '')
+  if (stage !== 'sft' && stage !== 'dpo') throw noEquivalent('llamafactory', `stage “${stage}”`, 'sft or dpo')
+  if (stage === 'dpo') requireLlamafactoryLoss(given)
+  const because = has('stage')
+    ? saidAs('stage', stage)
+    : 'stage is not set, and its default in LLaMA-Factory is sft'
+  return { id: stage, names: ['stage'], because }
+}
+
+function requireLlamafactoryLoss(given: Evidence['given']): void {
+  const loss = asText(given('pref_loss') ?? 'sigmoid')
+  if (!['sigmoid', 'hinge', 'ipo'].includes(loss))
+    throw noEquivalent('llamafactory', `pref_loss “${loss}”`, 'sigmoid, hinge or ipo')
+}
+
+/** Forms of data sets that are learned otherwise, by the beginning of their `type`. */
+const axolotlTypes: Readonly<Record<string, string>> = {
+  completion: 'learning of plain text (datasets.type completion)',
+  pretrain: 'learning of plain text (datasets.type pretrain)',
+  bradley_terry: 'training of a reward model',
+  stepwise_supervised: 'training of a reward model for steps',
+}
+
+function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
+  const names = ['rl']
+  requireAnswers(given, has)
+  if (!has('rl')) return { id: 'sft', names, because: 'rl is not set' }
+  const rl = asText(given('rl'))
+  if (rl === 'dpo' || rl === 'ipo') return { id: 'dpo', names, because: saidAs('rl', rl) }
+  const nearest: Readonly<Record<string, string>> = {
+    kto: 'dpo, which takes pairs',
+    orpo: 'dpo with nllAlpha',
+    simpo: 'dpo',
+    grpo: 'grpo: set it up in New run, since its rewards are code',
   }
+  throw noEquivalent('axolotl', `rl “${rl}”`, entryOf(nearest, rl) ?? 'grpo')
+}
+
+function requireAnswers(given: Evidence['given'], has: Evidence['has']): void {
+  const plain = 'learning of plain text'
+  if (has('pretraining_dataset'))
+    throw noEquivalent('axolotl', `${plain} (pretraining_dataset)`, 'sft, which learns answers')
+  const reward = ['reward_model', 'process_reward_model'].find((name) => given(name) === true)
+  if (reward !== undefined)
+    throw noEquivalent('axolotl', `training of a reward model (${reward})`, 'dpo, which learns from pairs')
+  const types = (Array.isArray(given('datasets')) ? (given('datasets') as readonly unknown[]) : []).map(
+    (each) => asText((each as { type?: unknown } | null)?.type ?? ''),
+  )
+  const [refused] = types.flatMap((type) =>
+    Object.entries(axolotlTypes).filter(([start]) => type.startsWith(start)),
+  )
+  if (refused !== undefined) throw noEquivalent('axolotl', refused[1], 'sft, which learns answers')
 }
 
 const finders: Readonly<Record<ToolId, Finder>> = {
@@ -187,4 +277,6 @@ const finders: Readonly<Record<ToolId, Finder>> = {
   agilerl: agilerlAlgorithm,
   verl: verlAlgorithm,
   areal: arealAlgorithm,
+  llamafactory: llamafactoryAlgorithm,
+  axolotl: axolotlAlgorithm,
 }

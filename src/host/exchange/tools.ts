@@ -2,8 +2,8 @@
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId, toolIds } from '#shared/tools.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
-import { fixedFor } from './importConfig.ts'
 import { rowsFor, settingsTable } from './settingsTable.ts'
+import { fixedFor } from './taking.ts'
 
 /** Tools a whole run is handed over to. */
 export const projectTools = ['trl', 'agilerl'] as const
@@ -15,6 +15,8 @@ export const toolVersions: Readonly<Record<ToolId, string>> = {
   agilerl: '2.58.0',
   verl: 'main of August 2026',
   areal: '1.0.4',
+  llamafactory: 'main of August 2026',
+  axolotl: 'main of July 2026',
 }
 
 /** Our algorithm → what the tool calls the same one. */
@@ -59,7 +61,7 @@ export function projectAlgorithm(tool: ProjectTool, algorithm: string): string {
   )
 }
 
-/* What TRL, AgileRL, verl and AReaL call our settings, for people who look for a name they know. */
+/* What other tools call our settings, for people who look for a name they know. */
 
 interface ToolName {
   readonly tool: ToolId

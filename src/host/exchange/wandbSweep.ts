@@ -6,7 +6,8 @@ import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { isLogRange, type NumericRange, type Parameter, type StudyConfig } from '#shared/studies.ts'
 import { asNumber, entryOf, tidy } from './links.ts'
-import type { ImportNote, SettingsSource } from './settingsSource.ts'
+import type { ImportNote } from './importNotes.ts'
+import type { SettingsSource } from './settingsSource.ts'
 import { changed, leftOut, stepped, type FoundParameter, type FoundSweep } from './sweepFiles.ts'
 
 const methods: Readonly<Record<string, string>> = { grid: 'grid', random: 'random', bayes: 'bayes' }

@@ -247,16 +247,19 @@ export const runsApi = {
   importBundle: command(z.object({ source: fileSource }), z.object({ runId: z.string() })),
 
   /**
-   * The settings of TRL, AgileRL, verl or AReaL as a run config, with a note on each that was not taken over or was filled
-   * in; `tool` null: their names tell. A population of AgileRL, a sweep of W&B and ranges of Optuna come with the section of a
+   * The settings of another tool as a run config, with a note on each that was not taken over or was filled in; `tool` and
+   * `algorithm` null: their names tell, and where they do not, the error asks. A population of AgileRL, a sweep of W&B and ranges of Optuna come with the section of a
    * study.
    */
   importConfig: query(
     z.object({
       text: z.string().max(1_000_000),
       tool: z.enum(toolIds).nullable(),
+      algorithm: z.string().nullable().default(null),
     }),
     z.object({
+      /** What the file was taken for, and by which names: a sentence. */
+      reading: z.string(),
       /** null: settings of ours, in a sweep. */
       tool: z.enum(toolIds).nullable(),
       config: z.custom<RunConfig>(isObject),

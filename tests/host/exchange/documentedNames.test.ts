@@ -26,7 +26,7 @@ const settings = [...named.keys()].filter((name) => namesOf(name).some((names) =
 
 test.each(settings)('%s', (name) => {
   const cells = documented.get(name) ?? []
-  expect(cells.length, 'a row with four tools').toBe(toolIds.length)
+  expect(cells.length, 'a cell for every tool').toBe(toolIds.length)
   for (const [i, names] of namesOf(name).entries()) {
     const told = [...(cells[i] ?? '').matchAll(/`([^`]+)`/g)].map(([, each = '']) => each)
     const where = `${name}, ${toolIds[i] ?? ''}`

@@ -127,10 +127,17 @@ made_up: 7
     )
   })
 
-  test('batches that hold no whole groups are refused', () => {
-    expect(() => importConfig('num_generations: 6\nper_device_train_batch_size: 8')).toThrow(
-      'generates 8 completions at once, which is not a multiple of its 6',
+  test('batches that hold no whole groups are rounded, since the number of processes is not in the file', () => {
+    const { config, notes } = importConfig(
+      'num_generations: 14\nper_device_train_batch_size: 16\ngradient_accumulation_steps: 4',
     )
+    expect(config.rollout).toMatchObject({ promptsPerStep: 5, groupSize: 14 })
+    expect(config.optimization.minibatchSize).toBeNull()
+    const told = notes.map(({ text }) => text)
+    expect(told).toContain(
+      '64 completions at once are no multiple of the 14 per prompt: rounded to 5 prompts. With 7 processes there are 32 whole prompts.',
+    )
+    expect(told.join()).toContain('The number of processes is not in the file, and one was assumed')
   })
 })
 
@@ -188,7 +195,7 @@ test('AReaL: SAPO, and the decoupled objective', () => {
   expect(notes.some(({ name }) => name === 'actor.use_sapo_loss')).toBe(false)
   const decoupled = (rejection: string) =>
     importConfig(
-      `actor: {path: m, use_decoupled_loss: true${rejection}}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}`,
+      `actor: {path: m, reward_norm: {mean_level: group}, use_decoupled_loss: true${rejection}}\ngconfig: {n_samples: 4}\ntrain_dataset: {batch_size: 8}`,
     )
   expect(decoupled(', rejection_sampling: {action: clamp, upper: 3}').config.rollout).toMatchObject({
     mismatchCorrection: 'on',
@@ -199,7 +206,7 @@ test('AReaL: SAPO, and the decoupled objective', () => {
 })
 
 test('verl: words of a command, mini-batches in prompts', () => {
-  const { tool, config, notes } = importConfig(`
+  const script = `
 set -x
 python3 -m verl.trainer.main_ppo \\
     algorithm.adv_estimator=grpo \\
@@ -213,13 +220,14 @@ python3 -m verl.trainer.main_ppo \\
     actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.actor.kl_loss_coef=0.002 \\
     +actor_rollout_ref.actor.strange=1 \\
     trainer.total_epochs=2 trainer.n_gpus_per_node=8 $@
-`)
+`
+  const { tool, config, notes } = importConfig(script, null, { home: '/home/me' })
   expect(tool).toBe('verl')
   expect(config).toMatchObject({
     model: 'org/model',
     passes: 2,
     adapter: { rank: 32, alpha: 16 },
-    data: { train: '$HOME/train.parquet', maxPromptTokens: 512 },
+    data: { train: '/home/me/train.parquet', maxPromptTokens: 512 },
     rollout: { promptsPerStep: 64, groupSize: 4, maxNewTokens: 1024, topK: 0 },
     optimization: { minibatchSize: 64, maxGradNorm: 1 },
     algorithm: {
@@ -266,7 +274,7 @@ describe('any file', () => {
     ['just words', null, 'holds no settings'],
     ['a: [1', null, 'cannot be read as YAML or JSON'],
     ['a: 1\na: 2', null, 'cannot be read as YAML or JSON'],
-    ['colour: blue', null, 'no setting that identifies TRL, AgileRL, verl or AReaL'],
+    ['colour: blue', null, 'no setting that identifies TRL, AgileRL, verl, AReaL, LLaMA-Factory or axolotl'],
     ['x'.repeat(1_000_001), null, 'too large'],
     ['algorithm: {name: PPO3}', 'agilerl', 'algorithm “ppo3” has no equivalent in Turnwise'],
     ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type “vapo” has no equivalent in Turnwise'],

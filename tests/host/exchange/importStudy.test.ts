@@ -289,7 +289,7 @@ test('a search of which nothing exists here is refused', () => {
     importConfig(
       JSON.stringify({
         method: 'grid',
-        parameters: { learning_rate: { min: 'a' }, beta: { value: 0.1 } },
+        parameters: { learning_rate: { min: 'a' }, num_generations: { value: 4 } },
       }),
     ),
   ).toThrow('name at least one setting.')

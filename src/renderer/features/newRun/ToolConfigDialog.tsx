@@ -12,8 +12,8 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { valueWords } from '#renderer/client/runSettings.ts'
-import { noteGroups, readSettingsFile, sourceTitle, studyWord, type ImportedConfig } from './toolConfig.ts'
+import { useRunSettings, valueWords } from '#renderer/client/runSettings.ts'
+import { noteGroups, readSettingsFile, readWords, studyWord, type ImportedConfig } from './toolConfig.ts'
 
 interface ToolConfigDialogProps {
   readonly onTakeOver: (imported: ImportedConfig) => void
@@ -22,27 +22,34 @@ interface ToolConfigDialogProps {
 
 type Tool = ToolId | 'by-names'
 
+/** What a file says by itself, in the lists of tools and algorithms. */
+const byNames = 'by-names'
+
 const tools = Object.entries(toolTitles) as readonly (readonly [ToolId, string])[]
 
 /** Settings written for another tool: what becomes of them is shown before anything changes. */
 export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps) {
   const [text, setText] = useState('')
-  const [tool, setTool] = useState<Tool>('by-names')
+  const [tool, setTool] = useState<Tool>(byNames)
+  const [algorithm, setAlgorithm] = useState<string>(byNames)
   const asked = useSettled(text, 250)
   const { data, error } = useAnswer(
     'runs.importConfig',
-    { text: asked, tool: tool === 'by-names' ? null : tool },
+    {
+      text: asked,
+      tool: tool === byNames ? null : tool,
+      algorithm: algorithm === byNames ? null : algorithm,
+    },
     { enabled: asked.trim() !== '' },
   )
   const isGiven = text.trim() !== ''
   const imported = isGiven && asked === text ? data : undefined
-  const byNames = imported !== undefined && tool === 'by-names' ? `, here ${sourceTitle(imported)}` : ''
   return (
     <Dialog
       isOpen
       width={820}
       title="Settings from another tool"
-      description="The settings that TRL, AgileRL, verl or AReaL was started with, or a search of AgileRL, W&B or Optuna. Nothing changes until you apply them."
+      description="The settings that TRL, AgileRL, verl, AReaL, LLaMA-Factory or axolotl was started with, or a search of AgileRL, W&B or Optuna. Nothing changes until you apply them."
       onClose={onClose}
       actions={
         <>
@@ -59,26 +66,56 @@ export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps)
     >
       <div className="grid gap-4">
         <SourceText text={text} onText={setText} />
-        {isGiven && (
-          <Field label="Tool" className="max-w-80">
-            {(ids) => (
-              <Select
-                {...ids}
-                value={tool}
-                options={[
-                  { value: 'by-names', label: `By the names of its settings${byNames}` },
-                  ...tools.map(([value, label]) => ({ value, label })),
-                ]}
-                onChange={setTool}
-              />
-            )}
-          </Field>
-        )}
+        {isGiven && <Meant {...{ tool, algorithm, imported }} onTool={setTool} onAlgorithm={setAlgorithm} />}
         {isGiven && error !== null && <ErrorNote error={error} />}
         {isGiven && error === null && imported === undefined && <Loading label="Reading the settings" />}
         {imported !== undefined && <Outcome imported={imported} />}
       </div>
     </Dialog>
+  )
+}
+
+interface MeantProps {
+  readonly tool: Tool
+  readonly algorithm: string
+  readonly imported: ImportedConfig | undefined
+  readonly onTool: (tool: Tool) => void
+  readonly onAlgorithm: (algorithm: string) => void
+}
+
+/** Whose settings they are and for which algorithm, where a person knows better than the file. */
+function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
+  const { algorithms = [] } = useRunSettings() ?? {}
+  const itself = imported === undefined ? { tool: '', algorithm: '' } : readWords(imported, algorithms)
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <Field label="Tool">
+        {(ids) => (
+          <Select
+            {...ids}
+            value={tool}
+            options={[
+              { value: byNames, label: `By the names of its settings${tool === byNames ? itself.tool : ''}` },
+              ...tools.map(([value, label]) => ({ value, label })),
+            ]}
+            onChange={onTool}
+          />
+        )}
+      </Field>
+      <Field label="Algorithm">
+        {(ids) => (
+          <Select
+            {...ids}
+            value={algorithm}
+            options={[
+              { value: byNames, label: `As the file says${algorithm === byNames ? itself.algorithm : ''}` },
+              ...algorithms.map(({ id, title }) => ({ value: id, label: title })),
+            ]}
+            onChange={onAlgorithm}
+          />
+        )}
+      </Field>
+    </div>
   )
 }
 
@@ -113,7 +150,7 @@ function SourceText({ text, onText }: SourceProps) {
         label="Its settings"
         note={
           name ??
-          'Drop a file here, or paste YAML, JSON, Python (which is not run) or the command that starts the training.'
+          'Drop a file here, or paste YAML, JSON, a Python file or notebook (which is not run) or the command that starts the training.'
         }
         aside={
           <Button small icon={<FileUp size={13} aria-hidden />} onClick={() => input.current?.click()}>
@@ -139,7 +176,7 @@ function SourceText({ text, onText }: SourceProps) {
       <input
         ref={input}
         type="file"
-        accept=".yaml,.yml,.json,.py,.sh,.txt"
+        accept=".yaml,.yml,.json,.py,.ipynb,.sh,.txt"
         aria-label="Settings file to read"
         className="hidden"
         onChange={(event) => {
@@ -153,10 +190,11 @@ function SourceText({ text, onText }: SourceProps) {
 
 /** What becomes of it, setting by setting. */
 function Outcome({ imported }: { imported: ImportedConfig }) {
-  const { taken, notes } = imported
+  const { reading, taken, notes } = imported
   const study = studyWord(imported)
   return (
     <div className="grid gap-4">
+      <p className="text-pretty">{reading}</p>
       {study !== null && (
         <p className="text-pretty">
           The file describes a {study}: settings with a range or several values differ among its trials.

@@ -14,6 +14,15 @@ export type ImportNote = ImportedConfig['notes'][number]
 export const sourceTitle = ({ tool }: ImportedConfig): string =>
   tool === null ? 'The sweep' : toolTitles[tool]
 
+/** What the choices of tool and algorithm come to where the file itself tells. */
+export const readWords = (
+  imported: ImportedConfig,
+  algorithms: readonly { readonly id: string; readonly title: string }[],
+) => ({
+  tool: `, here ${sourceTitle(imported)}`,
+  algorithm: `, here ${algorithms.find(({ id }) => id === imported.config.algorithm.id)?.title ?? imported.config.algorithm.id}`,
+})
+
 /** What a file that describes more than a run is: `sweep`, `population`. */
 export const studyWord = ({ study }: ImportedConfig): string | null => Object.keys(study ?? {})[0] ?? null
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { importConfig } from '#host/exchange/importConfig.ts'
 import { configSections } from '#shared/config/fields.ts'
-import { noteGroups, readSettingsFile, takenOver } from '#renderer/features/newRun/toolConfig.ts'
+import { noteGroups, readSettingsFile, readWords, takenOver } from '#renderer/features/newRun/toolConfig.ts'
 
 const fields = configSections.flatMap((each) => each.fields)
 const draft = {
@@ -49,6 +49,15 @@ describe('settings of another tool in the draft', () => {
       theirs: ['learning_rate'],
     })
     expect(taken.find(({ ours }) => ours === 'rollout.groupSize')?.theirs).toContain('num_generations')
+  })
+})
+
+test('the choices of tool and algorithm say what the file itself comes to', () => {
+  const imported = importConfig('loss_type: ipo\nbeta: 0.1', 'trl')
+  expect(imported.reading).toBe('Read as TRL’s DPO settings: TRL was chosen; loss_type is ipo.')
+  expect(readWords(imported, [{ id: 'dpo', title: 'DPO' }])).toEqual({
+    tool: ', here TRL',
+    algorithm: ', here DPO',
   })
 })
 

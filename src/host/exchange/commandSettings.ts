@@ -1,0 +1,211 @@
+/**
+ * Settings that stand in a command: flags (`trl dpo --beta 0.1`, `accelerate launch dpo.py --beta=0.1`) and words of Hydra
+ * (`data.train_batch_size=128`), with the values that the script around it sets (shellSource.ts).
+ */
+import { AppError } from '#shared/errors.ts'
+import { isObject, leaves } from '#shared/config/paths.ts'
+import type { ImportNote } from './importNotes.ts'
+import { scalar } from './scalars.ts'
+import { readShell, type ShellCommand } from './shellSource.ts'
+import type { ShellWord } from './shellWords.ts'
+
+export interface CommandSettings {
+  readonly settings: ReadonlyMap<string, unknown>
+  readonly notes: readonly ImportNote[]
+  /** What is started, as it is written: `trl dpo`, `scripts/dpo.py`, `verl.trainer.main_ppo`. */
+  readonly program: string | null
+}
+
+/** null where the text is no command, or has neither flags nor words of settings. */
+export function commandSettings(text: string, home: string): CommandSettings | null {
+  if (!isScript(text)) return null
+  const commands = readShell(text, home)
+  return fromWords(commands) ?? fromFlags(commands)
+}
+
+/** A document begins with a name and a colon, or a bracket. */
+function isScript(text: string): boolean {
+  if (/^#!.*sh\b/.test(text)) return true
+  const [first = ''] = text.split('\n').filter((line) => !/^\s*(#.*)?$/.test(line))
+  return !/^\s*([{["'-]|%YAML|[\w.-]+\s*:(\s|$))/.test(first)
+}
+
+const pairPattern = /^\+{0,2}[A-Za-z_][\w.]*=/
+
+function fromWords(commands: readonly ShellCommand[]): CommandSettings | null {
+  const having = commands.filter((words) => words.some(({ text }) => pairPattern.test(text)))
+  const pairs = having.flatMap((words) => words.filter(({ text }) => pairPattern.test(text)))
+  const meant = pairs.filter(({ text }) => pairs.length > 2 || text.slice(0, text.indexOf('=')).includes('.'))
+  if (meant.length === 0) return null
+  const taking = new Words()
+  for (const word of meant) {
+    const at = word.text.indexOf('=')
+    taking.add(word.text.slice(0, at).replace(/^\+{1,2}/, ''), [{ ...word, text: word.text.slice(at + 1) }])
+  }
+  const [command = []] = having.toSorted((a, b) => b.length - a.length)
+  taking.noteConfigs(command)
+  return { ...taking.taken, program: programOf(command)?.name ?? null }
+}
+
+function fromFlags(commands: readonly ShellCommand[]): CommandSettings | null {
+  let silent: Program | null = null
+  for (const command of commands) {
+    const program = programOf(command)
+    if (program === null) continue
+    const flags = flagsOf(command.slice(program.at + 1))
+    const files = command
+      .slice(program.at + 1)
+      .filter(({ text }, i) => i === 0 && /\.(ya?ml|json)$/.test(text))
+    if (flags.length > 0 || files.length > 0) return commandOf(command, { program, flags, files })
+    silent ??= program
+  }
+  if (silent === null) return null
+  throw new AppError(
+    'config/invalid',
+    `The command starts ${silent.name} and sets nothing itself.`,
+    'Import the script or the settings file that it reads instead.',
+  )
+}
+
+interface Started {
+  readonly program: Program
+  readonly flags: readonly Flag[]
+  readonly files: ShellCommand
+}
+
+function commandOf(command: ShellCommand, { program, flags, files }: Started): CommandSettings {
+  const taking = new Words()
+  const configs = [...files, ...flags.filter(({ name }) => name === 'config').flatMap(({ values }) => values)]
+  const own = flags.filter(({ name }) => name !== 'config')
+  if (own.length === 0) throw elsewhere(program.name, configs)
+  for (const file of configs) taking.noteConfig('config', file.text)
+  for (const { name, values } of own) taking.add(name, values)
+  if (!taking.taken.settings.has('num_processes')) taking.addProcesses(flagsOf(command.slice(0, program.at)))
+  return { ...taking.taken, program: program.name }
+}
+
+const elsewhere = (program: string, configs: ShellCommand): AppError =>
+  new AppError(
+    'config/invalid',
+    `The command starts ${program} and sets nothing itself: its settings are in ${configs.map(({ text }) => text).join(', ')}.`,
+    'Import that file instead.',
+  )
+
+/** Settings on their way from words, with what had to be guessed or left open. */
+class Words {
+  readonly #settings = new Map<string, unknown>()
+  readonly #notes: ImportNote[] = []
+
+  get taken() {
+    return { settings: this.#settings, notes: this.#notes }
+  }
+
+  add(name: string, values: readonly ShellWord[]): void {
+    const [missing] = values.flatMap(({ unknown }) => unknown)
+    if (missing !== undefined) {
+      this.#note('left-out', name, `${name} is not known: ${whyUnknown(missing)}.`)
+      return
+    }
+    if (values.some(({ usesHome }) => usesHome))
+      this.#note(
+        'changed',
+        name,
+        `${name}: the home folder in it is that of this machine (${values.map(({ text }) => text).join(' ')}).`,
+      )
+    for (const variable of new Set(values.flatMap(({ conditional }) => conditional)))
+      this.#note(
+        'changed',
+        name,
+        `${name}: ${variable} is set under a condition; the value of the first branch was taken.`,
+      )
+    const [first, ...others] = values.map(({ text }) => scalar(text))
+    this.#set(name, values.length === 0 ? true : others.length === 0 ? first : [first, ...others])
+  }
+
+  #set(name: string, value: unknown): void {
+    if (isObject(value)) for (const [key, inner] of leaves(value)) this.#settings.set(`${name}.${key}`, inner)
+    else this.#settings.set(name, value)
+  }
+
+  #note(kind: ImportNote['kind'], name: string, text: string): void {
+    this.#notes.push({ kind, name, text })
+  }
+
+  noteConfig(flag: string, file: string): void {
+    const text = `--${flag} ${file} was not read: what it sets is unknown here. Import that file too; what this command says stands over it.`
+    this.#note('left-out', `--${flag}`, text)
+  }
+
+  /** Files that Hydra adds, other than verl's own defaults. */
+  noteConfigs(command: ShellCommand): void {
+    for (const { name, values } of flagsOf(command)) {
+      const file = values.map(({ text }) => text).join(' ')
+      if (name === 'config_name' && !/^_?ppo(_megatron)?_trainer(\.yaml)?$/.test(file))
+        this.noteConfig('config-name', file)
+    }
+  }
+
+  /** Of the launcher: processes on each of its machines. */
+  addProcesses(flags: readonly Flag[]): void {
+    const numberOf = (...names: readonly string[]) => {
+      const found = flags.find(({ name }) => names.includes(name))?.values[0]
+      return found === undefined || !/^\d+$/.test(found.text) ? null : Number(found.text)
+    }
+    const [all, each] = [numberOf('num_processes'), numberOf('nproc_per_node', 'num_gpus')]
+    const count = all ?? (each === null ? null : each * (numberOf('nnodes', 'num_nodes') ?? 1))
+    if (count !== null) this.#settings.set('num_processes', count)
+  }
+}
+
+const whyUnknown = (written: string): string =>
+  /^\$\(|^`/.test(written)
+    ? `only running the script would tell ${written}`
+    : `${written} is not set in the file`
+
+interface Flag {
+  readonly name: string
+  readonly values: readonly ShellWord[]
+}
+
+/** `--name value …`, `--name=value`, `--name`, `--no_name`. */
+function flagsOf(words: ShellCommand): Flag[] {
+  const flags: { name: string; values: ShellWord[] }[] = []
+  for (const word of words) {
+    const [all, dashes = '', written = '', equals] = /^(--?)([A-Za-z][\w.-]*)(=)?/.exec(word.text) ?? []
+    if (all === undefined || (dashes === '-' && written.length > 1)) {
+      flags.at(-1)?.values.push(word)
+      continue
+    }
+    const name = written.replaceAll('-', '_')
+    const value = { ...word, text: word.text.slice(all.length) }
+    flags.push({ name, values: equals === undefined ? [] : [value] })
+  }
+  return flags.map(({ name, values }) =>
+    values.length === 0 && name.startsWith('no_')
+      ? { name: name.slice(3), values: [{ text: 'false', unknown: [], conditional: [], usesHome: false }] }
+      : { name, values },
+  )
+}
+
+interface Program {
+  readonly name: string
+  /** Place of its last word. */
+  readonly at: number
+}
+
+/** Programs whose second word says what they do. */
+const twoWords = ['trl', 'llamafactory-cli', 'lmf', 'axolotl', 'swift', 'tune', 'llama-factory']
+
+/** null where nothing that trains is started. */
+function programOf(command: ShellCommand): Program | null {
+  const words = command.map(({ text }) => text)
+  const pair = words.findIndex((word) => twoWords.includes(word.slice(word.lastIndexOf('/') + 1)))
+  if (pair !== -1 && pair + 1 < words.length)
+    return { name: `${words[pair]?.replace(/^.*\//, '')} ${words[pair + 1]}`, at: pair + 1 }
+  const script = words.findIndex((word) => /^[\w./~-]+\.py$/.test(word))
+  if (script !== -1) return { name: words[script] ?? '', at: script }
+  const module = words.findIndex(
+    (word, i) => /^[\w.]+$/.test(word) && /^(-m|--module)$/.test(words[i - 1] ?? ''),
+  )
+  return module === -1 ? null : { name: words[module] ?? '', at: module }
+}

@@ -1,0 +1,138 @@
+/** Links for rows: where they are, which of them validate, and how a row becomes a prompt. */
+import { isObject } from '#shared/config/paths.ts'
+import { asNumber, one, tidy, type Given, type Link, type Remark, type Unit } from './links.ts'
+
+/** A path, or a list of which the first is taken. */
+export const filesOf = (name: string): Link => one(name, null, firstOf(name))
+
+const firstOf = (name: string): Unit => ({
+  read: (value, remark) => firstFile(name, Array.isArray(value) ? (value as unknown[]) : [value], remark),
+  write: (value) => value,
+})
+
+function firstFile(name: string, all: readonly unknown[], remark: Remark): string | undefined {
+  const [first, ...others] = all
+  if (others.length > 0) remark(`${name}: only the first of ${others.length + 1} was imported.`)
+  return typeof first === 'string' && first.trim() !== '' ? first.trim() : undefined
+}
+
+/** Entries of a list of data sets that call the same thing by these names. */
+function listedFile(name: string, keys: readonly string[], given: Given, remark: Remark): string | undefined {
+  const list = given(name)
+  if (!Array.isArray(list)) return undefined
+  const files = (list as unknown[]).map((entry) =>
+    isObject(entry) ? keys.map((key) => entry[key]).find(Boolean) : entry,
+  )
+  return firstFile(name, [...new Set(files)], remark)
+}
+
+/** Names of data sets with their weights. */
+const weighedFile = (value: unknown, remark: Remark): string | undefined =>
+  isObject(value) ? firstFile('dataset_mixer', Object.keys(value), remark) : undefined
+
+const mixture = 'dataset_mixture.datasets'
+
+/** TRL’s data set by name, or the first of a mixture. */
+export const trlFiles: Link = {
+  keys: { dataset_name: null, [mixture]: null, datasets: null, dataset_mixer: null },
+  read: (given, remark) =>
+    filesOf('dataset_name').read?.(given, remark) ??
+    listedFile(mixture, ['id', 'path'], given, remark) ??
+    listedFile('datasets', ['path', 'id'], given, remark) ??
+    weighedFile(given('dataset_mixer'), remark),
+}
+
+/** Names of LLaMA-Factory’s own list, separated by commas. */
+export const llamafactoryFiles = (name: string): Link => ({
+  keys: { [name]: null },
+  read(given, remark) {
+    const value = given(name)
+    if (typeof value !== 'string') return undefined
+    remark(
+      `${name} names entries of LLaMA-Factory’s dataset_info.json: choose the file that the entry stands for.`,
+    )
+    return firstFile(name, value.split(','), remark)
+  },
+})
+
+export const axolotlFiles = (name: string): Link => ({
+  keys: { [name]: null },
+  read: (given, remark) => listedFile(name, ['path'], given, remark),
+})
+
+/** A share below 1 or a number of rows, drawn from the training rows; 0 is none. */
+function splitOf(size: unknown): object | undefined {
+  const value = asNumber(size)
+  if (value === null || value <= 0) return undefined
+  return value < 1 ? { share: tidy(value), seed: 42 } : { rows: Math.round(value), seed: 42 }
+}
+
+/** Validation rows of their own, or a part of the training rows. */
+export const heldOutOf = (size: string, files?: Link): Link => ({
+  keys: { ...files?.keys, [size]: null },
+  read: (given, remark) => files?.read?.(given, remark) ?? splitOf(given(size)),
+})
+
+/** AgileRL gives the share that is trained on. */
+export const agilerlSplit: Link = {
+  keys: { train_test_split: null },
+  read(given) {
+    const trained = asNumber(given('train_test_split'))
+    return trained === null ? undefined : splitOf(1 - trained)
+  },
+}
+
+const escaped = (text: string): string => text.replaceAll(/[{}]/g, (brace) => brace + brace)
+
+/** open-r1: a column, with a system prompt before it. */
+export const trlPrompt: Link = {
+  keys: { dataset_prompt_column: 'prompt', system_prompt: null },
+  read(given) {
+    const [column, system] = [String(given('dataset_prompt_column')), given('system_prompt')]
+    if (typeof system !== 'string' || system === '') return { column }
+    return {
+      messages: [
+        { role: 'system', content: escaped(system) },
+        { role: 'user', content: `{${column}}` },
+      ],
+    }
+  },
+}
+
+/** AgileRL: messages as `role_place` with placeholders, and the columns that those stand for. */
+export const agilerlPrompt: Link = {
+  keys: { prompt_template: null, columns: null },
+  read(given) {
+    const [template, columns] = [given('prompt_template'), given('columns')]
+    const renamed = new Map(
+      isObject(columns) ? Object.entries(columns).map(([column, name]) => [String(name), column]) : [],
+    )
+    const messages = messagesOf(template).map(({ role, content }) => ({
+      role,
+      content: content.replaceAll(/\{(\w+)\}/g, (all, name: string) =>
+        renamed.has(name) ? `{${renamed.get(name)}}` : all,
+      ),
+    }))
+    if (messages.length > 0) return { messages }
+    const question = renamed.get('question') ?? renamed.get('prompt')
+    return question === undefined ? undefined : { column: question }
+  },
+}
+
+interface Message {
+  readonly role: string
+  readonly content: string
+}
+
+function messagesOf(template: unknown): readonly Message[] {
+  const entries = Array.isArray(template)
+    ? (template as unknown[]).flatMap((each) =>
+        isObject(each) ? [[each['role'], each['content']] as const] : [],
+      )
+    : isObject(template)
+      ? Object.entries(template).map(([role, content]) => [role.replace(/_\d+$/, ''), content] as const)
+      : []
+  return entries.flatMap(([role, content]) =>
+    typeof role === 'string' && typeof content === 'string' ? [{ role, content }] : [],
+  )
+}

@@ -1,0 +1,47 @@
+/** What a file says of its algorithm, and the words for it. */
+import { AppError } from '#shared/errors.ts'
+import { toolTitles, type ToolId } from '#shared/tools.ts'
+import { asText, type Given } from './links.ts'
+
+export interface Evidence {
+  readonly given: Given
+  /** Whether a name stands in the file with a value, or is searched there. */
+  readonly has: (name: string) => boolean
+  /** Whether it stands there with a value that is not known. */
+  readonly isUnknown: (name: string) => boolean
+  /** What a command starts; null: no command. */
+  readonly program: string | null
+}
+
+export interface AlgorithmFinding {
+  readonly id: string
+  /** Names that decided. */
+  readonly names: readonly string[]
+  /** To follow a colon in a sentence. */
+  readonly because: string
+}
+
+export const noEquivalent = (tool: ToolId, what: string, nearest: string): AppError =>
+  new AppError(
+    'config/invalid',
+    `${toolTitles[tool]}'s ${what} has no equivalent in Turnwise.`,
+    nearest === '' ? undefined : `The closest is ${nearest}.`,
+  )
+
+const mostNamed = 3
+
+/** “beta and max_length stand there” */
+export function stands(names: readonly string[]): string {
+  const shown = names.slice(0, mostNamed)
+  const last = shown.at(-1) ?? ''
+  return shown.length === 1
+    ? `${last} stands there`
+    : `${shown.slice(0, -1).join(', ')} and ${last} stand there`
+}
+
+export const missing = (...names: readonly string[]): string =>
+  names.length === 1 ? `${names[0] ?? ''} does not` : `${names.join(' and ')} do not`
+
+export const saidAs = (name: string, value: unknown): string => `${name} is ${asText(value)}`
+
+export const isGiven = (value: unknown): boolean => value !== undefined && value !== null

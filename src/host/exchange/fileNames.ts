@@ -1,0 +1,93 @@
+/** The names of a file as the table of settings has them, whatever sections, capitals and earlier versions they are written in. */
+import { isObject } from '#shared/config/paths.ts'
+import type { ToolId } from '#shared/tools.ts'
+import { isGiven, type Evidence } from './evidence.ts'
+import { entryOf } from './links.ts'
+import type { FlatSettings, SettingsSource } from './settingsSource.ts'
+import type { NamedValue } from './taking.ts'
+
+interface FoundNames {
+  readonly settings: FlatSettings
+  /** Of a search, as they are written. */
+  readonly searched: readonly string[]
+}
+
+export class FileNames implements Evidence {
+  /** By the names of the table. */
+  readonly values: ReadonlyMap<string, NamedValue>
+  /** With a value in the file that is not known. */
+  readonly unknown: ReadonlySet<string>
+  readonly program: string | null
+  readonly #tool: ToolId | null
+  readonly #searched: ReadonlySet<string>
+
+  constructor(tool: ToolId | null, { settings, searched }: FoundNames, source: SettingsSource) {
+    this.#tool = tool
+    this.program = source.program
+    const named = [...gathered(tool, settings)].map(
+      ([written, value]) => [this.common(written), { written, value }] as const,
+    )
+    this.values = new Map(named)
+    this.#searched = new Set(searched.map(this.common))
+    const left = source.notes.flatMap(({ kind, name }) => (kind === 'left-out' ? [name] : []))
+    this.unknown = new Set([...left, ...source.computed].map(this.common))
+  }
+
+  /** A name as the table has it. */
+  readonly common = (written: string): string =>
+    this.#tool === null ? written : commonName(this.#tool, written)
+
+  readonly given = (name: string): unknown => this.values.get(name)?.value
+
+  readonly has = (name: string): boolean => isGiven(this.given(name)) || this.#searched.has(name)
+
+  readonly isUnknown = (name: string): boolean => this.unknown.has(name)
+}
+
+/** Sections whose names are a person's own, which are one value. */
+const ownSections = /^((?:.*\.)?(?:prompt_template|columns)|dataset_mixer)\.(.+)$/i
+
+function gathered(tool: ToolId | null, settings: FlatSettings): FlatSettings {
+  if (tool !== 'agilerl' && tool !== 'trl') return settings
+  const found = new Map<string, unknown>()
+  for (const [name, value] of settings) {
+    const [, section, key] = ownSections.exec(name) ?? []
+    if (section === undefined || key === undefined) found.set(name, value)
+    else {
+      const known = found.get(section)
+      found.set(section, { ...(isObject(known) ? known : {}), [key]: value })
+    }
+  }
+  return found
+}
+
+/** AgileRL has sections, or capitals, or neither; the last part of a name tells. */
+function commonName(tool: ToolId, written: string): string {
+  if (tool !== 'agilerl') return tool === 'trl' ? trlName(written) : written
+  const lower = written.toLowerCase()
+  if (/^(algorithm|init_hp)\.(name|algo)$/.test(lower)) return 'algo'
+  if (lower.includes('cosine_lr_schedule_config.')) return lower.slice(lower.indexOf('cosine_lr'))
+  if (/lora(_config)?\.r$/.test(lower)) return 'lora_r'
+  const last = lower.slice(lower.lastIndexOf('.') + 1)
+  return entryOf(agilerlAliases, last) ?? last
+}
+
+const trlName = (written: string): string => {
+  const name = written.replaceAll('-', '_').replace(/^_+/, '')
+  return entryOf(trlAliases, name) ?? name
+}
+
+/** Names of earlier versions. */
+const trlAliases: Readonly<Record<string, string>> = {
+  evaluation_strategy: 'eval_strategy',
+  torch_dtype: 'dtype',
+}
+
+/** Names of earlier versions, and of its classes where manifests have others. */
+const agilerlAliases: Readonly<Record<string, string>> = {
+  adv_whitening: 'whiten_advantages',
+  action_granularity: 'advantage_granularity',
+  model_name: 'pretrained_model_name_or_path',
+  vllm_is_cap: 'vllm_importance_sampling_cap',
+  eval_interval: 'evaluation_interval',
+}

@@ -1,0 +1,171 @@
+/** Files that are no settings of a training that can be imported, by what only they hold: each is refused by its name. */
+import { AppError } from '#shared/errors.ts'
+
+interface Foreign {
+  /** To follow “The file is”. */
+  readonly what: string
+  /** Each of them stands for a name of the file, whole or its beginning. */
+  readonly signs: readonly RegExp[]
+  /** A name with which it is none after all. */
+  readonly unless?: RegExp
+  readonly hint: string
+}
+
+const training = 'Give the file with the settings of the training itself.'
+const otherTool =
+  'Turnwise imports settings of TRL, AgileRL, verl, AReaL, LLaMA-Factory and axolotl. Set the run up in New run.'
+const modelPart = 'It belongs to a model: open its folder as a model instead.'
+
+const foreign: readonly Foreign[] = [
+  {
+    what: 'accelerate’s: it says on which devices a training runs',
+    signs: [/^distributed_type$/, /^(compute_environment|num_processes|mixed_precision)$/],
+    hint: training,
+  },
+  {
+    what: 'DeepSpeed’s: it says how memory is divided among devices',
+    signs: [/^(zero_optimization|train_micro_batch_size_per_gpu|zero_allow_untested_optimizer)(\.|$)/],
+    hint: training,
+  },
+  {
+    what: 'SkyPilot’s: it says on which machines a command runs',
+    signs: [/^resources\./, /^(run|setup|file_mounts|num_nodes)(\.|$)/],
+    hint: 'Give the settings that its command starts the training with.',
+  },
+  { what: 'Docker Compose’s: it starts containers', signs: [/^services\./], hint: training },
+  { what: 'one of Kubernetes: it starts containers', signs: [/^apiVersion$/, /^kind$/], hint: training },
+  { what: 'a workflow of GitHub', signs: [/^jobs\./, /^(on|true|name)(\.|$)/], hint: training },
+  { what: 'pre-commit’s', signs: [/^repos$/], hint: training },
+  {
+    what: 'the adapter_config.json of a PEFT adapter',
+    signs: [
+      /^(peft_type|base_model_name_or_path)$/,
+      /^(r|lora_alpha|target_modules|task_type|inference_mode)$/,
+    ],
+    hint: 'Open the adapter’s folder as an adapter instead; the settings that it was trained with are not in it.',
+  },
+  {
+    what: 'the config.json of a model',
+    signs: [
+      /^(architectures|model_type)$/,
+      /^(hidden_size|num_hidden_layers|vocab_size|n_embd|text_config)(\.|$)/,
+    ],
+    hint: modelPart,
+  },
+  {
+    what: 'the generation_config.json of a model',
+    signs: [
+      /^(bos_token_id|eos_token_id|pad_token_id)$/,
+      /^(transformers_version|_from_model_config|do_sample)$/,
+    ],
+    hint: modelPart,
+  },
+  {
+    what: 'the tokenizer_config.json of a model',
+    signs: [/^(tokenizer_class|added_tokens_decoder)(\.|$)/],
+    hint: modelPart,
+  },
+  { what: 'the tokenizer.json of a model', signs: [/^model\.(vocab|merges)(\.|$)/], hint: modelPart },
+  {
+    what: 'the trainer_state.json of a checkpoint',
+    signs: [/^log_history$/, /^global_step$/],
+    hint: training,
+  },
+  { what: 'mergekit’s: it merges models', signs: [/^merge_method$/], hint: training },
+  { what: 'torchtune’s', signs: [/(^|\.)_component_$/], hint: otherTool },
+  {
+    what: 'one of LLaMA-Factory that trains nothing: it merges an adapter or exports a model',
+    signs: [/^export_dir$/, /^model_name_or_path$/],
+    hint: training,
+  },
+  {
+    what: 'one of LLaMA-Factory that trains nothing: it answers rows',
+    signs: [/^do_predict$/, /^finetuning_type$/],
+    unless: /^do_train$/,
+    hint: training,
+  },
+  {
+    what: 'one of LLaMA-Factory that trains nothing: it talks with a model',
+    signs: [/^infer_backend$/],
+    hint: training,
+  },
+  {
+    what: 'one of LLaMA-Factory’s version 1, whose settings are not read',
+    signs: [
+      /^model_class$/,
+      /^(train_dataset|micro_batch_size|dist_config\.name|kernel_config\.name|quant_config\.name)$/,
+    ],
+    hint: 'Write it with the names of its stable version (stage, finetuning_type), or set the run up in New run.',
+  },
+  {
+    what: 'LLaMA-Factory’s list of data sets',
+    signs: [/\.(hf_hub_url|ms_hub_url|file_name)$/],
+    hint: 'Import the data sets themselves with `turnwise dataset import`.',
+  },
+  {
+    what: 'open-r1’s for filtering rows by how often a model solves them',
+    signs: [/^pass_rate_(min|max)$/],
+    hint: training,
+  },
+  {
+    what: 'a run config of Turnwise already',
+    signs: [/^algorithm\.id$/, /^data\.train(\.|$)/],
+    hint: 'Open it in New run, or start it with `turnwise train`.',
+  },
+]
+
+/** Errors: AppError 'config/invalid' where the names are those of another kind of file. */
+export function requireOwnKind(names: readonly string[]): void {
+  const stands = (sign: RegExp) => names.some((name) => sign.test(name))
+  const found = foreign.find(
+    ({ signs, unless }) => signs.every(stands) && (unless === undefined || !stands(unless)),
+  )
+  if (found !== undefined) throw refusal(found)
+}
+
+const refusal = ({ what, hint }: Pick<Foreign, 'what' | 'hint'>): AppError =>
+  new AppError('config/invalid', `The file is ${what}.`, hint)
+
+const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; readonly hint: string }[] = [
+  {
+    what: 'an Ollama Modelfile',
+    sign: /^\s*FROM\s+\S[\s\S]*?^\s*(PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)\s/im,
+    hint: 'Open the model that it names as a model instead.',
+  },
+  { what: 'a Dockerfile', sign: /^FROM\s+\S[\s\S]*?^(RUN|COPY|CMD|ENTRYPOINT)\s/m, hint: training },
+  {
+    what: 'a pointer of Git LFS, not the file itself',
+    sign: /^version https:\/\/git-lfs\./,
+    hint: 'Fetch the file with `git lfs pull`.',
+  },
+  {
+    what: 'a page of HTML',
+    sign: /^\s*<(!doctype html|html)/i,
+    hint: 'Save the file itself, not the page that shows it.',
+  },
+]
+
+/** Errors: AppError 'config/invalid' where the text itself is another kind of file. */
+export function requireSettingsText(text: string): void {
+  const start = text.slice(0, 20_000)
+  const found = foreignTexts.find(({ sign }) => sign.test(start))
+  if (found !== undefined) throw refusal(found)
+}
+
+const foreignPrograms: readonly { readonly sign: RegExp; readonly title: string }[] = [
+  { sign: /^swift /, title: 'ms-swift' },
+  { sign: /^tune /, title: 'torchtune' },
+  { sign: /^openrlhf\./, title: 'OpenRLHF' },
+  { sign: /^axolotl (?!train)/, title: 'axolotl, which trains nothing here' },
+]
+
+/** Errors: AppError 'config/invalid' where the command is one of another tool. */
+export function requireOwnProgram(program: string | null): void {
+  const found = foreignPrograms.find(({ sign }) => program !== null && sign.test(program))
+  if (found !== undefined)
+    throw new AppError(
+      'config/invalid',
+      `The command ${program} is one of ${found.title}, whose settings are not imported.`,
+      otherTool,
+    )
+}

@@ -1,0 +1,16 @@
+/** What a person is told about an import, setting by setting. */
+
+export type ImportNote = {
+  /** left-out: in the file and not taken over; filled-in: the other tool's default; changed: taken over, but not quite the same. */
+  readonly kind: 'left-out' | 'filled-in' | 'changed'
+  /** As it is called there, or, where it was filled in, here. */
+  readonly name: string
+  readonly text: string
+}
+
+/** A setting of ours and the names in the file that it was made of. */
+export interface TakenSetting {
+  readonly ours: string
+  readonly value: unknown
+  readonly theirs: readonly string[]
+}

@@ -1,0 +1,233 @@
+/** Settings in a Python file or the code cells of a notebook: arguments of calls and dicts that are known by their names. */
+import { AppError } from '#shared/errors.ts'
+import { isObject, type JsonObject } from '#shared/config/paths.ts'
+import type { ImportNote } from './importNotes.ts'
+import { asText } from './links.ts'
+import { PythonCall, type PythonSource } from './pythonSource.ts'
+import { computed } from './pythonTokens.ts'
+
+export interface PythonSettingsFound {
+  readonly settings: ReadonlyMap<string, unknown>
+  readonly computed: readonly string[]
+  readonly notes: readonly ImportNote[]
+  /** The dicts that describe a search. */
+  readonly documents: readonly JsonObject[]
+}
+
+/** Calls whose keywords are settings, and what their names begin with here. */
+const settingCalls: readonly { readonly method: RegExp; readonly prefix: string }[] = [
+  { method: /^(Seq2Seq|Unsloth)?TrainingArguments$/, prefix: '' },
+  { method: /^(GRPO|GSPO|CISPO|DPO|SFT|LLMPPO|LLMREINFORCE)$/, prefix: 'algorithm.' },
+  { method: /^(finetune|train)_llm(_\w+)?$/, prefix: 'training.' },
+]
+
+/** Names of dicts of settings. */
+const settingDicts = /^(init_?hp|mutation_?params|mut_?p|algo_kwargs)$/i
+
+/** TRL's classes; what stands before is the trainer. */
+const trlClass =
+  /^(GRPO|RLOO|DPO|SFT|PPO|KTO|ORPO|CPO|BCO|Reward|OnlineDPO|GKD|XPO|NashMD|PRM)(Config|Trainer)$/
+
+/** What trainers of earlier versions took beside their settings. */
+const trainerKeywords = [
+  'max_seq_length',
+  'packing',
+  'dataset_text_field',
+  'dataset_num_proc',
+  'max_length',
+  'max_prompt_length',
+  'beta',
+]
+
+/** What an adapter is like where the call does not say it, in PEFT and in unsloth. */
+const peftDefaults: JsonObject = { lora_r: 8, lora_alpha: 8, lora_dropout: 0 }
+const unslothDefaults: JsonObject = {
+  ...{ lora_r: 16, lora_alpha: 16, lora_dropout: 0 },
+  lora_target_modules: 'all-linear',
+}
+
+/** Classes that wrap a model and adapt it (unsloth). */
+const adaptedModels = /(^|\.)Fast\w*Model\.(from_pretrained|get_peft_model)$/
+
+/**
+ * `wanted`: the trainer whose settings count where the file trains several times. Errors: AppError 'config/invalid' where it
+ * does and none is wanted.
+ */
+export function pythonSettings(
+  { names, calls, returned }: PythonSource,
+  wanted: string | null,
+): PythonSettingsFound {
+  const found = new Found()
+  for (const [name, value] of names)
+    if (settingDicts.test(name) && isObject(value))
+      found.addAll(`${name.toUpperCase().replace(/^MUT_?P$/, 'MUTATION_PARAMS')}.`, value)
+  const trainer = trainerOf(calls, wanted)
+  for (const call of calls) found.addCall(call, trainer)
+  const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
+  return {
+    ...{ settings: found.settings, computed: found.computed, notes: found.notes },
+    documents: documents.filter(
+      (value): value is JsonObject => isObject(value) && isObject(value['parameters']),
+    ),
+  }
+}
+
+const trainerIn = (method: string): string | null => trlClass.exec(method)?.[1]?.toLowerCase() ?? null
+
+/** null: no class of TRL stands there. */
+function trainerOf(calls: readonly PythonCall[], wanted: string | null): string | null {
+  const trainers = [...new Set(calls.flatMap(({ method }) => trainerIn(method) ?? []))]
+  const [first = null] = trainers
+  if (trainers.length < 2) return first
+  if (wanted !== null && trainers.includes(wanted)) return wanted
+  throw new AppError(
+    'config/invalid',
+    `The file trains several times, with TRL’s trainers ${trainers.join(' and ')}, and each has settings of its own.`,
+    `Choose the algorithm whose settings are meant: ${trainers.join(', ')}; on the command line with --algorithm.`,
+  )
+}
+
+class Found {
+  readonly settings = new Map<string, unknown>()
+  readonly computed: string[] = []
+  readonly notes: ImportNote[] = []
+
+  addAll(prefix: string, values: JsonObject): void {
+    for (const [name, value] of Object.entries(values)) this.#add(`${prefix}${name}`, value)
+  }
+
+  #add(name: string, value: unknown): void {
+    if (isComputed(value)) this.computed.push(name)
+    else if (value instanceof PythonCall) return
+    else if (isObject(value)) this.addAll(`${name}.`, value)
+    else if (!this.settings.has(name)) this.settings.set(name, value)
+  }
+
+  addCall(call: PythonCall, trainer: string | null): void {
+    const own = trainerIn(call.method)
+    if (own === null) this.#addOther(call, trainer)
+    else if (own === trainer) this.#addTrainer(call, own)
+  }
+
+  #addOther(call: PythonCall, trainer: string | null): void {
+    const { method, name, keywords } = call
+    this.#addPrefixed(call)
+    if (adaptedModels.test(name)) this.#addAdapted(call)
+    else if (method === 'LoraConfig' && trainer !== null) this.#addAdapter(keywords, peftDefaults)
+    else if (method === 'LoraConfig') this.addAll('lora_config.', keywords)
+    else if (trainer !== null) this.#addLoaded(call)
+  }
+
+  #addPrefixed({ method, keywords }: PythonCall): void {
+    const prefix = settingCalls.find((each) => each.method.test(method))?.prefix
+    if (prefix === undefined) return
+    // Objects that a training is given are no settings of it.
+    const known = Object.entries(keywords).filter(([, value]) => prefix !== 'training.' || !isComputed(value))
+    this.addAll(prefix, Object.fromEntries(known))
+    if (prefix === 'algorithm.') this.#add('algorithm.name', method)
+  }
+
+  #addTrainer({ method, keywords, args }: PythonCall, trainer: string): void {
+    this.#add('trainer', trainer)
+    const isConfig = method.endsWith('Config')
+    this.addAll('', isConfig ? keywords : pick(keywords, trainerKeywords))
+    if (isConfig) return
+    const model = keywords['model'] ?? args[0]
+    if (typeof model === 'string') this.#add('model_name_or_path', model)
+  }
+
+  /** unsloth's `FastLanguageModel`: the model, and its adapter. */
+  #addAdapted(call: PythonCall): void {
+    const { method, keywords } = call
+    if (method === 'get_peft_model') {
+      this.#addAdapter(keywords, unslothDefaults)
+      return
+    }
+    this.#addText('model_name_or_path', call.argument(0, 'model_name'))
+    this.addAll('', pick(keywords, ['max_seq_length', 'load_in_4bit', 'load_in_8bit']))
+  }
+
+  /** PEFT's names as those of TRL's command line. */
+  #addAdapter({ r, target_modules: modules, ...others }: JsonObject, defaults: JsonObject): void {
+    this.#add('use_peft', true)
+    if (r !== undefined) this.#add('lora_r', r)
+    if (modules !== undefined) this.#add('lora_target_modules', modules)
+    this.addAll(
+      '',
+      pick(others, [
+        'lora_alpha',
+        'lora_dropout',
+        'use_rslora',
+        'use_dora',
+        'modules_to_save',
+        'bias',
+        'task_type',
+      ]),
+    )
+    this.#fillIn(defaults)
+  }
+
+  #fillIn(defaults: JsonObject): void {
+    for (const [name, value] of Object.entries(defaults)) {
+      if (this.settings.has(name) || this.computed.includes(name)) continue
+      this.#add(name, value)
+      const text = `${name} is ${asText(value)}: the call that makes the adapter does not set it, and that is its default.`
+      this.notes.push({ kind: 'filled-in', name, text })
+    }
+  }
+
+  /** The model and the rows that the script loads. */
+  #addLoaded(call: PythonCall): void {
+    const { name, method, keywords } = call
+    if (/^AutoModelForCausalLM\.from_pretrained$/.test(name))
+      this.#addText('model_name_or_path', call.argument(0, 'pretrained_model_name_or_path'))
+    if (method !== 'load_dataset') return
+    const source = call.argument(0, 'path')
+    const files = ['json', 'csv', 'parquet'].includes(String(source)) ? keywords['data_files'] : source
+    if (isComputed(files)) this.computed.push('dataset_name')
+    else if (typeof files === 'string' || Array.isArray(files)) this.#add('dataset_name', files)
+  }
+
+  #addText(name: string, value: unknown): void {
+    if (typeof value === 'string') this.#add(name, value)
+    else if (isComputed(value)) this.computed.push(name)
+  }
+}
+
+const pick = (values: JsonObject, names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name)))
+
+/** Ranges of a search are calls too, but none that would have to be run. */
+const isComputed = (value: unknown): boolean =>
+  value === computed ||
+  (Array.isArray(value) && value.some(isComputed)) ||
+  (value instanceof PythonCall && !isRange(value))
+
+const isRange = ({ method }: PythonCall): boolean => /^(suggest_\w+|RLParameter)$/.test(method)
+
+interface NotebookCell {
+  readonly cell_type?: unknown
+  readonly source?: unknown
+}
+
+/** The code cells of a notebook, without commands for its shell; null where the text is no notebook. */
+export function notebookCode(text: string): string | null {
+  if (!/^\s*\{/.test(text) || !/"cells"\s*:/.test(text)) return null
+  let notebook: unknown
+  try {
+    notebook = JSON.parse(text)
+  } catch {
+    return null
+  }
+  const cells = isObject(notebook) ? notebook['cells'] : null
+  if (!Array.isArray(cells)) return null
+  const code = (cells as NotebookCell[]).filter((cell) => isObject(cell) && cell.cell_type === 'code')
+  const lines = code.flatMap(({ source }) =>
+    [source]
+      .flat()
+      .filter((part) => typeof part === 'string')
+      .join('')
+      .split('\n'),
+  )
+  return lines.map((line) => (/^\s*[!%]/.test(line) ? '' : line)).join('\n')
+}

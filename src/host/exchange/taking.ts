@@ -1,0 +1,139 @@
+/** Takes over what a file says, setting by setting, and notes what is not quite the same. */
+import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import { toolTitles, type ToolId } from '#shared/tools.ts'
+import { fixedSettings } from './fixedSettings.ts'
+import type { ImportNote, TakenSetting } from './importNotes.ts'
+import { asText, type Link } from './links.ts'
+import type { FixedSetting } from './settingRow.ts'
+import { rowsFor } from './settingsTable.ts'
+
+/** A row without a file; the person chooses one. */
+export const unnamedModel = 'model'
+export const unnamedData = 'train.jsonl'
+export const unnamedRun: JsonObject = { model: unnamedModel, data: { train: unnamedData } }
+
+export interface NamedValue {
+  readonly written: string
+  readonly value: unknown
+}
+
+export interface TakingFrom {
+  readonly tool: ToolId
+  readonly algorithm: string
+  /** By the names of the table. */
+  readonly settings: ReadonlyMap<string, NamedValue>
+  /** Names that stand in the file with a value that is not known. */
+  readonly unknown: ReadonlySet<string>
+  /** What our settings are where nothing is said. */
+  readonly initial: RunConfig
+}
+
+/** Goes through the table and keeps a draft of our config. */
+export class Taking {
+  readonly notes: ImportNote[] = []
+  readonly taken: TakenSetting[] = []
+  draft: Record<string, unknown>
+  readonly #tool: ToolId
+  readonly #algorithm: string
+  readonly #settings: ReadonlyMap<string, NamedValue>
+  readonly #unknown: ReadonlySet<string>
+  readonly #taken = new Set<string>()
+  readonly #initial: RunConfig
+
+  constructor({ tool, algorithm, settings, unknown, initial }: TakingFrom) {
+    this.#tool = tool
+    this.#algorithm = algorithm
+    this.#settings = settings
+    this.#unknown = unknown
+    this.#initial = initial
+    this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
+  }
+
+  takeAll(): void {
+    for (const row of rowsFor(this.#algorithm)) {
+      const link = row[this.#tool]
+      if (link?.read !== undefined) this.#take(row.ours, link, link.read)
+    }
+  }
+
+  #take(ours: string, link: Link, read: NonNullable<Link['read']>): void {
+    const names = Object.keys(link.keys)
+    const told = names.filter((name) => this.#settings.has(name))
+    const remark = (text: string) =>
+      this.notes.push({ kind: 'changed', name: this.#written(told[0] ?? names[0] ?? ours), text })
+    const value = read(
+      (name) => (this.#settings.has(name) ? this.#settings.get(name)?.value : link.keys[name]) ?? null,
+      told.length > 0 ? remark : () => undefined,
+    )
+    for (const name of told) this.#taken.add(name)
+    this.#noteUnread(told, value, link)
+    // A number of steps outweighs a number of passes, there as here.
+    if (ours === 'passes' && typeof this.draft['steps'] === 'number') return
+    if (told.length > 0 && value !== undefined)
+      this.taken.push({ ours, value, theirs: told.map(this.#written) })
+    if (value === undefined || isEqual(value, valueAt(this.#initial, ours))) return
+    this.draft = withValue(this.draft, ours, value)
+    if (told.length === 0) this.#noteFilled(ours, value, link)
+  }
+
+  /** A word where the tool has a number. */
+  #noteUnread(told: readonly string[], value: unknown, { keys }: Link): void {
+    if (value !== undefined) return
+    for (const name of told) {
+      const setting = this.#settings.get(name)
+      if (setting === undefined || setting.value === null) continue
+      if (typeof keys[name] !== 'number' || typeof setting.value === 'number') continue
+      const text = `${setting.written} (${shown(setting.value)}) was skipped: it is a number in ${toolTitles[this.#tool]}.`
+      this.notes.push({ kind: 'left-out', name: setting.written, text })
+    }
+  }
+
+  #noteFilled(ours: string, value: unknown, { keys }: Link): void {
+    const [name, initial] = Object.entries(keys)[0] ?? [ours, value]
+    if (Object.keys(keys).length === 0) {
+      const text = `${ours} is ${shown(value)}, as always in ${toolTitles[this.#tool]} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
+      this.notes.push({ kind: 'filled-in', name: ours, text })
+      return
+    }
+    const silence = this.#unknown.has(name) ? 'the file has no known value of' : 'the file does not set'
+    const text = `${ours} is ${shown(value)}: ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
+    this.notes.push({ kind: 'filled-in', name: ours, text })
+  }
+
+  readonly #written = (name: string): string => this.#settings.get(name)?.written ?? name
+
+  /** What nothing was made of. `decided` chose the algorithm. */
+  noteRest(decided: readonly string[]): void {
+    const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
+    for (const [name, setting] of this.#settings) {
+      if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
+    }
+    for (const { name, value, initial, because } of fixed.values()) {
+      if (initial === undefined || this.#settings.has(name) || isEqual(initial, value)) continue
+      const text = `The file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
+      this.notes.push({ kind: 'left-out', name, text })
+    }
+  }
+
+  /** Also a section of which a part was. */
+  #isTaken(name: string): boolean {
+    const isPart = (other: string) => other.startsWith(`${name}.`) || name.startsWith(`${other}.`)
+    return this.#taken.has(name) || [...this.#taken].some(isPart)
+  }
+
+  #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
+    if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
+    const because = fixed?.because ?? `${this.#algorithm} has no such setting in Turnwise`
+    const text = `${written} (${shown(value)}) was skipped: ${because}.`
+    this.notes.push({ kind: 'left-out', name: written, text })
+  }
+}
+
+export const fixedFor = (tool: ToolId, algorithm: string) =>
+  fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))
+
+const shown = (value: unknown): string => {
+  const text = asText(value)
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}

@@ -1,0 +1,68 @@
+/** Links for LLaMA-Factory and axolotl, which train on given answers with the settings of transformers and PEFT. */
+import { asNumber, asText, off, one, targetModules, words, type Link } from './links.ts'
+
+/** Rank times two where the file does not say it. */
+export const llamafactoryAlpha: Link = {
+  keys: { lora_alpha: null, lora_rank: 8 },
+  read: (given) => asNumber(given('lora_alpha')) ?? (asNumber(given('lora_rank')) ?? 8) * 2,
+}
+
+const otherTypes: Readonly<Record<string, string>> = {
+  full: 'all weights',
+  freeze: 'some layers whole',
+  oft: 'an OFT adapter',
+}
+
+export const llamafactoryTargets: Link = {
+  keys: { lora_target: 'all', finetuning_type: 'lora' },
+  read(given, remark) {
+    const type = asText(given('finetuning_type'))
+    if (type !== 'lora')
+      remark(
+        `finetuning_type ${type}: LLaMA-Factory would train ${otherTypes[type] ?? 'something else'}; Turnwise trains a LoRA adapter, here of all linear layers.`,
+      )
+    const target = given('lora_target')
+    return type !== 'lora' || target === 'all' ? 'all-linear' : targetModules.read(target, remark)
+  },
+}
+
+export const axolotlTargets: Link = {
+  keys: { lora_target_modules: null, lora_target_linear: null },
+  read(given, remark) {
+    const modules = given('lora_target_modules')
+    if (given('lora_target_linear') === true || modules === null) return 'all-linear'
+    if (typeof modules === 'string' && /[()[\]*+|\\]/.test(modules)) {
+      remark(
+        'lora_target_modules is a pattern for another program’s names of layers; Turnwise adapts all linear layers.',
+      )
+      return 'all-linear'
+    }
+    return targetModules.read(modules, remark)
+  },
+}
+
+/** axolotl counts passes, and thinks of a number of steps, or of times per pass. */
+export const axolotlInterval = (steps: string, perEpoch: string): Link => ({
+  keys: { [steps]: null, [perEpoch]: null },
+  read(given, remark) {
+    const every = asNumber(given(steps))
+    if (every !== null && every >= 1) return Math.round(every)
+    if (every !== null) remark(`${steps} is a share of all steps there; Turnwise counts steps.`)
+    else if (given(perEpoch) !== null) remark(`${perEpoch} counts times per pass; Turnwise counts steps.`)
+    return undefined
+  },
+})
+
+const pairWords = words({ sigmoid: 'sigmoid', hinge: 'hinge', ipo: 'ipo' })
+export const llamafactoryLoss: Link = one('pref_loss', 'sigmoid', pairWords)
+
+export const axolotlLoss: Link = {
+  keys: { rl: null, dpo_loss_type: null },
+  read(given, remark) {
+    const [first] = [given('dpo_loss_type')].flat()
+    return given('rl') === 'ipo' ? 'ipo' : pairWords.read(first ?? 'sigmoid', remark)
+  },
+}
+
+/** A number that the program leaves to transformers where the file does not say it. */
+export const orElse = (name: string, initial: number): Link => one(name, null, off(initial, null))

@@ -1,0 +1,307 @@
+/**
+ * Finds the algorithm that settings of TRL mean. The trainer is not in its files, so names that only one trainer has tell; where
+ * none stands there, or those of several, a person chooses.
+ */
+import { AppError } from '#shared/errors.ts'
+import { asText, entryOf } from './links.ts'
+import { groups } from './settingRow.ts'
+import { settingsTable } from './settingsTable.ts'
+import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
+import { missing, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
+
+/** Trainers without a counterpart, as classes, commands and scripts call them, and what is nearest; longer names stand first. */
+const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest: string]>> = {
+  online_dpo: ['OnlineDPO', 'dpo on pairs that were judged before'],
+  onlinedpo: ['OnlineDPO', 'dpo on pairs that were judged before'],
+  nash_md: ['NashMD', 'dpo on pairs that were judged before'],
+  nashmd: ['NashMD', 'dpo on pairs that were judged before'],
+  reward: ['reward model trainer', 'dpo, which learns from the same pairs without a reward model'],
+  orpo: ['ORPO', 'dpo with nllAlpha'],
+  simpo: ['SimPO', 'dpo'],
+  kto: ['KTO', 'dpo, which takes pairs'],
+  tpo: ['TPO', 'dpo'],
+  cpo: ['CPO', 'dpo with nllAlpha'],
+  bco: ['BCO', 'dpo'],
+  gkd: ['GKD', 'sft on answers of the teacher'],
+  gold: ['GOLD', 'sft on answers of the teacher'],
+  minillm: ['MiniLLM', 'sft on answers of the teacher'],
+  distillation: ['distillation trainer', 'sft on answers of the teacher'],
+  xpo: ['XPO', 'dpo on pairs that were judged before'],
+  prm: ['PRM', 'grpo with a reward per turn'],
+}
+
+/** Trainers that are algorithms here; a script named after a variant of GRPO is that. */
+const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'sft', 'ppo'] as const
+
+/** Names that only one kind of trainer has. */
+const signs = {
+  grpo: [
+    ...[
+      'num_generations',
+      'max_completion_length',
+      'reward_funcs',
+      'num_iterations',
+      'epsilon',
+      'epsilon_high',
+      'reward_weights',
+    ],
+    ...['steps_per_generation', 'generation_batch_size', 'log_completions', 'vllm_mode'],
+  ],
+  rloo: ['normalize_advantages', 'reward_clip_range'],
+  ppo: [
+    'num_ppo_epochs',
+    'kl_coef',
+    'cliprange',
+    'cliprange_value',
+    'response_length',
+    'missing_eos_penalty',
+    'lam',
+  ],
+  dpo: [
+    'loss_weights',
+    'label_smoothing',
+    'precompute_ref_log_probs',
+    'f_divergence_type',
+    'ld_alpha',
+    'use_weighting',
+    'discopop_tau',
+    'rpo_alpha',
+  ],
+  sft: [
+    ...['packing', 'packing_strategy', 'eval_packing', 'completion_only_loss', 'assistant_only_loss'],
+    ...['dataset_text_field', 'chat_template_path'],
+  ],
+} as const
+type Trainer = keyof typeof signs
+
+const namesOf = (isMeant: (algorithms: readonly string[]) => boolean): string[] =>
+  settingsTable.filter((row) => isMeant(row.for ?? [])).flatMap((row) => Object.keys(row.trl?.keys ?? {}))
+
+/** Those of the table of settings that no other trainer than GRPO’s has, too. */
+function grpoNames(): readonly string[] {
+  const own = namesOf((ids) => ids.length > 0 && ids.every((id) => groups.includes(id)))
+  const others = new Set(namesOf((ids) => ids.length === 0 || ids.some((id) => !groups.includes(id))))
+  return [...new Set<string>([...signs.grpo, ...own.filter((name) => !others.has(name))])]
+}
+const grpoSigns = grpoNames()
+
+/** Values of `loss_type`, which several trainers have. */
+const groupLosses = ['grpo', 'bnpo', 'dr_grpo', 'dapo', 'cispo', 'sapo', 'vespo', 'luspo']
+const answerLosses = ['nll', 'dft', 'chunked_nll']
+/** Losses of DPO that are not here. */
+const otherPairLosses = [
+  'nca_pair',
+  'bco_pair',
+  'aot',
+  'aot_unpaired',
+  'aot_pair',
+  'discopop',
+  'sigmoid_norm',
+]
+const preferenceLosses: readonly string[] = [...trlPreferenceLosses, ...otherPairLosses]
+
+const refusedLosses: Readonly<Record<string, string>> = {
+  vespo: 'cispo',
+  luspo: 'gspo with lossNorm “constant-length”',
+}
+
+/** Errors: AppError 'config/invalid' for a trainer or loss without a counterpart, and where nothing tells the trainer. */
+export function trlAlgorithm(evidence: Evidence): AlgorithmFinding {
+  const { id, because } = said(evidence) ?? byNames(evidence)
+  if (id === 'dpo') requirePairLoss(evidence)
+  return id === 'grpo' ? grpoVariant(evidence, because) : { id, names: ['trainer'], because }
+}
+
+interface Guess {
+  readonly id: string
+  readonly because: string
+}
+
+/** What a class, command or script says. */
+function said({ given, program }: Evidence): Guess | null {
+  const class_ = asText(given('trainer') ?? '').replace(/(config|trainer)$/i, '')
+  const source = class_ === '' ? program : class_
+  const id = trainerIn(source)
+  if (source === null || id === null) return null
+  return {
+    id,
+    because:
+      class_ === '' ? `the command starts ${source}` : `its trainer is that of ${class_.toUpperCase()}`,
+  }
+}
+
+/** The trainer that a name says: `trl dpo`, `scripts/run_sft.py`. Errors: AppError 'config/invalid' for one that is not here. */
+function trainerIn(source: string | null): string | null {
+  const words = wordsOf(source === null ? '' : source.slice(source.lastIndexOf('/') + 1).replace(/\.py$/, ''))
+  requireTrainer(words)
+  return trainers.find((name) => words.includes(`_${name}_`)) ?? null
+}
+
+const wordsOf = (text: string): string => `_${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}_`
+
+const refusedIn = (words: string) =>
+  Object.entries(refusedTrainers).find(([name]) => words.includes(`_${name}_`))?.[1]
+
+function requireTrainer(words: string, because?: string): void {
+  const [title, nearest] = refusedIn(words) ?? []
+  if (title !== undefined)
+    throw noEquivalent('trl', because === undefined ? title : `${title} (${because})`, nearest ?? '')
+}
+
+/** Trainers share names, so what the results are called counts too. */
+function requireOwnLabel({ given }: Evidence, title: string): void {
+  for (const name of labelNames) {
+    const [refused, nearest] = refusedIn(wordsOf(asText(given(name) ?? ''))) ?? []
+    if (refused === undefined) continue
+    throw new AppError(
+      'config/invalid',
+      `The file’s names could be ${title}’s, but ${saidAs(name, given(name))}: TRL's ${refused} has no equivalent in Turnwise.`,
+      `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} all the same, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
+    )
+  }
+}
+
+function byNames(evidence: Evidence): Guess {
+  requireOwnSigns(evidence)
+  const found = byLoss(evidence) ?? bySigns(evidence)
+  if (found.id === 'dpo') requireOwnLabel(evidence, 'DPO')
+  return found
+}
+
+function bySigns(evidence: Evidence): Guess {
+  const found = (Object.keys(signs) as Trainer[]).flatMap((id) => {
+    const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(evidence.has)
+    return own.length === 0 ? [] : [{ id, own }]
+  })
+  // GRPO's names stand in files of RLOO too, whose own decide then.
+  const meant = found.some(({ id }) => id === 'rloo') ? found.filter(({ id }) => id !== 'grpo') : found
+  const [first] = meant
+  if (meant.length > 1) throw severalTrainers(meant)
+  if (first !== undefined && first.id !== 'sft') return { id: first.id, because: stands(first.own) }
+  const weak = pairs(evidence) ?? answers(evidence, first?.own ?? []) ?? byLabel(evidence)
+  return weak ?? unknownTrainer(evidence)
+}
+
+/** Names that only trainers without a counterpart have. */
+const refusedSigns: Readonly<Record<string, readonly string[]>> = {
+  kto: ['desirable_weight', 'undesirable_weight'],
+  cpo: ['cpo_alpha', 'simpo_gamma'],
+  tpo: ['tpo_alpha'],
+  reward: ['center_rewards_coefficient'],
+  gkd: ['teacher_model_name_or_path', 'seq_kd'],
+}
+
+function requireOwnSigns({ has }: Evidence): void {
+  for (const [trainer, names] of Object.entries(refusedSigns)) {
+    const found = names.filter(has)
+    if (found.length > 0) requireTrainer(`_${trainer}_`, stands(found))
+  }
+}
+
+function byLoss({ given, has }: Evidence): Guess | null {
+  if (!has('loss_type')) return null
+  const loss = given('loss_type')
+  const name = asText(loss ?? '')
+  const of = (losses: readonly string[]) => (losses.includes(name) ? `loss_type is ${name}` : null)
+  if (Array.isArray(loss)) return { id: 'dpo', because: 'loss_type is a list of losses' }
+  const because = of(preferenceLosses)
+  if (because !== null) return { id: 'dpo', because }
+  const group = of(groupLosses)
+  if (group !== null) return { id: 'grpo', because: group }
+  const answer = of(answerLosses)
+  return answer === null ? null : { id: 'sft', because: answer }
+}
+
+/** Trainers on pairs have β and limit prompts without generating; that of DPO is the usual one. */
+function pairs(evidence: Evidence): Guess | null {
+  const { has } = evidence
+  const own = ['beta', 'max_prompt_length', 'max_length'].filter(has)
+  if (own.length < 2 || signs.sft.filter(has).length > 0) return null
+  return { id: 'dpo', because: `${stands(own)}, ${missing('num_generations')}` }
+}
+
+function answers(evidence: Evidence, own: readonly string[]): Guess | null {
+  const { has } = evidence
+  const found = [...own, ...['max_seq_length', 'max_length'].filter(has)]
+  if (found.length === 0 || has('beta')) return null
+  const label = labels(evidence)
+  if (own.length === 0) {
+    requireOwnLabel(evidence, 'SFT')
+    const other = trainers.find((id) => id !== 'sft' && label.includes(`_${id}_`))
+    if (other !== undefined) return null
+  }
+  return { id: 'sft', because: `${stands(found)}, ${missing('num_generations', 'beta')}` }
+}
+
+const labelNames = ['output_dir', 'hub_model_id', 'run_name', 'hub_model_revision']
+
+const labels = ({ given }: Evidence): string =>
+  wordsOf(labelNames.map((name) => asText(given(name) ?? '')).join(' '))
+
+/** Where the results go often says what they are of. */
+function byLabel(evidence: Evidence): Guess | null {
+  const { given } = evidence
+  requireTrainer(labels(evidence))
+  const found = trainers.filter((id) => labels(evidence).includes(`_${id}_`))
+  const [id] = found
+  if (id === undefined || found.length > 1) return null
+  const name = labelNames.find((each) => wordsOf(asText(given(each) ?? '')).includes(`_${id}_`)) ?? ''
+  return { id, because: `${saidAs(name, given(name))}, ${missing('num_generations')}` }
+}
+
+function severalTrainers(
+  found: readonly { readonly id: string; readonly own: readonly string[] }[],
+): AppError {
+  const sentence = found.map(
+    ({ id, own }) =>
+      `${own.slice(0, 2).join(' and ')} ${own.length === 1 ? 'is' : 'are'} of ${id.toUpperCase()}`,
+  )
+  return askAlgorithm(
+    `The file has names of several of TRL’s trainers: ${sentence.join(', ')}.`,
+    found.map(({ id }) => id),
+  )
+}
+
+function unknownTrainer({ has }: Evidence): never {
+  const nearly = has('beta') ? ' It has beta, which DPO, KTO and GRPO have.' : ''
+  throw askAlgorithm(
+    `The file does not tell which of TRL’s trainers it is for: num_generations (GRPO, RLOO), max_prompt_length with beta (DPO) and max_length or packing (SFT) are not in it.${nearly}`,
+    ['sft', 'dpo', 'grpo', 'rloo'],
+  )
+}
+
+const askAlgorithm = (message: string, choices: readonly string[]): AppError =>
+  new AppError(
+    'config/invalid',
+    message,
+    `Choose the algorithm: ${choices.join(', ')}; on the command line with --algorithm.`,
+  )
+
+function requirePairLoss({ given }: Evidence): void {
+  const losses = pairLosses(given)
+  const strange = losses.find((type) => !isKnownPairLoss(type))
+  if (strange !== undefined || losses.length === 0)
+    throw noEquivalent('trl', `DPO loss_type “${asText(strange ?? 'sft')}”`, trlPreferenceLosses.join(', '))
+  if (losses.length > 1)
+    throw noEquivalent(
+      'trl',
+      `mixture of DPO losses ${losses.map(asText).join(' and ')}`,
+      'one of them, with sft',
+    )
+}
+
+function grpoVariant({ given }: Evidence, because: string): AlgorithmFinding {
+  const names = ['trainer', 'loss_type', 'importance_sampling_level']
+  const type = asText(given('loss_type') ?? 'dapo')
+  const refused = entryOf(refusedLosses, type)
+  if (refused !== undefined) throw noEquivalent('trl', `loss_type “${type}”`, refused)
+  const and = (reason: string) => (because === reason ? reason : `${because}, and ${reason}`)
+  if (type === 'cispo' || type === 'sapo')
+    return {
+      id: type,
+      names: type === 'sapo' ? names.slice(0, 2) : names,
+      because: and(`loss_type is ${type}`),
+    }
+  if (given('importance_sampling_level') !== 'sequence') return { id: 'grpo', names, because }
+  return { id: 'gspo', names, because: and('importance_sampling_level is sequence') }
+}
