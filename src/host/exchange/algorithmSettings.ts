@@ -20,7 +20,7 @@ const groupAlgorithms: readonly SettingRow[] = [
   {
     ours: setting('klCoefficient'),
     for: groups,
-    trl: one('beta', 0, off(0, null)),
+    trl: one('beta', 0, off(0, 0, null)),
     agilerl: agilerlKl(0.001),
     verl: verlKl,
     areal: arealKl,
