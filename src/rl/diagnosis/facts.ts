@@ -40,10 +40,13 @@ export interface RunFacts {
   /** Steps by which the policy that generates may be older. */
   readonly maxStaleness: number
   readonly learningRate: number
+  /** Steps until it is reached; where nobody knows how many steps there are to be, all of a warm-up. */
+  readonly warmupSteps: number
   /** Null: gradients are as long as they are. */
   readonly maxGradNorm: number | null
   /** What an adapter's product is multiplied by: α / rank, or α / √rank. */
   readonly adapterScale: number
+  readonly rank: number
   /** Passes over the trajectories of a step. */
   readonly epochs: number
 }
@@ -59,6 +62,7 @@ export function factsOf({
   environment,
   evaluation,
   data,
+  steps,
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
   return {
@@ -86,8 +90,13 @@ export function factsOf({
     server: rollout.server,
     maxStaleness: rollout.maxStaleness,
     learningRate: optimization.learningRate,
+    warmupSteps:
+      optimization.warmupProportion === 0
+        ? 0
+        : Math.ceil(optimization.warmupProportion * (steps ?? Infinity)),
     maxGradNorm: optimization.maxGradNorm,
     adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),
+    rank: adapter.rank,
     epochs: optimization.epochs,
   }
 }
