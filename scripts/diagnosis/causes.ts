@@ -95,7 +95,11 @@ const kinds: readonly Kind[] = [
   {
     name: 'reward of chance',
     expected: 'reward-is-noise',
-    changes: (i) => reward(pick(['noise.ts', 'coin.ts', 'noisy.ts', 'bell.ts'], i)),
+    changes: (i, task) => ({
+      ...reward(pick(['noise.ts', 'coin.ts', 'noisy.ts', 'bell.ts'], i)),
+      // Few enough rows that each is seen again.
+      ...(i % 2 === 1 ? train(`${task}-train-few.jsonl`) : {}),
+    }),
   },
   {
     name: 'reward of one word',
@@ -127,9 +131,9 @@ const sound: readonly (readonly [name: string, way: Way, changes: Changes])[] = 
     { ...train('digits-train-form0.jsonl'), ...heldOut('digits-heldout-form0.jsonl') },
   ],
   [
-    'options',
-    ['sentence', 'rloo'],
-    { ...train('sentence-train-form5.jsonl'), ...heldOut('sentence-heldout-form5.jsonl') },
+    'tagged',
+    ['digits', 'rloo'],
+    { ...train('digits-train-form4.jsonl'), ...heldOut('digits-heldout-form4.jsonl') },
   ],
   [
     'JSON',
@@ -138,14 +142,14 @@ const sound: readonly (readonly [name: string, way: Way, changes: Changes])[] = 
   ],
   [
     'question and answer',
-    ['sentence', 'grpo'],
-    { ...train('sentence-train-form7.jsonl'), ...heldOut('sentence-heldout-form7.jsonl') },
+    ['digits', 'grpo'],
+    { ...train('digits-train-form7.jsonl'), ...heldOut('digits-heldout-form7.jsonl') },
   ],
   ['own markup by hand', ['digits', 'rloo'], text('<|user|>{prompt}<|end|><|assistant|>')],
   [
     'an example in the prompt',
-    ['sentence', 'cispo'],
-    { 'data.prompt': { messages: [{ role: 'user', content: 'Reverse 1 2 3. Answer: 3 2 1\n{prompt}' }] } },
+    ['digits', 'cispo'],
+    { 'data.prompt': { messages: [{ role: 'user', content: 'Add 2 and 3. Answer: 5\n{prompt}' }] } },
   ],
   [
     'brevity',

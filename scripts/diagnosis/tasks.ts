@@ -171,6 +171,8 @@ export function writeTasks(folder: string): void {
         const lines = own.map((row) => `${JSON.stringify(form(row))}\n`)
         writeFileSync(path.join(folder, `${task}-${part}${name}.jsonl`), lines.join(''))
       }
+      const few = own.slice(0, 12).map((row) => `${JSON.stringify(row)}\n`)
+      writeFileSync(path.join(folder, `${task}-${part}-few.jsonl`), few.join(''))
     }
   }
   for (const [name, code] of Object.entries(codes)) writeFileSync(path.join(folder, name), code)

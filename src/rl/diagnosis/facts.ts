@@ -39,6 +39,8 @@ export interface RunFacts {
   readonly server: Pick<NonNullable<RunConfig['rollout']['server']>, 'kind' | 'url'> | null
   /** Steps by which the policy that generates may be older. */
   readonly maxStaleness: number
+  /** That the run is to take; null: passes over the data decide. */
+  readonly steps: number | null
   readonly learningRate: number
   /** Steps until it is reached; where nobody knows how many steps there are to be, all of a warm-up. */
   readonly warmupSteps: number
@@ -96,6 +98,7 @@ export function factsOf({
         : Math.ceil(optimization.warmupProportion * (steps ?? Infinity)),
     maxGradNorm: optimization.maxGradNorm,
     adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),
+    steps,
     rank: adapter.rank,
     epochs: optimization.epochs,
   }

@@ -1,6 +1,7 @@
 import type { Finding } from '#shared/diagnosis.ts'
 import type { DiagnosedRun } from '../diagnosedRun.ts'
 import { change, percent } from '../rule.ts'
+import { surely } from '../rewardScale.ts'
 import { countsOf, enough, informative, wordsOfEach, type Words } from './heldOut.ts'
 import { languageOf } from './languages.ts'
 
@@ -41,8 +42,10 @@ export function heldOutLanguage(run: DiagnosedRun): Finding[] {
   ]
 }
 
-/** Shares of the prompts of either kind: what nearly all of one have, and hardly any of the other. */
+/** Shares of the prompts: what nearly all of one kind have, and hardly any of the other. */
 const [nearlyAll, hardlyAny] = [0.9, 0.1]
+/** The same of signs that training prompts lack: fewer prompts need to have them. */
+const [many, none] = [0.5, 0.05]
 /** Share of the usual words of training that validation prompts have too, where they are about the same. */
 const sameWords = 0.5
 /** Share of the prompts from which a word is a usual one. */
@@ -52,11 +55,16 @@ const usual = 0.1
 export function heldOutForm(run: DiagnosedRun): Finding[] {
   const prompts = promptsOf(run)
   if (prompts === null) return []
-  const [trained, heldOut] = [featuresOf(prompts.trained), featuresOf(prompts.heldOut)]
-  const names = [...new Set([...trained.keys(), ...heldOut.keys()])]
-  const apart = names
+  const inner = withoutFrame([...prompts.trained, ...prompts.heldOut])
+  const [own, other] = [prompts.trained.map(inner), prompts.heldOut.map(inner)]
+  const [trained, heldOut] = [featuresOf(own), featuresOf(other)]
+  const unseen = unseenWords(own, other)
+  trained.set(newWords, unseen.trained)
+  heldOut.set(newWords, unseen.heldOut)
+  const counts = { trained: prompts.trained.length, heldOut: prompts.heldOut.length }
+  const apart = [...new Set([...trained.keys(), ...heldOut.keys()])]
     .map((name) => ({ name, trained: trained.get(name) ?? 0, heldOut: heldOut.get(name) ?? 0 }))
-    .filter((each) => isApart(each.trained, each.heldOut) || isApart(each.heldOut, each.trained))
+    .filter((shares) => isApart(shares, counts))
   if (apart.length === 0 || !(keptWords(prompts.trained, prompts.heldOut) >= sameWords)) return []
   const listed = apart
     .slice(0, 3)
@@ -78,12 +86,52 @@ export function heldOutForm(run: DiagnosedRun): Finding[] {
   ]
 }
 
-const isApart = (a: number, b: number): boolean => a >= nearlyAll && b <= hardlyAny
+interface Feature extends Readonly<Record<'trained' | 'heldOut', number>> {
+  readonly name: string
+}
+
+/** Farther than by chance. What half of the training prompts lack as well is one of their forms. */
+function isApart({ name, trained, heldOut }: Feature, counts: Omit<Feature, 'name'>): boolean {
+  const [low, high] = [Math.min(trained, heldOut), Math.max(trained, heldOut)]
+  if (high >= nearlyAll && low <= hardlyAny) return true
+  if (/^“\p{L}+”$/u.test(name)) return false
+  const pooled = (trained * counts.trained + heldOut * counts.heldOut) / (counts.trained + counts.heldOut)
+  const error = Math.sqrt(pooled * (1 - pooled) * (1 / counts.trained + 1 / counts.heldOut))
+  return heldOut >= many && trained <= none && heldOut - trained > surely * error
+}
+
+/** Cuts off what every prompt begins and ends with: the markup of a chat template, and a prompt to the system. */
+function withoutFrame(prompts: readonly string[]): (prompt: string) => string {
+  const shared = (a: string, b: string, at: (text: string, i: number) => string | undefined): number => {
+    const end = Math.min(a.length, b.length)
+    for (let i = 0; i < end; i++) if (at(a, i) !== at(b, i)) return i
+    return end
+  }
+  const [first = ''] = prompts
+  const begin = Math.min(...prompts.map((each) => shared(first, each, (text, i) => text[i])))
+  const end = Math.min(...prompts.map((each) => shared(first, each, (text, i) => text.at(-1 - i))))
+  return (prompt) => prompt.slice(begin, Math.max(begin, prompt.length - end))
+}
 
 /** Signs and words that make a prompt's form, each with the share of the prompts that have it. */
-function featuresOf(prompts: readonly string[]): ReadonlyMap<string, number> {
+function featuresOf(prompts: readonly string[]): Map<string, number> {
   const counts = Map.groupBy(prompts.flatMap(formOf), (feature) => feature)
   return new Map([...counts].map(([feature, { length }]) => [feature, length / prompts.length]))
+}
+
+/** The words of each prompt, without numbers and single letters. */
+const lettersOf = (prompts: readonly string[]): Words[] =>
+  wordsOfEach(prompts).map((words) => words.filter((word) => /^\p{L}{2,}$/u.test(word)))
+
+const newWords = 'words of no other training prompt'
+
+/** Share of the prompts of either kind that have such a word. */
+function unseenWords(trained: readonly string[], heldOut: readonly string[]) {
+  const [own, other] = [lettersOf(trained), lettersOf(heldOut)]
+  const { of } = countsOf(own, new Set(own.flat()))
+  const share = (all: readonly Words[], inItself: number) =>
+    all.filter((words) => words.some((word) => (of.get(word) ?? 0) <= inItself)).length / all.length
+  return { trained: share(own, 1), heldOut: share(other, 0) }
 }
 
 const kinds: readonly (readonly [name: string, pattern: RegExp])[] = [
@@ -107,8 +155,6 @@ const formOf = (prompt: string): string[] => [
 
 /** Of the usual words of training, by how often they are used; 1 where there are none but those of every prompt. */
 function keptWords(trained: readonly string[], heldOut: readonly string[]): number {
-  const lettersOf = (prompts: readonly string[]): Words[] =>
-    wordsOfEach(prompts).map((words) => words.filter((word) => /^\p{L}{2,}$/u.test(word)))
   const [own, other] = [lettersOf(trained), lettersOf(heldOut)]
   const { of } = countsOf(own, informative(own))
   const common = [...of].filter(([, count]) => count >= usual * own.length)

@@ -3,6 +3,7 @@ import {
   type DiagnosedRun,
   type Measured,
   seriesOf,
+  stepsOf,
   averageOf,
   evidence,
   medianOf,
@@ -14,8 +15,8 @@ import { tooManyAlike } from './groupCollapse.ts'
 
 /** Steps after the warm-up that have to agree, and evaluations before and among them. */
 const [enough, evaluations] = [20, 3]
-/** Of the reward scale: a policy that cannot have gained so much in so many steps has not moved. */
-const noticeable = 0.05
+/** Of the reward scale: a policy that cannot gain so much by the end of the run does not move. */
+const noticeable = 0.02
 /** There is little to gain above this place on the reward scale. */
 const good = 0.9
 /** Adapters are used with scales of 1 to 4. */
@@ -49,13 +50,15 @@ interface Stillness {
 
 /**
  * Two policies whose completions diverge by KL nats earn rewards that differ by √(KL / 2) of their span at most (Pinsker's
- * inequality); a token's divergence times their length is that of completions.
+ * inequality); a token’s divergence times their length is that of completions. At a steady pace the bound grows in proportion to the steps.
  */
 function nearToStart(run: DiagnosedRun): Stillness | null {
   const kl = seriesOf(run, 'kl').slice(-enough / 2)
   const lengths = seriesOf(run, 'completions/mean_length').slice(-enough / 2)
   const divergence = Math.abs(medianOf(kl)) * averageOf(lengths)
-  if (!(Math.sqrt(divergence / 2) <= noticeable)) return null
+  const { first, last } = stepsOf(run)
+  const ahead = Math.max(1, (run.facts.steps ?? 0) / (last - first + 1))
+  if (!(ahead * Math.sqrt(divergence / 2) <= noticeable)) return null
   return {
     words: ` (KL ${short(medianOf(kl))} nats per token)`,
     evidence: [evidence('kl, median', kl, medianOf(kl))],

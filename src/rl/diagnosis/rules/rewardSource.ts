@@ -8,8 +8,9 @@ import {
   averageOf,
   evidence,
   trendOf,
+  valuesOf,
 } from '../diagnosedRun.ts'
-import { perhaps, rewardScaleOf, spanOf } from '../rewardScale.ts'
+import { perhaps, placeOn, rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { lookAtSamples, percent, short } from '../rule.ts'
 import { isFormatReward } from './formatMismatch.ts'
 
@@ -91,25 +92,26 @@ function explainedBy(samples: readonly Scored[], key: (sample: Scored) => unknow
 const squares = (samples: readonly Scored[]): number =>
   sampleVariance(samples.map(({ reward }) => reward)) * Math.max(0, samples.length - 1)
 
-/** Share of the completions that may have a word, or lack it, for it to tell anything. */
-const rare = 0.05
+/** Completions that have to have a word, and to lack it, for it to tell anything. */
+const several = 3
+
+/** Steps in which wrong completions earned well, and the place on the reward scale that is well. */
+const [few, well] = [3, 0.5]
 
 /**
  * Completions with a certain word earn one thing and all others another. A policy that has learned a form may always be right
- * where it uses it, so completions without the row's answer have to earn as much as those with it.
+ * where it uses it, so completions without the row’s answer have to have earned well too.
  */
 function byWord(run: DiagnosedRun): Finding[] {
   const samples = distinct(scoredOf(run))
-  const gap = answerGap(run)
-  if (samples.length < enough || gap === null || run.facts.rewards.some(isFormatReward)) return []
-  if (Math.abs(gap.mean) > worthIt * spanOf(rewardScaleOf(run)) * 2) return []
+  if (samples.length < enough || !paysWrongOnes(run) || run.facts.rewards.some(isFormatReward)) return []
   const texts = samples.map((sample) => ({ ...sample, words: new Set(wordsOf(sample.completion)) }))
   const all = [...new Set(texts.flatMap(({ words }) => [...words]))]
   const word = all.find((each) => {
-    const share = mean(texts.map(({ words }) => Number(words.has(each))))
+    const count = texts.filter(({ words }) => words.has(each)).length
     const has = new Map(texts.map((text) => [`${text.row} ${text.completion}`, text.words.has(each)]))
     const explained = explainedBy(samples, ({ row, completion }) => has.get(`${row} ${completion}`))
-    return share >= rare && share <= 1 - rare && explained >= nearlyAll
+    return count >= several && count <= texts.length - several && explained >= nearlyAll
   })
   if (word === undefined) return []
   const explained = explainedBy(samples, ({ completion }) => wordsOf(completion).includes(word))
@@ -123,7 +125,14 @@ function byWord(run: DiagnosedRun): Finding[] {
   ]
 }
 
-const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []
+/** In several steps completions without the answer of their row earned well. */
+function paysWrongOnes(run: DiagnosedRun): boolean {
+  const [scale, paid] = [rewardScaleOf(run), seriesOf(run, 'reward/without_answer')]
+  const best = paid.toSorted((a, b) => b.value - a.value).slice(0, few)
+  return best.length === few && placeOn(scale, averageOf(best)) >= well
+}
+
+const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
 
 /** Completions that occur again, of the same prompt. */
 const repetitions = 10
@@ -136,8 +145,8 @@ function byDice(run: DiagnosedRun): Finding[] {
   const within = pooled(samples, ({ row }) => row)
   const again = pooled(samples, ({ row, completion }) => `${row} ${completion}`)
   const share = again.variance / within.variance
-  const isLarge = Math.sqrt(again.variance) >= spanOf(rewardScaleOf(run)) / 10
-  if (again.degrees < repetitions || !(share >= half) || !isLarge) return []
+  const isLarge = Math.sqrt(again.variance) >= seenSpan(run) / 10
+  if (again.degrees < repetitions || !(share >= half) || !isLarge || isSolved(run)) return []
   return [
     finding(run, {
       id: 'reward-is-noise',
@@ -149,6 +158,16 @@ function byDice(run: DiagnosedRun): Finding[] {
   ]
 }
 
+/** Between the worst and the best that was seen, of completions or on average over a step. */
+function seenSpan(run: DiagnosedRun): number {
+  const seen = [...scoredOf(run).map(({ reward }) => reward), ...valuesOf(seriesOf(run, 'reward'))]
+  return Math.max(...seen) - Math.min(...seen)
+}
+
+/** Where nearly all is right, noise is what is left between completions. */
+const isSolved = (run: DiagnosedRun): boolean =>
+  placeOn(rewardScaleOf(run), averageOf(seriesOf(run, 'reward').slice(-10))) >= 0.9
+
 /** Variance within groups, all taken together. */
 function pooled(samples: readonly Scored[], key: (sample: Scored) => unknown) {
   const groups = [...Map.groupBy(samples, key).values()].filter(({ length }) => length > 1)
@@ -158,8 +177,8 @@ function pooled(samples: readonly Scored[], key: (sample: Scored) => unknown) {
 
 /** Steps that have to agree. */
 const steps = 15
-/** Standard deviations of the reward within groups: at half of them a difference explains a sixteenth of its variance. */
-const small = 0.6
+/** Standard deviations of the reward within groups: a difference of so many explains an eighth of its variance at most. */
+const small = 0.75
 
 /** How much more completions with the answer of their row earn, over the run; null where there are none with or without. */
 function answerGap(
@@ -179,8 +198,10 @@ function answerGap(
 function byNothing(run: DiagnosedRun): Finding[] {
   const gap = answerGap(run)
   const rewards = seriesOf(run, 'reward')
-  const spread = averageOf(seriesOf(run, 'reward_std'))
-  const isNoticed = spread >= spanOf(rewardScaleOf(run)) / 10
+  // Of the groups that have one.
+  const varied = 1 - averageOf(seriesOf(run, 'frac_reward_zero_std'))
+  const spread = averageOf(seriesOf(run, 'reward_std')) / (varied || 1)
+  const isNoticed = spread >= seenSpan(run) / 10 && !isSolved(run)
   if (gap === null || rewards.length < 20 || !isNoticed || run.facts.rewards.some(isFormatReward)) return []
   const trend = trendOf(rewards)
   const isUnrelated = Math.abs(gap.mean) + perhaps * gap.error <= small * spread
