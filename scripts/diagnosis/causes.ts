@@ -17,14 +17,15 @@ const ways: readonly [Way, Way, Way, Way] = [
 ]
 
 /** The way and the wording of a seed. */
-const pick = <T>(choices: readonly T[], index: number): T => choices[index % choices.length]!
+const pick = <T>(choices: readonly [T, ...T[]], index: number): T =>
+  choices[index % choices.length] ?? choices[0]
 
 const train = (file: string): Changes => ({ 'data.train': file })
 const heldOut = (file: string): Changes => ({ 'data.heldOut': file })
 const text = (template: string): Changes => ({ 'data.prompt': { template } })
 const reward = (file: string): Changes => ({ rewards: [{ function: file, name: 'judge' }] })
 
-const templates = [
+const templates: readonly [string, ...string[]] = [
   '<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n',
   '[INST] {prompt} [/INST]',
   '<start_of_turn>user\n{prompt}<end_of_turn>\n<start_of_turn>model\n',
@@ -42,7 +43,7 @@ interface Kind {
   readonly changes: (i: number, task: TaskId) => Changes
 }
 
-const rates = [1e-6, 3e-6, 1e-5, 1e-6]
+const rates: readonly [number, ...number[]] = [1e-6, 3e-6, 1e-5, 1e-6]
 
 const kinds: readonly Kind[] = [
   {

@@ -68,10 +68,11 @@ function nearToStart(run: DiagnosedRun): Stillness | null {
 /** Where no divergence is measured: greedy decoding gives answers of the same length and reward in every evaluation. */
 function sameAnswers(run: DiagnosedRun): Stillness | null {
   const [heldOut, lengths] = [seriesOf(run, 'eval_reward'), seriesOf(run, 'eval_completions/mean_length')]
-  const span = (heldOut.at(-1)?.step ?? 0) - (heldOut[0]?.step ?? 0)
   const isSame = (series: readonly Measured[]) => new Set(valuesOf(series)).size === 1
-  const isMeasured = heldOut.length >= evaluations && lengths.length === heldOut.length && span >= enough
-  if (seriesOf(run, 'kl').length > 0 || !isMeasured || !isSame(heldOut) || !isSame(lengths)) return null
+  const until = heldOut.findLast(({ step }) => step >= (heldOut[0]?.step ?? 0) + enough)
+  const isMeasured = heldOut.length >= evaluations && lengths.length === heldOut.length
+  if (until === undefined || !isMeasured || seriesOf(run, 'kl').length > 0) return null
+  if (!isSame(heldOut) || !isSame(lengths)) return null
   return {
     words: `, and earns ${short(averageOf(heldOut))} in each of ${heldOut.length} evaluations`,
     evidence: [evidence('eval_reward', heldOut), evidence('eval_completions/mean_length', lengths)],

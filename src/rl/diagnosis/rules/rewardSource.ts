@@ -105,16 +105,9 @@ const [few, well] = [3, 0.5]
 function byWord(run: DiagnosedRun): Finding[] {
   const samples = distinct(scoredOf(run))
   if (samples.length < enough || !paysWrongOnes(run) || run.facts.rewards.some(isFormatReward)) return []
-  const texts = samples.map((sample) => ({ ...sample, words: new Set(wordsOf(sample.completion)) }))
-  const all = [...new Set(texts.flatMap(({ words }) => [...words]))]
-  const word = all.find((each) => {
-    const count = texts.filter(({ words }) => words.has(each)).length
-    const has = new Map(texts.map((text) => [`${text.row} ${text.completion}`, text.words.has(each)]))
-    const explained = explainedBy(samples, ({ row, completion }) => has.get(`${row} ${completion}`))
-    return count >= several && count <= texts.length - several && explained >= nearlyAll
-  })
-  if (word === undefined) return []
-  const explained = explainedBy(samples, ({ completion }) => wordsOf(completion).includes(word))
+  const found = decidingWord(samples)
+  if (found === null) return []
+  const { word, explained } = found
   return [
     finding(run, {
       id: 'reward-is-one-word',
@@ -123,6 +116,32 @@ function byWord(run: DiagnosedRun): Finding[] {
       value: explained,
     }),
   ]
+}
+
+/** The word that explains the most of the variance, where that is nearly all. */
+function decidingWord(
+  samples: readonly Scored[],
+): { readonly word: string; readonly explained: number } | null {
+  const having = new Map<string, number[]>()
+  for (const { completion, reward } of samples) {
+    for (const word of new Set(wordsOf(completion))) {
+      const rewards = having.get(word)
+      if (rewards === undefined) having.set(word, [reward])
+      else rewards.push(reward)
+    }
+  }
+  const [average, total] = [mean(samples.map(({ reward }) => reward)), squares(samples)]
+  const best = [...having]
+    .filter(([, { length }]) => length >= several && length <= samples.length - several)
+    .map(([word, rewards]) => {
+      const between = (mean(rewards) - average) ** 2 / (1 / rewards.length - 1 / samples.length)
+      return { word, explained: between / total }
+    })
+    .reduce<ReturnType<typeof decidingWord>>(
+      (top, each) => (each.explained > (top?.explained ?? 0) ? each : top),
+      null,
+    )
+  return best !== null && best.explained >= nearlyAll ? best : null
 }
 
 /** In several steps completions without the answer of their row earned well. */
