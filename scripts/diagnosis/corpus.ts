@@ -5,7 +5,7 @@
  *   node scripts/diagnosis/corpus.ts --score FILE
  *
  * A run takes some seconds, the corpus some minutes. `--record` keeps the numbers, a run a line, and `--score` judges such
- * a file again. tests/rl/diagnosis/corpus.jsonl.gz is made of one, compressed.
+ * a file again. tests/rl/diagnosis has two, compressed. `settings`: one setting is broken; `causes`: what no single setting shows.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

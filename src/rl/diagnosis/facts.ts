@@ -49,6 +49,8 @@ export interface RunFacts {
   /** What an adapter's product is multiplied by: α / rank, or α / √rank. */
   readonly adapterScale: number
   readonly rank: number
+  /** Divergence is measured from the same policy throughout. */
+  readonly isReferenceFixed: boolean
   /** Passes over the trajectories of a step. */
   readonly epochs: number
 }
@@ -64,6 +66,7 @@ export function factsOf({
   environment,
   evaluation,
   data,
+  reference,
   steps,
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
@@ -99,6 +102,7 @@ export function factsOf({
     maxGradNorm: optimization.maxGradNorm,
     adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),
     steps,
+    isReferenceFixed: reference.refreshSteps === null && reference.refreshPasses === null,
     rank: adapter.rank,
     epochs: optimization.epochs,
   }

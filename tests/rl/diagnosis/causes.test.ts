@@ -43,6 +43,18 @@ describe('learns nothing', () => {
       'the rate still rises',
       { curves: still, config: { steps: 400, optimization: { warmupProportion: 0.1 } } },
     ],
+    [
+      'the reference follows the policy',
+      { curves: still, config: { ...tiny, reference: { refreshSteps: 1 } } },
+    ],
+    [
+      'a resumed run has moved before',
+      { curves: { ...still, kl: (step) => (step < 30 ? null : 0.05) }, config: tiny },
+    ],
+    [
+      'there is a long way to go at this pace',
+      { curves: { ...still, kl: flat(1e-6) }, config: { steps: 1000 } },
+    ],
     ['the reward rises', { curves: { kl: flat(1e-8) } }],
     ['nothing is left to learn', { curves: { ...still, reward: flat(0.97) } }],
   ])('not where %s', (_, options) => {
@@ -89,7 +101,7 @@ describe('another chat template', () => {
     const entropy = (step: number) => (step < 20 ? 1 : 0.02)
     const same = samplesOf(40, (i) => ({ row: i % 2, completion: 'Always this.' }))
     const broken = { curves: { ...curves, entropy }, samples: same, evaluations: [] }
-    expect(findingOf(broken)).toMatchObject({ id: 'other-template', severity: 'problem' })
+    expect(findingOf(broken)).toMatchObject({ id: 'other-template', severity: 'warning' })
     const own = { ...broken, curves: { ...broken.curves, 'prompts/template_ratio': flat(1) } }
     expect(idsOf(own)).toEqual(['entropy-collapse'])
   })

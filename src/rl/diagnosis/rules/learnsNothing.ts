@@ -58,7 +58,8 @@ function nearToStart(run: DiagnosedRun): Stillness | null {
   const divergence = Math.abs(medianOf(kl)) * averageOf(lengths)
   const { first, last } = stepsOf(run)
   const ahead = Math.max(1, (run.facts.steps ?? 0) / (last - first + 1))
-  if (!(ahead * Math.sqrt(divergence / 2) <= noticeable)) return null
+  const isNear = ahead * Math.sqrt(divergence / 2) <= noticeable
+  if (!run.facts.isReferenceFixed || !isNear) return null
   return {
     words: ` (KL ${short(medianOf(kl))} nats per token)`,
     evidence: [evidence('kl, median', kl, medianOf(kl))],

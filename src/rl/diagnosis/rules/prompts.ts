@@ -37,8 +37,8 @@ export function answerInPrompt(run: DiagnosedRun): Finding[] {
 }
 
 const [steps, hardlyAny] = [10, 0.1]
-/** Place on the reward scale: a policy that earns more copes with the markup. */
-const copes = 0.6
+/** Place on the reward scale: a policy that earns more copes with the markup, as base models do with plain text. */
+const copes = 0.4
 
 /** Prompts lack the markup that the model knows, or have another model's, and the policy does badly. */
 export function otherTemplate(run: DiagnosedRun): Finding[] {
@@ -49,8 +49,8 @@ export function otherTemplate(run: DiagnosedRun): Finding[] {
   return [
     {
       id: 'other-template',
-      severity: 'problem',
-      words: `The prompts are not in the model’s chat template: they do not open the answer as it does, or hold markers that the model reads as plain text. The reward is ${short(averageOf(rewards))}; a chat model that is asked in another markup answers badly, whatever it is trained on.`,
+      severity: 'warning',
+      words: `The prompts are not in the model’s chat template: they do not open the answer as it does, or hold markers that the model reads as plain text. The reward is ${short(averageOf(rewards))}; unless this is a base model, it answers badly in any other markup.`,
       evidence: [evidence('prompts/template_ratio', shares), evidence('reward', rewards)],
       proposals: [
         change('Write data.prompt as messages, which the model’s own chat template marks up.', {}),
