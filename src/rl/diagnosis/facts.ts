@@ -100,13 +100,21 @@ export function factsOf({
         ? 0
         : Math.ceil(optimization.warmupProportion * (steps ?? Infinity)),
     maxGradNorm: optimization.maxGradNorm,
-    adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),
+    ...adapterFacts(adapter),
     steps,
     isReferenceFixed: reference.refreshSteps === null && reference.refreshPasses === null,
-    rank: adapter.rank,
     epochs: optimization.epochs,
   }
 }
+
+const adapterFacts = ({
+  alpha,
+  rank,
+  rsLora,
+}: RunConfig['adapter']): Pick<RunFacts, 'adapterScale' | 'rank'> => ({
+  adapterScale: alpha / (rsLora ? Math.sqrt(rank) : rank),
+  rank,
+})
 
 function patternOf({ pattern }: RunConfig['rewards'][number]['settings']): string | null {
   return typeof pattern === 'string' ? pattern : null
