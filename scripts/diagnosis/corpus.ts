@@ -1,11 +1,11 @@
 /**
  * Trains the corpus of broken and of healthy runs with the starter model and says of how many the diagnosis names the cause:
  *
- *   node scripts/diagnosis/corpus.ts [--seed 1] [--only REGEXP] [--record FILE]
+ *   node scripts/diagnosis/corpus.ts [--of settings|causes] [--seed 1] [--only REGEXP] [--record FILE]
  *   node scripts/diagnosis/corpus.ts --score FILE
  *
  * A run takes some seconds, the corpus some minutes. `--record` keeps the numbers, a run a line, and `--score` judges such
- * a file again. tests/rl/diagnosis/corpus.jsonl.gz is made of one, compressed.
+ * a file again. tests/rl/diagnosis has two, compressed. `settings`: one setting is broken; `causes`: what no single setting shows.
  */
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,11 +18,13 @@ import { createRunFolder } from '#host/runs/runFolder.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { brokenRuns, healthyRuns, type Case } from './cases.ts'
+import { causesOf, soundOf } from './causes.ts'
 import { judge, type RecordedRun, type RecordedSeries, type Verdict } from './recorded.ts'
 import { soundConfig, writeTasks } from './tasks.ts'
 
 const { values: options } = parseArgs({
   options: {
+    of: { type: 'string', default: 'settings' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
     record: { type: 'string' },
@@ -50,9 +52,9 @@ async function trainAll(): Promise<Verdict[]> {
   const found: Verdict[] = []
   try {
     writeTasks(folder)
-    for (const each of [...brokenRuns, ...healthyRuns].filter(({ name }) =>
-      new RegExp(options.only).test(name),
-    )) {
+    const cases =
+      options.of === 'causes' ? [...causesOf(seed), ...soundOf(seed)] : [...brokenRuns, ...healthyRuns]
+    for (const each of cases.filter(({ name }) => new RegExp(options.only).test(name))) {
       const run = await train(each, seed, folder)
       if (options.record !== undefined) appendFileSync(options.record, `${JSON.stringify(run)}\n`)
       found.push(shown(judge(run)))

@@ -36,6 +36,14 @@ export type FindingId =
   | 'one-reward-dominates'
   | 'longer-not-better'
   | 'held-out-gap'
+  | 'learns-nothing'
+  | 'answer-in-prompt'
+  | 'other-template'
+  | 'held-out-other-language'
+  | 'held-out-other-form'
+  | 'reward-is-length'
+  | 'reward-is-noise'
+  | 'reward-is-one-word'
 
 /** A number that a finding rests on. */
 export interface Evidence {

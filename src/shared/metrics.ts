@@ -559,6 +559,36 @@ const table = {
     'higher',
     'Mean of one reward function on validation rows.',
   ],
+  'reward/with_answer': [
+    'Reward with the answer',
+    'reward',
+    'none',
+    'Mean reward of the completions in which the answer of their row stands.',
+  ],
+  'reward/without_answer': [
+    'Reward without the answer',
+    'reward',
+    'none',
+    'Mean reward of the completions in which the answer of their row does not stand.',
+  ],
+  'prompts/answer_ratio': [
+    'Prompts with their answer',
+    'share',
+    'lower',
+    'Share of prompts that state the answer of their row, less the share that states another row’s.',
+  ],
+  'prompts/template_ratio': [
+    'Prompts in the model’s chat template',
+    'share',
+    'higher',
+    'Share of prompts with the markup of the model’s own chat template.',
+  ],
+  'eval_prompts/answer_ratio': [
+    'Prompts with their answer, eval',
+    'share',
+    'lower',
+    'Share of validation prompts that state the answer of their row, less the share that states another row’s.',
+  ],
   'eval_completions/mean_length': [
     'Eval completion length',
     'tokens',

@@ -26,10 +26,14 @@ import { constantReward, rewardFailures, rewardSize, rewardsCancel } from './rul
 import { entropyCollapse, entropyExplosion } from './rules/entropy.ts'
 import { formatMismatch } from './rules/formatMismatch.ts'
 import { groupCollapse } from './rules/groupCollapse.ts'
+import { heldOutForm, heldOutLanguage } from './rules/heldOutForm.ts'
 import { heldOutGap, heldOutTask } from './rules/heldOut.ts'
 import { klRunaway, klTooHeavy } from './rules/kl.ts'
+import { learnsNothing } from './rules/learnsNothing.ts'
 import { policyDestroyed } from './rules/policyDestroyed.ts'
+import { answerInPrompt, otherTemplate } from './rules/prompts.ts'
 import { rewardHacking } from './rules/rewardHacking.ts'
+import { rewardSource } from './rules/rewardSource.ts'
 
 const gravity: Readonly<Record<FindingSeverity, number>> = { problem: 0, warning: 1, note: 2 }
 
@@ -120,6 +124,8 @@ const rules: readonly Rule[] = [
   divergence,
   skippedUpdates,
   samplingWidth,
+  answerInPrompt,
+  otherTemplate,
   policyDestroyed,
   samplerGap,
   rewardsCancel,
@@ -127,12 +133,16 @@ const rules: readonly Rule[] = [
   formatMismatch,
   constantReward,
   klTooHeavy,
+  learnsNothing,
+  rewardSource,
   entropyExplosion,
   groupCollapse,
   klRunaway,
   gradientSpikes,
   entropyCollapse,
   clipShare,
+  heldOutLanguage,
+  heldOutForm,
   heldOutTask,
   rewardHacking,
   heldOutGap,
@@ -148,9 +158,18 @@ const ofGroups: readonly FindingId[] = [
   'loss-zero-at-start',
 ]
 
+/** What rewards are found to go by, where hardly any of them are left to tell. */
+const ofRewards: readonly FindingId[] = [
+  'learns-nothing',
+  'reward-is-length',
+  'reward-is-noise',
+  'reward-is-one-word',
+]
+
 /** What a policy that is no longer what it was shows as well. */
 const ofDestruction: readonly FindingId[] = [
   ...ofGroups,
+  ...ofRewards,
   ...(['entropy-explosion', 'gradient-spikes', 'kl-runaway', 'kl-too-heavy', 'entropy-collapse'] as const),
   ...(['cap-hits', 'format-mismatch', 'constant-reward', 'clip-share-high', 'sampler-gap'] as const),
   ...(['one-reward-dominates', 'longer-not-better', 'held-out-gap', 'groups-all-right'] as const),
@@ -159,6 +178,7 @@ const ofDestruction: readonly FindingId[] = [
 /** Completions that were never drawn as they should be. */
 const ofSampling: readonly FindingId[] = [
   ...ofGroups,
+  ...ofRewards,
   ...(['constant-reward', 'entropy-collapse', 'format-mismatch', 'cap-hits', 'held-out-gap'] as const),
   ...([
     'policy-destroyed',
@@ -169,6 +189,20 @@ const ofSampling: readonly FindingId[] = [
   ] as const),
 ]
 
+/** Prompts that are not what the task is, and what a policy learns from them. */
+const ofPrompts: readonly FindingId[] = [
+  ...ofSampling,
+  ...(['held-out-other-task', 'held-out-other-form', 'held-out-other-language'] as const),
+  ...(['one-reward-dominates', 'longer-not-better', 'clip-share-high', 'gradient-spikes'] as const),
+]
+
+/** What a policy turns into that earns by something else than its task. */
+const ofWrongReward: readonly FindingId[] = [
+  ...ofGroups,
+  ...(['cap-hits', 'entropy-collapse', 'groups-all-right', 'constant-reward', 'format-mismatch'] as const),
+  ...(['held-out-gap', 'longer-not-better', 'kl-runaway'] as const),
+]
+
 const consequences: Readonly<Partial<Record<FindingId, readonly FindingId[]>>> = {
   diverged: [...ofDestruction, 'policy-destroyed', 'reward-collapse'],
   'reward-size': [...ofDestruction, 'policy-destroyed', 'reward-collapse', 'diverged', 'updates-skipped'],
@@ -176,16 +210,24 @@ const consequences: Readonly<Partial<Record<FindingId, readonly FindingId[]>>> =
   'reward-collapse': ofDestruction,
   'sampling-too-wide': ofSampling,
   'sampling-too-narrow': ofSampling,
-  'reward-failures': [...ofGroups, 'no-reward', 'constant-reward', 'format-mismatch'],
+  'reward-failures': [...ofGroups, ...ofRewards, 'no-reward', 'constant-reward', 'format-mismatch'],
   'no-reward': [...ofGroups, 'constant-reward', 'format-mismatch'],
   'rewards-cancel': [...ofGroups, 'one-reward-dominates', 'groups-all-right'],
   'entropy-explosion': ['cap-hits', 'format-mismatch', 'kl-runaway', ...ofGroups],
   // What is cut off before its end cannot have the form, nor be right.
-  'cap-hits': [...ofGroups, 'format-mismatch', 'constant-reward', 'longer-not-better'],
+  'cap-hits': [...ofGroups, 'learns-nothing', 'format-mismatch', 'constant-reward', 'longer-not-better'],
   'format-mismatch': [...ofGroups, 'constant-reward'],
   'constant-reward': ofGroups,
-  'kl-too-heavy': ['clip-share-low', 'clip-share-high', 'kl-runaway'],
+  'kl-too-heavy': ['learns-nothing', 'clip-share-low', 'clip-share-high', 'kl-runaway'],
   'held-out-other-task': ['held-out-gap'],
+  'held-out-other-form': ['held-out-other-task', 'held-out-gap'],
+  'held-out-other-language': ['held-out-other-form', 'held-out-other-task', 'held-out-gap'],
+  'answer-in-prompt': ofPrompts,
+  'other-template': ofPrompts,
+  'learns-nothing': ['clip-share-low', 'held-out-gap'],
+  'reward-is-length': ofWrongReward,
+  'reward-is-noise': ofWrongReward,
+  'reward-is-one-word': ofWrongReward,
 }
 
 /** Causes alone. A note explains nothing away. */

@@ -104,7 +104,7 @@ export const samplesSince = ({ samples }: DiagnosedRun, step: number): readonly 
   samples.filter((sample) => sample.step >= step)
 
 const unread = /^(time|rollout|update\/t)|^(eval|step)_time$|^num_tokens$|^learning_rate$|_length$/
-const readAnyway = new Set(['step_time', 'completions/mean_length'])
+const readAnyway = new Set(['step_time', 'completions/mean_length', 'eval_completions/mean_length'])
 
 /** Whether rules look at a metric at all: a long run would fill the memory with the others. */
 export const isRead = (name: string): boolean => readAnyway.has(name) || !unread.test(name)

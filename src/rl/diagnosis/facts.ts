@@ -39,11 +39,18 @@ export interface RunFacts {
   readonly server: Pick<NonNullable<RunConfig['rollout']['server']>, 'kind' | 'url'> | null
   /** Steps by which the policy that generates may be older. */
   readonly maxStaleness: number
+  /** That the run is to take; null: passes over the data decide. */
+  readonly steps: number | null
   readonly learningRate: number
+  /** Steps until it is reached; where nobody knows how many steps there are to be, all of a warm-up. */
+  readonly warmupSteps: number
   /** Null: gradients are as long as they are. */
   readonly maxGradNorm: number | null
   /** What an adapter's product is multiplied by: α / rank, or α / √rank. */
   readonly adapterScale: number
+  readonly rank: number
+  /** Divergence is measured from the same policy throughout. */
+  readonly isReferenceFixed: boolean
   /** Passes over the trajectories of a step. */
   readonly epochs: number
 }
@@ -59,6 +66,8 @@ export function factsOf({
   environment,
   evaluation,
   data,
+  reference,
+  steps,
 }: RunConfig): RunFacts {
   const { settings, groupSize } = algorithmById(algorithm.id)
   return {
@@ -86,11 +95,26 @@ export function factsOf({
     server: rollout.server,
     maxStaleness: rollout.maxStaleness,
     learningRate: optimization.learningRate,
+    warmupSteps:
+      optimization.warmupProportion === 0
+        ? 0
+        : Math.ceil(optimization.warmupProportion * (steps ?? Infinity)),
     maxGradNorm: optimization.maxGradNorm,
-    adapterScale: adapter.alpha / (adapter.rsLora ? Math.sqrt(adapter.rank) : adapter.rank),
+    ...adapterFacts(adapter),
+    steps,
+    isReferenceFixed: reference.refreshSteps === null && reference.refreshPasses === null,
     epochs: optimization.epochs,
   }
 }
+
+const adapterFacts = ({
+  alpha,
+  rank,
+  rsLora,
+}: RunConfig['adapter']): Pick<RunFacts, 'adapterScale' | 'rank'> => ({
+  adapterScale: alpha / (rsLora ? Math.sqrt(rank) : rank),
+  rank,
+})
 
 function patternOf({ pattern }: RunConfig['rewards'][number]['settings']): string | null {
   return typeof pattern === 'string' ? pattern : null

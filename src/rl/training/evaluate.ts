@@ -7,6 +7,7 @@ import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import type { RollOut } from './rollOut.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
+import { heldOutPromptMetrics } from './promptMetrics.ts'
 import { evaluationMetrics } from './stepMetrics.ts'
 import { stopwatch } from './packing.ts'
 
@@ -30,15 +31,17 @@ export async function* evaluateRollouts(
 
 /** Greedy answers to the held-out prompts, and their rewards. */
 export async function greedyRollouts(
-  { config, rewards, tokenizer, onPhase }: TrainDependencies,
+  dependencies: TrainDependencies,
   { heldOut, rollOut }: EvaluationPlan,
   step: number,
 ): Promise<{ readonly trajectories: readonly Trajectory[]; readonly metrics: Metrics }> {
+  const { config, rewards, tokenizer, onPhase } = dependencies
   const onProgress = (done: PhaseProgress) => onPhase?.('evaluating', done)
   const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation', onProgress })
   const options = { rewards, onFailure: config.rewardFailures, step, tokenizer }
   const trajectories = await rewardTrajectories(answers, options)
-  return { trajectories, metrics: evaluationMetrics(trajectories) }
+  const ofPrompts = heldOutPromptMetrics(trajectories, dependencies)
+  return { trajectories, metrics: { ...evaluationMetrics(trajectories), ...ofPrompts } }
 }
 
 export const evaluation = (step: number, rows: number, metrics: Metrics): EvaluationEvent => ({

@@ -8,6 +8,7 @@ import type { Trajectory, UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'
 import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
 import type { RollOut, RollOutRequest } from './rollOut.ts'
+import { promptMetrics } from './promptMetrics.ts'
 import { rolloutMetrics } from './stepMetrics.ts'
 import { stopwatch } from './packing.ts'
 
@@ -79,6 +80,7 @@ export async function collectStep(
     drawn: drawing.drawn(),
     metrics: {
       ...rolloutMetrics(trajectories),
+      ...promptMetrics(trajectories, dependencies),
       ...baselineMetrics(played),
       ...(algorithm.acceptance === null ? {} : { 'rollout/groups_turned_down': turnedDown }),
     },

@@ -68,7 +68,7 @@ const bestOf = (heldOut: readonly Measured[]): number =>
   heldOut.reduce((best, each) => (each.value > best.value ? each : best)).step
 
 /** Prompts of either kind, each counted once. */
-const enough = 10
+export const enough = 10
 /** Of how alike prompts of one kind are: another share of the same exercises is above it, another task below. */
 const unlike = 0.7
 
@@ -93,9 +93,9 @@ export function heldOutTask({ samples, heldOutPrompts }: DiagnosedRun): Finding[
   ]
 }
 
-type Words = readonly string[]
+export type Words = readonly string[]
 
-const wordsOfEach = (prompts: readonly string[]): Words[] => [...new Set(prompts)].map(wordsOf)
+export const wordsOfEach = (prompts: readonly string[]): Words[] => [...new Set(prompts)].map(wordsOf)
 
 /** Each once; numbers are one word, whatever they are. */
 const wordsOf = (prompt: string): Words => [
@@ -108,7 +108,7 @@ const wordsOf = (prompt: string): Words => [
 ]
 
 /** Words that some prompts have and others have not: the frame of a template says nothing. */
-function informative(prompts: readonly Words[]): ReadonlySet<string> {
+export function informative(prompts: readonly Words[]): ReadonlySet<string> {
   const counts = Map.groupBy(prompts.flat(), (word) => word)
   return new Set([...counts].filter(([, { length }]) => length < prompts.length).map(([word]) => word))
 }
@@ -119,7 +119,7 @@ interface Counts {
   readonly prompts: number
 }
 
-function countsOf(prompts: readonly Words[], said: ReadonlySet<string>): Counts {
+export function countsOf(prompts: readonly Words[], said: ReadonlySet<string>): Counts {
   const words = Map.groupBy(prompts.flat(), (word) => word)
   const of = [...words].flatMap(([word, { length }]) => (said.has(word) ? [[word, length] as const] : []))
   return { of: new Map(of), prompts: prompts.length }
