@@ -54,14 +54,13 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
   const { where } = files
   const config = isRecord(files.tokenizerConfig) ? files.tokenizerConfig : {}
   const sources = namedTemplates(files)
-  const names = [...sources.keys()]
-  const chosen = sources.has('default') ? 'default' : names[0]
-  if (chosen === undefined) return null
+  if (sources.size === 0) return null
   const programs = new Map([...sources].map(([name, source]) => [name, parse(source, where)]))
   const tokens = specialTokens(config)
   const renderText = (messages: readonly unknown[], options: RenderOptions): string => {
     const { tools, variables = {} } = options
-    const program = (tools !== undefined && programs.get('tool_use')) || programs.get(chosen) || []
+    const program = (tools !== undefined && programs.get('tool_use')) || programs.get('default')
+    if (program === undefined) throw withoutDefault(where, [...sources.keys()])
     try {
       return run(program, {
         // What is not given is none rather than missing, as transformers has it.
@@ -91,7 +90,15 @@ function run(program: readonly Node[], variables: Readonly<Record<string, unknow
   return metered(() => new Interpreter().render(program, globalScope(new Map(values))))
 }
 
-function parse(source: string, where: string): readonly Node[] {
+/** As transformers has it: which of several templates is meant, nobody says. */
+const withoutDefault = (where: string, names: readonly string[]): AppError =>
+  templateInvalid(where, `its templates are called ${shorten(names.join(', '))}, and none of them “default”`)
+
+/** Jinja reads every kind of line end as a line feed, before anything else. */
+const lineEnds = /\r\n?/g
+
+function parse(given: string, where: string): readonly Node[] {
+  const source = given.replace(lineEnds, '\n')
   if (source.length > maxTemplateLength) throw templateInvalid(where, `it has ${source.length} characters`)
   if (new RegExp(`\\s{${maxSpace}}`).test(source)) {
     throw templateInvalid(where, `it has more than ${maxSpace} blanks in a row`)

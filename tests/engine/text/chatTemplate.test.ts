@@ -66,6 +66,50 @@ describe('createChatTemplate', () => {
     expect(render(named)).toBe('None')
   })
 
+  test('refuses messages where several templates are named and none is the default, as transformers does', () => {
+    const named = [
+      { name: 'tool_use', template: 'tools' },
+      { name: 'rag', template: 'documents' },
+    ]
+    expect(() => render(named)).toThrow(/called tool_use, rag, and none of them “default”/)
+    expect(create(named)?.render(messages, { addGenerationPrompt: false, tools: [] })).toBe('tools')
+  })
+
+  test.each([
+    ['line feeds', '\n'],
+    ['carriage returns and line feeds', '\r\n'],
+    ['carriage returns', '\r'],
+  ])('reads lines that end in %s as Jinja does', (_, end) => {
+    const template = [
+      "{% for m in messages %}",
+      "  {%- if m.role == 'user' %}",
+      `{{ 'a${end}b' }}`,
+      '    {# note #}',
+      "{{ '<' + m.content + '>' }}",
+      '{% endif %}',
+      '{% endfor %}',
+      '{% if add_generation_prompt %}',
+      "  {{ 'c\\r\\n' }}|{% endif %}",
+      '',
+      '',
+    ].join(end)
+    const turns = [{ role: 'user', content: 'x\r\ny' }]
+    const expected = 'a\nb\n<x\r\ny>\n  c\r\n|'
+    const single = create(template)
+    const named = create([{ name: 'default', template }])
+    const file = create(null, {}, template)
+    const additional = createChatTemplate({
+      tokenizerConfig: null,
+      templateFile: null,
+      additionalTemplates: new Map([['default', template]]),
+      where: 'tiny',
+    })
+    const texts = [single, named, file, additional].map((each) =>
+      each?.render(turns, { addGenerationPrompt: true }),
+    )
+    expect(texts).toEqual([expected, expected, expected, expected])
+  })
+
   test('sets switches by their names, and none of them takes the place of the messages', () => {
     const template =
       '{{ enable_thinking is defined }} {{ enable_thinking }} {{ level + 1 }} {{ messages | length }}'
