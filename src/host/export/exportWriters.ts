@@ -131,6 +131,7 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   requireRoom(folder, plan.totalBytes + 4 * elements)
   const names = await copyCompanions(base.directory, folder)
   if (dtype === 'f32' && names.includes('config.json')) nameDtype(folder, 'float32')
+  if (!base.config.tiedHead) nameOwnHead(folder)
   await writeMergedWeights(folder, plan, {
     provenance: provenanceTexts(origin),
     onProgress: (done) => onProgress({ phase: 'Writing', done, total: plan.totalBytes, unit: 'bytes' }),
@@ -382,13 +383,22 @@ function* mergedPieces({ source, dtype, delta }: MergedTensor): Generator<Uint8A
 
 /** Says in config.json what type the numbers have; as text, since other readers tell 5.0 from 5. */
 function nameDtype(folder: string, torchName: string): void {
+  const given = /("(?:torch_)?dtype"\s*:\s*)(?:"[^"]*"|null)/g
+  changeConfig(folder, (text) =>
+    given.test(text)
+      ? text.replaceAll(given, `$1"${torchName}"`)
+      : text.replace('{', `{\n  "dtype": "${torchName}",`),
+  )
+}
+
+/** Other programs may believe a config that denies the head. */
+const nameOwnHead = (folder: string): void =>
+  changeConfig(folder, (text) => text.replace(/("tie_word_embeddings"\s*:\s*)true/, '$1false'))
+
+function changeConfig(folder: string, change: (text: string) => string): void {
   const file = path.join(folder, 'config.json')
   const text = Buffer.from(readSmallFile(file, maxConfigBytes)).toString('utf8')
-  const given = /("(?:torch_)?dtype"\s*:\s*)(?:"[^"]*"|null)/g
-  const named = given.test(text)
-    ? text.replaceAll(given, `$1"${torchName}"`)
-    : text.replace('{', `{\n  "dtype": "${torchName}",`)
-  writeFileAtomic(file, named)
+  writeFileAtomic(file, change(text))
 }
 
 const maxConfigBytes = 4 * 1024 * 1024

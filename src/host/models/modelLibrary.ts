@@ -117,7 +117,7 @@ export type ListedModel = (
 export function listModels(dataDirectory: string): ListedModel[] {
   return namedModels(dataDirectory).map(({ name, directory, origin }) => {
     try {
-      return { ...summarizeModel(name, openModelFolder(directory)), origin }
+      return { ...summarizeModel(name, openModelFolder(directory, { comparesHead: false })), origin }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { name, directory, problem: error.message, origin }
