@@ -125,7 +125,9 @@ function answer(
 /** Special tokens that end an answer, as the model's and the tokenizer's files name them. */
 export function stopIdsOf(folder: ModelFolder, { tokenizer }: LoadedTokenizer): number[] {
   const { eos } = tokenizer.special
-  return [...new Set([...folder.config.eosIds, ...(eos === null ? [] : [eos])])]
+  // A token without a row is never generated.
+  const own = eos === null || eos >= folder.config.vocabSize ? [] : [eos]
+  return [...new Set([...folder.config.eosIds, ...own])]
 }
 
 /** Ids of the prompt, special tokens included. Errors: AppError 'data/invalid'. */

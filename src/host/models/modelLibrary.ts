@@ -11,6 +11,8 @@ import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from './memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
+import { additionalTemplates } from './tokenizerFolder.ts'
+import { requireNumbers } from './weightCache.ts'
 import { z } from 'zod'
 import { isHubId } from '#host/adapters/peftConfig.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
@@ -178,8 +180,8 @@ export const importedName = (source: string): string =>
 
 /**
  * Checks a Hugging Face folder or a GGUF file and copies it into the data directory. `hubId`: what it is called on a hub; null: as the
- * folder says. Errors: AppError of `openModelFolder`; 'usage/invalid' for a name or id that cannot be one, or a name that
- * is taken; 'file/unwritable'.
+ * folder says. Errors: AppError of `openModelFolder` and `requireNumbers`; 'usage/invalid' for a name or id that cannot be
+ * one, or a name that is taken; 'file/unwritable'.
  */
 export async function importModel(
   source: string,
@@ -204,6 +206,7 @@ export async function importModel(
   }
   const target = path.join(dataFolders(dataDirectory).models, name)
   if (hubId !== null) requireHubId(hubId)
+  await requireNumbers(model)
   await replaceFolder(target, async (folder) => {
     await copyModelFiles(model.directory, folder)
     if (hubId !== null) writeHubId(folder, hubId)
@@ -222,6 +225,11 @@ export async function copyModelFiles(directory: string, folder: string): Promise
   if (gguf === directory) return
   for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
     await copyIfThere(path.join(directory, file), path.join(folder, file))
+  const templates = path.join(directory, additionalTemplates)
+  if (!existsSync(templates)) return
+  makeFolder(path.join(folder, additionalTemplates))
+  for (const file of namesIn(templates).filter((name) => name.endsWith('.jinja')))
+    await copyIfThere(path.join(templates, file), path.join(folder, additionalTemplates, file))
 }
 
 /** Ollama's have no ending, which a file in a folder is known by. */

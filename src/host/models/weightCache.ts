@@ -26,6 +26,7 @@ import {
   dtypeBytes,
   elementCount,
   firstNonFinite,
+  isQuantized,
   openSafetensors,
   readFloatPieces,
   readTensor,
@@ -206,6 +207,20 @@ function requireFinite(values: Float32Array, name: string, file: string): void {
     `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
     'The checkpoint is damaged or its training diverged; get another copy.',
   )
+}
+
+/**
+ * Reads all weights for values that are no numbers; not those in blocks, which are checked when they are converted. Errors:
+ * AppError 'model/invalid' naming file and tensor, 'file/unreadable'.
+ */
+export async function requireNumbers({ tensors }: ModelSource): Promise<void> {
+  for (const [name, location] of tensors) {
+    if (isQuantized(location.dtype)) continue
+    for (const piece of readFloatPieces(location, pieceElements)) {
+      requireFinite(piece, name, location.file)
+      await new Promise((resolve) => setImmediate(resolve)) // others are answered in between
+    }
+  }
 }
 
 const slackBytes = 64 * 1024 * 1024

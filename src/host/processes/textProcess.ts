@@ -42,7 +42,7 @@ function answerAboutText(question: TextQuestion): TextAnswers[TextQuestion['type
   const model = openText(question.directory)
   switch (question.type) {
     case 'describe':
-      return { hasChatTemplate: model.chatTemplate !== null }
+      return { hasChatTemplate: model.chatTemplate !== null, notes: model.notes ?? [] }
     case 'tokenize':
       return tokenize(model, question)
     case 'token-texts':
