@@ -18,6 +18,9 @@ export interface ChatMessage {
 /** Switches that a template reads by name, such as `enable_thinking`. */
 export type TemplateVariables = Readonly<Record<string, unknown>>
 
+/** What every rendering names itself, so that no switch can have the name. */
+export const reservedVariables = ['messages', 'tools', 'documents', 'add_generation_prompt'] as const
+
 export interface RenderOptions {
   /** Ends with the opening of the assistant's turn. */
   readonly addGenerationPrompt: boolean

@@ -2,7 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage, TemplateVariables } from '#engine/text/chatTemplate.ts'
 import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { readSmallFile, parseStrictJson, isJsonObject, JsonSyntaxError } from '#host/files/strictJson.ts'
@@ -11,7 +11,9 @@ import type { ModelFolder } from './modelFolder.ts'
 import type { OpenedModel } from './openModel.ts'
 
 /** Plain text, which the model goes on with, or a conversation, which it answers. */
-export type Question = { readonly text: string } | { readonly messages: readonly ChatMessage[] }
+export type Question =
+  | { readonly text: string }
+  | { readonly messages: readonly ChatMessage[]; readonly variables?: TemplateVariables }
 
 export interface CompletionRequest {
   readonly question: Question
@@ -140,7 +142,8 @@ export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: 
       'Use --prompt TEXT.',
     )
   }
-  const prompt = chatTemplate.render(question.messages, { addGenerationPrompt: true })
+  const { messages, variables = {} } = question
+  const prompt = chatTemplate.render(messages, { addGenerationPrompt: true, variables })
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 
