@@ -15,7 +15,8 @@ const known = new Map<string, boolean>()
 export function differ(one: TensorLocation, other: TensorLocation): boolean {
   if (one.shape.join() !== other.shape.join()) return true
   const key = JSON.stringify([one, other].map(({ file, offset }) => [file, offset, timeOf(file)]))
-  const found = known.get(key) ?? (one.dtype === other.dtype ? bytesDiffer(one, other) : numbersDiffer(one, other))
+  const found =
+    known.get(key) ?? (one.dtype === other.dtype ? bytesDiffer(one, other) : numbersDiffer(one, other))
   known.delete(key)
   known.set(key, found)
   const [oldest] = known.keys()
@@ -28,20 +29,30 @@ function timeOf(file: string): readonly number[] {
   return [size, mtimeMs]
 }
 
-function bytesDiffer(one: TensorLocation, other: TensorLocation): boolean {
-  const theirs = readPieces(other, 4 * pieceElements)
-  for (const piece of readPieces(one, 4 * pieceElements)) {
-    const { value } = theirs.next()
-    if (!value || Buffer.compare(piece, value) !== 0) return true
-  }
-  return false
-}
+const bytesDiffer = (one: TensorLocation, other: TensorLocation): boolean =>
+  piecesDiffer(
+    readPieces(one, 4 * pieceElements),
+    readPieces(other, 4 * pieceElements),
+    (piece, theirs) => Buffer.compare(piece, theirs) !== 0,
+  )
 
-function numbersDiffer(one: TensorLocation, other: TensorLocation): boolean {
-  const theirs = readFloatPieces(other, pieceElements)
-  for (const piece of readFloatPieces(one, pieceElements)) {
-    const { value } = theirs.next()
-    if (!value || piece.some((number, index) => number !== value[index])) return true
+const numbersDiffer = (one: TensorLocation, other: TensorLocation): boolean =>
+  piecesDiffer(readFloatPieces(one, pieceElements), readFloatPieces(other, pieceElements), (piece, theirs) =>
+    piece.some((number, index) => number !== theirs[index]),
+  )
+
+/** Both have as many pieces, each valid until the next is asked for. */
+function piecesDiffer<Piece>(
+  ones: Iterable<Piece>,
+  others: Iterator<Piece, void>,
+  areDifferent: (one: Piece, other: Piece) => boolean,
+): boolean {
+  for (const one of ones) {
+    const other = others.next()
+    if (other.done === true || areDifferent(one, other.value)) {
+      others.return?.()
+      return true
+    }
   }
   return false
 }

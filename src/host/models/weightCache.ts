@@ -187,7 +187,7 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
 }
 
 /** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
-function transposedTensor(location: TensorLocation): Float32Array {
+export function transposedTensor(location: TensorLocation): Float32Array {
   const [rows = 0, columns = 0] = location.shape
   const stored = readTensor(location) // [columns, rows]
   const result = new Float32Array(stored.length)

@@ -7,7 +7,7 @@ import { schemaProblems } from '#shared/config/problems.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
 import { templateSwitches } from '#shared/config/sections.ts'
-import { type ChatMessage, reservedVariables } from '#engine/text/chatTemplate.ts'
+import { type ChatMessage, reservedVariables, type TemplateVariables } from '#engine/text/chatTemplate.ts'
 import { isJsonObject, JsonSyntaxError, parseStrictJson, type JsonObject } from '#host/files/strictJson.ts'
 import type { ServedPrompt, ServedRequest } from '#host/processes/serving.ts'
 
@@ -197,12 +197,7 @@ function parseChat(given: JsonObject): OpenAiRequest {
       'max_tokens',
     )
   }
-  const variables = body.chat_template_kwargs ?? {}
-  const taken = reservedVariables.find((name) => Object.hasOwn(variables, name))
-  if (taken !== undefined) {
-    const param = `chat_template_kwargs.${taken}`
-    throw new InvalidRequest(`\`${param}\`: the request's own ${taken} cannot be replaced.`, param)
-  }
+  const variables = switchesOf(body)
   return {
     ...shared(body, most ?? older ?? Infinity, top),
     endpoint: 'chat',
@@ -210,6 +205,14 @@ function parseChat(given: JsonObject): OpenAiRequest {
     withLogprobs: body.logprobs === true,
     echo: false,
   }
+}
+
+function switchesOf({ chat_template_kwargs: given }: z.output<typeof chatBody>): TemplateVariables {
+  const variables = given ?? {}
+  const taken = reservedVariables.find((name) => Object.hasOwn(variables, name))
+  if (taken === undefined) return variables
+  const param = `chat_template_kwargs.${taken}`
+  throw new InvalidRequest(`\`${param}\`: the request's own ${taken} cannot be replaced.`, param)
 }
 
 /** OpenAI's newer name of the system's role is known to no chat template. */

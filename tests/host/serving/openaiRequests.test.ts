@@ -41,7 +41,13 @@ describe('what is sent back as it came', () => {
   type Message = OpenAI.ChatCompletionMessageParam
   const ask = (turns: readonly Message[], body: object = {}) =>
     openai.chat.completions.create({
-      ...{ model: 'starter', messages: [...turns], temperature: 0, max_tokens: 4, return_token_ids: true },
+      ...{
+        model: 'starter',
+        messages: [...turns],
+        temperature: 0,
+        max_completion_tokens: 4,
+        return_token_ids: true,
+      },
       ...body,
     } as OpenAI.ChatCompletionCreateParamsNonStreaming)
   async function idsOf(turns: readonly Message[], body?: object): Promise<readonly number[]> {
