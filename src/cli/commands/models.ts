@@ -144,6 +144,7 @@ const list = (context: Context) =>
       output.json({ models: listed })
       const header = ['name', 'architecture', 'size', 'context', 'fits', 'kept by']
       for (const line of tableLines(header, listed.map(row))) output.line(line)
+      for (const { name, notes = [] } of listed) for (const note of notes) output.note(`${name}: ${note}`)
     })
 
 function row(model: ListedModel): string[] {

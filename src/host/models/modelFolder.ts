@@ -240,7 +240,7 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
   const location = content.tensors.get(name)
   const dtype = location?.dtype ?? content.unreadable.get(name)
   if (dtype === undefined) {
-    throw new AppError('model/invalid', `${path} lacks the tensor “${fullName}” that config.json asks for.`)
+    throw lacking(fullName, path, [...content.tensors.keys(), ...content.unreadable.keys()])
   }
   if (!location || dtype === 'U8') {
     throw new AppError(
@@ -249,6 +249,29 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
     )
   }
   return location
+}
+
+/** What puts a prefix before every name, and what to do about it. */
+const wrappers: readonly (readonly [prefix: string, remedy: string])[] = [
+  ['_orig_mod.', 'torch.compile wrote them: save the model that was compiled (model._orig_mod).'],
+  ['module.', 'A wrapper for several GPUs wrote them: save the model inside (model.module).'],
+  ['base_model.model.', 'PEFT wrote them before merging: save what merge_and_unload() returns.'],
+]
+
+function lacking(fullName: string, path: string, names: readonly string[]): AppError {
+  const inside = (name: string) => name.replace('.base_layer.', '.')
+  const wrapped = names.find((name) => inside(name).endsWith(`.${fullName}`))
+  const instead = wrapped ?? names.find((name) => fullName.endsWith(`.${name}`))
+  const found = instead === undefined ? '' : `; it has “${shorten(instead)}” instead`
+  const remedy =
+    wrapped === undefined
+      ? 'They are those of a model without its head: save AutoModelForCausalLM instead of AutoModel.'
+      : wrappers.find(([prefix]) => wrapped.startsWith(prefix))?.[1]
+  return new AppError(
+    'model/invalid',
+    `${path} lacks the tensor “${fullName}” that config.json asks for${found}.`,
+    instead === undefined ? undefined : remedy,
+  )
 }
 
 function requireShape(

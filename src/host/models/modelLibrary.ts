@@ -1,6 +1,7 @@
 /** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
 import { constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
@@ -75,14 +76,25 @@ const starterName = 'starter'
 
 /** Folder of the model called `nameOrPath`. Errors: AppError 'model/invalid' where there is none. */
 export function findModel(nameOrPath: string, dataDirectory: string): string {
-  if (existsSync(nameOrPath)) return path.resolve(nameOrPath)
+  const given = nameOrPath.replace(/^~(?=[/\\])/, homedir())
+  if (existsSync(given)) return path.resolve(given)
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
+  if (known?.problem !== undefined) throw new AppError('model/unsupported', known.problem)
   if (known !== undefined) return known.directory
-  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, {
-    text: 'Give the path of a model folder or GGUF file, or the name of an imported model.',
-    command: '`turnwise model list` shows them.',
-  })
+  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
 }
+
+/** A name with one slash is that of a hub where there is no such folder. */
+const missingHint = (nameOrPath: string) =>
+  isHubId(nameOrPath) && nameOrPath.includes('/')
+    ? {
+        text: 'No folder has this name; on a hub a model may.',
+        command: `\`turnwise model import ${nameOrPath}\` shows its licence and downloads it.`,
+      }
+    : {
+        text: 'Give the path of a model folder or GGUF file, or the name of an imported model.',
+        command: '`turnwise model list` shows them.',
+      }
 
 export interface ModelSummary {
   readonly name: string
@@ -113,13 +125,18 @@ export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
 /** A model in the list, or the sentence that says why it cannot be used. */
 export type ListedModel = (
   ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
-) & { readonly origin: ModelOrigin | null }
+) & { readonly origin: ModelOrigin | null; readonly notes?: readonly string[] }
 
 /** The starter model, the imported ones, and those that other programs keep on this machine. */
 export function listModels(dataDirectory: string): ListedModel[] {
-  return namedModels(dataDirectory).map(({ name, directory, origin }) => {
+  return namedModels(dataDirectory).map(({ name, directory, origin, problem, notes }) => {
+    if (problem !== undefined) return { name, directory, problem, origin }
     try {
-      return { ...summarizeModel(name, openModelFolder(directory, { comparesHead: false })), origin }
+      return {
+        ...(notes === undefined ? {} : { notes }),
+        ...summarizeModel(name, openModelFolder(directory, { comparesHead: false })),
+        origin,
+      }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { name, directory, problem: error.message, origin }

@@ -41,7 +41,7 @@ const origin = z.enum(modelOrigins).nullable()
 
 /** A model in the list, or the sentence that says why it cannot be used. */
 const listed = z.union([
-  summary.extend({ origin }),
+  summary.extend({ origin, notes: z.array(z.string()).optional() }),
   z.object({ name: z.string(), directory: z.string(), problem: z.string(), origin }),
 ])
 

@@ -195,6 +195,30 @@ describe('a model folder', () => {
 })
 
 describe('refused folders', () => {
+  test.each([
+    ['_orig_mod.', (name: string) => `_orig_mod.${name}`, 'torch.compile'],
+    ['module.', (name: string) => `module.${name}`, 'several GPUs'],
+    [
+      'base_model.model.',
+      (name: string) => `base_model.model.${name.replace('q_proj.weight', 'q_proj.base_layer.weight')}`,
+      'merge_and_unload()',
+    ],
+    ['', (name: string) => name.replace('model.', ''), 'AutoModelForCausalLM'],
+  ])('names that begin with “%s” are told beside the one that is missing', async (prefix, rename, remedy) => {
+    const folder = copyOfModel()
+    const tensors = [...weightsIn(original)].map(copied)
+    await writeSafetensors(
+      join(folder, 'model.safetensors'),
+      tensors.map((tensor) => ({ ...tensor, name: rename(tensor.name) })),
+    )
+    const { message, hint } = errorOf(folder)
+    const instead = prefix === '' ? 'embed_tokens.weight' : `${prefix}model.embed_tokens.weight`
+    expect(message).toContain(
+      `lacks the tensor “model.embed_tokens.weight” that config.json asks for; it has “${instead}” instead.`,
+    )
+    expect(hint).toContain(remedy)
+  })
+
   test('a missing tensor, named with its file', async () => {
     const folder = copyOfModel()
     const kept = [...weightsIn(original)].filter(([name]) => name !== 'model.layers.1.mlp.up_proj.weight')
