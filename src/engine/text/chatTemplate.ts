@@ -30,6 +30,8 @@ export interface RenderOptions {
   readonly tools?: readonly unknown[]
   /** Messages, tools and the generation prompt keep their names. */
   readonly variables?: TemplateVariables
+  /** What the template takes for the current time; always the same one if absent, so that runs can be repeated. */
+  readonly now?: Date
 }
 
 export interface ChatTemplate {
@@ -65,7 +67,7 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
     const program = (tools !== undefined && programs.get('tool_use')) || programs.get('default')
     if (program === undefined) throw withoutDefault(where, [...sources.keys()])
     try {
-      return run(program, {
+      const given = {
         // What is not given is none rather than missing, as transformers has it.
         documents: null,
         ...tokens,
@@ -73,7 +75,8 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
         messages: messages.map(withReasoning),
         tools: tools ?? null,
         add_generation_prompt: options.addGenerationPrompt,
-      })
+      }
+      return run(program, given, options.now)
     } catch (error) {
       throw templateInvalid(where, `it refused these messages: ${sentenceOf(error)}`, error)
     }
@@ -88,9 +91,9 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
   }
 }
 
-function run(program: readonly Node[], variables: Readonly<Record<string, unknown>>): string {
+function run(program: readonly Node[], variables: Readonly<Record<string, unknown>>, now?: Date): string {
   const values = Object.entries(variables).map(([name, value]): [string, Value] => [name, toValue(value)])
-  return metered(() => new Interpreter().render(program, globalScope(new Map(values))))
+  return metered(() => new Interpreter().render(program, globalScope(new Map(values), now)))
 }
 
 /** As transformers has it: which of several templates is meant, nobody says. */

@@ -49,7 +49,7 @@ export async function* complete(
   request: CompletionRequest,
 ): AsyncGenerator<AnsweredCompletion> {
   const { tokenizer } = text
-  const promptIds = encodeQuestion(request.question, text)
+  const promptIds = encodeQuestion(request.question, text, new Date())
   const sampling = samplingFor(request, promptIds.length, policy.contextLength, stopIdsOf(folder, text))
   const streams = Array.from({ length: request.samples }, (_, sample) => randomStream(request.seed, sample))
   const decode = (ids: readonly number[]) => tokenizer.decode(ids, { skipSpecialTokens: true })
@@ -132,8 +132,15 @@ export function stopIdsOf(folder: ModelFolder, { tokenizer }: LoadedTokenizer): 
   return [...new Set([...folder.config.eosIds, ...own])]
 }
 
-/** Ids of the prompt, special tokens included. Errors: AppError 'data/invalid'. */
-export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedTokenizer): Int32Array {
+/**
+ * Ids of the prompt, special tokens included. `now`: the time that chat templates write; if absent the one of runs. Errors: AppError
+ * 'data/invalid'.
+ */
+export function encodeQuestion(
+  question: Question,
+  { tokenizer, chatTemplate }: LoadedTokenizer,
+  now?: Date,
+): Int32Array {
   if ('text' in question) return tokenizer.encode(question.text, { addSpecialTokens: true })
   if (chatTemplate === null) {
     throw new AppError(
@@ -143,7 +150,7 @@ export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: 
     )
   }
   const { messages, variables = {} } = question
-  const prompt = chatTemplate.render(messages, { addGenerationPrompt: true, variables })
+  const prompt = chatTemplate.render(messages, { addGenerationPrompt: true, variables, ...(now && { now }) })
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 

@@ -71,7 +71,7 @@ export class ServedBase {
     say: (news: CompletionNews) => void,
   ): Promise<void> {
     const prompts = request.prompts.map((prompt) =>
-      'ids' in prompt ? this.#checkedIds(prompt.ids) : encodeQuestion(prompt, this.#text),
+      'ids' in prompt ? this.#checkedIds(prompt.ids) : encodeQuestion(prompt, this.#text, new Date()),
     )
     const stopIds = stopIdsOf(this.#folder, this.#text)
     const streams = Array.from({ length: request.samples }, (_, sample) => randomStream(request.seed, sample))

@@ -81,7 +81,7 @@ describe('createChatTemplate', () => {
     ['carriage returns', '\r'],
   ])('reads lines that end in %s as Jinja does', (_, end) => {
     const template = [
-      "{% for m in messages %}",
+      '{% for m in messages %}',
       "  {%- if m.role == 'user' %}",
       `{{ 'a${end}b' }}`,
       '    {# note #}',
@@ -131,6 +131,19 @@ describe('createChatTemplate', () => {
 
   test('writes the same date whatever the day', () => {
     expect(render("{{ strftime_now('%d %b %Y') }}")).toBe('26 Jul 2024')
+  })
+
+  test('writes the time it is given as Python writes it', () => {
+    // datetime(2026, 3, 5, 14, 7, 9).strftime(…)
+    const format = '%d %b %Y|%A %-d %B %y|%j %e|%H:%M:%S %I %p|%F %T %D|%a %w %u|%%|%z%Z'
+    const now = new Date(2026, 2, 5, 14, 7, 9)
+    const text = create(`{{ strftime_now('${format}') }}`)?.render(messages, {
+      addGenerationPrompt: false,
+      now,
+    })
+    expect(text).toBe(
+      '05 Mar 2026|Thursday 5 March 26|064  5|14:07:09 02 PM|2026-03-05 14:07:09 03/05/26|Thu 4 4|%|',
+    )
   })
 
   test('keeps range and loops working within their limits, and attributes of that name', () => {

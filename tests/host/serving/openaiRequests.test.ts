@@ -5,6 +5,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ServingStatus } from '#shared/api/serving.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 
 const fixture = createHostFixture()
@@ -20,7 +21,7 @@ function writeModel(): string {
   }
   writeFileSync(
     path.join(to, 'chat_template.jinja'),
-    `{% for m in messages %}{{ m.reasoning_content }}{% endfor %}{{ mode }}${config.chat_template}`,
+    `{% for m in messages %}{{ m.reasoning_content }}{% endfor %}{{ mode if mode != 'date' else strftime_now('%Y-%m-%d') }}${config.chat_template}`,
   )
   return to
 }
@@ -74,6 +75,18 @@ describe('what is sent back as it came', () => {
     const without = await idsOf([...messages, { role: 'assistant', content: '5' }, ...messages])
     expect(ids.length).toBeGreaterThan(without.length)
     expect(ids.slice(-without.length)).toEqual(without)
+  })
+
+  test('templates write the day of the request', async () => {
+    const today = () => {
+      const now = new Date()
+      const padded = (value: number) => String(value).padStart(2, '0')
+      return `${now.getFullYear()}-${padded(now.getMonth() + 1)}-${padded(now.getDate())}`
+    }
+    const before = today()
+    const ids = await idsOf(messages, { chat_template_kwargs: { mode: 'date' } })
+    const { tokenizer } = loadTokenizer(path.join(fixture.directory, 'starter'))
+    expect([before, today()]).toContain(tokenizer.decode(ids, { skipSpecialTokens: true }).slice(0, 10))
   })
 
   test('switches of the template are set by their names, but for those of the request', async () => {
