@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
@@ -115,8 +115,7 @@ describe('a model whose files are not as they seem', () => {
 
   test('without a tokenizer.json is imported with a sentence that says so', async () => {
     const folder = copyOf('no-text')
-    rmSync(path.join(folder, 'tokenizer.json'))
-    writeFileSync(path.join(folder, 'tokenizer.model'), 'x')
+    renameSync(path.join(folder, 'tokenizer.json'), path.join(folder, 'tokenizer.model'))
     const done = await place.run('model', 'import', folder, '--name', 'no-text', '--json')
     expect(done.stderr).toMatch(/^No text can be given to the model.*tokenizer\.model is not read/)
     expect(linesOf(done.stdout)).toEqual([

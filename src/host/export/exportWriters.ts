@@ -131,7 +131,9 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   requireRoom(folder, plan.totalBytes + 4 * elements)
   const names = await copyCompanions(base.directory, folder)
   if (dtype === 'f32' && names.includes('config.json')) nameDtype(folder, 'float32')
-  if (!base.config.tiedHead) nameOwnHead(folder)
+  // Other programs may believe a config that denies the head.
+  const denied = /("tie_word_embeddings"\s*:\s*)true/
+  if (!base.config.tiedHead) changeConfig(folder, (text) => text.replace(denied, '$1false'))
   await writeMergedWeights(folder, plan, {
     provenance: provenanceTexts(origin),
     onProgress: (done) => onProgress({ phase: 'Writing', done, total: plan.totalBytes, unit: 'bytes' }),
@@ -391,14 +393,8 @@ function nameDtype(folder: string, torchName: string): void {
   )
 }
 
-/** Other programs may believe a config that denies the head. */
-const nameOwnHead = (folder: string): void =>
-  changeConfig(folder, (text) => text.replace(/("tie_word_embeddings"\s*:\s*)true/, '$1false'))
-
 function changeConfig(folder: string, change: (text: string) => string): void {
   const file = path.join(folder, 'config.json')
-  const text = Buffer.from(readSmallFile(file, maxConfigBytes)).toString('utf8')
-  writeFileAtomic(file, change(text))
+  writeFileAtomic(file, change(Buffer.from(readSmallFile(file, maxConfigBytes)).toString('utf8')))
 }
-
 const maxConfigBytes = 4 * 1024 * 1024
