@@ -23,6 +23,13 @@ export async function followAndReport(
   output.json({ ...entry, ...(by === null ? {} : { by, groups }) })
   for (const line of [...summaryLines(entry), ...(isTold ? groupLines(by, groups) : [])]) output.line(line)
   if (entry.status !== 'finished') throw notFinished(entry)
+  if (entry.summary?.reward === null && entry.summary.failures > 0) {
+    throw new AppError(
+      'reward/failed',
+      'Every reward failed, so that the evaluation says nothing.',
+      'Correct the reward; the answers are kept.',
+    )
+  }
 }
 
 function notFinished({ id, done, total, error, summary }: EvaluationEntry): AppError {

@@ -177,7 +177,7 @@ class OpenedPolicy implements Policy {
   }
 
   encode(question: Question): readonly number[] {
-    return [...encodeQuestion(question, this.#text)]
+    return [...encodeQuestion(question, this.#text, new Date())]
   }
 
   decode(ids: readonly number[]): string {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EvaluationEntry } from '#shared/api/evaluations.ts'
@@ -37,6 +37,16 @@ function answered(): number {
   const file = path.join(folder, newest, 'answers.jsonl')
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0
 }
+
+test('ends with an error where every reward failed; both spellings of the longest completion are read', async () => {
+  const reward = place.path('throws.js')
+  writeFileSync(reward, 'export default ({ row }) => row.missing.length')
+  const rest = asked.slice(1, asked.indexOf('--reward'))
+  const failed = await place.run('evaluate', ...rest, '--reward', reward, '--max-tokens', '2', '--limit', '2')
+  expect(failed.status).toBe(1)
+  expect(failed.stdout).toMatch(/A reward failed 2 times/)
+  expect(failed.stderr).toContain('Every reward failed')
+})
 
 test('mean with interval, pass@k and a table by column; two of them are compared in words', async () => {
   const greedy = await place.run(...asked, '--by', 'task')

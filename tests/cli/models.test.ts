@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
-import { openSafetensors, readTensor } from '#host/files/safetensors.ts'
+import { f32ToWrite, openSafetensors, readTensor, writeSafetensors } from '#host/files/safetensors.ts'
 import { answer, createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()
@@ -70,6 +70,83 @@ describe('score', () => {
     else expect(done.stderr).toMatch(sentence)
     expect(done.stderr).not.toMatch(/\n +at /)
     expect(existsSync(place.path('none.json'))).toBe(false)
+  })
+})
+
+describe('a model whose files are not as they seem', () => {
+  const starter = path.resolve('resources/starter')
+  const copyOf = (name: string): string => {
+    const folder = place.path(name)
+    cpSync(starter, folder, { recursive: true })
+    return folder
+  }
+  const weightsOf = (folder: string) => openSafetensors(path.join(folder, 'model.safetensors')).tensors
+  /** The starter's weights, in which `change` made others of a tensor's. */
+  async function rewrite(
+    folder: string,
+    change: (name: string, data: Float32Array) => { data: Float32Array; shape?: readonly number[] } | null,
+  ): Promise<void> {
+    const tensors = [...weightsOf(starter)].map(([name, location]) => {
+      const data = readTensor(location)
+      return f32ToWrite({ name, shape: location.shape, data, ...change(name, data) })
+    })
+    await writeSafetensors(path.join(folder, 'model.safetensors'), tensors)
+  }
+  const isEmbedding = (name: string) => name === 'model.embed_tokens.weight'
+
+  test('whose tokenizer has tokens without a row says so when it is imported, and refuses texts with them', async () => {
+    const folder = copyOf('vocab-short')
+    const config = readJson(path.join(folder, 'config.json')) as { hidden_size: number }
+    place.write('vocab-short/config.json', { ...config, vocab_size: 400 })
+    await rewrite(folder, (name, data) =>
+      isEmbedding(name)
+        ? { data: data.slice(0, 400 * config.hidden_size), shape: [400, config.hidden_size] }
+        : null,
+    )
+    const done = await place.run('model', 'import', folder, '--name', 'short')
+    expect(done).toMatchObject({
+      status: 0,
+      stderr: expect.stringMatching(/^25 tokens have no row/) as string,
+    })
+    const asked = await answer('generate', '--model', folder, '--prompt', 'twelve', '--greedy')
+    expect(asked).toMatchObject({ status: 1, stdout: '' })
+    expect(asked.stderr).toMatch(/^turnwise: A text has the token “twelve” \(id 424\), but the embedding of/)
+  })
+
+  test('without a tokenizer.json is imported with a sentence that says so', async () => {
+    const folder = copyOf('no-text')
+    renameSync(path.join(folder, 'tokenizer.json'), path.join(folder, 'tokenizer.model'))
+    const done = await place.run('model', 'import', folder, '--name', 'no-text', '--json')
+    expect(done.stderr).toMatch(/^No text can be given to the model.*tokenizer\.model is not read/)
+    expect(linesOf(done.stdout)).toEqual([
+      expect.objectContaining({ name: 'no-text', notes: [done.stderr.trim()] }),
+    ])
+  })
+
+  test('with weights that are no numbers is not imported, and scores nothing', async () => {
+    const folder = copyOf('nan')
+    await rewrite(folder, (name, data) =>
+      name === 'model.norm.weight' ? { data: data.map((value, at) => (at === 3 ? NaN : value)) } : null,
+    )
+    const done = await answer('model', 'import', folder, '--name', 'nan')
+    expect(done).toMatchObject({ status: 1, stdout: '' })
+    expect(done.stderr).toMatch(/“model\.norm\.weight” in .* holds a value that is not a finite number/)
+    const [input, output] = [place.write('ids.json', { sequences: [[5, 6, 7]] }), place.path('nan.json')]
+    const scored = await answer('score', '--model', folder, '--input', input, '--output', output)
+    expect(scored).toMatchObject({ status: 1, stdout: '' })
+    expect(scored.stderr).toContain('The log-probability of token 2 in sequence 1 is NaN.')
+    expect(existsSync(output)).toBe(false)
+  })
+
+  test('keeps its templates when it is imported', async () => {
+    const folder = copyOf('templates')
+    mkdirSync(path.join(folder, 'additional_chat_templates'))
+    writeFileSync(path.join(folder, 'additional_chat_templates', 'tool_use.jinja'), 'tools')
+    const done = await place.run('model', 'import', folder, '--name', 'templates', '--json')
+    const [{ directory }] = linesOf(done.stdout) as [{ directory: string }]
+    expect(readFileSync(path.join(directory, 'additional_chat_templates', 'tool_use.jinja'), 'utf8')).toBe(
+      'tools',
+    )
   })
 })
 

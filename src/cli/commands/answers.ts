@@ -48,7 +48,7 @@ export const answer = (context: Context) =>
     )
     .option('--samples <N>', 'answers to each row', whole(1, 1024), 1)
     .option('--temperature <T>', '0 is greedy (default: 0 for one answer, else 1)', real(0, 100))
-    .option('--max-new-tokens <N>', 'longest answer', whole(1), 512)
+    .option('--max-tokens, --max-new-tokens <N>', 'longest answer', whole(1), 512)
     .option('--seed <S>', 'seed of sampled answers', whole(0), 0)
     .option(
       '--reward <FUNCTION>',

@@ -21,7 +21,7 @@ export const chat = (context: Context) =>
       real(1e-6, 1),
       1,
     )
-    .option('--max-tokens <N>', 'longest answer', whole(1), 256)
+    .option('--max-new-tokens, --max-tokens <N>', 'longest answer', whole(1), 256)
     .option('--seed <S>', 'seed of the first answer; each answer takes the next', whole(0), 42)
     .action(async (options) => {
       const { dataDirectory, output } = context()

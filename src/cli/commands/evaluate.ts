@@ -62,7 +62,7 @@ export const evaluate = (context: Context) =>
     .option('--samples <K>', 'completions per prompt, or episodes per row', whole(1, 1024), 1)
     .option('--greedy', 'always take the most probable token (default with one sample)')
     .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
-    .option('--max-new-tokens <N>', 'longest completion', whole(1))
+    .option('--max-tokens, --max-new-tokens <N>', 'longest completion', whole(1))
     .option(
       '--limit <N>',
       'number of rows, drawn with the seed; with an environment and no data, of episodes',

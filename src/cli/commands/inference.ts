@@ -61,7 +61,7 @@ export const generate = (context: Context) =>
     .option('--prompt <TEXT>', 'text to continue')
     .option('--messages <F>', 'JSON file with a list of {"role", "content"}, for the chat template')
     .option('--greedy', 'always take the most probable token', false)
-    .option('--max-tokens <N>', 'longest completion', whole(1), 256)
+    .option('--max-new-tokens, --max-tokens <N>', 'longest completion', whole(1), 256)
     .option('--samples <G>', 'number of completions', whole(1, 4096), 1)
     .option('--seed <S>', 'seed of the samples', whole(0), 42)
     .option('--temperature <T>', 'above 1 more varied, below 1 more certain', real(1e-3), 1)

@@ -19,6 +19,7 @@ import {
   type ListedModel,
   type ModelSummary,
 } from '#host/models/modelLibrary.ts'
+import { modelNotes } from '#host/models/tokenizerFolder.ts'
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
@@ -68,10 +69,23 @@ const add = (context: Context) =>
       const given = options.name ?? importedName(source)
       const model = isHubAddress(source)
         ? await importFromHub(source, options, here)
-        : await importModel(source, given, here.dataDirectory, options.hubId ?? null)
+        : await importNoted(source, given, here, options.hubId ?? null)
       here.output.json(model)
       here.output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
     })
+
+/** Imports, and tells what of the model is not as it seems. */
+async function importNoted(
+  folder: string,
+  name: string,
+  { dataDirectory, output }: CommandContext,
+  hubId: string | null = null,
+): Promise<ModelSummary & { readonly notes: readonly string[] }> {
+  const notes = modelNotes(openModelFolder(folder))
+  const model = await importModel(folder, name, dataDirectory, hubId)
+  for (const note of notes) output.note(note)
+  return { ...model, notes }
+}
 
 const noLicense = 'none'
 
@@ -88,7 +102,7 @@ const importFromHub = (
     const { uploadId, folder } = modelFolderOf(host, access, place, file)
     context.output.note(`Downloading ${place.repo} from ${access.endpoint}.`)
     await follow(fetchModel(place, { file, license }, folder, access))
-    const model = await importModel(folder, name ?? path.posix.basename(place.repo), host.dataDirectory)
+    const model = await importNoted(folder, name ?? path.posix.basename(place.repo), context)
     await discardUpload(dataFolders(host.dataDirectory).uploads, uploadId)
     return model
   })
@@ -130,6 +144,7 @@ const list = (context: Context) =>
       output.json({ models: listed })
       const header = ['name', 'architecture', 'size', 'context', 'fits', 'kept by']
       for (const line of tableLines(header, listed.map(row))) output.line(line)
+      for (const { name, notes = [] } of listed) for (const note of notes) output.note(`${name}: ${note}`)
     })
 
 function row(model: ListedModel): string[] {

@@ -84,7 +84,7 @@ const attempt = (context: Context) =>
     .option('--settings <JSON>', 'settings of the workflow, such as {"branches": 3} (default: its own)')
     .option('--evaluation', 'play it as an evaluation does, greedily')
     .option('--temperature <T>', 'sample: above 1 more varied, below 1 more certain', real(1e-3, 100))
-    .option('--max-new-tokens <N>', 'longest completion', whole(1))
+    .option('--max-tokens, --max-new-tokens <N>', 'longest completion', whole(1))
     .option('--seed <S>', 'seed of samples and of the episode', whole(0))
     .addOption(new Option('--device <KIND>', 'device to compute on (default auto)').choices(deviceOptions))
     .option(...threads, whole(1, maxThreads))

@@ -18,6 +18,9 @@ export interface ChatMessage {
 /** Switches that a template reads by name, such as `enable_thinking`. */
 export type TemplateVariables = Readonly<Record<string, unknown>>
 
+/** What every rendering names itself, so that no switch can have the name. */
+export const reservedVariables = ['messages', 'tools', 'documents', 'add_generation_prompt'] as const
+
 export interface RenderOptions {
   /** Ends with the opening of the assistant's turn. */
   readonly addGenerationPrompt: boolean
@@ -27,6 +30,8 @@ export interface RenderOptions {
   readonly tools?: readonly unknown[]
   /** Messages, tools and the generation prompt keep their names. */
   readonly variables?: TemplateVariables
+  /** What the template takes for the current time; always the same one if absent, so that runs can be repeated. */
+  readonly now?: Date
 }
 
 export interface ChatTemplate {
@@ -54,16 +59,15 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
   const { where } = files
   const config = isRecord(files.tokenizerConfig) ? files.tokenizerConfig : {}
   const sources = namedTemplates(files)
-  const names = [...sources.keys()]
-  const chosen = sources.has('default') ? 'default' : names[0]
-  if (chosen === undefined) return null
+  if (sources.size === 0) return null
   const programs = new Map([...sources].map(([name, source]) => [name, parse(source, where)]))
   const tokens = specialTokens(config)
   const renderText = (messages: readonly unknown[], options: RenderOptions): string => {
     const { tools, variables = {} } = options
-    const program = (tools !== undefined && programs.get('tool_use')) || programs.get(chosen) || []
+    const program = (tools !== undefined && programs.get('tool_use')) || programs.get('default')
+    if (program === undefined) throw withoutDefault(where, [...sources.keys()])
     try {
-      return run(program, {
+      const given = {
         // What is not given is none rather than missing, as transformers has it.
         documents: null,
         ...tokens,
@@ -71,7 +75,8 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
         messages: messages.map(withReasoning),
         tools: tools ?? null,
         add_generation_prompt: options.addGenerationPrompt,
-      })
+      }
+      return run(program, given, options.now)
     } catch (error) {
       throw templateInvalid(where, `it refused these messages: ${sentenceOf(error)}`, error)
     }
@@ -86,12 +91,20 @@ export function createChatTemplate(files: ChatTemplateFiles): ChatTemplate | nul
   }
 }
 
-function run(program: readonly Node[], variables: Readonly<Record<string, unknown>>): string {
+function run(program: readonly Node[], variables: Readonly<Record<string, unknown>>, now?: Date): string {
   const values = Object.entries(variables).map(([name, value]): [string, Value] => [name, toValue(value)])
-  return metered(() => new Interpreter().render(program, globalScope(new Map(values))))
+  return metered(() => new Interpreter().render(program, globalScope(new Map(values), now)))
 }
 
-function parse(source: string, where: string): readonly Node[] {
+/** As transformers has it: which of several templates is meant, nobody says. */
+const withoutDefault = (where: string, names: readonly string[]): AppError =>
+  templateInvalid(where, `its templates are called ${shorten(names.join(', '))}, and none of them “default”`)
+
+/** Jinja reads every kind of line end as a line feed, before anything else. */
+const lineEnds = /\r\n?/g
+
+function parse(given: string, where: string): readonly Node[] {
+  const source = given.replace(lineEnds, '\n')
   if (source.length > maxTemplateLength) throw templateInvalid(where, `it has ${source.length} characters`)
   if (new RegExp(`\\s{${maxSpace}}`).test(source)) {
     throw templateInvalid(where, `it has more than ${maxSpace} blanks in a row`)

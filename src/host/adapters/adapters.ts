@@ -11,9 +11,8 @@ import { discardUpload, findUploadedFolder } from '#host/transports/uploads.ts'
 import { replaceFolder } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { copyIfThere } from '#host/models/modelLibrary.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
-import { adapterFolder, configName, readAdapter, tensorsName } from './peft.ts'
-import { readPeftConfig } from './peftConfig.ts'
+import { adapterFiles, adapterFolder, configName, readAdapterConfig } from './adapterFiles.ts'
+import { readAdapter } from './peft.ts'
 import { originOf } from './promoted.ts'
 
 type Source = { readonly path: string } | { readonly uploadId: string }
@@ -82,12 +81,10 @@ export function listAdapters(dataDirectory: string): ListedAdapter[] {
 }
 
 export function summarizeAdapter(name: string, directory: string): AdapterSummary {
-  const folder = adapterFolder(directory)
-  const file = path.join(folder, configName)
-  const { rank, alpha, baseModel } = readPeftConfig(readJsonObject(file, 'adapter/invalid'), file)
-  const size = statSync(path.join(folder, tensorsName), { throwIfNoEntry: false })?.size
-  if (size === undefined) throw new AppError('adapter/invalid', `${directory} has no ${tensorsName}.`)
-  return { name, directory, baseModel, rank, alpha, sizeBytes: size, origin: originOf(directory) }
+  const files = adapterFiles(directory)
+  const { rank, alpha, baseModel } = readAdapterConfig(files)
+  const sizeBytes = statSync(files.tensorsPath).size
+  return { name, directory, baseModel, rank, alpha, sizeBytes, origin: originOf(directory) }
 }
 
 /** Folder for an adapter of this name. Errors: AppError 'usage/invalid' where the name is taken or cannot be one. */
@@ -116,8 +113,9 @@ export async function importAdapter(
   readAdapter(source)
   const directory = newAdapterFolder(name, dataDirectory)
   const from = adapterFolder(source)
+  const { tensorsPath } = adapterFiles(source)
   await replaceFolder(directory, async (folder) => {
-    for (const file of [configName, tensorsName, 'README.md'])
+    for (const file of [configName, path.basename(tensorsPath), 'README.md'])
       await copyIfThere(path.join(from, file), path.join(folder, file))
   })
   return summarizeAdapter(name, directory)

@@ -20,9 +20,11 @@ import {
   readTensor,
   writeSafetensors,
 } from '#host/files/safetensors.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
-import { formatPeftConfig, isHubId, type PeftConfig, readPeftConfig } from './peftConfig.ts'
+import { adapterError, adapterFiles, configName, readAdapterConfig, tensorsName } from './adapterFiles.ts'
+import { peftNameOf, swapped } from './mlxAdapter.ts'
+import { formatPeftConfig, isHubId, type PeftConfig } from './peftConfig.ts'
 import { evened } from './peftPatterns.ts'
+import { transposedTensor } from '#host/models/weightCache.ts'
 
 /** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
 export interface Adapter {
@@ -34,6 +36,8 @@ export interface Adapter {
   readonly warnings?: readonly string[]
   /** What the base it was trained on was rounded to; absent where it was exact, or nothing says so. */
   readonly base?: RoundedPrecision
+  /** Whether it may lack modules that a model has: they stay as they are. */
+  readonly isPartial?: boolean
 }
 
 export interface AdapterToWrite extends Adapter {
@@ -41,10 +45,6 @@ export interface AdapterToWrite extends Adapter {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-export const configName = 'adapter_config.json'
-/** Folder of the policy's adapter in a checkpoint. */
-export const actorName = 'actor'
-export const tensorsName = 'adapter_model.safetensors'
 const readmeName = 'README.md'
 /** Among the metadata of the tensors' file. */
 const baseKey = 'base'
@@ -145,17 +145,19 @@ model = PeftModel.from_pretrained(base, "path/of/this/folder")
  */
 export function readAdapter(given: string): Adapter {
   recoverFolder(given)
-  const directory = adapterFolder(given)
-  const configPath = join(directory, configName)
-  const tensorsPath = join(directory, tensorsName)
-  requireFiles(directory, configPath, tensorsPath)
-  const peft = readPeftConfig(readJsonObject(configPath, 'adapter/invalid'), configPath)
+  const files = adapterFiles(given)
+  const { tensorsPath, isMlx } = files
+  const peft = readAdapterConfig(files)
   const { tensors: locations, unreadable, metadata } = openSafetensors(tensorsPath, 'adapter/invalid')
   for (const [name, dtype] of unreadable) throw wrongType(name, dtype, tensorsPath)
-  const matrices = [...locations].map(([name, location]) => parseMatrix(name, location, tensorsPath))
+  const matrices = [...locations].map(([name, location]) =>
+    isMlx
+      ? parseMatrix(name, peftNameOf(name), swapped(location), tensorsPath)
+      : parseMatrix(name, name, location, tensorsPath),
+  )
   requireOnce(matrices, tensorsPath)
   const targets = readLayout(matrices, peft, tensorsPath)
-  const { rank, alpha, rsLora, baseModel, patterns } = peft
+  const { rank, alpha, rsLora, baseModel, patterns, isPartial } = peft
   const rankOf = patterns.ranksDiffer ? ownRanks(matrices) : () => rank
   for (const matrix of matrices) requireRank(matrix, rankOf(matrix), tensorsPath)
   requireAlike(matrices, tensorsPath)
@@ -164,43 +166,25 @@ export function readAdapter(given: string): Adapter {
     matrix: each.matrix,
     tensor: load(each, tensorsPath),
   }))
-  const { warnings, ...even } = evened({ rank, alpha, rsLora, targets }, patterns, loaded)
+  const { warnings: changes, ...even } = evened({ rank, alpha, rsLora, targets }, patterns, loaded)
+  const warnings = [...peft.warnings, ...changes]
   const base = roundingIn(metadata)
   const rounding = base === undefined ? {} : { base }
-  return { ...even, baseModel, ...(warnings.length === 0 ? {} : { warnings }), ...rounding }
+  return {
+    ...{ ...even, baseModel, ...rounding },
+    ...(warnings.length === 0 ? {} : { warnings }),
+    ...(isPartial ? { isPartial } : {}),
+  }
 }
 
 /** What the base it was trained on was rounded to; null: it was exact, or nothing says so. Errors: as `readAdapter`. */
 export function adapterBase(given: string): RoundedPrecision | null {
-  const directory = adapterFolder(given)
-  const tensorsPath = join(directory, tensorsName)
-  requireFiles(directory, join(directory, configName), tensorsPath)
+  const { tensorsPath } = adapterFiles(given)
   return roundingIn(openSafetensors(tensorsPath, 'adapter/invalid').metadata) ?? null
 }
 
 const roundingIn = (metadata: ReadonlyMap<string, string>): RoundedPrecision | undefined =>
   roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
-
-/** The folder of a checkpoint stands for its actor. */
-export function adapterFolder(given: string): string {
-  const actor = join(given, actorName)
-  return !existsSync(join(given, configName)) && existsSync(join(actor, configName)) ? actor : given
-}
-
-const adapterError = (path: string, problem: string, hint?: string): AppError =>
-  new AppError('adapter/invalid', `${path} ${problem}.`, hint)
-
-function requireFiles(directory: string, configPath: string, tensorsPath: string): void {
-  if (!existsSync(configPath)) {
-    throw adapterError(directory, `has no ${configName}, so it is not an adapter folder`)
-  }
-  if (existsSync(tensorsPath)) return
-  const isPickled = existsSync(join(directory, 'adapter_model.bin'))
-  const hint = isPickled
-    ? 'Its adapter_model.bin is a pickle, which can run code when opened and is never read; save the adapter as safetensors.'
-    : undefined
-  throw adapterError(directory, `has no ${tensorsName}`, hint)
-}
 
 interface MatrixName {
   /** What stands before a layer's number, by family. */
@@ -219,12 +203,13 @@ const matrixPattern =
   /^base_model\.model\.((?:language_model\.)?model\.(?:language_model\.)?layers\.|transformer\.h\.)(0|[1-9][0-9]{0,3})\.([a-z_]+\.[a-z_]+)\.lora_([AB])(?:\.default)?\.weight$/
 const linearOfPath = new Map(linearNames.map((name) => [linearPath(name), name]))
 
-function parseMatrix(name: string, location: TensorLocation, path: string): Matrix {
+/** `given`: the name in the file, `name`: PEFT's. */
+function parseMatrix(given: string, name: string, location: TensorLocation, path: string): Matrix {
   const [, found = '', layer = '', linearName = '', matrix] = matrixPattern.exec(name) ?? []
   const layers = found.replaceAll('language_model.', '')
   const linear = linearOfPath.get(linearName)
-  if (linear === undefined || Number(layer) >= maxLayers) throw unknownTensor(name, path)
-  if (location.dtype === 'U8') throw wrongType(name, 'U8', path)
+  if (linear === undefined || Number(layer) >= maxLayers) throw unknownTensor(given, path)
+  if (location.dtype === 'U8') throw wrongType(given, 'U8', path)
   return { layers, layer: Number(layer), linear, matrix: matrix === 'A' ? 'A' : 'B', location }
 }
 
@@ -271,31 +256,37 @@ function requireAlike(matrices: readonly Matrix[], path: string): void {
 
 const rankAt = (matrix: 'A' | 'B', { shape }: TensorLocation): number => shape[matrix === 'A' ? 0 : 1] ?? 0
 
-/** The adapted linears, the same in every layer, each with both matrices. */
+/** The adapted linears, each with both matrices; the same in every layer, unless some may be left out. */
 function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string): readonly LinearName[] {
+  requireNamed(matrices, peft, path)
   const present = new Set(matrices.map(loraTensorName))
-  const found = new Set(matrices.map(({ linear }) => linear))
-  const targets = peft.targets ?? linearNames.filter((name) => found.has(name))
+  const found = linearNames.filter((name) => matrices.some(({ linear }) => linear === name))
+  const targets = peft.isPartial ? found : (peft.targets ?? found)
   if (targets.length === 0) throw adapterError(path, 'holds no LoRA matrices')
-  const surplus = matrices.find(({ linear }) => !targets.includes(linear))
-  if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
   const layers = matrices.reduce((count, { layer }) => Math.max(count, layer + 1), 1)
-  const prefix = matrices[0]?.layers ?? ''
+  const [{ layers: prefix } = { layers: '' }] = matrices
   for (let layer = 0; layer < layers; layer++) {
-    for (const name of namesOfLayer({ layers: prefix, layer }, targets)) {
-      if (!present.has(name)) throw adapterError(path, `lacks the tensor “${peftTensorName(name)}”`)
+    for (const linear of targets) {
+      const names = pairOf({ layers: prefix, layer, linear })
+      const missing = names.filter((name) => !present.has(name))
+      const [first] = peft.isPartial && missing.length === names.length ? [] : missing
+      if (first !== undefined) throw adapterError(path, `lacks the tensor “${peftTensorName(first)}”`)
     }
   }
   return targets
 }
 
-const namesOfLayer = (
-  place: Pick<MatrixName, 'layers' | 'layer'>,
-  targets: readonly LinearName[],
-): string[] =>
-  targets.flatMap((linear) =>
-    (['A', 'B'] as const).map((matrix) => loraTensorName({ ...place, linear, matrix })),
-  )
+/** What the config leaves out has no tensors. */
+function requireNamed(matrices: readonly Matrix[], { targets, layers }: PeftConfig, path: string): void {
+  const surplus = targets && matrices.find(({ linear }) => !targets.includes(linear))
+  if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)
+  const outside = layers && matrices.find(({ layer }) => !layers.includes(layer))
+  if (outside)
+    throw adapterError(path, `adapts layer ${outside.layer}, which layers_to_transform does not name`)
+}
+
+const pairOf = (place: Omit<MatrixName, 'matrix'>): string[] =>
+  (['A', 'B'] as const).map((matrix) => loraTensorName({ ...place, matrix }))
 
 function requireRank(found: Matrix, rank: number, path: string): void {
   const { matrix, location } = found
@@ -309,7 +300,7 @@ function requireRank(found: Matrix, rank: number, path: string): void {
 function load(matrix: Matrix, path: string): NamedTensor {
   const { location } = matrix
   const name = loraTensorName(matrix)
-  const data = readTensor(location)
+  const data = location.arrangement === undefined ? readTensor(location) : transposedTensor(location)
   if (firstNonFinite(data) !== -1) {
     throw adapterError(path, `holds a value in “${peftTensorName(name)}” that is not a finite number`)
   }
@@ -318,16 +309,25 @@ function load(matrix: Matrix, path: string): NamedTensor {
 
 /**
  * Checks an adapter against the model it is to adapt, and returns it with its tensors in the model's order: by layer,
- * linear, A before B. `where` names the adapter in errors: AppError 'adapter/invalid'.
+ * linear, A before B; zeros where it leaves modules out. `where` names the adapter in errors: AppError 'adapter/invalid'.
  */
 export function adapterForModel(adapter: Adapter, model: ModelConfig, where: string): Adapter {
   requireFamily(adapter, model, where)
   const given = new Map(adapter.tensors.map((tensor) => [tensor.name, tensor]))
-  const tensors = loraSlots(model, adapter.config).map(({ name, shape }) => take(given, name, shape, where))
-  if (tensors.length !== given.size) {
+  const { isPartial = false, ...whole } = adapter
+  const slots = loraSlots(model, adapter.config)
+  const isMissing = (name: string) => isPartial && !given.has(name)
+  const tensors = slots.map(({ name, shape, size }) =>
+    isMissing(name) ? { name, shape, data: new Float32Array(size) } : take(given, name, shape, where),
+  )
+  const missing = slots.filter(({ name }) => isMissing(name)).length
+  if (tensors.length - missing !== given.size) {
     throw adapterError(where, `adapts more layers than the ${model.layers} of this model`, wrongModelHint)
   }
-  return { ...adapter, tensors }
+  if (missing === 0) return { ...whole, tensors }
+  const counts = `${given.size / 2} of the ${slots.length / 2} modules`
+  const warning = `The adapter changes ${counts} of ${adapter.config.targets.join(', ')}; zeros stand for the others, which do not learn.`
+  return { ...whole, tensors, warnings: [...(adapter.warnings ?? []), warning] }
 }
 
 /** Families name and fuse their linears in different ways. */

@@ -11,13 +11,20 @@ export interface PeftConfig {
   readonly rsLora: boolean
   /** null: a pattern or a list of paths, so only the tensors tell. */
   readonly targets: readonly LinearName[] | null
+  /** Whether layers, or modules of some layers, may be left out: only the tensors tell which. */
+  readonly isPartial: boolean
+  /** The only layers that may be adapted; null: any. */
+  readonly layers: readonly unknown[] | null
   /** Ranks and alphas of single modules. */
   readonly patterns: ModulePatterns
   /** Hub id of the model the adapter was trained on. */
   readonly baseModel: string | null
+  /** What may change the result and is not known here, in sentences. */
+  readonly warnings: readonly string[]
 }
 
-const maxRank = 4_096
+export const maxRank = 4_096
+export const maxAlpha = 1e6
 
 /** GPT-2's, stored as [in, out]. */
 const conv1dLinears: readonly LinearName[] = ['c_attn', 'attn.c_proj', 'c_fc', 'mlp.c_proj']
@@ -60,9 +67,7 @@ const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['use_dora', 'DoRA magnitudes'],
   ['modules_to_save', 'full copies of modules (modules_to_save)'],
   ['lora_bias', 'its own biases (lora_bias)'],
-  ['layers_to_transform', 'only some layers (layers_to_transform)'],
   ['layer_replication', 'repeated layers (layer_replication)'],
-  ['exclude_modules', 'excluded modules (exclude_modules)'],
   ['trainable_token_indices', 'trained token embeddings (trainable_token_indices)'],
   ['target_parameters', 'adapted parameters (target_parameters)'],
   ['alora_invocation_tokens', 'activation by tokens (aLoRA)'],
@@ -72,6 +77,46 @@ const unsupportedKeys: ReadonlyMap<string, string> = new Map([
   ['kasa_config', 'singular values (KaSA)'],
   ['monteclora_config', 'random matrices (MonteCLoRA)'],
 ])
+
+/** Keys of PEFT that change nothing of what the tensors compute, or that are read here. */
+const knownKeys: ReadonlySet<string> = new Set([
+  ...[
+    'alpha_pattern',
+    'auto_mapping',
+    'base_model_name_or_path',
+    'bias',
+    'corda_config',
+    'ensure_weight_tying',
+  ],
+  ...[
+    'eva_config',
+    'exclude_modules',
+    'fan_in_fan_out',
+    'inference_mode',
+    'init_lora_weights',
+    'layers_pattern',
+  ],
+  ...[
+    'layers_to_transform',
+    'loftq_config',
+    'lora_alpha',
+    'lora_dropout',
+    'lora_ga_config',
+    'megatron_config',
+  ],
+  ...['megatron_core', 'peft_type', 'peft_version', 'qalora_group_size', 'r', 'rank_pattern', 'revision'],
+  ...['runtime_config', 'target_modules', 'task_type', 'use_rslora', 'velora_config'],
+])
+
+function unknownWarnings(json: JsonObject): string[] {
+  const isOn = (key: string) => !knownKeys.has(key) && !unsupportedKeys.has(key) && isSet(json[key])
+  return Object.keys(json)
+    .filter(isOn)
+    .map(
+      (key) =>
+        `adapter_config.json sets “${shorten(key)}”, which is not known here: if it changes what the adapter computes, its results differ from those of PEFT.`,
+    )
+}
 
 const changesBase = /^(pissa|olora|corda|loftq|lora_ga)/
 
@@ -86,10 +131,28 @@ export function readPeftConfig(json: JsonObject, path: string): PeftConfig {
     alpha: readAlpha(json, invalid),
     rsLora,
     targets: readTargets(json.target_modules, invalid),
+    isPartial: leavesOut(json),
+    layers: isGiven(json.layers_to_transform) ? [json.layers_to_transform].flat() : null,
     patterns: readPatterns(json, invalid),
     baseModel: readBaseModel(json),
+    warnings: unknownWarnings(json),
   }
 }
+
+/** Patterns and paths may name modules of single layers; `all-linear` and names alone mean those of all. */
+function leavesOut({
+  target_modules: value,
+  layers_to_transform: layers,
+  exclude_modules: excluded,
+}: JsonObject): boolean {
+  const isPath = (item: unknown) => typeof item === 'string' && item.split('.').length > 2
+  const namesPlaces =
+    typeof value === 'string' ? value !== 'all-linear' : Array.isArray(value) && value.some(isPath)
+  return namesPlaces || isGiven(layers) || isSet(excluded)
+}
+
+/** Layer 0 is a layer. */
+const isGiven = (value: unknown): boolean => typeof value === 'number' || isSet(value)
 
 function readRank({ r: rank = 8 }: JsonObject, invalid: Invalid): number {
   if (typeof rank === 'number' && Number.isInteger(rank) && rank >= 1 && rank <= maxRank) return rank
@@ -97,7 +160,7 @@ function readRank({ r: rank = 8 }: JsonObject, invalid: Invalid): number {
 }
 
 function readAlpha({ lora_alpha: alpha = 8 }: JsonObject, invalid: Invalid): number {
-  if (typeof alpha === 'number' && alpha > 0 && alpha <= 1e6) return alpha
+  if (typeof alpha === 'number' && alpha > 0 && alpha <= maxAlpha) return alpha
   throw invalid('must give “lora_alpha” as a positive number')
 }
 
@@ -146,6 +209,6 @@ const endsWith = (path: string, end: string): boolean => path === end || path.en
 /** One of the two is the end of the other. */
 const isPartOf = (a: string, b: string): boolean => endsWith(a, b) || endsWith(b, a)
 
-function readBaseModel({ base_model_name_or_path: name }: JsonObject): string | null {
+export function readBaseModel({ base_model_name_or_path: name }: JsonObject): string | null {
   return typeof name === 'string' && isHubId(name) ? name : null
 }

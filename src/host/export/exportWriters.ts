@@ -131,6 +131,9 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   requireRoom(folder, plan.totalBytes + 4 * elements)
   const names = await copyCompanions(base.directory, folder)
   if (dtype === 'f32' && names.includes('config.json')) nameDtype(folder, 'float32')
+  // Other programs may believe a config that denies the head.
+  const denied = /("tie_word_embeddings"\s*:\s*)true/
+  if (!base.config.tiedHead) changeConfig(folder, (text) => text.replace(denied, '$1false'))
   await writeMergedWeights(folder, plan, {
     provenance: provenanceTexts(origin),
     onProgress: (done) => onProgress({ phase: 'Writing', done, total: plan.totalBytes, unit: 'bytes' }),
@@ -382,13 +385,16 @@ function* mergedPieces({ source, dtype, delta }: MergedTensor): Generator<Uint8A
 
 /** Says in config.json what type the numbers have; as text, since other readers tell 5.0 from 5. */
 function nameDtype(folder: string, torchName: string): void {
-  const file = path.join(folder, 'config.json')
-  const text = Buffer.from(readSmallFile(file, maxConfigBytes)).toString('utf8')
   const given = /("(?:torch_)?dtype"\s*:\s*)(?:"[^"]*"|null)/g
-  const named = given.test(text)
-    ? text.replaceAll(given, `$1"${torchName}"`)
-    : text.replace('{', `{\n  "dtype": "${torchName}",`)
-  writeFileAtomic(file, named)
+  changeConfig(folder, (text) =>
+    given.test(text)
+      ? text.replaceAll(given, `$1"${torchName}"`)
+      : text.replace('{', `{\n  "dtype": "${torchName}",`),
+  )
 }
 
+function changeConfig(folder: string, change: (text: string) => string): void {
+  const file = path.join(folder, 'config.json')
+  writeFileAtomic(file, change(Buffer.from(readSmallFile(file, maxConfigBytes)).toString('utf8')))
+}
 const maxConfigBytes = 4 * 1024 * 1024

@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import { isNoChat, readChat } from '#shared/messages.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage, TemplateVariables } from '#engine/text/chatTemplate.ts'
 import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { readSmallFile, parseStrictJson, JsonSyntaxError } from '#host/files/strictJson.ts'
@@ -12,7 +12,9 @@ import type { ModelFolder } from './modelFolder.ts'
 import type { OpenedModel } from './openModel.ts'
 
 /** Plain text, which the model goes on with, or a conversation, which it answers. */
-export type Question = { readonly text: string } | { readonly messages: readonly ChatMessage[] }
+export type Question =
+  | { readonly text: string }
+  | { readonly messages: readonly ChatMessage[]; readonly variables?: TemplateVariables }
 
 export interface CompletionRequest {
   readonly question: Question
@@ -48,7 +50,7 @@ export async function* complete(
   request: CompletionRequest,
 ): AsyncGenerator<AnsweredCompletion> {
   const { tokenizer } = text
-  const promptIds = encodeQuestion(request.question, text)
+  const promptIds = encodeQuestion(request.question, text, new Date())
   const sampling = samplingFor(request, promptIds.length, policy.contextLength, stopIdsOf(folder, text))
   const streams = Array.from({ length: request.samples }, (_, sample) => randomStream(request.seed, sample))
   const decode = (ids: readonly number[]) => tokenizer.decode(ids, { skipSpecialTokens: true })
@@ -126,11 +128,20 @@ function answer(
 /** Special tokens that end an answer, as the model's and the tokenizer's files name them. */
 export function stopIdsOf(folder: ModelFolder, { tokenizer }: LoadedTokenizer): number[] {
   const { eos } = tokenizer.special
-  return [...new Set([...folder.config.eosIds, ...(eos === null ? [] : [eos])])]
+  // A token without a row is never generated.
+  const own = eos === null || eos >= folder.config.vocabSize ? [] : [eos]
+  return [...new Set([...folder.config.eosIds, ...own])]
 }
 
-/** Ids of the prompt, special tokens included. Errors: AppError 'data/invalid'. */
-export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: LoadedTokenizer): Int32Array {
+/**
+ * Ids of the prompt, special tokens included. `now`: the time that chat templates write; if absent the one of runs. Errors: AppError
+ * 'data/invalid'.
+ */
+export function encodeQuestion(
+  question: Question,
+  { tokenizer, chatTemplate }: LoadedTokenizer,
+  now?: Date,
+): Int32Array {
   if ('text' in question) return tokenizer.encode(question.text, { addSpecialTokens: true })
   if (chatTemplate === null) {
     throw new AppError(
@@ -139,7 +150,8 @@ export function encodeQuestion(question: Question, { tokenizer, chatTemplate }: 
       'Use --prompt TEXT.',
     )
   }
-  const prompt = chatTemplate.render(question.messages, { addGenerationPrompt: true })
+  const { messages, variables = {} } = question
+  const prompt = chatTemplate.render(messages, { addGenerationPrompt: true, variables, ...(now && { now }) })
   return tokenizer.encode(prompt, { addSpecialTokens: false })
 }
 

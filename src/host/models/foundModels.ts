@@ -17,6 +17,10 @@ export interface FoundModel {
   /** A folder, or a GGUF file. */
   readonly directory: string
   readonly origin: ModelOrigin
+  /** Why it cannot be used as its program uses it, in a sentence; absent where it can. */
+  readonly problem?: string
+  /** What its program adds to it and is left out here, in sentences. */
+  readonly notes?: readonly string[]
 }
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -40,14 +44,21 @@ function hubCache(environment: Environment, home: string): string {
   return path.join(environment['HF_HOME'] || path.join(cache, 'huggingface'), 'hub')
 }
 
-const repoFolder = /^models--([\w.-]+?)--([\w.-]+)$/
+/** The oldest models have no owner: `models--gpt2`. */
+const repoFolder = /^models--(?:([\w.-]+?)--)?([\w.-]+)$/
+
+/** What is called so on the hub; null: the folder is no model's. */
+function repoOf(folder: string): string | null {
+  const [, owner, name] = repoFolder.exec(folder) ?? []
+  return name === undefined ? null : owner === undefined ? name : `${owner}/${name}`
+}
 
 function inHubCache(cache: string): FoundModel[] {
   return entriesOf(cache).flatMap(({ name: folder }) => {
-    const [, owner, name] = repoFolder.exec(folder) ?? []
-    if (owner === undefined || name === undefined) return []
+    const name = repoOf(folder)
+    if (name === null) return []
     const found = snapshotsOf(path.join(cache, folder)).map((snapshot) =>
-      inFolder(snapshot, { name: `${owner}/${name}`, origin: 'huggingface' }),
+      inFolder(snapshot, { name, origin: 'huggingface' }),
     )
     // Tokenizers are cached alone too.
     return found.find(({ length }) => length > 0) ?? []
@@ -83,8 +94,7 @@ function isModelFolder(folder: string): boolean {
 /** What a model in Hugging Face's cache is called on the hub; null: it is not in one. */
 export function cachedHubId(directory: string): string | null {
   const [snapshots, repo] = [path.dirname(directory), path.dirname(path.dirname(directory))]
-  const [, owner, name] = repoFolder.exec(path.basename(repo)) ?? []
-  return path.basename(snapshots) === 'snapshots' && owner !== undefined ? `${owner}/${name ?? ''}` : null
+  return path.basename(snapshots) === 'snapshots' ? repoOf(path.basename(repo)) : null
 }
 
 /* LM Studio */
@@ -122,15 +132,28 @@ const manifestSchema = z.object({
 
 function inOllama(store: string): FoundModel[] {
   const manifests = path.join(store, 'manifests')
-  const files = below(manifests, 4)
-  return files.flatMap((parts) => {
-    const manifest = documentIn(path.join(manifests, ...parts), manifestSchema)
-    const layer = manifest?.layers.find(({ mediaType }) => mediaType === 'application/vnd.ollama.image.model')
-    if (layer === undefined) return []
-    const directory = path.join(store, 'blobs', layer.digest.replace(':', '-'))
-    return existsSync(directory) ? [{ name: ollamaName(parts), directory, origin: 'ollama' as const }] : []
+  const found = below(manifests, 4).flatMap((parts) => {
+    const { layers = [] } = documentIn(path.join(manifests, ...parts), manifestSchema) ?? {}
+    const layerOf = (kind: string) =>
+      layers.find(({ mediaType }) => mediaType === `application/vnd.ollama.image.${kind}`)
+    const digest = layerOf('model')?.digest.replace(':', '-')
+    if (digest === undefined) return []
+    const directory = path.join(store, 'blobs', digest)
+    const unused = ['system', 'template'].filter((kind) => layerOf(kind) !== undefined)
+    const model = { name: ollamaName(parts), directory, origin: 'ollama' as const }
+    return existsSync(directory) ? [{ model, unused, hasAdapter: layerOf('adapter') !== undefined }] : []
+  })
+  return found.map(({ model, unused, hasAdapter }) => {
+    if (!hasAdapter) return { ...model, ...(unused.length === 0 ? {} : { notes: [unusedNote(unused)] }) }
+    const base = found.find((other) => !other.hasAdapter && other.model.directory === model.directory)
+    const named = base?.model.name ?? model.directory
+    const problem = `“${model.name}” has an adapter of its own (ADAPTER in its Modelfile), which is not read here; its base is ${named}.`
+    return { ...model, problem }
   })
 }
+
+const unusedNote = (kinds: readonly string[]): string =>
+  `Not used of its Modelfile: ${kinds.map((kind) => kind.toUpperCase()).join(' and ')}; the chat template is the GGUF file’s own.`
 
 /** As `ollama list` shows it: what its own registry and library hold is called by name and tag alone. */
 function ollamaName([host = '', namespace = '', name = '', tag = '']: readonly string[]): string {

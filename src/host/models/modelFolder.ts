@@ -15,6 +15,7 @@ import { readError } from '#host/files/fileErrors.ts'
 import { ggufFileOf, openGgufModel } from '#host/gguf/ggufModel.ts'
 import { openSafetensors, type SafetensorsFile } from '#host/files/safetensors.ts'
 import { isJsonObject, readJsonObject } from '#host/files/strictJson.ts'
+import { differ } from './ownHead.ts'
 
 /** A Hugging Face model folder or a GGUF file, checked; `directory` is the path of either. */
 export interface ModelFolder extends ModelSource {
@@ -26,8 +27,15 @@ export interface ModelFolder extends ModelSource {
   readonly chatTemplateFile: string | null
   /** The weight files, links resolved. */
   readonly weightFiles: readonly string[]
+  /** What its files say that is not as it seems, in sentences. */
+  readonly notes: readonly string[]
   /** Tensors in the files that this model does not use. */
   readonly ignoredTensors: readonly string[]
+}
+
+interface OpeningOptions {
+  readonly contextLength?: number | null
+  readonly comparesHead?: boolean
 }
 
 const singleName = 'model.safetensors'
@@ -37,20 +45,22 @@ const maxIndexBytes = 64 * 1024 * 1024
 /**
  * Opens a folder with config.json and safetensors weights, in one file or in shards, or a GGUF file, by its path or that of
  * a folder around it, and checks every tensor the config asks for: present, of a type that is read, of the right shape.
- * Reads headers only. `contextLength` is the longest sequence that will be computed; null: as the model's own positions
- * reach. Errors: AppError 'file/unreadable', 'model/invalid', 'model/unsupported', naming file and tensor;
+ * Reads headers, and the head where config.json says that there is none. `contextLength` is the longest sequence that will be
+ * computed; null: as the model's own positions reach. Without `comparesHead`, config.json is believed. Errors: AppError 'file/unreadable', 'model/invalid', 'model/unsupported', naming file and tensor;
  * 'config/invalid' for a context that is too long.
  */
 export function openModelFolder(
   directory: string,
-  { contextLength = null }: { readonly contextLength?: number | null } = {},
+  { contextLength = null, comparesHead = true }: OpeningOptions = {},
 ): ModelFolder {
   const root = resolve(directory)
   const gguf = ggufFileOf(root)
   if (gguf !== null) return openGgufFile(root, gguf, contextLength)
   requireFolder(root)
-  const config = readConfig(root, contextLength)
+  const declared = readConfig(root, contextLength)
   const { files, shardOf } = openWeights(root)
+  const hasOwnHead = comparesHead && declared.tiedHead && holdsOwnHead(declared, files)
+  const config = hasOwnHead ? { ...declared, tiedHead: false } : declared
   const expected = expectedTensors(config)
   const tensors = new Map(expected.map((tensor) => [tensor.name, locate(tensor, shardOf(tensor.name))]))
   const wanted = new Set(expected.flatMap(({ name }) => [name, shortened(name)]))
@@ -64,9 +74,21 @@ export function openModelFolder(
     tokenizerConfigFile: presentFile(root, 'tokenizer_config.json'),
     chatTemplateFile: presentFile(root, 'chat_template.jinja'),
     weightFiles: [...new Set(files.map(({ file }) => file))],
+    notes: hasOwnHead ? [ownHeadNote(declared)] : [],
     ignoredTensors: names.filter((name) => !wanted.has(name) && !isDerivedBuffer(name)),
   }
 }
+
+/** A copy of the embedding says no more than the config does; other numbers were trained, and transformers keeps them. */
+function holdsOwnHead({ names }: ModelConfig, files: readonly SafetensorsFile[]): boolean {
+  const held = (name: string) => files.flatMap(({ tensors }) => tensors.get(name) ?? []).at(0)
+  const head = held(names.head)
+  const embedding = held(names.embedding) ?? held(shortened(names.embedding))
+  return head !== undefined && embedding !== undefined && differ(head, embedding)
+}
+
+const ownHeadNote = ({ names }: ModelConfig): string =>
+  `config.json says that the embedding is the head too (tie_word_embeddings), but the weights hold another one, ${names.head}; that one is used.`
 
 /** Old checkpoints store the rotary frequencies, which follow from the config, and GPT-2's its causal masks. */
 const isDerivedBuffer = (name: string): boolean =>
@@ -87,6 +109,7 @@ function openGgufFile(root: string, path: string, contextLength: number | null):
     tokenizerConfigFile: null,
     chatTemplateFile: null,
     weightFiles: [file],
+    notes: [],
     ignoredTensors: [],
   }
 }
@@ -217,7 +240,7 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
   const location = content.tensors.get(name)
   const dtype = location?.dtype ?? content.unreadable.get(name)
   if (dtype === undefined) {
-    throw new AppError('model/invalid', `${path} lacks the tensor “${fullName}” that config.json asks for.`)
+    throw lacking(fullName, path, [...content.tensors.keys(), ...content.unreadable.keys()])
   }
   if (!location || dtype === 'U8') {
     throw new AppError(
@@ -226,6 +249,29 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
     )
   }
   return location
+}
+
+/** What puts a prefix before every name, and what to do about it. */
+const wrappers: readonly (readonly [prefix: string, remedy: string])[] = [
+  ['_orig_mod.', 'torch.compile wrote them: save the model that was compiled (model._orig_mod).'],
+  ['module.', 'A wrapper for several GPUs wrote them: save the model inside (model.module).'],
+  ['base_model.model.', 'PEFT wrote them before merging: save what merge_and_unload() returns.'],
+]
+
+function lacking(fullName: string, path: string, names: readonly string[]): AppError {
+  const inside = (name: string) => name.replace('.base_layer.', '.')
+  const wrapped = names.find((name) => inside(name).endsWith(`.${fullName}`))
+  const instead = wrapped ?? names.find((name) => fullName.endsWith(`.${name}`))
+  const found = instead === undefined ? '' : `; it has “${shorten(instead)}” instead`
+  const remedy =
+    wrapped === undefined
+      ? 'They are those of a model without its head: save AutoModelForCausalLM instead of AutoModel.'
+      : wrappers.find(([prefix]) => wrapped.startsWith(prefix))?.[1]
+  return new AppError(
+    'model/invalid',
+    `${path} lacks the tensor “${fullName}” that config.json asks for${found}.`,
+    instead === undefined ? undefined : remedy,
+  )
 }
 
 function requireShape(

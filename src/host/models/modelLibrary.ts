@@ -1,6 +1,7 @@
 /** The models a person can name: imported ones in the data directory, the starter model, any folder by its path. */
 import { constants, existsSync, readdirSync, statSync } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import path from 'node:path'
 import type { ModelOrigin } from '#shared/api/models.ts'
 import { AppError } from '#shared/errors.ts'
@@ -11,6 +12,8 @@ import { elementCount } from '#host/files/safetensors.ts'
 import { memoryFit, type MemoryFit } from './memoryFit.ts'
 import { cachedHubId, foundModels, type FoundModel } from './foundModels.ts'
 import { openModelFolder, type ModelFolder } from './modelFolder.ts'
+import { additionalTemplates } from './tokenizerFolder.ts'
+import { requireNumbers } from './weightCache.ts'
 import { z } from 'zod'
 import { isHubId } from '#host/adapters/peftConfig.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
@@ -73,14 +76,25 @@ const starterName = 'starter'
 
 /** Folder of the model called `nameOrPath`. Errors: AppError 'model/invalid' where there is none. */
 export function findModel(nameOrPath: string, dataDirectory: string): string {
-  if (existsSync(nameOrPath)) return path.resolve(nameOrPath)
+  const given = nameOrPath.replace(/^~(?=[/\\])/, homedir())
+  if (existsSync(given)) return path.resolve(given)
   const known = namedModels(dataDirectory).find(({ name }) => name === nameOrPath)
+  if (known?.problem !== undefined) throw new AppError('model/unsupported', known.problem)
   if (known !== undefined) return known.directory
-  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, {
-    text: 'Give the path of a model folder or GGUF file, or the name of an imported model.',
-    command: '`turnwise model list` shows them.',
-  })
+  throw new AppError('model/invalid', `There is no model “${nameOrPath}”.`, missingHint(nameOrPath))
 }
+
+/** A name with one slash is that of a hub where there is no such folder. */
+const missingHint = (nameOrPath: string) =>
+  isHubId(nameOrPath) && nameOrPath.includes('/')
+    ? {
+        text: 'No folder has this name; on a hub a model may.',
+        command: `\`turnwise model import ${nameOrPath}\` shows its licence and downloads it.`,
+      }
+    : {
+        text: 'Give the path of a model folder or GGUF file, or the name of an imported model.',
+        command: '`turnwise model list` shows them.',
+      }
 
 export interface ModelSummary {
   readonly name: string
@@ -111,13 +125,18 @@ export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
 /** A model in the list, or the sentence that says why it cannot be used. */
 export type ListedModel = (
   ModelSummary | { readonly name: string; readonly directory: string; readonly problem: string }
-) & { readonly origin: ModelOrigin | null }
+) & { readonly origin: ModelOrigin | null; readonly notes?: readonly string[] }
 
 /** The starter model, the imported ones, and those that other programs keep on this machine. */
 export function listModels(dataDirectory: string): ListedModel[] {
-  return namedModels(dataDirectory).map(({ name, directory, origin }) => {
+  return namedModels(dataDirectory).map(({ name, directory, origin, problem, notes }) => {
+    if (problem !== undefined) return { name, directory, problem, origin }
     try {
-      return { ...summarizeModel(name, openModelFolder(directory)), origin }
+      return {
+        ...(notes === undefined ? {} : { notes }),
+        ...summarizeModel(name, openModelFolder(directory, { comparesHead: false })),
+        origin,
+      }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       return { name, directory, problem: error.message, origin }
@@ -178,8 +197,8 @@ export const importedName = (source: string): string =>
 
 /**
  * Checks a Hugging Face folder or a GGUF file and copies it into the data directory. `hubId`: what it is called on a hub; null: as the
- * folder says. Errors: AppError of `openModelFolder`; 'usage/invalid' for a name or id that cannot be one, or a name that
- * is taken; 'file/unwritable'.
+ * folder says. Errors: AppError of `openModelFolder` and `requireNumbers`; 'usage/invalid' for a name or id that cannot be
+ * one, or a name that is taken; 'file/unwritable'.
  */
 export async function importModel(
   source: string,
@@ -204,6 +223,7 @@ export async function importModel(
   }
   const target = path.join(dataFolders(dataDirectory).models, name)
   if (hubId !== null) requireHubId(hubId)
+  await requireNumbers(model)
   await replaceFolder(target, async (folder) => {
     await copyModelFiles(model.directory, folder)
     if (hubId !== null) writeHubId(folder, hubId)
@@ -222,6 +242,11 @@ export async function copyModelFiles(directory: string, folder: string): Promise
   if (gguf === directory) return
   for (const file of [...companions, ...namesIn(directory).filter(isOwnFile)])
     await copyIfThere(path.join(directory, file), path.join(folder, file))
+  const templates = path.join(directory, additionalTemplates)
+  if (!existsSync(templates)) return
+  makeFolder(path.join(folder, additionalTemplates))
+  for (const file of namesIn(templates).filter((name) => name.endsWith('.jinja')))
+    await copyIfThere(path.join(templates, file), path.join(folder, additionalTemplates, file))
 }
 
 /** Ollama's have no ending, which a file in a folder is known by. */

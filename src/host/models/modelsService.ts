@@ -18,6 +18,7 @@ import {
   modelPlaces,
   summarizeModel,
 } from './modelLibrary.ts'
+import { noTextNote } from './tokenizerFolder.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
 import { modelDigest } from '#host/runs/manifest.ts'
@@ -126,9 +127,9 @@ type GenerateRequest = Parameters<Handlers<typeof modelsApi>['generate']>[0]
 async function describeModel({ askText }: Host, directory: string): Promise<OutputOf<Api, 'models.info'>> {
   const model = openModelFolder(directory)
   const { config, tensors, tokenizerFile } = model
-  const { hasChatTemplate } =
+  const { hasChatTemplate, notes } =
     tokenizerFile === null
-      ? { hasChatTemplate: false }
+      ? { hasChatTemplate: false, notes: [noTextNote(model.directory)] }
       : await askText({ type: 'describe', directory: model.directory })
   return {
     ...summarizeModel(path.basename(directory), model),
@@ -137,6 +138,7 @@ async function describeModel({ askText }: Host, directory: string): Promise<Outp
     vocabulary: config.vocabSize,
     dtypes: [...new Set([...tensors.values()].map(({ dtype }) => dtype))],
     hasChatTemplate,
+    notes: [...model.notes, ...notes],
     license: licenseOf(model.directory),
     hubId: hubIdOf(model.directory),
     isBuiltIn: path.dirname(directory) === resourcesDirectory,

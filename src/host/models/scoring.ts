@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
-import type { TokenSequence } from '#engine/policy.ts'
+import type { Heads, TokenSequence } from '#engine/policy.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { peftTensorName } from '#host/adapters/peft.ts'
 import { share } from '#host/files/permissions.ts'
@@ -19,16 +19,29 @@ export interface Scores {
   readonly entropy: number[][]
 }
 
-/** Scores every prediction of every sequence. */
+/** Scores every prediction of every sequence. Errors: AppError 'model/invalid' where a score is no number. */
 export async function scoreSequences({ policy, role }: OpenedModel, input: SequenceInput): Promise<Scores> {
   const heads = await policy.score(input.sequences.map(wholeSequence), {
     role,
     temperature: input.temperature,
   })
+  requireScores(heads)
   return {
     logprobs: heads.map(({ logprobs }) => [...logprobs]),
     entropy: heads.map(({ entropies }) => [...entropies]),
   }
+}
+
+/** A weight that is no number makes every score one. */
+function requireScores(heads: readonly Pick<Heads, 'logprobs'>[]): void {
+  const sequence = heads.findIndex(({ logprobs }) => logprobs.some((value) => !Number.isFinite(value)))
+  if (sequence === -1) return
+  const at = heads[sequence]?.logprobs.findIndex((value) => !Number.isFinite(value)) ?? 0
+  throw new AppError(
+    'model/invalid',
+    `The log-probability of token ${at + 2} in sequence ${sequence + 1} is ${heads[sequence]?.logprobs[at]}.`,
+    'The weights of the model or adapter hold values that are not finite numbers, or its training diverged; get another copy. Nothing was written.',
+  )
 }
 
 /** Gradient of Σ coefficient · log-probability with respect to every adapter tensor. */

@@ -3,15 +3,19 @@ import { join } from 'node:path'
 import { createChatTemplate, type ChatTemplate, type ChatTemplateFiles } from '#engine/text/chatTemplate.ts'
 import { createTokenizer, type Tokenizer, type TokenizerFiles } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
-import { readSmallFile } from '#host/files/strictJson.ts'
+import { shorten } from '#shared/plural.ts'
+import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 import { ggufFileOf } from '#host/gguf/ggufModel.ts'
 import { openGguf } from '#host/gguf/ggufReader.ts'
 import { ggufTokenizer } from '#host/gguf/ggufTokenizer.ts'
+import type { ModelFolder } from './modelFolder.ts'
 
 export interface LoadedTokenizer {
   readonly tokenizer: Tokenizer
   /** `null` where the model came without one: it then takes plain prompts only. */
   readonly chatTemplate: ChatTemplate | null
+  /** What a person should know of the two, in sentences; absent where there is nothing. */
+  readonly notes?: readonly string[]
 }
 
 const mebibyte = 1024 * 1024
@@ -26,10 +30,61 @@ export function loadTokenizer(directory: string): LoadedTokenizer {
   const gguf = ggufFileOf(directory)
   if (gguf !== null) return tokenizerOfGguf(gguf)
   const files = textFiles(directory)
+  const tokenizer = createTokenizer({ ...files, where: join(directory, tokenizerName) })
+  const rows = existsSync(join(directory, configName))
+    ? readJsonObject(join(directory, configName), 'model/invalid')['vocab_size']
+    : null
   return {
-    tokenizer: createTokenizer({ ...files, where: join(directory, tokenizerName) }),
+    ...(typeof rows === 'number' ? withRows(tokenizer, rows, directory) : { tokenizer }),
     chatTemplate: createChatTemplate(files),
   }
+}
+
+const configName = 'config.json'
+
+/**
+ * The tokenizer of a model whose embedding has `rows` rows: a token that was added without one is known by its text, but the
+ * model cannot read it. Encoding such a text is refused. Errors then: AppError 'data/invalid', naming the token.
+ */
+function withRows(tokenizer: Tokenizer, rows: number, where: string): Omit<LoadedTokenizer, 'chatTemplate'> {
+  const ids = Array.from({ length: Math.max(0, tokenizer.vocabSize - rows) }, (_, index) => rows + index)
+  const missing = ids.map((id) => tokenizer.idToToken(id)).filter((token) => token !== null)
+  if (missing.length === 0) return { tokenizer }
+  const encode: Tokenizer['encode'] = (text, options) => {
+    const found = tokenizer.encode(text, options)
+    const beyond = found.find((id) => id >= rows)
+    if (beyond === undefined) return found
+    throw new AppError(
+      'data/invalid',
+      `A text has the token “${tokenizer.idToToken(beyond) ?? beyond}” (id ${beyond}), but the embedding of ${where} ends at id ${rows - 1}.`,
+      'Leave the token out of the rows, messages and chat template, or give the model a row for it (resize_token_embeddings in transformers).',
+    )
+  }
+  const named = missing.slice(0, maxNamed).map((token) => `“${shorten(token)}”`)
+  const more = missing.length > maxNamed ? ` and ${missing.length - maxNamed} more` : ''
+  const subject = missing.length === 1 ? 'token has' : 'tokens have'
+  const note = `${missing.length} ${subject} no row in the embedding, so that no text may have them: ${named.join(', ')}${more}.`
+  return { tokenizer: { ...tokenizer, encode }, notes: [note] }
+}
+
+const maxNamed = 5
+
+/** What is said of a model when it is imported. Errors: as `loadTokenizer`. */
+export const modelNotes = ({ notes, directory, tokenizerFile }: ModelFolder): readonly string[] => [
+  ...notes,
+  ...(tokenizerFile === null ? [noTextNote(directory)] : (loadTokenizer(directory).notes ?? [])),
+]
+
+/** What is said of a model that has no tokenizer. */
+export function noTextNote(directory: string): string {
+  const other = ['tokenizer.model', 'vocab.json', 'vocab.txt'].find((name) =>
+    existsSync(join(directory, name)),
+  )
+  const remedy =
+    other === undefined
+      ? 'Put the model’s tokenizer.json into its folder.'
+      : `Its ${other} is not read: transformers writes a tokenizer.json from it (AutoTokenizer.from_pretrained, then save_pretrained).`
+  return `No text can be given to the model, which has no tokenizer.json. ${remedy}`
 }
 
 const tokenizerName = 'tokenizer.json'
@@ -43,21 +98,26 @@ export function textFiles(directory: string): TokenizerFiles & ChatTemplateFiles
     tokenizerJson: readJson(join(directory, tokenizerName), maxBytes.tokenizer),
     tokenizerConfig: existsSync(config) ? readJson(config, maxBytes.config) : null,
     templateFile: existsSync(template) ? readText(template, maxBytes.template) : null,
-    additionalTemplates: readAdditional(join(directory, 'additional_chat_templates')),
+    additionalTemplates: readAdditional(join(directory, additionalTemplates)),
     where: directory,
   }
 }
 
 function tokenizerOfGguf(file: string): LoadedTokenizer {
-  const found = ggufTokenizer(openGguf(file, 'model/invalid'))
+  const gguf = openGguf(file, 'model/invalid')
+  const found = ggufTokenizer(gguf)
   if (found === null) throw new AppError('tokenizer/invalid', `${file} has no tokenizer.`)
   const { tokenizerJson, tokenizerConfig } = found
+  const tokenizer = createTokenizer({ tokenizerJson, tokenizerConfig, where: file })
+  const [rows] = gguf.tensors.get('token_embd.weight')?.shape ?? []
   return {
-    tokenizer: createTokenizer({ tokenizerJson, tokenizerConfig, where: file }),
+    ...(rows === undefined ? { tokenizer } : withRows(tokenizer, rows, file)),
     chatTemplate: createChatTemplate({ tokenizerConfig, templateFile: null, where: file }),
   }
 }
 
+/** Folder of the templates beside the usual one. */
+export const additionalTemplates = 'additional_chat_templates'
 const extension = '.jinja'
 /** Far more than any model has. */
 const maxTemplates = 32

@@ -26,6 +26,7 @@ import {
   dtypeBytes,
   elementCount,
   firstNonFinite,
+  isQuantized,
   openSafetensors,
   readFloatPieces,
   readTensor,
@@ -186,7 +187,7 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
 }
 
 /** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
-function transposedTensor(location: TensorLocation): Float32Array {
+export function transposedTensor(location: TensorLocation): Float32Array {
   const [rows = 0, columns = 0] = location.shape
   const stored = readTensor(location) // [columns, rows]
   const result = new Float32Array(stored.length)
@@ -206,6 +207,20 @@ function requireFinite(values: Float32Array, name: string, file: string): void {
     `The tensor “${name}” in ${file} holds a value that is not a finite number.`,
     'The checkpoint is damaged or its training diverged; get another copy.',
   )
+}
+
+/**
+ * Reads all weights for values that are no numbers; not those in blocks, which are checked when they are converted. Errors:
+ * AppError 'model/invalid' naming file and tensor, 'file/unreadable'.
+ */
+export async function requireNumbers({ tensors }: ModelSource): Promise<void> {
+  for (const [name, location] of tensors) {
+    if (isQuantized(location.dtype)) continue
+    for (const piece of readFloatPieces(location, pieceElements)) {
+      requireFinite(piece, name, location.file)
+      await new Promise((resolve) => setImmediate(resolve)) // others are answered in between
+    }
+  }
 }
 
 const slackBytes = 64 * 1024 * 1024

@@ -42,7 +42,7 @@ function answerAboutText(question: TextQuestion): TextAnswers[TextQuestion['type
   const model = openText(question.directory)
   switch (question.type) {
     case 'describe':
-      return { hasChatTemplate: model.chatTemplate !== null }
+      return { hasChatTemplate: model.chatTemplate !== null, notes: model.notes ?? [] }
     case 'tokenize':
       return tokenize(model, question)
     case 'token-texts':
@@ -50,7 +50,7 @@ function answerAboutText(question: TextQuestion): TextAnswers[TextQuestion['type
     case 'render-chat':
       return renderChat(model, question)
     case 'encode':
-      return question.prompts.map((prompt) => encodeQuestion(prompt, model))
+      return question.prompts.map((prompt) => encodeQuestion(prompt, model, new Date()))
     case 'preview':
       return previewPrompts(
         question.rows,
@@ -93,7 +93,7 @@ function tokenTexts(tokenizer: Tokenizer, ids: Iterable<number>): string[] {
 
 function renderChat({ chatTemplate }: LoadedTokenizer, { messages }: Asked<'render-chat'>): string {
   if (chatTemplate === null) throw new AppError('data/invalid', 'The model has no chat template.')
-  return chatTemplate.render(messages, { addGenerationPrompt: true })
+  return chatTemplate.render(messages, { addGenerationPrompt: true, now: new Date() })
 }
 
 function lengths(model: LoadedTokenizer, { rows, from, form, template }: Asked<'lengths'>) {

@@ -46,7 +46,7 @@ export type TextQuestion = { readonly directory: string } & (
 )
 
 export interface TextAnswers {
-  readonly describe: { readonly hasChatTemplate: boolean }
+  readonly describe: { readonly hasChatTemplate: boolean; readonly notes: readonly string[] }
   readonly tokenize: readonly PreviewToken[]
   readonly 'token-texts': readonly string[]
   readonly 'render-chat': string

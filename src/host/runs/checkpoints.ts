@@ -29,14 +29,9 @@ import {
   type CheckpointState,
 } from './checkpointState.ts'
 import { runIsGone } from '#host/files/fileErrors.ts'
+import { actorName } from '#host/adapters/adapterFiles.ts'
 import { copyModelFiles } from '#host/models/modelLibrary.ts'
-import {
-  actorName,
-  type Adapter,
-  readAdapter,
-  requireFinite,
-  writeAdapterFiles,
-} from '#host/adapters/peft.ts'
+import { type Adapter, readAdapter, requireFinite, writeAdapterFiles } from '#host/adapters/peft.ts'
 import { copyFolder, runPaths } from './runFolder.ts'
 import {
   f32ToWrite,

@@ -45,7 +45,10 @@ export async function verdictOf(
 ): Promise<RunVerdict> {
   const model = openModelFolder(config.model, config)
   const device = plannedDevice(config, model.config, dataFolders(dataDirectory).cache)
-  const warnings = settingWarnings(config, model.config, device.kind)
+  const warnings = [
+    ...model.notes.map((note) => unwise('model', note)),
+    ...settingWarnings(config, model.config, device.kind),
+  ]
   const stages = await Promise.all(stagesOf(config).map((stage) => verdictOfStage(stage, model, askText)))
   const total = (count: 'rows' | 'steps') => stages.reduce((sum, stage) => sum + stage[count], 0)
   return {

@@ -7,6 +7,7 @@
  */
 
 import { outOfMemory, threwNull } from './protocol.ts'
+import { rewardHarness } from './rewardHarness.ts'
 import { workflowHarness } from './workflowHarness.ts'
 
 /** Bounds on what a call may say; anything beyond is cut or refused, so that an answer stays small. */
@@ -181,7 +182,8 @@ export const harnessSource = `(() => {
     if (value === null) return answer('"value":null')
     if (typeof value === 'object') return placed(value)
     if (typeof value !== 'number') {
-      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '.')
+      const form = 'The reward of a completion is one number; write: return isRight ? 1 : 0'
+      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '. ' + form)
     }
     if (!isFinite(value)) return wrong('not-a-number', 'Expected a finite number, got ' + text(value) + '.')
     return answer('"value":' + text(value))
@@ -311,6 +313,7 @@ ${workflowHarness}
     return answer('"rows":' + stringify(result, finiteAdvantage))
   }
 
+${rewardHarness}
   // What a module offers, as JSON text; throws a sentence where that is nothing. tracer: of code of a loss.
   const describe = (module, tracer) => {
     const main = module.default
@@ -330,18 +333,7 @@ ${workflowHarness}
       offer('episode', main.episode, main, returned)
       return stringify({ kind: 'workflow', functions: [], settings: main.settings ?? module.settings ?? {} })
     }
-    const list = (holder, self) => {
-      const keys = ownKeys(holder)
-      for (let i = 0; i < keys.length; i++) {
-        const name = keys[i]
-        if (typeof name === 'string' && typeof holder[name] === 'function' && targets[name] === undefined)
-          names[names.length] = offer(name, holder[name], self, scored)
-      }
-    }
-    if (typeof main === 'function') names[0] = offer('default', main, undefined, scored)
-    list(module, undefined)
-    const group = module.rewards
-    if (typeof group === 'object' && group !== noObject) list(group, group)
+    listRewards(module, names)
     if (names.length === 0)
       throw new KindOfError('The code exports no reward function, no environment, no loss and no workflow.')
     const needs = module.needs ?? []

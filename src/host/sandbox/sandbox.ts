@@ -32,6 +32,7 @@ import {
   type ScoreAnswer,
 } from './answers.ts'
 import { answerLimits } from './harness.ts'
+import { rewardForm } from './rewardHarness.ts'
 import { callLimit, loadLimit, loadMs, traceMs } from '#host/processes/limits.ts'
 import { Overrun } from '#host/processes/workLimit.ts'
 import { type CodeLanguage, failureJson, loadedTooLong, notRun } from './protocol.ts'
@@ -347,7 +348,12 @@ function loadError(failure: SandboxFailure | null, subject: string): AppError {
   return new AppError(
     'sandbox/failed',
     `${subject} did not load${where}: ${failure.message}`,
-    undefined,
+    isCommonJs(failure)
+      ? `Modules of Node (module.exports) are not read here. Write: ${rewardForm}`
+      : undefined,
     failure,
   )
 }
+
+const isCommonJs = ({ message }: SandboxFailure): boolean =>
+  /\b(?:module|exports)\b'? is not defined/.test(message)

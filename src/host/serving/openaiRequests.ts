@@ -6,7 +6,8 @@ import { z } from 'zod'
 import { schemaProblems } from '#shared/config/problems.ts'
 import { AppError } from '#shared/errors.ts'
 import { shorten } from '#shared/plural.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import { templateSwitches } from '#shared/config/sections.ts'
+import { type ChatMessage, reservedVariables, type TemplateVariables } from '#engine/text/chatTemplate.ts'
 import { isJsonObject, JsonSyntaxError, parseStrictJson, type JsonObject } from '#host/files/strictJson.ts'
 import type { ServedPrompt, ServedRequest } from '#host/processes/serving.ts'
 
@@ -69,11 +70,20 @@ const common = {
   return_token_ids: z.boolean().nullish(),
 }
 
+/** Parts of an answer's message that clients send back as they got them, or as their own types fill them in. */
+const nothing = z.union([z.null(), z.tuple([])]).optional()
 const part = z.strictObject({ type: z.literal('text'), text: z.string() })
 const message = z.strictObject({
   role: z.enum(['system', 'developer', 'user', 'assistant']),
   content: z.union([z.string(), z.array(part).min(1)]),
   name: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  refusal: nothing,
+  annotations: nothing,
+  audio: nothing,
+  function_call: nothing,
+  tool_calls: nothing,
+  parsed: nothing,
 })
 
 const chatBody = z.strictObject({
@@ -82,6 +92,8 @@ const chatBody = z.strictObject({
   max_completion_tokens: z.int().min(1).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).max(maxTopLogprobs).nullish(),
+  // Of vLLM's and SGLang's API.
+  chat_template_kwargs: templateSwitches.nullish(),
 })
 
 const ids = z.array(z.int().min(0)).min(1)
@@ -185,18 +197,28 @@ function parseChat(given: JsonObject): OpenAiRequest {
       'max_tokens',
     )
   }
+  const variables = switchesOf(body)
   return {
     ...shared(body, most ?? older ?? Infinity, top),
     endpoint: 'chat',
-    prompts: [{ messages: body.messages.map(chatMessage) }],
+    prompts: [{ messages: body.messages.map(chatMessage), variables }],
     withLogprobs: body.logprobs === true,
     echo: false,
   }
 }
 
+function switchesOf({ chat_template_kwargs: given }: z.output<typeof chatBody>): TemplateVariables {
+  const variables = given ?? {}
+  const taken = reservedVariables.find((name) => Object.hasOwn(variables, name))
+  if (taken === undefined) return variables
+  const param = `chat_template_kwargs.${taken}`
+  throw new InvalidRequest(`\`${param}\`: the request's own ${taken} cannot be replaced.`, param)
+}
+
 /** OpenAI's newer name of the system's role is known to no chat template. */
-const chatMessage = ({ role, content, name }: z.output<typeof message>): ChatMessage => ({
+const chatMessage = ({ role, content, name, reasoning_content }: z.output<typeof message>): ChatMessage => ({
   ...(typeof name === 'string' ? { name } : {}),
+  ...(typeof reasoning_content === 'string' ? { reasoning_content } : {}),
   role: role === 'developer' ? 'system' : role,
   content: typeof content === 'string' ? content : content.map(({ text }) => text).join(''),
 })

@@ -1,6 +1,5 @@
 /** A base model that answers many requests at once, each with the adapter it names; adapters are opened when first asked for. */
 import { statSync } from 'node:fs'
-import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
 import type { BasePrecision } from '#shared/precision.ts'
@@ -10,7 +9,8 @@ import type { AnsweringRole, NamedAdapter } from '#engine/runtime/adapterParamet
 import { int8Form } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
-import { adapterFolder, tensorsName, type Adapter } from '#host/adapters/peft.ts'
+import { adapterFiles, adapterFolder } from '#host/adapters/adapterFiles.ts'
+import type { Adapter } from '#host/adapters/peft.ts'
 import { fitsIn, underConfig, unionOf } from '#host/adapters/peftPatterns.ts'
 import { autoDevice } from '#host/devices/deviceChoice.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
@@ -71,7 +71,7 @@ export class ServedBase {
     say: (news: CompletionNews) => void,
   ): Promise<void> {
     const prompts = request.prompts.map((prompt) =>
-      'ids' in prompt ? this.#checkedIds(prompt.ids) : encodeQuestion(prompt, this.#text),
+      'ids' in prompt ? this.#checkedIds(prompt.ids) : encodeQuestion(prompt, this.#text, new Date()),
     )
     const stopIds = stopIdsOf(this.#folder, this.#text)
     const streams = Array.from({ length: request.samples }, (_, sample) => randomStream(request.seed, sample))
@@ -148,7 +148,7 @@ export class ServedBase {
   }
 
   async #openAdapter(directory: string): Promise<AnsweringRole> {
-    const stamp = stampOf(path.join(directory, tensorsName))
+    const stamp = stampOf(adapterFiles(directory).tensorsPath)
     const known = this.#adapters.get(directory)
     if (known?.stamp === stamp) {
       this.#adapters.delete(directory)

@@ -41,7 +41,7 @@ const origin = z.enum(modelOrigins).nullable()
 
 /** A model in the list, or the sentence that says why it cannot be used. */
 const listed = z.union([
-  summary.extend({ origin }),
+  summary.extend({ origin, notes: z.array(z.string()).optional() }),
   z.object({ name: z.string(), directory: z.string(), problem: z.string(), origin }),
 ])
 
@@ -52,6 +52,8 @@ const details = summary.extend({
   /** Types of the stored weights, such as BF16. */
   dtypes: z.array(z.string()),
   hasChatTemplate: z.boolean(),
+  /** What its files hold that is not as it seems, or is missing, in sentences. */
+  notes: z.array(z.string()),
   /** As it was accepted, or as the model says; null: nothing says. */
   license: license.extend({ acceptedAt: instant.nullable() }).nullable(),
   /** What it is called on a hub, where that is known. */

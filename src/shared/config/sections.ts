@@ -105,6 +105,8 @@ const splitRule = z.union([
   z.strictObject({ rows: wholeNumber(1, maxRows).describe('Number of rows.'), seed: splitSeed }),
 ])
 
+export const templateSwitches = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+
 const answerColumn = z.string().min(1).nullable().default(null)
 
 export const dataSection = z.strictObject({
@@ -131,8 +133,7 @@ export const dataSection = z.strictObject({
     description:
       'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.',
   }),
-  templateVariables: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+  templateVariables: templateSwitches
     .default({})
     .describe('Switches that the chat template reads by name, such as {"enable_thinking": false}.'),
   completion: answerColumn.meta({

@@ -66,6 +66,50 @@ describe('createChatTemplate', () => {
     expect(render(named)).toBe('None')
   })
 
+  test('refuses messages where several templates are named and none is the default, as transformers does', () => {
+    const named = [
+      { name: 'tool_use', template: 'tools' },
+      { name: 'rag', template: 'documents' },
+    ]
+    expect(() => render(named)).toThrow(/called tool_use, rag, and none of them “default”/)
+    expect(create(named)?.render(messages, { addGenerationPrompt: false, tools: [] })).toBe('tools')
+  })
+
+  test.each([
+    ['line feeds', '\n'],
+    ['carriage returns and line feeds', '\r\n'],
+    ['carriage returns', '\r'],
+  ])('reads lines that end in %s as Jinja does', (_, end) => {
+    const template = [
+      '{% for m in messages %}',
+      "  {%- if m.role == 'user' %}",
+      `{{ 'a${end}b' }}`,
+      '    {# note #}',
+      "{{ '<' + m.content + '>' }}",
+      '{% endif %}',
+      '{% endfor %}',
+      '{% if add_generation_prompt %}',
+      "  {{ 'c\\r\\n' }}|{% endif %}",
+      '',
+      '',
+    ].join(end)
+    const turns = [{ role: 'user', content: 'x\r\ny' }]
+    const expected = 'a\nb\n<x\r\ny>\n  c\r\n|'
+    const single = create(template)
+    const named = create([{ name: 'default', template }])
+    const file = create(null, {}, template)
+    const additional = createChatTemplate({
+      tokenizerConfig: null,
+      templateFile: null,
+      additionalTemplates: new Map([['default', template]]),
+      where: 'tiny',
+    })
+    const texts = [single, named, file, additional].map((each) =>
+      each?.render(turns, { addGenerationPrompt: true }),
+    )
+    expect(texts).toEqual([expected, expected, expected, expected])
+  })
+
   test('sets switches by their names, and none of them takes the place of the messages', () => {
     const template =
       '{{ enable_thinking is defined }} {{ enable_thinking }} {{ level + 1 }} {{ messages | length }}'
@@ -87,6 +131,19 @@ describe('createChatTemplate', () => {
 
   test('writes the same date whatever the day', () => {
     expect(render("{{ strftime_now('%d %b %Y') }}")).toBe('26 Jul 2024')
+  })
+
+  test('writes the time it is given as Python writes it', () => {
+    // datetime(2026, 3, 5, 14, 7, 9).strftime(…)
+    const format = '%d %b %Y|%A %-d %B %y|%j %e|%H:%M:%S %I %p|%F %T %D|%a %w %u|%%|%z%Z'
+    const now = new Date(2026, 2, 5, 14, 7, 9)
+    const text = create(`{{ strftime_now('${format}') }}`)?.render(messages, {
+      addGenerationPrompt: false,
+      now,
+    })
+    expect(text).toBe(
+      '05 Mar 2026|Thursday 5 March 26|064  5|14:07:09 02 PM|2026-03-05 14:07:09 03/05/26|Thu 4 4|%|',
+    )
   })
 
   test('keeps range and loops working within their limits, and attributes of that name', () => {

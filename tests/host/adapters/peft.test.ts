@@ -1,9 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type LinearName, linearNames, separateLinears } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 import { adapterForModel, peftTensorName, readAdapter, writeAdapter } from '#host/adapters/peft.ts'
+import type { NamedTensor } from '#engine/models/source.ts'
 import { bytesOf, openSafetensors, writeSafetensors } from '#host/files/safetensors.ts'
 import {
   byName,
@@ -175,6 +176,14 @@ describe('reading an adapter', () => {
   })
 })
 
+describe('keys of a newer PEFT', () => {
+  test('are told where they are on', async () => {
+    const path = await write()
+    editConfig(path, { shiny: { on: true }, dull: null, velora_config: { rank: 2 } })
+    expect(readAdapter(path).warnings).toEqual([expect.stringContaining('sets “shiny”')])
+  })
+})
+
 describe('refused adapters', () => {
   test.each([
     [{ peft_type: 'IA3' }, 'of type “IA3”'],
@@ -183,7 +192,7 @@ describe('refused adapters', () => {
     [{ alpha_pattern: { '(q|v)_proj': 8 } }, 'by the pattern “(q|v)_proj”'],
     [{ alpha_pattern: { q_proj: '8' } }, 'alpha_pattern'],
     [{ bias: 'all' }, 'trained biases'],
-    [{ layers_to_transform: [0] }, 'only some layers'],
+    [{ layers_to_transform: [0] }, 'adapts layer 1, which layers_to_transform does not name'],
     [{ init_lora_weights: 'pissa_niter_4' }, 'changed the base model'],
     [{ target_modules: ['q_proj', 'lm_head'] }, 'adapts “lm_head”'],
     [{ target_modules: null }, 'target_modules'],
@@ -234,6 +243,44 @@ describe('refused adapters', () => {
     bytes.writeFloatLE(NaN, bytes.length - 4)
     writeFileSync(file, bytes)
     expect(errorOf(() => readAdapter(path)).message).toContain('not a finite number')
+  })
+
+  test('a layer that the config says is adapted, and a half of one that need not be', async () => {
+    const isThere = ({ name }: NamedTensor) => !name.startsWith('model.layers.0.')
+    const path = await write(lora(), (tensors) => tensors.filter(isThere))
+    expect(errorOf(() => readAdapter(path)).message).toContain(
+      'lacks the tensor “base_model.model.model.layers.0.',
+    )
+    editConfig(path, { target_modules: '.*layers\\.1\\..*(q|v)_proj' })
+    const { tensors, warnings, config } = adapterForModel(readAdapter(path), model, 'a')
+    const trained = tensorsFor(lora())
+    const expected = trained.map((each) => (isThere(each) ? each : { ...each, data: each.data.map(() => 0) }))
+    expect([config, tensors]).toEqual([lora(), expected])
+    expect(warnings).toEqual([expect.stringContaining('2 of the 4 modules of q_proj, v_proj')])
+    const half = await write(lora(), (all) => all.filter(isThere).slice(1))
+    editConfig(half, { target_modules: '.*layers\\.1\\..*(q|v)_proj' })
+    expect(errorOf(() => readAdapter(half)).message).toContain('lacks the tensor')
+  })
+
+  test('the folder of a trainer, whose last checkpoint is named', async () => {
+    const folder = newPath()
+    for (const step of [5, 20]) {
+      mkdirSync(join(folder, `checkpoint-${step}`), { recursive: true })
+      writeFileSync(join(folder, `checkpoint-${step}`, 'adapter_config.json'), '{}')
+    }
+    expect(errorOf(() => readAdapter(folder)).hint).toContain(join(folder, 'checkpoint-20'))
+  })
+
+  test.each([
+    [{ fine_tune_type: 'dora' }, 'of the kind “dora”'],
+    [{ lora_parameters: { rank: 4 } }, 'the scale in “lora_parameters”'],
+    [{ lora_parameters: { rank: 0, scale: 2 } }, 'the rank in “lora_parameters”'],
+    [{ lora_parameters: { rank: 8, scale: 2 } }, 'for rank 8 it must be [8, input]'],
+  ])('of MLX, with %j', (change, problem) => {
+    const folder = newPath()
+    cpSync(join(import.meta.dirname, '../../fixtures/adapters/mlx'), folder, { recursive: true })
+    editConfig(folder, change)
+    expect(errorOf(() => readAdapter(folder)).message).toContain(problem)
   })
 
   test('a pickle, an empty folder, a missing folder', () => {

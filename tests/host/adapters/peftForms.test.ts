@@ -1,4 +1,4 @@
-/** Adapters that peft wrote, in its less usual forms: they compute here what they compute there. */
+/** Adapters that peft wrote, in its less usual forms, and one of MLX: they compute here what they compute there. */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -18,8 +18,8 @@ const { ids, logprobs } = JSON.parse(readFileSync(path.join(fixtures, 'adapters/
 
 const cache = temporaryFolder()
 
-/** Of those that needed padding or scaling. */
-const uneven = ['ranks', 'alphas', 'rslora', 'regex']
+/** Of those that needed padding or scaling, or zeros. */
+const uneven = ['ranks', 'alphas', 'rslora', 'regex', 'layer', 'transformed', 'excluded', 'mlx']
 
 describe('an adapter of peft with', () => {
   test.each(Object.entries(logprobs))('%s', async (name, expected) => {

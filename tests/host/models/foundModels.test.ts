@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { foundModels } from '#host/models/foundModels.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { findModel, hubIdOf, importModel, listModels, summarizeModel } from '#host/models/modelLibrary.ts'
@@ -59,6 +59,30 @@ afterAll(() => {
 
 const found = (environment = {}) => foundModels(environment, home)
 
+describe('a model that is no folder', () => {
+  const errorOf = (name: string): unknown => {
+    try {
+      return findModel(name, path.join(home, 'data'))
+    } catch (error) {
+      return error
+    }
+  }
+
+  test('and is called as on a hub is refused with the command that fetches it', () => {
+    expect(errorOf('Qwen/Qwen3-0.6B')).toMatchObject({
+      command: '`turnwise model import Qwen/Qwen3-0.6B` shows its licence and downloads it.',
+    })
+    expect(errorOf('nowhere')).toMatchObject({ command: '`turnwise model list` shows them.' })
+  })
+
+  test('but a folder of the home folder is found by its short path', () => {
+    vi.stubEnv('HOME', home)
+    vi.stubEnv('USERPROFILE', home)
+    expect(errorOf('~/tiny')).toBe(model)
+    vi.unstubAllEnvs()
+  })
+})
+
 describe('models of other programs', () => {
   test('nothing there is nothing found', () => {
     expect(foundModels({}, path.join(home, 'nobody'))).toEqual([])
@@ -71,12 +95,16 @@ describe('models of other programs', () => {
     const older = cache('models--other--tiny', 'old')
     const newest = cache('models--other--tiny', 'new')
     utimesSync(older, 1, 1)
+    const ownerless = cache('models--gpt2', 'c6')
     write(path.join(hub, 'models--words--only', 'snapshots', 'c3', 'tokenizer.json'), '{}')
     cache('datasets--some--rows', 'c4')
+    expect(hubIdOf(ownerless)).toBe('gpt2')
     expect(found()).toEqual([
       { name: 'Some.Org/tiny--llama', directory: main, origin: 'huggingface' },
+      { name: 'gpt2', directory: ownerless, origin: 'huggingface' },
       { name: 'other/tiny', directory: newest, origin: 'huggingface' },
     ])
+    rmSync(path.join(hub, 'models--gpt2'), { recursive: true })
     const files = path.join(hub, 'models--some--GGUF', 'snapshots', 'c5')
     write(path.join(files, 'a.Q8_0.gguf'), '')
     expect(found().find(({ name }) => name === 'some/GGUF/a.Q8_0.gguf')?.directory).toBe(
@@ -109,6 +137,28 @@ describe('models of other programs', () => {
     write(settings, '{ damaged')
     expect(ofStudio()).toHaveLength(2)
     rmSync(path.join(home, 'moved'), { recursive: true })
+  })
+
+  test('of Ollama: one with an adapter is refused by name, and what of a Modelfile is not used is told', () => {
+    const library = path.join(ollama, 'manifests', 'registry.ollama.ai', 'library')
+    const blob = path.join(ollama, 'blobs', `sha256-${digest}`)
+    mkdirSync(path.dirname(blob), { recursive: true })
+    cpSync(gguf, blob)
+    const layer = (kind: string) => ({ ...modelLayer, mediaType: `application/vnd.ollama.image.${kind}` })
+    write(path.join(library, 'base', 'latest'), manifest(modelLayer, layer('system'), layer('template')))
+    write(path.join(library, 'pirate', 'latest'), manifest(modelLayer, layer('adapter'), layer('system')))
+    const ofOllama = found().filter(({ origin }) => origin === 'ollama')
+    expect(ofOllama).toEqual([
+      {
+        ...{ name: 'base:latest', directory: blob, origin: 'ollama' },
+        notes: [expect.stringContaining('SYSTEM and TEMPLATE')],
+      },
+      {
+        ...{ name: 'pirate:latest', directory: blob, origin: 'ollama' },
+        problem: expect.stringMatching(/has an adapter of its own .* its base is base:latest/) as string,
+      },
+    ])
+    rmSync(ollama, { recursive: true })
   })
 
   test('of Ollama: by manifest, called as ollama list calls them', () => {

@@ -47,6 +47,15 @@ const copied = ([name, location]: readonly [string, TensorLocation]): TensorToWr
   pieces: () => [bytesOf(readTensor(location))],
 })
 
+const embedding = (): TensorLocation =>
+  weightsIn(original).get('model.embed_tokens.weight') ?? expect.fail('no embedding')
+
+/** A head whose numbers are those of the embedding times a factor. */
+const headOf = (factor: number): TensorToWrite => ({
+  ...copied(['lm_head.weight', embedding()]),
+  pieces: () => [bytesOf(readTensor(embedding()).map((number) => number * factor))],
+})
+
 function editConfig(folder: string, change: Record<string, unknown>): void {
   const path = join(folder, 'config.json')
   const config = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
@@ -132,16 +141,84 @@ describe('a model folder', () => {
       pieces: () => [new Uint8Array(4)],
     })
     const tensors = [...weightsIn(original)].map(copied)
-    const extras = ['lm_head.weight', 'model.layers.0.self_attn.rotary_emb.inv_freq', 'visual.patch'].map(
-      extra,
+    const extras = ['model.layers.0.self_attn.rotary_emb.inv_freq', 'visual.patch'].map(extra)
+    await writeSafetensors(join(folder, 'model.safetensors'), [...tensors, headOf(1), ...extras])
+    const model = openModelFolder(folder)
+    expect(model.ignoredTensors).toEqual(['lm_head.weight', 'visual.patch'])
+    expect(model.tensors.has('lm_head.weight')).toBe(false)
+    expect(model).toMatchObject({ config: { tiedHead: true }, notes: [] })
+  })
+
+  test('keeps a head that config.json denies, as transformers does, and says so', async () => {
+    const folder = copyOfModel()
+    const file = join(folder, 'model.safetensors')
+    const tensors = [...weightsIn(original)].map(copied)
+    await writeSafetensors(file, [...tensors, headOf(2)])
+    const model = openModelFolder(folder)
+    expect(model.config.tiedHead).toBe(false)
+    expect(readTensor(model.tensors.get('lm_head.weight') ?? expect.fail('no head'))[5]).toBe(
+      2 * (readTensor(embedding())[5] ?? NaN),
     )
-    await writeSafetensors(join(folder, 'model.safetensors'), [...tensors, ...extras])
-    expect(openModelFolder(folder).ignoredTensors).toEqual(['lm_head.weight', 'visual.patch'])
-    expect(openModelFolder(folder).tensors.has('lm_head.weight')).toBe(false)
+    expect(model.notes).toEqual([expect.stringContaining('lm_head.weight')])
+    expect(openModelFolder(folder, { comparesHead: false }).config.tiedHead).toBe(true)
+  })
+
+  test('tells heads apart by all of their numbers, whatever type they are stored in', async () => {
+    const folder = copyOfModel()
+    const file = join(folder, 'model.safetensors')
+    const tensors = [...weightsIn(original)].map(copied)
+    const numbers = readTensor(embedding())
+    const last = numbers.slice()
+    last[last.length - 1] = 7
+    for (const [data, isTied] of [
+      [last, false],
+      [numbers, true],
+    ] as const) {
+      const head = { ...copied(['lm_head.weight', embedding()]), pieces: () => [bytesOf(data)] }
+      await writeSafetensors(file, [...tensors, head])
+      expect(openModelFolder(folder).config.tiedHead).toBe(isTied)
+    }
+    // Zeros are zeros in every type.
+    const { shape } = embedding()
+    const zeros = (name: string, dtype: 'F32' | 'F16', bytes: number): TensorToWrite => ({
+      ...{ name, dtype, shape },
+      pieces: () => [new Uint8Array(numbers.length * bytes)],
+    })
+    const others = tensors.filter(({ name }) => name !== 'model.embed_tokens.weight')
+    await writeSafetensors(file, [
+      ...others,
+      zeros('model.embed_tokens.weight', 'F32', 4),
+      zeros('lm_head.weight', 'F16', 2),
+    ])
+    expect(openModelFolder(folder).config.tiedHead).toBe(true)
   })
 })
 
 describe('refused folders', () => {
+  test.each([
+    ['_orig_mod.', (name: string) => `_orig_mod.${name}`, 'torch.compile'],
+    ['module.', (name: string) => `module.${name}`, 'several GPUs'],
+    [
+      'base_model.model.',
+      (name: string) => `base_model.model.${name.replace('q_proj.weight', 'q_proj.base_layer.weight')}`,
+      'merge_and_unload()',
+    ],
+    ['', (name: string) => name.replace('model.', ''), 'AutoModelForCausalLM'],
+  ])('names that begin with “%s” are told beside the one that is missing', async (prefix, rename, remedy) => {
+    const folder = copyOfModel()
+    const tensors = [...weightsIn(original)].map(copied)
+    await writeSafetensors(
+      join(folder, 'model.safetensors'),
+      tensors.map((tensor) => ({ ...tensor, name: rename(tensor.name) })),
+    )
+    const { message, hint } = errorOf(folder)
+    const instead = prefix === '' ? 'embed_tokens.weight' : `${prefix}model.embed_tokens.weight`
+    expect(message).toContain(
+      `lacks the tensor “model.embed_tokens.weight” that config.json asks for; it has “${instead}” instead.`,
+    )
+    expect(hint).toContain(remedy)
+  })
+
   test('a missing tensor, named with its file', async () => {
     const folder = copyOfModel()
     const kept = [...weightsIn(original)].filter(([name]) => name !== 'model.layers.1.mlp.up_proj.weight')

@@ -50,6 +50,32 @@ describe('loadTokenizer', () => {
     expect(loadTokenizer(folder).tokenizer.special.eos).toBeNull()
   })
 
+  test('refuses texts with tokens that the embedding has no row for, and names them', () => {
+    const { tokenizer: whole } = loadTokenizer(folder)
+    const ids = [...whole.encode('the cat', { addSpecialTokens: false })]
+    const last = Math.max(...ids)
+    write('config.json', JSON.stringify({ vocab_size: last + 1 }))
+    const { tokenizer: fitting } = loadTokenizer(folder)
+    expect([...fitting.encode('the cat', { addSpecialTokens: false })]).toEqual(ids)
+    write('config.json', JSON.stringify({ vocab_size: last }))
+    const { tokenizer, notes } = loadTokenizer(folder)
+    const token = whole.idToToken(last) ?? expect.fail('no token')
+    expect(notes).toEqual([
+      expect.stringContaining(`${whole.vocabSize - last} tokens have no row in the embedding`),
+    ])
+    expect(notes?.[0]).toContain(`“${token}”`)
+    expect(() => tokenizer.encode('the cat', { addSpecialTokens: false })).toThrow(
+      expect.objectContaining({
+        code: 'data/invalid',
+        message: expect.stringContaining(`“${token}” (id ${last}), but the embedding of`) as string,
+      }),
+    )
+    expect(tokenizer.encode('7', { addSpecialTokens: false })).toHaveLength(1)
+    // Nothing is said of a table that has rows to spare.
+    write('config.json', JSON.stringify({ vocab_size: whole.vocabSize + 64 }))
+    expect(loadTokenizer(folder).notes).toBeUndefined()
+  })
+
   test('a missing tokenizer.json is named', () => {
     rmSync(join(folder, 'tokenizer.json'))
     expect(() => loadTokenizer(folder)).toThrow(

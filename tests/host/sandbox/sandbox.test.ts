@@ -43,6 +43,39 @@ export default (s: Sample): number => inner(s.completion)`)
   })
 
   test.each([
+    [
+      'export default function reward(prompt, completion, answer) { return completion === answer ? 1 : 0 }',
+      3,
+    ],
+    ['export const rewards = { brief: (prompt, completion) => completion.length }', 2],
+    ['export function reward(prompts, completions) { return completions.map(() => 1) }', 2],
+  ])('with several parameters is refused with the form to write: %s', async (code, count) => {
+    await expect(openJs(code)).rejects.toThrow(
+      new RegExp(
+        `has ${count} parameters, .* export default function reward\\(\\{ prompt, completion, row \\}\\)`,
+      ),
+    )
+  })
+
+  test('may export what rewards are made of, with parameters of its own', async () => {
+    await using sandbox = await openJs(`
+      export const share = (part, whole) => part / whole
+      export default ({ completion }) => share(completion.length, 2)`)
+    expect(sandbox.functions).toEqual(['default'])
+  })
+
+  test.each(['module.exports = () => 1', 'exports.reward = () => 1'])(
+    'of CommonJS names the form: %s',
+    async (code) => {
+      await expect(openJs(code)).rejects.toMatchObject({
+        hint: expect.stringContaining(
+          'export default function reward({ prompt, completion, row })',
+        ) as string,
+      })
+    },
+  )
+
+  test.each([
     ['js', 'export default () => {\n  return 1 +\n}', 3],
     ['ts', 'const a: number = 1\nconst b: = 2\nexport default () => a', 2],
     ['ts', 'const a: number = 1\nenum Kind { A }\nexport default () => a', 2],
@@ -147,6 +180,16 @@ describe('rewards per token and turn', () => {
     expect(await messageOf('{ value: 1 }')).toBe(
       `wrong-type: Expected a number or null, got an object. ${forms}`,
     )
+    for (const [value, kind] of [
+      ["'1'", 'a string'],
+      ['true', 'a boolean'],
+      ['1n', 'a bigint'],
+      ['undefined', 'nothing'],
+    ] as const) {
+      expect(await messageOf(value)).toBe(
+        `wrong-type: Expected a number or null, got ${kind}. The reward of a completion is one number; write: return isRight ? 1 : 0`,
+      )
+    }
     expect(await messageOf('{ perToken: [1], perTurn: [1] }')).toMatch(/^wrong-type/)
     expect(await messageOf('{ perToken: 1 }')).toBe(
       'wrong-type: "perToken" must be a list of numbers, got a number.',

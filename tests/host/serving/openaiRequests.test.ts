@@ -1,15 +1,33 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
+import path from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ServingStatus } from '#shared/api/serving.ts'
+import { resourcesDirectory } from '#host/dataDirectory.ts'
+import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 
 const fixture = createHostFixture()
 let on: Extract<ServingStatus, { state: 'on' }>
 let openai: OpenAI
 
+/** The starter with a template that reads a switch. */
+function writeModel(): string {
+  const [from, to] = [path.join(resourcesDirectory, 'starter'), path.join(fixture.directory, 'starter')]
+  cpSync(from, to, { recursive: true })
+  const config = JSON.parse(readFileSync(path.join(from, 'tokenizer_config.json'), 'utf8')) as {
+    chat_template: string
+  }
+  writeFileSync(
+    path.join(to, 'chat_template.jinja'),
+    `{% for m in messages %}{{ m.reasoning_content }}{% endfor %}{{ mode if mode != 'date' else strftime_now('%Y-%m-%d') }}${config.chat_template}`,
+  )
+  return to
+}
+
 beforeAll(async () => {
-  await fixture.client.call('serving.start', { model: 'starter' })
+  await fixture.client.call('serving.start', { model: writeModel() })
   const status = await fixture.client.call('serving.status')
   if (status.state !== 'on') throw new Error(`Expected a server that is on, got ${status.state}.`)
   on = status
@@ -19,6 +37,71 @@ beforeAll(async () => {
 afterAll(() => fixture[Symbol.asyncDispose]())
 
 const messages = [{ role: 'user' as const, content: 'What is 2 + 3?' }]
+
+describe('what is sent back as it came', () => {
+  type Message = OpenAI.ChatCompletionMessageParam
+  const ask = (turns: readonly Message[], body: object = {}) =>
+    openai.chat.completions.create({
+      ...{
+        model: 'starter',
+        messages: [...turns],
+        temperature: 0,
+        max_completion_tokens: 4,
+        return_token_ids: true,
+      },
+      ...body,
+    } as OpenAI.ChatCompletionCreateParamsNonStreaming)
+  async function idsOf(turns: readonly Message[], body?: object): Promise<readonly number[]> {
+    const [choice] = (await ask(turns, body)).choices as unknown as [{ prompt_token_ids: number[] }]
+    return choice.prompt_token_ids
+  }
+
+  test('is an answer, with all that it has or a client fills in', async () => {
+    const { choices } = await ask(messages)
+    const answer = choices[0]?.message ?? expect.fail('no answer')
+    const next = { role: 'user' as const, content: 'And 4 + 4?' }
+    const plain = await idsOf([...messages, { role: 'assistant', content: answer.content }, next])
+    const filled = { annotations: [], audio: null, function_call: null, tool_calls: null, refusal: null }
+    expect(await idsOf([...messages, answer, next])).toEqual(plain)
+    expect(await idsOf([...messages, { ...answer, ...filled } as unknown as Message, next])).toEqual(plain)
+    await expect(ask([{ ...answer, tool_calls: [{ id: '1' }] } as unknown as Message])).rejects.toMatchObject(
+      { status: 400, param: 'messages[0].tool_calls' },
+    )
+  })
+
+  test('and reasoning reaches the template', async () => {
+    const turn = { role: 'assistant', content: '5', reasoning_content: 'two' } as Message
+    const ids = await idsOf([...messages, turn, ...messages])
+    const without = await idsOf([...messages, { role: 'assistant', content: '5' }, ...messages])
+    expect(ids.length).toBeGreaterThan(without.length)
+    expect(ids.slice(-without.length)).toEqual(without)
+  })
+
+  test('templates write the day of the request', async () => {
+    const today = () => {
+      const now = new Date()
+      const padded = (value: number) => String(value).padStart(2, '0')
+      return `${now.getFullYear()}-${padded(now.getMonth() + 1)}-${padded(now.getDate())}`
+    }
+    const before = today()
+    const ids = await idsOf(messages, { chat_template_kwargs: { mode: 'date' } })
+    const { tokenizer } = loadTokenizer(path.join(fixture.directory, 'starter'))
+    expect([before, today()]).toContain(tokenizer.decode(ids, { skipSpecialTokens: true }).slice(0, 10))
+  })
+
+  test('switches of the template are set by their names, but for those of the request', async () => {
+    const [plain, switched] = [
+      await idsOf(messages),
+      await idsOf(messages, { chat_template_kwargs: { mode: 'two', enable_thinking: false } }),
+    ]
+    expect(switched.length).toBeGreaterThan(plain.length)
+    expect(switched.slice(-plain.length)).toEqual(plain)
+    await expect(ask(messages, { chat_template_kwargs: { messages: 'x' } })).rejects.toMatchObject({
+      ...{ status: 400, param: 'chat_template_kwargs.messages' },
+      message: expect.stringContaining('cannot be replaced') as string,
+    })
+  })
+})
 
 describe('what is refused', () => {
   const chat = (body: object, from = openai) =>

@@ -31,9 +31,10 @@ export class Scope {
 
 const maxRange = 10_000
 
-/** The names every template knows, and those of one rendering. */
-export function globalScope(variables: ReadonlyMap<string, Value>): Scope {
+/** The names every template knows, and those of one rendering; `now`: what strftime_now tells. */
+export function globalScope(variables: ReadonlyMap<string, Value>, now: Date = stopped): Scope {
   const scope = new Scope()
+  scope.set('strftime_now', ({ args: [format] }) => formatClock(textOf(format), now))
   for (const [name, value] of constants) scope.set(name, value)
   for (const [name, value] of variables) scope.set(name, value)
   return scope
@@ -49,7 +50,6 @@ const constants: readonly (readonly [string, Value])[] = [
   ['range', range],
   ['namespace', namespace],
   ['dict', (call) => namespace(call).fields],
-  ['strftime_now', ({ args: [format] }) => stoppedClock(textOf(format))],
   [
     'raise_exception',
     ({ args: [message] }) => {
@@ -83,29 +83,48 @@ function range({ args }: CallArguments): number[] {
 }
 
 /**
- * Templates that write today's date would change a run's prompts at midnight, so that it could be neither resumed
- * nor replayed. They get the date that Llama 3's templates fall back to.
+ * Templates that write today's date would change a run's prompts at midnight, so that it could be neither resumed nor
+ * replayed. Unless they are given a date, they get the one that Llama 3's templates fall back to.
  */
-const stopped: Readonly<Record<string, string>> = {
-  ...{ d: '26', m: '07', Y: '2024', y: '24', b: 'Jul', B: 'July', A: 'Friday', a: 'Fri', j: '208', e: '26' },
-  ...{
-    H: '00',
-    I: '12',
-    M: '00',
-    S: '00',
-    p: 'AM',
-    F: '2024-07-26',
-    T: '00:00:00',
-    D: '07/26/24',
-    w: '5',
-    u: '5',
-  },
-  ...{ Z: '', z: '', '%': '%' },
+const stopped = new Date(2024, 6, 26)
+
+const days = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+const months = [
+  ...['January', 'February', 'March', 'April', 'May', 'June', 'July'],
+  ...['August', 'September', 'October', 'November', 'December'],
+]
+
+/** What Python's strftime writes for each letter, in English, of a time without a zone. */
+function clockFields(date: Date): Readonly<Record<string, string>> {
+  const padded = (value: number, width = 2) => String(value).padStart(width, '0')
+  const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()]
+  const [d, m, Y, H, M, S] = [
+    day,
+    month + 1,
+    year,
+    date.getHours(),
+    date.getMinutes(),
+    date.getSeconds(),
+  ].map((value) => padded(value)) as [string, string, string, string, string, string]
+  const [A = '', B = ''] = [days[date.getDay()], months[month]]
+  const ordinal = (Date.UTC(year, month, day) - Date.UTC(year, 0, 0)) / 86_400_000
+  return {
+    ...{ d, m, Y, H, M, S, A, B, y: Y.slice(-2), a: A.slice(0, 3), b: B.slice(0, 3), j: padded(ordinal, 3) },
+    ...{
+      e: String(day).padStart(2),
+      I: padded(date.getHours() % 12 || 12),
+      p: date.getHours() < 12 ? 'AM' : 'PM',
+    },
+    ...{ F: `${Y}-${m}-${d}`, T: `${H}:${M}:${S}`, D: `${m}/${d}/${Y.slice(-2)}` },
+    ...{ w: String(date.getDay()), u: String(date.getDay() || 7), Z: '', z: '', '%': '%' },
+  }
 }
 
-const stoppedClock = (format: string): string =>
-  replacedText(format, /%(-?)(.)/g, (whole = '', unpadded, letter = '') => {
-    const text = Object.hasOwn(stopped, letter) ? stopped[letter] : undefined
+function formatClock(format: string, date: Date): string {
+  const fields = clockFields(date)
+  return replacedText(format, /%(-?)(.)/g, (whole = '', unpadded, letter = '') => {
+    const text = Object.hasOwn(fields, letter) ? fields[letter] : undefined
     if (text === undefined) return whole
-    return unpadded === '' ? text : text.replace(/^0+(?=\d)/, '')
+    return unpadded === '' ? text : text.replace(/^[0 ]+(?=\d)/, '')
   })
+}

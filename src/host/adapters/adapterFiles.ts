@@ -1,0 +1,76 @@
+/** Where an adapter's files are, and in which of two forms: PEFT's or that of MLX. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { readMlxConfig } from './mlxAdapter.ts'
+import { readPeftConfig, type PeftConfig } from './peftConfig.ts'
+
+export const configName = 'adapter_config.json'
+/** Folder of the policy's adapter in a checkpoint. */
+export const actorName = 'actor'
+export const tensorsName = 'adapter_model.safetensors'
+const mlxTensorsName = 'adapters.safetensors'
+
+export interface AdapterFiles {
+  readonly directory: string
+  readonly configPath: string
+  readonly tensorsPath: string
+  readonly isMlx: boolean
+}
+
+/** The folder of a checkpoint stands for its actor. */
+export function adapterFolder(given: string): string {
+  const actor = join(given, actorName)
+  return !existsSync(join(given, configName)) && existsSync(join(actor, configName)) ? actor : given
+}
+
+/** Errors: AppError 'adapter/invalid' where one is missing. */
+export function adapterFiles(given: string): AdapterFiles {
+  const directory = adapterFolder(given)
+  const configPath = join(directory, configName)
+  if (!existsSync(configPath)) {
+    throw adapterError(
+      directory,
+      `has no ${configName}, so it is not an adapter folder`,
+      insideHint(directory),
+    )
+  }
+  const tensorsPath = join(directory, tensorsName)
+  if (existsSync(tensorsPath)) return { directory, configPath, tensorsPath, isMlx: false }
+  const ofMlx = join(directory, mlxTensorsName)
+  if (existsSync(ofMlx)) return { directory, configPath, tensorsPath: ofMlx, isMlx: true }
+  const isPickled = existsSync(join(directory, 'adapter_model.bin'))
+  const hint = isPickled
+    ? 'Its adapter_model.bin is a pickle, which can run code when opened and is never read; save the adapter as safetensors.'
+    : undefined
+  throw adapterError(directory, `has no ${tensorsName}`, hint)
+}
+
+/** Errors: AppError 'adapter/invalid', naming the file. */
+export function readAdapterConfig({ configPath, isMlx }: AdapterFiles): PeftConfig {
+  const json = readJsonObject(configPath, 'adapter/invalid')
+  return isMlx ? readMlxConfig(json, configPath) : readPeftConfig(json, configPath)
+}
+
+export const adapterError = (path: string, problem: string, hint?: string): AppError =>
+  new AppError('adapter/invalid', `${path} ${problem}.`, hint)
+
+/** Trainers write their checkpoints into folders of their own: the last one is named. */
+function insideHint(directory: string): string | undefined {
+  const steps = namesIn(directory)
+    .flatMap((name) => /^checkpoint-(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .filter((step) => existsSync(join(directory, `checkpoint-${step}`, configName)))
+  return steps.length === 0
+    ? undefined
+    : `It holds checkpoints that are adapters: give one of them, such as ${join(directory, `checkpoint-${Math.max(...steps)}`)}.`
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
