@@ -4,7 +4,7 @@
  * a run has to be kept, so hundreds can be open at a time, a crash loses none, and resumed training repeats the same
  * episodes.
  */
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { Observation } from './environment.ts'
 import type { RewardFault } from './rewards.ts'
 import type { DataRow } from './rollout/prompts.ts'

@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import { shorten } from '#shared/plural.ts'
 import { isRecord } from './pipelineLimits.ts'
 import { Interpreter } from './template/interpreter.ts'
@@ -7,13 +8,6 @@ import { strip } from './template/methods.ts'
 import { globalScope } from './template/scope.ts'
 import { type Node, parseTemplate } from './template/expressions.ts'
 import { toValue, type Value } from './template/values.ts'
-
-/** One turn of a conversation, as chat templates expect it; templates may read further fields. */
-export interface ChatMessage {
-  readonly role: string
-  readonly content: string
-  readonly [field: string]: unknown
-}
 
 /** Switches that a template reads by name, such as `enable_thinking`. */
 export type TemplateVariables = Readonly<Record<string, unknown>>

@@ -1,7 +1,7 @@
 /** One column's answer to a turn: what is sent to the model, and what is made of the pieces that come back. */
 import { randomInt, randomUUID } from 'node:crypto'
 import { keptAlternatives, type ChatAnswer, type Conversation } from '#shared/api/chat.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import { greedyAtZero } from '#host/models/candidates.ts'
 import { packError } from '#host/processes/messages.ts'
 import type { CompletionNews, ServedModel, ServedRequest, ServedToken } from '#host/processes/serving.ts'

@@ -1,6 +1,6 @@
 /** The Modelfile beside a merged model, from which Ollama makes a model of its own. */
 import { AppError } from '#shared/errors.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto'
 import { judgeDescription, judgeFunction, type JudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { RewardAnswer, RewardFunction, RewardInput } from '#rl/rewards.ts'
 import { addUsage, noUsage, type Judgement, type JudgeLog, type Usage } from './judgeLog.ts'
 import { questionText, readScore, type JudgeAnswer } from './question.ts'

@@ -1,9 +1,9 @@
 /** Letting a model speak: text or messages in, completions out. */
 import { AppError } from '#shared/errors.ts'
-import { isNoChat, readChat } from '#shared/messages.ts'
+import { isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import { randomStream } from '#shared/random.ts'
 import type { Completion, SamplingOptions, StopReason } from '#engine/policy.ts'
-import type { ChatMessage, TemplateVariables } from '#engine/text/chatTemplate.ts'
+import type { TemplateVariables } from '#engine/text/chatTemplate.ts'
 import { createStreamingDecoder, type StreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { readSmallFile, parseStrictJson, JsonSyntaxError } from '#host/files/strictJson.ts'

@@ -6,7 +6,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import type { PreviewToken, PromptPreview } from '#host/data/preview.ts'

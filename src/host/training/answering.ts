@@ -2,7 +2,7 @@
 import path from 'node:path'
 import { parseJudge, type JudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import type { RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'

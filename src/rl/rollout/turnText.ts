@@ -1,5 +1,6 @@
 /** Observations as tokens: the first prompt, and what comes between one turn of the policy and the next. */
-import type { ChatMessage, ChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Observation } from '../environment.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createChatTemplate, type ChatMessage } from '#engine/text/chatTemplate.ts'
+import { createChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 
 const chatml =
   "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}" +

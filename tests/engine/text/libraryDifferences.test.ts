@@ -7,7 +7,8 @@ import { readFileSync } from 'node:fs'
 import { Template } from '@huggingface/jinja'
 import { Tokenizer as UntypedLibrary } from '@huggingface/tokenizers'
 import { describe, expect, test } from 'vitest'
-import { createChatTemplate, type ChatMessage } from '#engine/text/chatTemplate.ts'
+import { createChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import { loadFamily, tokenizerConfigOf, tokenizerJsonOf } from './families.ts'
 
 /** What stands for a template that is refused. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type ChatMessage, createChatTemplate } from '#engine/text/chatTemplate.ts'
+import { createChatTemplate } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 
 interface Case {
   readonly template: string

@@ -1,6 +1,6 @@
 /** Rows of a run for other tools: prompts as the run renders them, with every column. */
 import { plural } from '#shared/plural.ts'
-import type { ChatMessage } from '#engine/text/chatTemplate.ts'
+import type { ChatMessage } from '#shared/messages.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { PlanningParts } from '#rl/training/dependencies.ts'
