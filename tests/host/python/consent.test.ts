@@ -1,6 +1,16 @@
 /** Every way to a Python process is closed to a config alone: what would run is a program that leaves a mark. */
 import type { RunConfigInput } from '#shared/runConfig.ts'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Client } from '#shared/api/client.ts'
@@ -121,8 +131,7 @@ describe('a config that nobody allowed starts no Python', () => {
   test('looking at what would run starts nothing and allows nothing', async () => {
     const asked = { functions: [`${file}#score`, 'exact-match'], interpreter: program }
     const review = await client.call('python.review', asked)
-    expect(review.interpreter).toEqual({ path: program, isAllowed: false })
-    expect(review.files.map(({ path: where, isAllowed }) => [where, isAllowed])).toEqual([[file, false]])
+    expect(review).toMatchObject([{ interpreter: program, files: [{ path: file, isAllowed: false }] }])
     expectNothingRan()
     expect(await client.call('python.allowed')).toEqual([])
   })
@@ -212,7 +221,7 @@ describe('the command line and the library', () => {
   test('python allow lets exactly this pass, list shows it, withdraw takes it back', async () => {
     const allowed = await place.run('python', 'allow', file, '--interpreter', program, '--json')
     expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }] }])
-    expect((await place.run('python', 'list')).stdout).toMatch(/interpreter[^]*rewards\.py/)
+    expect((await place.run('python', 'list')).stdout).toMatch(/run by[^]*python +\S*rewards\.py/)
     const consents = consentsFile(place.path('home'))
     expect(requireConsent(source, program, consents).interpreter).toBe(program)
     await place.run('python', 'withdraw')
@@ -329,7 +338,7 @@ describe('consent', () => {
     const consents = machine()
     allowPython([reviewPython(source, program, consents)], consents)
     const text = readFileSync(consents, 'utf8')
-    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 1', '"format": 2')]) {
+    for (const damaged of ['', '{}', text.slice(0, -9), text.replace('"format": 2', '"format": 3')]) {
       writeFileSync(consents, damaged)
       expect(() => readConsents(consents)).toThrow(
         expect.objectContaining({ code: 'config/invalid' }) as Error,
@@ -353,15 +362,70 @@ describe('consent', () => {
       asked,
       reviewed: await fixture.client.call('python.review', asked),
     })
-    expect((await fixture.client.call('python.allowed')).map(({ kind }) => kind).sort()).toEqual([
-      'file',
-      'interpreter',
+    expect(await fixture.client.call('python.allowed')).toMatchObject([
+      { path: own.file, interpreter: program },
     ])
     await fixture.client.call('python.withdraw', { paths: [program] })
-    expect(await fixture.client.call('python.review', asked)).toMatchObject({
-      interpreter: { isAllowed: false },
-      files: [{ isAllowed: true }],
-    })
+    expect(await fixture.client.call('python.review', asked)).toMatchObject([
+      { interpreter: program, files: [{ isAllowed: false }] },
+    ])
+  })
+
+  test('of a run is for every interpreter that it names, each with its own files', async () => {
+    await using fixture = createHostFixture()
+    const { source: own } = here('x = 1')
+    const other = path.join(mkdtempSync(path.join(all, 'other-')), 'python')
+    writeFileSync(other, '')
+    const config = {
+      ...{ ...smallConfig, python: { interpreter: program }, rewards: [{ function: own.file }] },
+      engine: { kind: 'trl' as const, python: other },
+    }
+    const run = createRunFolder(fixture.directory, parseRunConfig(config))
+    fixture.host.history.lookAround()
+    fixture.host.history.add(run)
+    const asked = { runId: run.id }
+    const reviewed = await fixture.client.call('python.review', asked)
+    expect(reviewed.map(({ interpreter, files }) => [interpreter, files[0]?.path])).toEqual([
+      [program, own.file],
+      [other, 'engine:trl'],
+    ])
+    await expect(
+      fixture.client.call('python.allow', { asked, reviewed: reviewed.slice(0, 1) }),
+    ).rejects.toMatchObject({ code: 'python/not-allowed' })
+    await fixture.client.call('python.allow', { asked, reviewed })
+    const consents = consentsFile(fixture.directory)
+    expect(isOpen(own, program, consents)).toBe(true)
+    // The trainer's interpreter was allowed the trainer alone.
+    expect(() => requireConsent(own, other, consents)).toThrow('has not been allowed')
+  })
+
+  test('does not come along in a folder from elsewhere, and whoever is asked again hears why', () => {
+    const consents = machine()
+    allowPython([reviewPython(source, program, consents)], consents)
+    expect(isOpen(source, program, consents)).toBe(true)
+    const copy = path.join(mkdtempSync(path.join(all, 'copied-')), 'home')
+    cpSync(path.dirname(consents), copy, { recursive: true, preserveTimestamps: true })
+    expect(isOpen(source, program, consentsFile(copy))).toBe(false)
+    expect(() => requireConsent(source, program, consentsFile(copy))).toThrow(
+      expect.objectContaining({
+        hint: expect.stringContaining('data directory was copied') as string,
+      }) as Error,
+    )
+    // Moved, it is the same folder.
+    renameSync(path.dirname(consents), `${copy}-moved`)
+    expect(isOpen(source, program, consentsFile(`${copy}-moved`))).toBe(true)
+  })
+
+  test('is asked for by all names, up to fifty, and each as it is', () => {
+    const names = Array.from({ length: 60 }, (_, i) => [`m${i}.py`, 'x = 1'] as const)
+    const { source: own, folder } = here('x = 1', Object.fromEntries(names.slice(0, 40)))
+    const asked = () => requireConsent(own, program, null)
+    for (const name of ['m0.py', 'm39.py']) expect(asked).toThrow(path.join(folder, name))
+    for (const [name, text] of names.slice(40)) writeFileSync(path.join(folder, name), text)
+    expect(asked).toThrow('and 11 other files (the command below lists them with --list)')
+    const { source: strange } = here('x = 1', { 'evil\u001b[2K\nhidden.py': '', 'x\u202eyp.live.py': '' })
+    expect(() => requireConsent(strange, program, null)).toThrow('evil\\u{1b}[2K\\u{a}hidden.py')
+    expect(() => requireConsent(strange, program, null)).toThrow('x\\u{202e}yp.live.py')
   })
 
   test('functions that open Python take no yes but that of the machine', async () => {
