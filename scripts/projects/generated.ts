@@ -55,7 +55,7 @@ export async function generatedText({ entry, license }: Generated): Promise<stri
       minify: false,
       target: 'es2022',
       lib: { entry: path.join(root, entry), formats: ['es'] },
-      rollupOptions: { external: /^node:/, output: { codeSplitting: false } },
+      rolldownOptions: { external: /^node:/, output: { codeSplitting: false } },
     },
   })
   const outputs = Array.isArray(result) ? result : [result]

@@ -234,7 +234,7 @@ describe('a key that a server sends back', () => {
   const key = 'sk-proj/äöü+"quoted"-0123456789'
   const header = `Bearer ${key}`
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  const escaped = [...key].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+  const escaped = key.replaceAll(/./g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
   const forms: readonly [string, string][] = [
     ['as it is', JSON.stringify(key)],
     ['as the header', JSON.stringify(`you sent “${header}”`)],

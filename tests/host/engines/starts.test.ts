@@ -29,7 +29,6 @@ for name in ("planted", "callback", "watch", "bridge", "colorsys"):
         found[name] = getattr(module, "origin", "planted" if hasattr(module, "planted") else "own")
     except ImportError:
         found[name] = None
-settings = sys.modules.get("settings_seen")
 with open(${JSON.stringify(log)}, "a") as file:
     file.write(json.dumps({"found": found, "words": sys.argv, "files": sorted(os.listdir("."))}) + "\\n")
 while not os.path.exists("stop"):
@@ -84,7 +83,12 @@ const said = (): { found?: object; config?: string; files?: string[] }[] =>
         .map((line) => JSON.parse(line) as object)
     : []
 
-describe.skipIf(!hasPython('venv'))('a trainer (skipped without Python)', () => {
+/** Older ones do not read the script of TRL. */
+const isHere =
+  hasPython('venv') &&
+  spawnSync(interpreter, ['-c', 'import sys; assert sys.version_info >= (3, 10)']).status === 0
+
+describe.skipIf(!isHere)('a trainer (skipped without Python 3.10)', () => {
   const settings = path.join(all, 'accelerate.yaml')
   const runs = engineRuns({
     kind: 'trl',
@@ -112,7 +116,8 @@ describe.skipIf(!hasPython('venv'))('a trainer (skipped without Python)', () => 
       said()
         .slice(before)
         .filter(({ found }) => found !== undefined)
-    await until(() => starts().length === 1)
+    await Promise.race([isDead, until(() => starts().length === 1)])
+    expect(starts()).toHaveLength(1)
     supervisor.pause(run.id)
     await until(() => supervisor.status(run.id)?.activity === 'paused')
     meanwhile(path.join(run.directory, 'engine'), made)
