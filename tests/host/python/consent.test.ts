@@ -208,6 +208,28 @@ describe('the command line and the library', () => {
     expectNothingRan()
   })
 
+  test.skipIf(process.platform === 'win32')(
+    'show each name as it is before anything is allowed',
+    async () => {
+      const odd = path.join(all, 'a\u001b[2K\u202e.py')
+      writeFileSync(odd, code)
+      const config = place.write('named.json', { ...smallConfig, rewards: [{ function: odd }] })
+      const denied = await place.run('train', config)
+      expect(denied.stderr).toContain('a\\u{1b}[2K\\u{202e}.py is Python')
+      expect(denied.stderr).toContain("python allow $'")
+      const listed = await place.run('python', 'allow', odd, '--list', '--interpreter', program)
+      expect(listed.stdout).toContain(`Run by ${program}:\n  Would be allowed  `)
+      expect((await place.run('python', 'list')).stdout).toContain('No Python code may run')
+      const trusting = place.write('trusting.json', { ...strange, rewards: [{ function: odd }] })
+      const trusted = await place.run('train', trusting, '--trust-python')
+      expect(trusted.stderr).toContain(`Run by ${program}:\n  Trusted  `)
+      for (const { stdout, stderr } of [denied, listed, trusted])
+        expect(stdout + stderr).not.toMatch(/[\u001b\u202e]/)
+      await place.run('python', 'withdraw')
+      rmSync(mark, { force: true })
+    },
+  )
+
   test('python allow lets exactly this pass, list shows it, withdraw takes it back', async () => {
     const allowed = await place.run('python', 'allow', file, '--interpreter', program, '--json')
     expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }] }])
