@@ -127,10 +127,10 @@ function jobOf(folder: string): string | null {
 export function writeCode({ folder }: WatchedProject, { code, settings }: AllowedEngine): string | null {
   const { [listed]: opening = '', ...files } = code
   const placed = Object.entries(files)
-    .map(([name, text]) => ({ file: path.join(folder, '..', ...name.split('/')), text }))
+    .map(([place, text]) => ({ place, file: path.join(folder, '..', ...place.split('/')), text }))
     // Without rewards there is no folder for those.
     .filter(({ file }) => existsSync(path.dirname(file)))
-  const modules = Object.fromEntries(placed.map(({ file, text }) => [path.parse(file).name, [file, text]]))
+  const modules = Object.fromEntries(placed.map(({ place, text }) => [path.parse(place).name, [place, text]]))
   for (const { file, text } of placed) {
     const { name } = path.parse(file)
     // A text in JSON is one in Python too, and a list or a dict as well.

@@ -2,8 +2,17 @@
  * What a trainer of Turnwise starts with, each time that it starts: nothing but what was allowed as it is now. The packages of the trainer
  * are stand-ins that write down what they find and wait to be stopped.
  */
-import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { allowPython } from '#host/python/consent.ts'
@@ -30,7 +39,8 @@ for name in ("planted", "callback", "watch", "bridge", "colorsys"):
     except ImportError:
         found[name] = None
 with open(${JSON.stringify(log)}, "a") as file:
-    file.write(json.dumps({"found": found, "words": sys.argv, "files": sorted(os.listdir("."))}) + "\\n")
+    here = os.path.dirname(sys.modules["watch"].__file__)
+    file.write(json.dumps({"found": found, "place": os.path.dirname(here), "words": sys.argv, "files": sorted(os.listdir("."))}) + "\\n")
 while not os.path.exists("stop"):
     time.sleep(0.05)
 sys.exit(0)
@@ -75,7 +85,7 @@ function makeEnvironment(): void {
   put('accelerate/commands/launch.py', launch)
 }
 
-const said = (): { found?: object; config?: string; files?: string[] }[] =>
+const said = (): { found?: object; place?: string; config?: string; files?: string[] }[] =>
   existsSync(log)
     ? readFileSync(log, 'utf8')
         .split('\n')
@@ -124,7 +134,7 @@ describe.skipIf(!isHere)('a trainer (skipped without Python 3.10)', () => {
     supervisor.unpause(run.id)
     await Promise.race([isDead, until(() => starts().length === 2)])
     if (starts().length === 2) await supervisor.stop(run.id)
-    return { ...(await ended), said: said().slice(before), starts: starts() }
+    return { ...(await ended), directory: run.directory, said: said().slice(before), starts: starts() }
   }
 
   test('is not started again by a config that changed while it paused', async () => {
@@ -173,6 +183,19 @@ py_compile.compile(sys.argv[1], invalidation_mode=py_compile.PycInvalidationMode
     const found = { planted: null, callback: 'own', watch: 'own', bridge: 'own', colorsys: 'own' }
     expect(again.starts.map((each) => each.found)).toEqual([found, found])
     expect(again.starts[1]?.files).toEqual(again.starts[0]?.files)
+    expect(existsSync(path.join(all, 'mark'))).toBe(false)
+
+    // A job on a cluster has a copy of the folder.
+    const copy = path.join(realpathSync(all), 'copy')
+    cpSync(path.join(again.directory, 'engine'), copy, { recursive: true })
+    writeFileSync(path.join(copy, 'trl', 'planted.py'), evil)
+    writeFileSync(path.join(copy, 'trl', 'stop'), '')
+    // The end of its standard input would end it.
+    await once(
+      spawn(program, ['train.py'], { cwd: path.join(copy, 'trl'), stdio: ['pipe', 'ignore', 'ignore'] }),
+      'exit',
+    )
+    expect(said().at(-1)).toMatchObject({ found, place: copy })
     expect(existsSync(path.join(all, 'mark'))).toBe(false)
   })
 })
