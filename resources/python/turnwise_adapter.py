@@ -149,7 +149,7 @@ class Beside:
             import multiprocessing.forkserver as server
         except ImportError:
             return
-        server.set_forkserver_preload = lambda names: None
+        server.set_forkserver_preload = lambda names, **others: None
         server._forkserver._preload_modules = []
 
 
