@@ -24,6 +24,7 @@ import re
 import shutil
 import signal
 import sys
+import sysconfig
 import tempfile
 import threading
 import types
@@ -69,9 +70,11 @@ class Beside:
     def __init__(self, folder, modules):
         self.folder = folder
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
-        # Packages installed in an environment inside the folder are that of the interpreter, which was allowed itself.
-        # Other folders on its path are none: a package that is being edited lies there as the person's code does.
-        roots = [self.place(each) for each in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
+        # The standard library, and packages installed in an environment inside the folder, are that of the interpreter, which
+        # was allowed itself. What else lies in its environment is not, nor are other folders on its path: a package that is
+        # being edited lies there as the person's code does.
+        named = ("stdlib", "platstdlib", "purelib", "platlib")
+        roots = [self.place(sysconfig.get_path(each)) for each in named]
         paths = [self.place(each) for each in sys.path if os.path.isabs(each)]
         packages = [each for each in paths if each and {"site-packages", "dist-packages"} & set(each.split(os.sep))]
         self.installed = {each for each in [*roots, *packages] if each not in (None, os.path.normpath(folder))}
@@ -135,10 +138,25 @@ class Beside:
             return {"turnwise": Rule(self.folder, dict(self.modules)), **usual(name)}
 
         multiprocessing.spawn.get_preparation_data = get_preparation_data
-        flags = multiprocessing.util._args_from_interpreter_flags
         # Without the working folder on their path, from which they would import before they are told anything.
-        safe = ["-P"] if sys.version_info >= (3, 11) else []
-        multiprocessing.util._args_from_interpreter_flags = lambda: [*flags(), *safe]
+        command = multiprocessing.spawn.get_command_line
+        multiprocessing.spawn.get_command_line = lambda **named: without_folder(command(**named))
+        if hasattr(multiprocessing.util, "spawnv_passfds"):
+            start = multiprocessing.util.spawnv_passfds
+            multiprocessing.util.spawnv_passfds = lambda path, words, fds: start(path, without_folder(words), fds)
+        # What a server of forks imports ahead, it imports before it is told anything: it imports nothing ahead.
+        try:
+            import multiprocessing.forkserver as server
+        except ImportError:
+            return
+        server.set_forkserver_preload = lambda names, **others: None
+        server._forkserver._preload_modules = []
+
+
+def without_folder(words):
+    """Words that start Python, whose code takes the working folder off the path first."""
+    first = "import sys; sys.path[:] = [each for each in sys.path if each]; "
+    return [first + word if before == "-c" else word for before, word in zip([None, *words], words)]
 
 
 class Rule:
@@ -233,7 +251,7 @@ class Code:
         self.loop = asyncio.new_event_loop()
         self.episodes = {}
 
-    def load(self, code, file, modules):
+    def load(self, code, file, modules, paths):
         name = os.path.splitext(os.path.basename(file))[0]
         if not name.isidentifier() or name in sys.modules:
             name = "turnwise_user_code"
@@ -247,6 +265,8 @@ class Code:
                 os.chdir(folder)
             self.beside = Beside(folder, modules)
             self.beside.open()
+            # Folders of PYTHONPATH in there, which Python must not see as it starts.
+            sys.path[1:1] = paths
         sys.modules[name] = self.module
         # The copy of a run may differ from the file: tracebacks and inspect show what runs.
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
@@ -691,7 +711,7 @@ def answers(code, request):
     """One answer per input of the request, as they become known."""
     call, name, settings = request["call"], request.get("name"), request.get("settings", {})
     if call == "load":
-        yield settle(code, lambda: code.load(request["code"], request["file"], request["modules"]))
+        yield settle(code, lambda: code.load(request["code"], request["file"], request["modules"], request["paths"]))
     elif call == "describe":
         yield settle(code, lambda: describe(code, name, settings))
     elif call == "rows":

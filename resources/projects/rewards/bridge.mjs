@@ -3,77 +3,48 @@
  * comes in, {"prompt": text, "completion": text, "row": object or its JSON text, "step": number}, and one goes out in the
  * same order: {"parts": {name: number or null}, "total": number or null, "failures": [{"name", "message"}]}.
  *
- *   node --experimental-vm-modules --disable-warning=ExperimentalWarning bridge.mjs
+ *   node --permission --allow-fs-read=FOLDER bridge.mjs
  *
- * Needs Node 20.15 or later and nothing else. rewards.json says which functions there are; builtIns.mjs holds those that
- * came with the program, code/ your own, harness.js what your own found around itself: no file, no network, no clock.
+ * Needs Node 20.15 or later and nothing else; FOLDER is this one, and older versions run without the two options. rewards.json
+ * says which functions there are; builtIns.mjs holds those that came with the program, code/ your own. Those run in
+ * a virtual machine (QuickJS in WebAssembly, machine.mjs and quickjs.wasm), as they did in the run: no file, no network, no clock,
+ * a limit on time and memory, and nothing left behind for the next call. The options are a second wall around it.
  */
 import { readFileSync } from 'node:fs'
-import vm from 'node:vm'
 import { crc32 } from 'node:zlib'
 import { builtInReward } from './builtIns.mjs'
+import { Machine } from './machine.mjs'
+
+// Older versions know the time of the process as a whole, in which nothing else works.
+process.threadCpuUsage ??= process.cpuUsage
 
 const read = (name) => readFileSync(new URL(name, import.meta.url), 'utf8')
-const { failurePolicy, callMs, rewards } = JSON.parse(read('rewards.json'))
+const { failurePolicy, callMs, limits, rewards } = JSON.parse(read('rewards.json'))
 
-const harness = new vm.Script(rewards.some(({ code }) => code !== undefined) ? read('harness.js') : 'null')
+/** One per file of code. */
+const machines = new Map()
 
-/** A world with one module in it, which is evaluated anew for every call, so that none sees what an earlier one left there. */
-async function openCode(file, source) {
-  if (vm.SourceTextModule === undefined) throw new Error('Start node with --experimental-vm-modules.')
-  const context = vm.createContext(Object.create(null))
-  const inside = harness.runInContext(context)
-  let cachedData
-  const evaluate = async () => {
-    const module = new vm.SourceTextModule(source, { context, identifier: file, cachedData })
-    cachedData ??= module.createCachedData()
-    await module.link((name) => {
-      throw new Error(`Cannot import "${name}": reward code stands alone.`)
-    })
-    await module.evaluate({ timeout: 2_000 })
-    return module.namespace
+function machineOf(code) {
+  if (!machines.has(code)) {
+    const opening = Machine.load(read(code), limits, null)
+    // What went wrong is told where it is called.
+    opening.catch(() => undefined)
+    machines.set(code, opening)
   }
-  let current = await evaluate()
-  const { settings, needs } = JSON.parse(inside.describe(standIn(current, () => current)))
-  context.call = inside.call
-  const renew = async () => {
-    current = await evaluate()
-  }
-  return { context, inside, settings, needs, renew }
+  return machines.get(code)
 }
-
-/** What the module exports, each function asking for the one of now. */
-function standIn(namespace, now) {
-  const delegates = (holder, read) =>
-    Object.keys(holder)
-      .filter((name) => typeof holder[name] === 'function')
-      .map((name) => [name, (...given) => read()[name](...given)])
-  const { rewards: group } = namespace
-  const hasGroup = typeof group === 'object' && group !== null
-  return {
-    settings: namespace.settings,
-    needs: namespace.needs,
-    ...Object.fromEntries(delegates(namespace, now)),
-    ...(hasGroup ? { rewards: Object.fromEntries(delegates(group, () => now().rewards)) } : {}),
-  }
-}
-
-const callScript = new vm.Script('call(target, input, seed)')
 
 function codeFunction({ code, function: target, settings }) {
-  const opening = openCode(code, read(code))
-  // What went wrong is told where it is called.
-  opening.catch(() => undefined)
-  return async (sample) => {
-    const { context, inside, settings: usual, needs, renew } = await opening
-    await renew()
+  void machineOf(code)
+  return async ({ fault, ...sample }) => {
+    if (fault !== undefined) throw new Error(fault)
+    const machine = await machineOf(code)
+    const { settings: usual, needs } = JSON.parse(machine.description)
     // Whoever asks knows texts alone.
     const tokens = needs?.includes('tokens') ? { tokens: null } : {}
     const input = JSON.stringify({ ...sample, settings: { ...usual, ...settings }, ...tokens })
-    Object.assign(context, { target, input, seed: crc32(input, crc32(target)) | 0 })
-    let text = callScript.runInContext(context, { timeout: callMs })
-    // A promise: what can be settled at all is settled before the next turn.
-    if (text === undefined) text = await new Promise((resolve) => setImmediate(() => resolve(inside.take())))
+    const text = machine.call({ target, input, seed: crc32(input, crc32(target)) | 0, callMs })
+    if (machine.isSpoiled) machines.delete(code)
     const answer = JSON.parse(text)
     if (answer.failure !== undefined) throw new Error(answer.failure.message)
     const { value, perToken, perTurn } = answer
@@ -95,8 +66,9 @@ const functions = rewards.map((reward) => ({
   score: reward.code === undefined ? builtInFunction(reward) : codeFunction(reward),
 }))
 
-async function answer({ prompt, completion, row, step = 0 }) {
-  const sample = { prompt, completion, row: typeof row === 'string' ? JSON.parse(row) : row, step }
+/** `fault`: why this sample, of which an earlier process fell silent, is not given to code of your own again. */
+async function answer({ prompt, completion, row, step = 0, fault }) {
+  const sample = { prompt, completion, row: typeof row === 'string' ? JSON.parse(row) : row, step, fault }
   const [parts, failures] = [{}, []]
   let total = null
   for (const { name, weight, score } of functions) {

@@ -22,6 +22,28 @@ def split_lines(text):
     return [line for line in text.split("\n") if line.strip()]
 
 
+# Seconds without an answer after which the process is killed: what looks at no clock is not ended by a limit inside.
+SILENT = 60 + SETTINGS["callMs"] / 100 * len(SETTINGS["rewards"])
+# What Node may need to start, and nothing of what the trainer's environment holds besides, such as keys.
+NEEDED = ("PATH", "HOME", "LD_LIBRARY_PATH", "SystemRoot", "ELECTRON_RUN_AS_NODE")
+
+
+def bridge_command():
+    """The words that start Node, and its environment."""
+    named = os.environ.get("TURNWISE_NODE", "node")
+    # Another machine may not have the program that this one names.
+    node = shutil.which(named) or shutil.which("node")
+    if node is None:
+        raise RuntimeError(
+            f"The rewards need Node 20.15 or later, and {named!r} was not found. "
+            "Install it, or name its program in the variable TURNWISE_NODE."
+        )
+    environment = {"TZ": "UTC", **{name: os.environ[name] for name in NEEDED if name in os.environ}}
+    asked = subprocess.run([node, "--permission", "-e", "0"], env=environment, capture_output=True)
+    walls = ["--permission", f"--allow-fs-read={HERE}"] if asked.returncode == 0 else []
+    return [node, *walls, str(HERE / "bridge.mjs")], environment
+
+
 class Bridge:
     """One Node process; batches go in and come out in order."""
 
@@ -29,43 +51,44 @@ class Bridge:
         self._process = None
         self._lock = threading.Lock()
 
-    def _start(self):
-        named = os.environ.get("TURNWISE_NODE", "node")
-        # Another machine may not have the program that this one names.
-        node = named if shutil.which(named) else "node"
-        command = [
-            node,
-            "--experimental-vm-modules",
-            "--disable-warning=ExperimentalWarning",
-            str(HERE / "bridge.mjs"),
-        ]
-        try:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        except FileNotFoundError as error:
-            raise RuntimeError(
-                f"The rewards need Node 20.15 or later, and {node!r} was not found. "
-                "Install it, or name its program in the variable TURNWISE_NODE."
-            ) from error
-        atexit.register(self.close)
-        return process
+    def _living(self):
+        if self._process is None or self._process.poll() is not None:
+            command, environment = bridge_command()
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            atexit.register(self.close)
+        return self._process
 
     def score(self, samples):
         """Answers of samples {prompt, completion, row, step}, in order."""
-        samples = list(samples)
-        if not samples:
-            return []
+        samples, answers = list(samples), []
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._process = self._start()
-            process = self._process
-            lines = "".join(json.dumps(sample) + "\n" for sample in samples).encode("utf-8")
-            writer = threading.Thread(target=self._write, args=(process, lines))
-            writer.start()
-            answers = [process.stdout.readline() for _ in samples]
-            writer.join()
-            if not answers[-1]:
-                raise RuntimeError("The reward process ended; what it said stands above.")
-            return [json.loads(answer) for answer in answers]
+            while len(answers) < len(samples):
+                answers += self._ask(samples[len(answers) :])
+                if len(answers) < len(samples):
+                    silent = samples[len(answers)]
+                    samples[len(answers)] = {**silent, "fault": f"Stopped after {SILENT:.0f} s without an answer."}
+        return answers
+
+    def _ask(self, samples):
+        """Answers until one does not come in time."""
+        process, answers, killed = self._living(), [], threading.Event()
+        lines = "".join(json.dumps(sample) + "\n" for sample in samples).encode("utf-8")
+        writer = threading.Thread(target=self._write, args=(process, lines))
+        writer.start()
+        for _ in samples:
+            timer = threading.Timer(SILENT, lambda: (killed.set(), process.kill()))
+            timer.start()
+            answer = process.stdout.readline()
+            timer.cancel()
+            if not answer:
+                break
+            answers.append(json.loads(answer))
+        writer.join()
+        if len(answers) < len(samples) and not killed.is_set():
+            raise RuntimeError("The reward process ended; what it said stands above.")
+        if killed.is_set():
+            process.wait()
+        return answers
 
     @staticmethod
     def _write(process, lines):

@@ -1,4 +1,4 @@
-// Generated from src/rl/environments by scripts/projects/builtInRewards.ts. Not to be edited by hand.
+// Generated from src/rl/environments/registry.ts by scripts/projects/generated.ts. Not to be edited by hand.
 // src/shared/errors.ts
 /** An error that a person can cause and fix; `message` says in a sentence what is wrong, `hint` what to do. */
 var AppError = class extends Error {

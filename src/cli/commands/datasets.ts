@@ -17,7 +17,7 @@ import { placeAt, splitFetch } from '#host/hub/hubFetching.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { allowPython, reviewPython } from '#host/python/consent.ts'
+import { reviewPython } from '#host/python/consent.ts'
 import { pythonRows, type PythonRows, rowsSource, writePythonRows } from '#host/python/pythonRows.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
 import {
@@ -29,6 +29,7 @@ import {
   type Context,
   type OptionsOf,
 } from '../command.ts'
+import { trusting } from './python.ts'
 import { answer } from './answers.ts'
 import { fetchingFrom, hubEndpoint, isHubAddress, toMegabytes } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
@@ -127,7 +128,7 @@ async function importFromPython(
 ): Promise<Imported> {
   const interpreter = typeof trusted === 'string' ? trusted : null
   const consents = consentsFile(context.dataDirectory)
-  if (trusted !== undefined) allowPython([reviewPython(rowsSource(rows), interpreter, consents)], consents)
+  if (trusted !== undefined) trusting(context)([reviewPython(rowsSource(rows), interpreter, consents)])
   using scratch = scratchFolder(context.dataDirectory)
   const file = path.join(scratch.folder, 'rows.jsonl')
   const settings = { ...rows.settings, ...Object.fromEntries(set.map(settingOf)) }

@@ -26,6 +26,7 @@ import {
   type Context,
   type OptionsOf,
 } from '../command.ts'
+import { trusting } from './python.ts'
 import { followAndReport } from '../evaluations.ts'
 
 const about =
@@ -89,7 +90,7 @@ async function startEvaluation(options: Options, here: CommandContext): Promise<
   const by = options.by ?? null
   const { id, title, total, config } = await host.evaluations.start(request, {
     ...{ base: process.cwd(), by },
-    trustsPython: options.trustPython !== undefined,
+    ...(options.trustPython === undefined ? {} : { trust: trusting(here) }),
   })
   const { workflow } = config.rollout
   const how = workflow === null ? '' : ` by the workflow ${path.basename(workflow.function)}`

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
+import { shownText } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import {
@@ -12,7 +13,7 @@ import {
   withdrawPython,
 } from '#host/python/consent.ts'
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
-import { reviewRun } from '#host/python/pythonService.ts'
+import { reviewRun, summary } from '#host/python/pythonService.ts'
 import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/rewards/rewardCode.ts'
 import { usageError, type Context } from '../command.ts'
 import { tableLines } from '../output.ts'
@@ -32,7 +33,8 @@ const allow = (context: Context) =>
     .argument('<FILE...>', 'Python files, gymnasium:ID, reasoning-gym or engine:trl')
     .option('--interpreter <PROGRAM>', 'Python program that runs them (default: python3)')
     .option('--as <FILE>', 'of a copy that a run keeps: the file that its config names')
-    .action((files, { interpreter = null, as: original }) => {
+    .option('--list', 'list what it would allow, and allow nothing')
+    .action((files, { interpreter = null, as: original, list: isAsking = false }) => {
       const { dataDirectory, output } = context()
       if (original !== undefined && files.length > 1)
         throw usageError('Option --as is for one file.', 'Allow the copies one by one.')
@@ -44,9 +46,9 @@ const allow = (context: Context) =>
           consents,
         ),
       )
-      allowPython(reviews, consents)
       output.json(reviews)
-      for (const line of new Set(reviews.flatMap(reviewLines))) output.line(line)
+      for (const line of reviewLines(reviews, isAsking ? 'Would be allowed' : 'Allowed')) output.line(line)
+      if (!isAsking) allowPython(reviews, consents)
     })
 
 function sourceOf(file: string): PythonSource {
@@ -61,27 +63,24 @@ function sourceOf(file: string): PythonSource {
   )
 }
 
-const reviewLines = ({ interpreter, files }: PythonReview): string[] =>
-  [interpreter, ...files].map(
-    ({ path, isAllowed }) => `${isAllowed ? 'Already allowed' : 'Allowed'}  ${path}`,
-  )
+/** Each interpreter, and below it each file. */
+const reviewLines = (reviews: readonly PythonReview[], word: string): string[] =>
+  summary(reviews).flatMap(({ interpreter, files }) => [
+    `Run by ${shownText(interpreter)}:`,
+    ...files.map(({ path, isAllowed }) => `  ${isAllowed ? 'Already allowed' : word}  ${shownText(path)}`),
+  ])
 
 const list = (context: Context) =>
   new Command('list').description('List the Python code that may run on this machine').action(() => {
     const { dataDirectory, output } = context()
-    const { interpreters, files } = readConsents(consentsFile(dataDirectory))
-    output.json({ interpreters, files })
-    const row = (
-      kind: string,
-      { path, at }: { readonly path: string; readonly at: number },
-      digest: string,
-    ) => [...[kind, digest, new Date(at).toISOString().slice(0, 16), path]]
-    const rows = [
-      ...interpreters.map((each) => row('interpreter', each, '')),
-      ...files.map((each) => row('file', each, each.sha256.slice(0, 12))),
-    ]
+    const allowed = readConsents(consentsFile(dataDirectory)).python
+    output.json(allowed)
+    const rows = allowed.map(({ sha256, at, interpreter, path }) => [
+      ...[sha256.slice(0, 12), new Date(at).toISOString().slice(0, 16)],
+      ...[shownText(interpreter), shownText(path)],
+    ])
     if (rows.length === 0) output.line('No Python code may run on this machine.')
-    else for (const line of tableLines(['kind', 'content', 'allowed', 'path'], rows)) output.line(line)
+    else for (const line of tableLines(['content', 'allowed', 'run by', 'path'], rows)) output.line(line)
   })
 
 const withdraw = (context: Context) =>
@@ -95,13 +94,23 @@ const withdraw = (context: Context) =>
       output.line(`Withdrew ${plural(count, 'consent')}.`)
     })
 
-/** What --trust-python means where a config names the code. */
-export function allowConfig(config: RunConfig, dataDirectory: string): void {
+/** What --trust-python means where a config names the code: it is named, then allowed. */
+export function allowConfig(config: RunConfig, { dataDirectory, output }: Place): void {
   const reviews = [...reviewConfig(config, null, dataDirectory), ...reviewEngine(config, dataDirectory)]
-  allowPython(reviews, consentsFile(dataDirectory))
+  trusting({ dataDirectory, output })(reviews)
 }
 
 /** The same of a run, which has copies of its code. */
-export function allowRun(runDirectory: string, dataDirectory: string): void {
-  allowPython(reviewRun(runDirectory, dataDirectory), consentsFile(dataDirectory))
-}
+export const allowRun = (runDirectory: string, place: Place): void =>
+  trusting(place)(reviewRun(runDirectory, place.dataDirectory))
+
+type Place = Pick<ReturnType<Context>, 'dataDirectory' | 'output'>
+
+/** What allows all that was reviewed, and says first what of it is new. */
+export const trusting =
+  ({ dataDirectory, output }: Place) =>
+  (reviews: readonly PythonReview[]): void => {
+    const fresh = reviews.filter(({ files }) => files.some((file) => !file.isAllowed))
+    for (const line of reviewLines(fresh, 'Trusted')) output.note(line)
+    allowPython(reviews, consentsFile(dataDirectory))
+  }

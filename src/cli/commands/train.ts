@@ -118,7 +118,7 @@ export const train = (context: Context) =>
       const here = context()
       const { dataDirectory, output } = here
       const config = readRunConfig(file, dataDirectory)
-      if (trustPython === true) allowConfig(config, dataDirectory)
+      if (trustPython === true) allowConfig(config, here)
       if (trustsKeys === true) allowKeysOf(config, dataDirectory)
       await requireWorkingCode(config, dataDirectory)
       await readyEnvironment(config, consentsFile(dataDirectory))
@@ -153,7 +153,7 @@ export const run = (context: Context) =>
       const parsed = parseRunConfig(script.config)
       requireKnownParts(parsed)
       const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)
-      if (trustPython === true) allowConfig(config, dataDirectory)
+      if (trustPython === true) allowConfig(config, here)
       if (trustsKeys === true) allowKeysOf(config, dataDirectory)
       await requireWorkingCode(config, dataDirectory)
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -222,7 +222,7 @@ export const resume = (context: Context) =>
       }
       const plan = set.length === 0 ? null : await planChanges(host, target, changesIn(set))
       for (const warning of plan?.warnings ?? []) output.note(`Warning: ${problemSentence(warning)}`)
-      trust(run.directory, trusted, dataDirectory)
+      trust(run.directory, trusted, here)
       const origin = resumeFrom === null ? 'the start; it has no checkpoint yet' : `step ${step}`
       output.line(`Resuming run ${run.id} from ${origin}.`)
       await trainAndReport(host, run, { resumeFrom, changes: plan?.changes }, here)
@@ -254,7 +254,7 @@ export const fork = (context: Context) =>
       const run = createFork(host, { checkpoint, changes, baseDirectory: process.cwd() })
       output.json({ at: run.createdAt, type: 'run', id: run.id, directory: run.directory })
       output.line(`Run ${run.id}, forked from ${chosen.directory}`)
-      trust(run.directory, options, dataDirectory)
+      trust(run.directory, options, here)
       if (!options.start) return
       await trainAndReport(host, run, fromStart, here)
     })
@@ -263,10 +263,10 @@ export const fork = (context: Context) =>
 function trust(
   runDirectory: string,
   { trustPython, trustKeys: trustsKeys }: { readonly trustPython?: true; readonly trustKeys?: true },
-  dataDirectory: string,
+  here: CommandContext,
 ): void {
-  if (trustPython === true) allowRun(runDirectory, dataDirectory)
-  if (trustsKeys === true) allowRunKeys(runDirectory, dataDirectory)
+  if (trustPython === true) allowRun(runDirectory, here)
+  if (trustsKeys === true) allowRunKeys(runDirectory, here.dataDirectory)
 }
 
 const changesIn = (set: readonly string[]): JsonObject => Object.fromEntries(set.map(parseChange))

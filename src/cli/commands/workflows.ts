@@ -17,6 +17,7 @@ import { type CodeSource, openSandbox } from '#host/sandbox/sandbox.ts'
 import { requireWorkflow } from '#host/workflows/resolveWorkflow.ts'
 import { playEpisode } from '#host/workflows/workflowsService.ts'
 import { maxThreads, real, repeated, threads, trustPython, usageError, whole } from '../command.ts'
+import { trusting } from './python.ts'
 import { listCode } from '../codeList.ts'
 import type { CommandContext, Context, OptionsOf } from '../command.ts'
 import { watchInterrupts } from '../interrupt.ts'
@@ -104,7 +105,7 @@ async function playOne(file: string, options: Options, here: CommandContext): Pr
     settings: settingsOf(options.settings),
     candidate: { directory: findModel(options.model, dataDirectory), adapter: options.adapter ?? null },
     ...{ row, isEvaluation: options.evaluation === true, base: process.cwd() },
-    trustsPython: options.trustPython !== undefined,
+    ...(options.trustPython === undefined ? {} : { trust: trusting(here) }),
     sections: {
       rewards: reward.map(functionEntry),
       ...(environment === undefined ? {} : { environment: functionEntry(environment) }),

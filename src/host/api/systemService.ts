@@ -1,5 +1,5 @@
 /** This machine and this installation. */
-import { defaultHub } from '#shared/hub.ts'
+import { defaultHub, storedMark } from '#shared/hub.ts'
 import { readdirSync, statSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'
 import path from 'node:path'
@@ -120,20 +120,31 @@ const originOf = (endpoint: unknown): string => {
 
 // Settings of the program, and what the settings of runs mean.
 
+/** The setting whose value no client is told; see #shared/hub.ts. */
+const hubToken = 'hub.token'
+
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
   const { store, notifier } = host
   const written = ownAlgorithms(host)
-  const all = () => Object.fromEntries([...store.settings.all()].filter(([key]) => !isPrivate(key)))
+  const shown = (key: string, value: unknown) =>
+    key === hubToken && value !== undefined ? storedMark : (value ?? null)
+  const all = () =>
+    Object.fromEntries(
+      [...store.settings.all()]
+        .filter(([key]) => !isPrivate(key))
+        .map(([key, value]) => [key, shown(key, value)]),
+    )
   return {
     all,
-    get: ({ key }) => (isPrivate(key) ? null : (store.settings.get(key) ?? null)),
+    get: ({ key }) => (isPrivate(key) ? null : shown(key, store.settings.get(key))),
 
     set({ key, value }) {
       if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
       // A token is for the hub that it was made for.
       if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
-        store.settings.set('hub.token', undefined)
-      store.settings.set(key, value ?? undefined)
+        store.settings.set(hubToken, undefined)
+      if (key !== hubToken || value !== storedMark)
+        store.settings.set(key, value === '' && key === hubToken ? undefined : (value ?? undefined))
       notifier.notify()
     },
 

@@ -1,8 +1,9 @@
 /**
- * Consents of the owner of a machine, which no config can give: to contents of Python files, to interpreters, and to sending the
- * values of environment variables to an address. One file in the data directory holds all of it.
+ * Consents of the owner of a machine, which no config can give: to contents of Python files, each with the interpreter that runs them,
+ * and to sending the values of environment variables to an address. One file in the data directory holds all of it. It counts in the
+ * folder it was written in alone: what comes along in a folder that was copied or unpacked was not allowed here.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
@@ -10,25 +11,44 @@ import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 const consentSchema = z.strictObject({
-  format: z.literal(1),
-  /** Absolute paths. */
-  interpreters: z.array(z.strictObject({ path: z.string(), at: z.number() })),
-  files: z.array(z.strictObject({ sha256: z.string(), path: z.string(), at: z.number() })),
+  format: z.literal(2),
+  /** The folder that it was written in. */
+  folder: z.strictObject({ id: z.string(), bornAt: z.string() }),
+  /** Contents of files, and the interpreters that may run them; paths absolute. */
+  python: z.array(
+    z.strictObject({ interpreter: z.string(), path: z.string(), sha256: z.string(), at: z.number() }),
+  ),
   /** Environment variables, and where their values may be sent. */
-  keys: z.array(z.strictObject({ variable: z.string(), origin: z.string(), at: z.number() })).default([]),
+  keys: z.array(z.strictObject({ variable: z.string(), origin: z.string(), at: z.number() })),
 })
 
-export type Consents = z.output<typeof consentSchema>
+export type Consents = Pick<z.output<typeof consentSchema>, 'python' | 'keys'>
+
+const none: Consents = { python: [], keys: [] }
 
 /** Path of the consents of a machine. Everything below takes it; null: nothing is allowed there. */
 export const consentsFile = (dataDirectory: string): string =>
   path.join(dataDirectory, 'python-consents.json')
 
-/** Reads all consents. Errors: AppError 'config/invalid' for a file that is damaged: then nothing is allowed. */
+/** Reads all consents; none where they were given elsewhere. Errors: AppError 'config/invalid' for a file that is damaged: then nothing is allowed. */
 export function readConsents(consents: string | null): Consents {
-  if (consents === null || !existsSync(consents)) return { format: 1, interpreters: [], files: [], keys: [] }
-  const { data } = consentSchema.safeParse(readJsonObject(consents, 'config/invalid'))
-  if (data !== undefined) return data
+  return consents === null ? none : (readOwn(consents) ?? none)
+}
+
+/** Tells whoever is refused why earlier consents do not count; null: they do, or there are none. */
+export function foreignConsents(consents: string | null): string | null {
+  return consents !== null && existsSync(consents) && readOwn(consents) === null
+    ? 'What had been allowed does not count any more, as the data directory was copied, or an earlier version wrote it: allow again what you trust.'
+    : null
+}
+
+/** null where there is no such file, or it was written in another folder or by an earlier version. */
+function readOwn(consents: string): Consents | null {
+  if (!existsSync(consents)) return null
+  const said = readJsonObject(consents, 'config/invalid')
+  if (said['format'] === 1) return null
+  const { data } = consentSchema.safeParse(said)
+  if (data !== undefined) return isFolder(data.folder, path.dirname(consents)) ? data : null
   throw new AppError(
     'config/invalid',
     `${consents} does not say what is allowed on this machine.`,
@@ -36,9 +56,24 @@ export function readConsents(consents: string | null): Consents {
   )
 }
 
+/** Neither number can be chosen by whoever packs a folder: the file system gives both to a folder as it makes it. */
+function folderMark(folder: string) {
+  const { ino, birthtimeNs, ctimeNs } = statSync(folder, { bigint: true })
+  return { id: `${ino}`, bornAt: `${birthtimeNs}`, changedAt: `${ctimeNs}` }
+}
+
+function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string): boolean {
+  const { id, bornAt, changedAt } = folderMark(folder)
+  // Where the birth is not known, Node tells the last change.
+  return said.id === id && (said.bornAt === bornAt || bornAt === changedAt)
+}
+
 /** Replaces the parts that `change` returns. Errors: AppError 'file/unwritable'; as `readConsents`. */
 export function changeConsents(consents: string, change: (before: Consents) => Partial<Consents>): void {
-  const before = readConsents(consents)
-  makeFolder(path.dirname(consents))
-  writeFileAtomic(consents, `${JSON.stringify({ ...before, ...change(before) }, null, 2)}\n`)
+  const { python, keys } = readConsents(consents)
+  const directory = path.dirname(consents)
+  makeFolder(directory)
+  const { id, bornAt } = folderMark(directory)
+  const all = { format: 2, folder: { id, bornAt }, python, keys, ...change({ python, keys }) }
+  writeFileAtomic(consents, `${JSON.stringify(all, null, 2)}\n`)
 }

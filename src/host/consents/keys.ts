@@ -36,6 +36,33 @@ export function allowedKey(
   )
 }
 
+/** Stands where a text of a server had the value of a key. */
+export const hiddenKey = '•••'
+
+/** Shorter ones are looked for only in the forms in which they are sent: a few characters stand in any text. */
+const shortestKey = 8
+
+/**
+ * What replaces the value of a key in what a server says, so that none that is sent back is shown, logged or stored: as it is, in
+ * JSON, in an address, in base64, and as the header had it.
+ */
+export function keyHider(key: string | null): (text: string) => string {
+  if (key === null || key === '') return (text) => text
+  const header = `Bearer ${key}`
+  const base64 = [key, header].map((each) => Buffer.from(each).toString('base64').replace(/=+$/, ''))
+  const forms = [
+    ...[header, encodeURIComponent(header)],
+    ...(key.length < shortestKey ? [base64[1] ?? ''] : [key, encodeURIComponent(key), ...base64]),
+  ]
+  const written = forms.flatMap((form) => [
+    form,
+    JSON.stringify(form).slice(1, -1),
+    form.replaceAll('+', '-').replaceAll('/', '_'),
+  ])
+  const longestFirst = [...new Set(written)].sort((a, b) => b.length - a.length)
+  return (text) => longestFirst.reduce((left, form) => left.replaceAll(form, hiddenKey), text)
+}
+
 /** Finds those that were not allowed. Errors: AppError 'config/invalid' for a damaged file of consents. */
 export function missingKeys(uses: readonly KeyUse[], consents: string | null): KeyUse[] {
   if (uses.length === 0) return []

@@ -7,9 +7,11 @@ import { conflict } from '#shared/config/problems.ts'
 import { ConfigError } from '#shared/errors.ts'
 import type { AllowedInterpreter } from '#host/python/consent.ts'
 import { startProgram } from '#host/python/program.ts'
+import { pythonEnvironment } from '#host/python/pythonEnvironment.ts'
+import type { AllowedEngine } from './engineCode.ts'
 import {
   type AccelerateFile,
-  readAccelerateFile,
+  accelerateFileOf,
   type EngineConfig,
   launchers,
   splittingTypes,
@@ -37,18 +39,20 @@ const longestMs = 180_000
  */
 export async function requireAccelerate(
   engine: EngineConfig,
-  interpreter: AllowedInterpreter,
+  { interpreter, settings: text }: Pick<AllowedEngine, 'interpreter' | 'settings'>,
 ): Promise<void> {
   const { launcher, accelerateConfig } = engine
-  if (launcher !== 'accelerate' || accelerateConfig === null) return
-  const file = readAccelerateFile(accelerateConfig)
+  if (launcher !== 'accelerate' || accelerateConfig === null || text === null) return
+  const file = accelerateFileOf(text)
   if (file === null || file.num_machines > 1) return
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-accelerate-'))
   try {
     const script = path.join(folder, 'probe.py')
     const said = path.join(folder, 'said.json')
+    const settings = path.join(folder, 'settings.yaml')
     writeFileSync(script, probe)
-    const words = launchers.accelerate({ script, engine })
+    writeFileSync(settings, text)
+    const words = launchers.accelerate({ script, engine, settings })
     const all = 'args' in words ? { args: [...words.args, said] } : words
     const { exitCode, tail } = await run(interpreter, all, folder)
     if (exitCode !== 0)
@@ -65,7 +69,11 @@ async function run(
   folder: string,
 ) {
   // What it prints is of interest only where it fails, and then in the refusal.
-  const program = startProgram(interpreter, words, { folder, environment: process.env, isQuiet: true })
+  const program = startProgram(interpreter, words, {
+    folder,
+    environment: pythonEnvironment(null),
+    isQuiet: true,
+  })
   const timer = setTimeout(() => program.kill(), longestMs)
   try {
     return await program.ended

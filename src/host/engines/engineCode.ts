@@ -1,4 +1,8 @@
-/** The Python of a trainer, which a person allows on this machine as any other: by its content, and with it the command that starts it. */
+/**
+ * The Python of a trainer, which a person allows on this machine as any other: how it is started with the content of what says so, and
+ * each of Turnwise's own files that run there.
+ */
+import { z } from 'zod'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { consentsFile } from '#host/consents/consents.ts'
@@ -18,50 +22,66 @@ import {
   type OtherEngine,
 } from './launch.ts'
 
-/** Code that is asked about; null where Turnwise trains. */
-export function engineSource({ kind, ...engine }: EngineConfig): PythonSource | null {
+/** How a trainer is started where that is not Turnwise's own doing: each of these is asked about. */
+const startSchema = z.union([
+  z.strictObject({ accelerateConfig: z.string() }),
+  z.strictObject({ address: z.string(), runtimeEnv: z.string().optional() }),
+  z.strictObject({ command: z.string() }),
+])
+type Start = z.output<typeof startSchema>
+
+interface EngineSource extends PythonSource {
+  readonly parts: Readonly<Record<string, string>>
+  /** Content of the file of settings that the trainer is started with; null: there is none. */
+  readonly settings: string | null
+}
+
+/** Code that is asked about; null where Turnwise trains. Errors: AppError 'file/unreadable' for a file of settings. */
+export function engineSource({ kind, ...engine }: EngineConfig): EngineSource | null {
   if (kind === 'local') return null
   const { launcher, command, accelerateConfig, runtimeEnv } = engine
-  // An address, and a file that says what runs there, are asked about like a command.
-  if (launcher === 'ray') return sourceOf(kind, 'cluster', rayAddress({ kind, ...engine }), runtimeEnv)
-  if (launcher === 'command') return sourceOf(kind, 'command', command, null)
-  return sourceOf(kind, 'here', null, launcher === 'accelerate' ? accelerateConfig : null)
-}
-
-/** How a trainer is started: in its own words, at a cluster's address, or by a line for the shell. */
-type Way = 'here' | 'cluster' | 'command'
-
-/**
- * The code that such an id stands for: `engine:trl`, `engine:trl@ADDRESS` of a cluster, both with a file of settings behind
- * “with”, or `engine:trl COMMAND`. null for any other.
- */
-export function engineSourceById(id: string): PythonSource | null {
-  const { kind, address, file, command } =
-    /^engine:(?<kind>\w+)(?:(?:@(?<address>\S+))?(?: with (?<file>\/.+|[A-Za-z]:.+))?| (?<command>.+))$/s.exec(
-      id,
-    )?.groups ?? {}
-  if (kind === undefined || !Object.hasOwn(engines, kind)) return null
-  const way = command !== undefined ? 'command' : address !== undefined ? 'cluster' : 'here'
-  return sourceOf(kind as OtherEngine, way, command ?? address ?? null, file ?? null)
-}
-
-/** Puts together what is asked about. `file`: settings that decide what runs, whose content is asked about too. */
-function sourceOf(kind: OtherEngine, way: Way, what: string | null, file: string | null): PythonSource {
-  const { code: own, rayCode } = engines[kind]
-  const files = way === 'cluster' ? [...own, ...rayCode] : own
-  const settings = file === null ? [] : [contentOf(file)]
-  const code = [...files.map(projectResource), ...settings, what ?? ''].join('\n')
-  const where = what === null ? '' : way === 'cluster' ? `@${what}` : ` ${what}`
-  return { code, language: 'py', file: `engine:${kind}${where}${file === null ? '' : ` with ${file}`}` }
-}
-
-/** Reads a file of settings; one that cannot be read counts as empty here and is reported where it is used. */
-function contentOf(file: string): string {
-  try {
-    return Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')
-  } catch {
-    return ''
+  if (launcher === 'ray') {
+    const file = runtimeEnv === null ? {} : { runtimeEnv }
+    return sourceOf(kind, { address: rayAddress({ kind, ...engine }), ...file })
   }
+  if (launcher === 'command') return sourceOf(kind, { command: command ?? '' })
+  return sourceOf(kind, launcher === 'accelerate' && accelerateConfig !== null ? { accelerateConfig } : null)
+}
+
+/** The code that such an id stands for: `engine:trl`, with JSON behind it that says how it is started. null for any other. */
+export function engineSourceById(id: string): EngineSource | null {
+  const { kind, start } = /^engine:(?<kind>\w+)(?: (?<start>\{.+\}))?$/s.exec(id)?.groups ?? {}
+  if (kind === undefined || !Object.hasOwn(engines, kind)) return null
+  if (start === undefined) return sourceOf(kind as OtherEngine, null)
+  const { data } = startSchema.safeParse(parsed(start))
+  return data === undefined ? null : sourceOf(kind as OtherEngine, data)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return null
+  }
+}
+
+/** The names of the parts are those of no files: nothing that is allowed here is allowed as code of the person's own. */
+function sourceOf(kind: OtherEngine, start: Start | null): EngineSource {
+  const { code, rayCode } = engines[kind]
+  const names = start !== null && 'address' in start ? [...code, ...rayCode] : code
+  const settings = start === null ? null : settingsOf(start)
+  const file = start === null ? `engine:${kind}` : `engine:${kind} ${JSON.stringify(start)}`
+  const parts = Object.fromEntries(names.map((name) => [`${ownPart}${name}`, projectResource(name)]))
+  return { code: JSON.stringify([file, settings]), language: 'py', file, parts, settings }
+}
+
+const ownPart = 'turnwise:'
+
+/** Errors: AppError 'file/unreadable', also for one that is too large to be one. */
+function settingsOf(start: Start): string | null {
+  const file =
+    'accelerateConfig' in start ? start.accelerateConfig : 'address' in start ? start.runtimeEnv : undefined
+  return file === undefined ? null : Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')
 }
 
 /** Empty where Turnwise trains. Errors: those of `reviewPython`. */
@@ -70,11 +90,24 @@ export function reviewEngine(config: EnginedConfig, dataDirectory: string): Pyth
   return source === null ? [] : [reviewPython(source, engineInterpreter(config), consentsFile(dataDirectory))]
 }
 
-/** null where Turnwise trains. Errors: AppError 'python/not-allowed' and those of `reviewPython`. */
-export function requireAllowedEngine(
-  config: EnginedConfig,
-  consents: string | null,
-): AllowedInterpreter | null {
+/** What may be started, as it was looked at: whoever starts it takes it from here, and reads no file again. */
+export interface AllowedEngine {
+  readonly interpreter: AllowedInterpreter
+  /** Texts of Turnwise's own files by their names in a project. */
+  readonly code: Readonly<Record<string, string>>
+  /** Content of the file of settings that the trainer is started with; null: there is none. */
+  readonly settings: string | null
+}
+
+/** null where Turnwise trains. Errors: AppError 'python/not-allowed' and those of `engineSource` and `reviewPython`. */
+export function requireAllowedEngine(config: EnginedConfig, consents: string | null): AllowedEngine | null {
   const source = engineSource(config.engine)
-  return source && requireConsent(source, engineInterpreter(config), consents).interpreter
+  if (source === null) return null
+  const { interpreter } = requireConsent(source, engineInterpreter(config), consents)
+  const code = Object.entries(source.parts).map(([name, text]) => [name.slice(ownPart.length), text])
+  return {
+    interpreter,
+    code: Object.fromEntries(code) as Readonly<Record<string, string>>,
+    settings: source.settings,
+  }
 }

@@ -1,4 +1,7 @@
 /** Whether an interpreter has what a trainer needs. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
@@ -6,7 +9,7 @@ import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import type { AllowedInterpreter } from '#host/python/consent.ts'
 import { askProgram } from '#host/python/program.ts'
 import { requireAccelerate } from './accelerate.ts'
-import { requireAllowedEngine } from './engineCode.ts'
+import { type AllowedEngine, requireAllowedEngine } from './engineCode.ts'
 import {
   type EngineConfig,
   type EnginedConfig,
@@ -82,19 +85,35 @@ interface Looked {
 /** Errors: AppError 'sandbox/failed' for an interpreter that does not run; those of `askCluster`. */
 async function readEnvironment(
   { kind, ...engine }: EngineConfig & { readonly kind: OtherEngine },
-  interpreter: AllowedInterpreter,
+  { interpreter, settings }: AllowedEngine,
 ): Promise<EngineEnvironment> {
   const { packages } = engines[kind]
   const here = (code: string) => askProgram(interpreter, code)
   if (engine.launcher !== 'ray') return look(kind, interpreter, { packages, cluster: null, ask: here })
   const own = await look(kind, interpreter, { packages: ['ray', 'pyyaml'], cluster: null, ask: here })
   if (own.install !== null) return own
-  const words = ['ask', ...rayWords({ kind, ...engine }), '--code']
+  const words = (copy: string | null) => ['ask', ...rayWords({ kind, ...engine }, copy), '--code']
   return look(kind, interpreter, {
     packages: ['ray', ...packages],
     cluster: rayAddress({ kind, ...engine }),
-    ask: (code) => askCluster(interpreter, [...words, code]),
+    ask: (code) => withCopy(settings, (copy) => askCluster(interpreter, [...words(copy), code])),
   })
+}
+
+/** Gives what needs a path a file with this content for as long. */
+async function withCopy<Answer>(
+  text: string | null,
+  use: (copy: string | null) => Promise<Answer>,
+): Promise<Answer> {
+  if (text === null) return use(null)
+  const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-settings-'))
+  try {
+    const copy = path.join(folder, 'settings.yaml')
+    writeFileSync(copy, text)
+    return await use(copy)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 /** Errors: AppError 'engine/unsuitable' with what kept the cluster from answering. */
@@ -145,9 +164,9 @@ export async function allowedEnvironment(
 ): Promise<AllowedEnvironment | null> {
   const { engine } = config
   const { kind } = engine
-  const interpreter = requireAllowedEngine(config, consents)
-  if (interpreter === null || kind === 'local') return null
-  return { ...(await readEnvironment({ ...engine, kind }, interpreter)), interpreter }
+  const allowed = requireAllowedEngine(config, consents)
+  if (allowed === null || kind === 'local') return null
+  return { ...(await readEnvironment({ ...engine, kind }, allowed)), interpreter: allowed.interpreter }
 }
 
 /** The same, with all that the trainer needs. Errors: AppError 'engine/unsuitable' naming what is missing; those of `requireAccelerate`. */
@@ -158,7 +177,8 @@ export async function readyEnvironment(
   const environment = await allowedEnvironment(config, consents)
   if (environment === null) return null
   requireWhole(environment)
-  await requireAccelerate(config.engine, environment.interpreter)
+  const allowed = requireAllowedEngine(config, consents)
+  if (allowed !== null) await requireAccelerate(config.engine, allowed)
   return environment
 }
 

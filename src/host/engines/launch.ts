@@ -19,6 +19,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import type { ProjectTool } from '#host/exchange/tools.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
+import { importsNothingHere } from '#host/python/program.ts'
 
 export type EngineConfig = RunConfig['engine']
 /** What of a config says which trainer, and which interpreter. */
@@ -37,7 +38,7 @@ export interface Engine {
   readonly words: (run: TrainerRun) => readonly string[]
   /** Where in a checkpoint of its own the adapter is; empty: at the top. */
   readonly adapter: string
-  /** Files of resources/projects that run as Python, besides the rewards' bridge. */
+  /** Files of resources/projects that run as Python. */
   readonly code: readonly string[]
   /** The same, where the launcher is ray. */
   readonly rayCode: readonly string[]
@@ -62,7 +63,7 @@ interface TrainerRun {
 }
 
 /** What says to Turnwise what a trainer does, and the bridge to the rewards. */
-const sharedCode = ['watching/recording.py', 'watching/watch.py', 'rewards/bridge.py']
+const sharedCode = ['watching/listed.py', 'watching/recording.py', 'watching/watch.py', 'rewards/bridge.py']
 
 export const engines: Readonly<Record<OtherEngine, Engine>> = {
   trl: {
@@ -94,7 +95,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
       ...(model === null ? [] : ['--model', model]),
     ],
     adapter: 'actor',
-    code: ['agilerl/train.py', 'agilerl/loop.py', ...sharedCode],
+    code: ['agilerl/train.py', 'agilerl/loop.py', 'agilerl/reward.py', ...sharedCode],
     rayCode: [],
     refused: { ray: 'what places processes on a cluster is Ray Train, which here starts TRL alone' },
     learnsAnswers: false,
@@ -115,28 +116,42 @@ export type LaunchWords =
 interface Start {
   readonly script: string
   readonly engine: EngineConfig
+  /** Copy of `engine.accelerateConfig` or `engine.runtimeEnv`, whose content was allowed; null: there is none. */
+  readonly settings: string | null
 }
+
+/** Words that run a module as -m does, which would import from the working folder before anything else. */
+const asModule = (name: string): readonly string[] => [
+  '-c',
+  `${importsNothingHere}; import runpy; runpy.run_module("${name}", run_name="__main__", alter_sys=True)`,
+]
 
 export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWords>> = {
   python: ({ script, engine: { processes } }) => ({
     args:
       (processes ?? 1) === 1
         ? [script]
-        : ['-m', 'torch.distributed.run', '--standalone', '--nproc_per_node', `${processes}`, script],
+        : [...asModule('torch.distributed.run'), '--standalone', '--nproc_per_node', `${processes}`, script],
   }),
   // The project's own file has the defaults of a single process, so that none of the person's counts. Without --multi_gpu
   // accelerate starts one process on CPUs, whatever the number; with it, as many as are asked for.
-  accelerate: ({ script, engine: { processes, accelerateConfig } }) => ({
+  accelerate: ({ script, settings, engine: { processes } }) => ({
     args: [
-      ...['-m', 'accelerate.commands.launch', '--config_file', accelerateConfig ?? 'accelerate.yaml'],
+      ...[...asModule('accelerate.commands.launch'), '--config_file', settings ?? 'accelerate.yaml'],
       ...(processes === null ? [] : ['--num_processes', `${processes}`]),
-      ...((processes ?? 1) > 1 && accelerateConfig === null ? ['--multi_gpu'] : []),
+      ...((processes ?? 1) > 1 && settings === null ? ['--multi_gpu'] : []),
       ...['--main_process_port', '0', script],
     ],
   }),
   // ray_submit.py is the client of Ray's own job API; Ray Train places the processes.
-  ray: ({ engine }) => ({
-    args: ['ray_submit.py', 'train', ...rayWords(engine), '--processes', `${engine.processes ?? 1}`],
+  ray: ({ engine, settings }) => ({
+    args: [
+      'ray_submit.py',
+      'train',
+      ...rayWords(engine, settings),
+      '--processes',
+      `${engine.processes ?? 1}`,
+    ],
   }),
   command: ({ script, engine: { command, processes } }) => ({
     shell: (interpreter) =>
@@ -151,10 +166,10 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
 const usualRayAddress = 'http://127.0.0.1:8265'
 export const rayAddress = ({ address }: EngineConfig): string => address ?? usualRayAddress
 
-/** Words for ray_submit.py that say which cluster. */
-export const rayWords = (engine: EngineConfig): readonly string[] => [
+/** Words for ray_submit.py that say which cluster; `settings`: a copy of `engine.runtimeEnv`. */
+export const rayWords = (engine: EngineConfig, settings: string | null): readonly string[] => [
   ...['--address', rayAddress(engine), '--patience', `${engine.patienceSeconds}`],
-  ...(engine.runtimeEnv === null ? [] : ['--runtime-env', engine.runtimeEnv]),
+  ...(settings === null ? [] : ['--runtime-env', settings]),
 ]
 
 /** How what the trainer says comes back. */
@@ -188,8 +203,11 @@ export type AccelerateFile = z.output<typeof accelerateFile>
 export const splittingTypes: readonly string[] = ['DEEPSPEED', 'FSDP', 'MEGATRON_LM']
 
 /** null for a file that is no config of accelerate. Errors: AppError 'file/unreadable'. */
-export function readAccelerateFile(file: string): AccelerateFile | null {
-  const text = Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8')
+export const readAccelerateFile = (file: string): AccelerateFile | null =>
+  accelerateFileOf(Buffer.from(readSmallFile(file, 1 << 20)).toString('utf8'))
+
+/** The same of its text. */
+export function accelerateFileOf(text: string): AccelerateFile | null {
   try {
     return accelerateFile.safeParse(parseYaml(text, { maxAliasCount: 100 })).data ?? null
   } catch (error) {

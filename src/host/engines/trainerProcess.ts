@@ -1,11 +1,14 @@
 /** The processes of a trainer: what they find in their environment, and why they ended. */
+import { pythonEnvironment } from '#host/python/pythonEnvironment.ts'
 import type { EngineConfig } from './launch.ts'
 
 /** The trainer's processes find the reward code's runtime, and ask no model hub unless the config names a model for them. */
 export const trainerEnvironment = (threads: number | null, { model }: EngineConfig): NodeJS.ProcessEnv => ({
   ...(model === null ? { HF_HUB_OFFLINE: '1' } : {}),
   HF_HUB_DISABLE_TELEMETRY: '1',
-  ...process.env,
+  ...pythonEnvironment(null),
+  // The folder of a script is no place to import from.
+  PYTHONSAFEPATH: '1',
   PYTHONIOENCODING: 'utf-8',
   TURNWISE_NODE: process.execPath,
   ...(Object.hasOwn(process.versions, 'electron') ? { ELECTRON_RUN_AS_NODE: '1' } : {}),

@@ -9,12 +9,12 @@ import { findDeclaration, type Metrics } from '#shared/metrics.ts'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { TokenSequence } from '#engine/policy.ts'
-import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { readJsonObject } from '#host/files/strictJson.ts'
+import { readSmallFile } from '#host/files/strictJson.ts'
 import { openLogTail, type LoggedEvent } from '#host/runs/eventLog.ts'
 import { copyFolder } from '#host/runs/runFolder.ts'
+import type { AllowedEngine } from './engineCode.ts'
 import { engines, type OtherEngine, resultsOf } from './launch.ts'
 import { readPrinted } from './printed.ts'
 
@@ -73,8 +73,8 @@ export type TrainerNews =
   SavedNews | WarningNews | Extract<RunEvent, { readonly type: 'step' | 'samples' }> | EngineEvent
 
 /**
- * The project of a run, written where it is not there yet or the model lies elsewhere now, ready for another start. Its Python is written each time, so that
- * what runs is what was allowed. Errors: those of `writeProject`.
+ * The project of a run, written from scratch for one start: nothing that was put into its folder, or changed there, is left. Its
+ * Python comes last, by `writeCode`. Errors: those of `writeProject`.
  */
 export async function prepareProject(
   config: RunConfig,
@@ -86,30 +86,21 @@ export async function prepareProject(
   options: WatchOptions,
 ): Promise<WatchedProject & { readonly notes: readonly string[] }> {
   const { tool, script } = engines[kind]
-  // The settings of the trainer name the folder of the model.
-  if (existsSync(directory) && modelOf(directory) !== config.model)
-    rmSync(directory, { recursive: true, force: true })
-  const { notes } = existsSync(directory)
-    ? { notes: [] }
-    : await writeProject({
-        config: trainedThere(config),
-        tool,
-        out: directory,
-        checkpoint: null,
-        runDirectory,
-      })
-  writeCode(config, kind, directory)
+  const isFirst = !existsSync(directory)
+  const job = jobOf(path.join(directory, tool))
+  rmSync(directory, { recursive: true, force: true })
+  const whole = { config: trainedThere(config), tool, out: directory, checkpoint: null, runDirectory }
+  const { notes } = await writeProject(whole)
   const folder = path.join(directory, tool)
   const events = path.join(folder, 'events.jsonl')
   const stop = path.join(folder, 'stop')
-  for (const file of [events, stop, path.join(folder, 'output'), path.join(folder, 'sent')])
-    rmSync(file, { recursive: true, force: true })
   makeFolder(path.join(folder, 'output'))
+  if (job !== null) writeFileAtomic(path.join(folder, jobFile), job)
   writeFileAtomic(path.join(folder, 'watch.json'), watchText(config, folder, options))
   const tail = openLogTail(events, 'beginning')
   const printed = readPrinted(folder)
   return {
-    ...{ folder, script, notes },
+    ...{ folder, script, notes: isFirst ? notes : [] },
     hear: (text) => printed.take(text),
     askToStop() {
       writeFileAtomic(stop, '')
@@ -118,20 +109,43 @@ export async function prepareProject(
   }
 }
 
-/** The model's folder that a project names; null where it names none. Errors: AppError 'file/unreadable'. */
-function modelOf(directory: string): unknown {
-  const file = path.join(directory, 'run.json')
-  return existsSync(file) ? readJsonObject(file, 'file/unreadable')['model'] : null
+/** Names a job of a Ray cluster that may still run after this machine lost its power; ray_submit.py ends it. */
+const jobFile = 'ray_job'
+
+/** null where there is none. */
+function jobOf(folder: string): string | null {
+  const file = path.join(folder, jobFile)
+  if (!existsSync(file)) return null
+  return /^turnwise-[\da-f]+$/.exec(Buffer.from(readSmallFile(file, 100)).toString('utf8'))?.[0] ?? null
 }
 
-/** What of the project runs as Python, as it was allowed. Without rewards there is no folder for those. */
-function writeCode({ engine }: RunConfig, kind: OtherEngine, directory: string): void {
-  const { code, rayCode } = engines[kind]
-  for (const name of [...code, ...(engine.launcher === 'ray' ? rayCode : [])]) {
-    const file = path.join(directory, ...name.split('/'))
-    if (existsSync(path.dirname(file))) writeFileAtomic(file, projectResource(name))
+/**
+ * Writes what of the project runs as Python, as it was allowed, and the file of settings; where the latter lies, null: there is none.
+ * A script that Python starts with has the texts of the others in it, and imports those alone from the project. Errors: AppError
+ * 'file/unwritable'.
+ */
+export function writeCode({ folder }: WatchedProject, { code, settings }: AllowedEngine): string | null {
+  const { [listed]: opening = '', ...files } = code
+  const placed = Object.entries(files)
+    .map(([place, text]) => ({ place, file: path.join(folder, '..', ...place.split('/')), text }))
+    // Without rewards there is no folder for those.
+    .filter(({ file }) => existsSync(path.dirname(file)))
+  const modules = Object.fromEntries(placed.map(({ place, text }) => [path.parse(place).name, [place, text]]))
+  for (const { file, text } of placed) {
+    const { name } = path.parse(file)
+    // A text in JSON is one in Python too, and a list or a dict as well.
+    const head = `MAIN, FILES = ${JSON.stringify(name)}, ${JSON.stringify(modules)}\n`
+    writeFileAtomic(file, mains.includes(name) ? head + opening : text)
   }
+  if (settings === null) return null
+  const copy = path.join(folder, 'settings.yaml')
+  writeFileAtomic(copy, settings)
+  return copy
 }
+
+const listed = 'watching/listed.py'
+/** Scripts that Python starts with on this machine; ray_start.py starts on a cluster, in a copy of the project. */
+const mains = ['train', 'ray_submit']
 
 function watchText({ engine }: RunConfig, folder: string, options: WatchOptions): string {
   const { resumeFrom, arguments: words, ...others } = options

@@ -26,7 +26,7 @@ import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
-import { allowPython } from '#host/python/consent.ts'
+import type { PythonReview } from '#host/python/consent.ts'
 import { reviewConfig, takeOverWorkflow } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import { readState } from '#host/runs/checkpointState.ts'
@@ -69,8 +69,8 @@ export interface EvaluationPlace {
   readonly base: string
   /** A column that the rows must have; null: none. */
   readonly by: string | null
-  /** The person allows the Python code as it is now. */
-  readonly trustsPython?: boolean
+  /** Allows the Python code as it is now; absent: it is asked about. */
+  readonly trust?: (reviews: readonly PythonReview[]) => void
 }
 
 /**
@@ -81,7 +81,7 @@ export interface EvaluationPlace {
 export async function prepareEvaluation(
   parts: Parts,
   request: EvaluationRequest,
-  { base, by, trustsPython = false }: EvaluationPlace,
+  { base, by, trust }: EvaluationPlace,
 ): Promise<NewEvaluation> {
   const { subject, config: given, run } = subjectOf(parts, request, base)
   const samples = { samples: request.samples, greedy: request.greedy ?? request.samples === 1 }
@@ -96,7 +96,7 @@ export async function prepareEvaluation(
   makeFolder(directory)
   try {
     if (run !== null) takeOverCode(run, config, directory)
-    if (trustsPython) allowJudges(config, directory, parts.dataDirectory)
+    trust?.(reviewConfig(config, directory, parts.dataDirectory))
     return {
       ...{
         id,
@@ -231,9 +231,6 @@ function takeOverCode(run: RunEntry, config: RunConfig, directory: string): void
   if (workflow === null) return
   takeOverWorkflow(workflow, stage === -1 ? null : { directory: run.directory, stage }, directory)
 }
-
-const allowJudges = (config: RunConfig, directory: string, dataDirectory: string): void =>
-  allowPython(reviewConfig(config, directory, dataDirectory), consentsFile(dataDirectory))
 
 /** Digest of rewards, environment and workflow. All are opened for it, so that code which cannot work is refused before the evaluation starts. */
 async function judgeOf(config: RunConfig, directory: string, dataDirectory: string): Promise<string> {

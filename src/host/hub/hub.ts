@@ -13,6 +13,7 @@ import {
   type ListFileEntry,
 } from '@huggingface/hub'
 import { AppError } from '#shared/errors.ts'
+import { keyHider } from '#host/consents/keys.ts'
 
 export interface HubAccess {
   /** Such as https://huggingface.co. */
@@ -83,7 +84,10 @@ export const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => (
     const url = new URL(input instanceof Request ? input.url : input)
     if (token !== null && url.origin === new URL(endpoint).origin)
       headers.set('authorization', `Bearer ${token}`)
-    return fetch(input, { ...init, headers, signal })
+    const response = await fetch(input, { ...init, headers, signal })
+    // Files are compared with their digests; what the hub itself says is JSON.
+    if (token === null || response.headers.get('content-type')?.includes('json') !== true) return response
+    return new Response(keyHider(token)(await response.text()), response)
   }) satisfies typeof fetch,
 })
 

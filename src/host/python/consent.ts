@@ -1,7 +1,7 @@
 /**
  * The one door to Python. Python runs with its person's rights, so a config alone opens nothing: the person allows contents of
- * files, and interpreters, on this machine. Consents are kept in the data directory, apart from every config. A file is known
- * by its place and its digest: one that changes is asked about again, what lies beside it too, since `import` finds that, and so
+ * files for an interpreter on this machine. Consents are kept in the data directory, apart from every config. A file is known
+ * by its place, its digest and what runs it: one that changes is asked about again, what lies beside it too, since `import` finds that, and so
  * is the same code elsewhere, where other data lies for it to open.
  */
 import { createHash } from 'node:crypto'
@@ -17,7 +17,8 @@ import {
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { changeConsents, readConsents } from '#host/consents/consents.ts'
+import { shownText } from '#shared/shownText.ts'
+import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
 
 export interface PythonSource {
@@ -27,6 +28,8 @@ export interface PythonSource {
   readonly file: string
   /** A run's own copy, where the code is read from that. */
   readonly copy?: string
+  /** What runs with it, by names; absent: what `import` finds beside it. */
+  readonly parts?: Readonly<Record<string, string>>
 }
 
 /** A path that `requireConsent` has let pass: nothing else makes one, and a process takes nothing else. */
@@ -41,32 +44,39 @@ export interface AllowedPython {
 
 /** What a person is shown before saying yes. */
 export interface PythonReview {
-  readonly interpreter: { readonly path: string; readonly isAllowed: boolean }
-  /** The code itself first, then what lies beside it. */
-  readonly files: readonly {
-    /** A path, or the id of a package. */
-    readonly path: string
-    readonly sha256: string
-    readonly isAllowed: boolean
-  }[]
+  readonly interpreter: string
+  /** The code itself first, then what runs with it. */
+  readonly files: readonly ReviewedFile[]
+}
+
+export interface ReviewedFile {
+  /** A path, or an id. */
+  readonly path: string
+  readonly sha256: string
+  /** Whether this interpreter may run this content there. */
+  readonly isAllowed: boolean
 }
 
 /** Errors: AppError 'sandbox/failed' where there is no such interpreter, 'python/not-allowed' for too much beside the code, 'file/unreadable'. */
 export function reviewPython(
-  { code, file }: PythonSource,
+  { code, file, parts }: PythonSource,
   interpreter: string | null,
   consents: string | null,
 ): PythonReview {
-  const { interpreters, files } = readConsents(consents)
-  const known = new Set(files.map(keyOf))
+  const known = new Set(readConsents(consents).python.map(keyOf))
   const program = interpreterPath(interpreter)
   const reviewed = (where: string, content: string | Uint8Array) => {
     const sha256 = createHash('sha256').update(content).digest('hex')
-    return { path: where, sha256, isAllowed: known.has(keyOf({ path: where, sha256 })) }
+    const isAllowed = known.has(keyOf({ interpreter: program, path: where, sha256 }))
+    return { path: where, sha256, isAllowed }
   }
+  const others =
+    parts === undefined
+      ? importable(file).map((each) => [each, contentOf(each)] as const)
+      : Object.entries(parts)
   return {
-    interpreter: { path: program, isAllowed: interpreters.some((each) => each.path === program) },
-    files: [reviewed(file, code), ...importable(file).map((each) => reviewed(each, contentOf(each)))],
+    interpreter: program,
+    files: [reviewed(file, code), ...others.map(([where, content]) => reviewed(where, content))],
   }
 }
 
@@ -81,58 +91,80 @@ export function requireConsent(
 ): AllowedPython {
   const review = reviewPython(source, interpreter, consents)
   const files = review.files.filter((file) => !file.isAllowed)
-  if (files.length === 0 && review.interpreter.isAllowed) {
+  if (files.length === 0) {
     return {
-      interpreter: review.interpreter.path as AllowedInterpreter,
+      interpreter: review.interpreter as AllowedInterpreter,
       modules: Object.fromEntries(review.files.map((each) => [each.path, each.sha256])),
     }
   }
-  const [first] = files
-  const what =
-    first === undefined
-      ? `the interpreter ${review.interpreter.path} has not been allowed on this machine`
-      : files.length === 1
-        ? `the content of ${first.path} has not been allowed on this machine`
-        : `the contents of ${first.path} and ${plural(files.length - 1, 'other file')} have not been allowed on this machine`
-  throw new AppError('python/not-allowed', `${source.file} is Python, which is not sandboxed, and ${what}.`, {
-    text: 'No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.',
-    command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${quoted(review.interpreter.path)}`}`,
-  })
+  const earlier = foreignConsents(consents)
+  throw new AppError(
+    'python/not-allowed',
+    `${shownText(source.file)} is Python, which is not sandboxed, and ${unallowed(files)} on this machine for ${shownText(review.interpreter)}.`,
+    {
+      text: `No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.${earlier === null ? '' : ` ${earlier}`}`,
+      command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${quoted(review.interpreter)}`}`,
+    },
+  )
+}
+
+/** Of files that a refusal names. */
+const mostShown = 50
+
+function unallowed(files: readonly ReviewedFile[]): string {
+  const names = files.slice(0, mostShown).map((each) => shownText(each.path))
+  const last = names.pop() ?? ''
+  if (names.length === 0) return `the content of ${last} has not been allowed`
+  const more = files.length - names.length - 1
+  const end =
+    more === 0
+      ? ` and ${last} have not been allowed`
+      : `, ${last} and ${plural(more, 'other file')} (the command below lists them with --list) have not been allowed`
+  return `the contents of ${names.join(', ')}${end}`
 }
 
 const placeOf = ({ copy, file }: PythonSource): string =>
   copy === undefined ? quoted(file) : `${quoted(copy)} --as ${quoted(file)}`
 
-const keyOf = (file: { readonly path: string; readonly sha256: string }): string =>
-  `${file.sha256} ${file.path}`
+/** JSON, so that no part of it can pass for another. */
+const keyOf = (each: Readonly<Pick<Consents['python'][number], 'interpreter' | 'path' | 'sha256'>>): string =>
+  JSON.stringify([each.interpreter, each.path, each.sha256])
 
-const quoted = (word: string): string =>
-  /^[\w./:@+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+/** For the shell; what a terminal would not show as it is, as codes. */
+function quoted(word: string): string {
+  if (/^[\w./:@+-]+$/.test(word)) return word
+  if (shownText(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`
+  const codes = shownText(word.replaceAll(/[\\']/g, '\\$&'))
+  return `$'${codes.replaceAll(/\\u\{(\w+)\}/g, (_, code: string) => `\\U${code.padStart(8, '0')}`)}'`
+}
 
 /** What was reviewed may run from now on. Errors: AppError 'file/unwritable'. */
 export function allowPython(reviews: readonly PythonReview[], consents: string): void {
   const at = Date.now()
-  changeConsents(consents, (before) => {
-    const interpreters = new Map(before.interpreters.map((each) => [each.path, each]))
-    const files = new Map(before.files.map((each) => [keyOf(each), each]))
-    for (const { interpreter, files: reviewed } of reviews) {
-      if (!interpreters.has(interpreter.path))
-        interpreters.set(interpreter.path, { path: interpreter.path, at })
-      for (const { sha256, path: where } of reviewed)
-        files.set(keyOf({ path: where, sha256 }), { sha256, path: where, at })
+  changeConsents(consents, ({ python }) => {
+    const all = new Map(python.map((each) => [keyOf(each), each]))
+    for (const { interpreter, files } of reviews) {
+      for (const { sha256, path: where } of files) {
+        const each = { interpreter, path: where, sha256, at }
+        all.set(keyOf(each), each)
+      }
     }
-    return { interpreters: [...interpreters.values()], files: [...files.values()] }
+    return { python: [...all.values()] }
   })
 }
 
-/** Takes back what was allowed at these paths; null: everything. How many consents there were. Errors: AppError 'file/unwritable'. */
+/**
+ * Takes back what was allowed at these paths, or for these interpreters; null: everything. How many consents there were. Errors:
+ * AppError 'file/unwritable'.
+ */
 export function withdrawPython(paths: readonly string[] | null, consents: string): number {
-  const isKept = (each: { readonly path: string }) => paths !== null && !paths.includes(each.path)
   let count = 0
-  changeConsents(consents, ({ interpreters, files }) => {
-    const after = { interpreters: interpreters.filter(isKept), files: files.filter(isKept) }
-    count = interpreters.length + files.length - after.interpreters.length - after.files.length
-    return after
+  changeConsents(consents, ({ python }) => {
+    const kept = python.filter(
+      (each) => paths !== null && !paths.includes(each.path) && !paths.includes(each.interpreter),
+    )
+    count = python.length - kept.length
+    return { python: kept }
   })
   return count
 }

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { AppError } from '#shared/errors.ts'
 import { type AllowedInterpreter, interpreterHint } from './consent.ts'
+import { pythonEnvironment } from './pythonEnvironment.ts'
 
 export interface ProgramOptions {
   readonly folder: string
@@ -99,7 +100,10 @@ export async function askProgram(
   words: readonly string[] = [],
 ): Promise<string> {
   try {
-    const options = { timeout: answerMs, windowsHide: true, cwd: path.dirname(interpreter) } as const
+    const options = {
+      ...{ timeout: answerMs, windowsHide: true, cwd: path.dirname(interpreter) },
+      env: pythonEnvironment(null),
+    } as const
     const { stdout } = await promisify(execFile)(
       interpreter,
       ['-c', `${importsNothingHere}\n${code}`, ...words],

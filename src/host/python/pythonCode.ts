@@ -19,6 +19,7 @@ import type { EnvironmentAnswer, Failed, ScoreAnswer } from '#host/sandbox/answe
 import type { ScoreInput, Timed } from '#host/sandbox/sandbox.ts'
 import { pythonCallLimit, pythonLoadLimit } from '#host/processes/limits.ts'
 import { requireConsent, type PythonSource } from './consent.ts'
+import { pathsInside } from './pythonEnvironment.ts'
 import { PythonProcess, type PythonRequest } from './pythonProcess.ts'
 
 export interface PythonOptions extends Omit<RunConfig['python'], 'messages'> {
@@ -199,9 +200,11 @@ export class PythonCode implements AsyncDisposable {
     const { code, file } = this.#source
     const { interpreter, consents } = this.#options
     const allowed = requireConsent(this.#source, interpreter, consents)
-    const python = await PythonProcess.start(allowed.interpreter)
-    const { modules } = allowed
-    const { answers, fault } = await python.ask({ call: 'load', code, file, modules }, 1, pythonLoadLimit)
+    const folder = path.isAbsolute(file) ? path.dirname(file) : null
+    const python = await PythonProcess.start(allowed.interpreter, folder)
+    const paths = folder === null ? [] : pathsInside(folder)
+    const load = { call: 'load', code, file, modules: allowed.modules, paths } as const
+    const { answers, fault } = await python.ask(load, 1, pythonLoadLimit)
     const description = loaded.safeParse(answers[0])
     if (fault !== null || !description.success) {
       python[Symbol.dispose]()

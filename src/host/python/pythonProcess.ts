@@ -15,6 +15,7 @@ import { familyMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
 import { type AllowedInterpreter, interpreterHint } from './consent.ts'
 import { importsNothingHere } from './program.ts'
+import { pythonEnvironment } from './pythonEnvironment.ts'
 
 /** Of an answer. */
 const maxLineBytes = 256 << 20
@@ -49,12 +50,12 @@ export class PythonProcess implements Disposable {
   #lastId = 0
   #end: string | null = null
 
-  private constructor(interpreter: AllowedInterpreter) {
+  private constructor(interpreter: AllowedInterpreter, folder: string | null) {
     const isPosix = process.platform !== 'win32'
     this.#child = spawn(interpreter, ['-u', '-c', bootstrap], {
-      // Not in the folder of the code: where PYTHONPATH has an empty entry, Python imports from there as it starts.
+      // Not in the folder of the code.
       cwd: path.dirname(interpreter),
-      env: { ...process.env, PYTHONHASHSEED: '0', PYTHONIOENCODING: 'utf-8' },
+      env: { ...pythonEnvironment(folder), PYTHONHASHSEED: '0', PYTHONIOENCODING: 'utf-8' },
       stdio: ['pipe', 'pipe', 'pipe'],
       // A group of its own: a Ctrl-C in the terminal is not for it, and what it starts is killed with it.
       detached: isPosix,
@@ -73,9 +74,9 @@ export class PythonProcess implements Disposable {
     })
   }
 
-  /** An interpreter with the adapter. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
-  static async start(interpreter: AllowedInterpreter): Promise<PythonProcess> {
-    const python = new PythonProcess(interpreter)
+  /** An interpreter with the adapter; `folder`: of the code that it will load, null for a package. Errors: AppError 'sandbox/failed' where there is none, or one that is too old. */
+  static async start(interpreter: AllowedInterpreter, folder: string | null): Promise<PythonProcess> {
+    const python = new PythonProcess(interpreter, folder)
     const adapter = readFileSync(path.join(resourcesDirectory, 'python', 'turnwise_adapter.py'), 'utf8')
     python.#child.stdin.write(`${JSON.stringify(adapter)}\n`)
     const { answers, fault } = await python.#collect(0, 1, pythonStartLimit)

@@ -1,4 +1,5 @@
 /** What the owner of this machine is shown of Python code, and allows: the only procedures that give consent. */
+import path from 'node:path'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { pythonApi } from '#shared/api/python.ts'
@@ -11,7 +12,7 @@ import { allowedEnvironment, versionNotice } from '#host/engines/environment.ts'
 import { absoluteReward, reviewConfig } from '#host/rewards/rewardCode.ts'
 import { readOwnConfig } from '#host/runs/runFolder.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
-import { allowPython, programAt, type PythonReview, withdrawPython } from './consent.ts'
+import { allowPython, programAt, type PythonReview, type ReviewedFile, withdrawPython } from './consent.ts'
 
 export function pythonService(host: Host): Handlers<typeof pythonApi> {
   const consents = consentsFile(host.dataDirectory)
@@ -20,7 +21,7 @@ export function pythonService(host: Host): Handlers<typeof pythonApi> {
 
     allow({ asked, reviewed }) {
       const reviews = reviewsOf(host, asked)
-      if (JSON.stringify(known(summary(reviews))) !== JSON.stringify(known(reviewed))) {
+      if (known(summary(reviews)) !== known(reviewed)) {
         throw new AppError(
           'python/not-allowed',
           'The Python code changed while you were looking at it.',
@@ -30,14 +31,10 @@ export function pythonService(host: Host): Handlers<typeof pythonApi> {
       allowPython(reviews, consents)
     },
 
-    allowed() {
-      const { interpreters, files } = readConsents(consents)
-      const all = [
-        ...interpreters.map(({ path: where, at }) => ({ kind: 'interpreter' as const, path: where, at })),
-        ...files.map(({ path: where, at }) => ({ kind: 'file' as const, path: where, at })),
-      ]
-      return all.sort((a, b) => b.at - a.at)
-    },
+    allowed: () =>
+      readConsents(consents)
+        .python.map(({ path: where, interpreter, at }) => ({ path: where, interpreter, at }))
+        .sort((a, b) => b.at - a.at),
 
     async engine(asked) {
       const found = await allowedEnvironment(engineOf(asked, host.dataDirectory), consents)
@@ -66,21 +63,36 @@ function reviewsOf({ dataDirectory, store }: Host, asked: Asked): PythonReview[]
 function engineOf({ engine: given, interpreter }: EngineAsked, dataDirectory: string) {
   const engine = engineSection.parse(given)
   const at = (program: string | null) => program && programAt(program, dataDirectory)
-  return { engine: { ...engine, python: at(engine.python) }, python: { interpreter: at(interpreter) } }
+  const file = (name: string | null) => name && path.resolve(dataDirectory, name)
+  const files = {
+    accelerateConfig: file(engine.accelerateConfig),
+    runtimeEnv: file(engine.runtimeEnv),
+  }
+  return {
+    engine: { ...engine, ...files, python: at(engine.python) },
+    python: { interpreter: at(interpreter) },
+  }
 }
 
-/** What several pieces of code need together, each file once. */
-function summary(reviews: readonly PythonReview[]): Review {
-  const files = new Map(
-    reviews.flatMap((review) => review.files.map((file) => [`${file.path} ${file.sha256}`, file])),
+/** What several pieces of code need together: each interpreter once, with each file once. */
+export function summary(reviews: readonly PythonReview[]): Review {
+  const programs = new Map<string, Map<string, ReviewedFile>>()
+  for (const { interpreter, files } of reviews) {
+    const all = programs.get(interpreter) ?? new Map<string, ReviewedFile>()
+    for (const file of files) all.set(JSON.stringify([file.path, file.sha256]), file)
+    programs.set(interpreter, all)
+  }
+  return [...programs].map(([interpreter, files]) => ({ interpreter, files: [...files.values()] }))
+}
+
+/** All that was shown, whatever of it had been allowed before. */
+const known = (reviews: Review): string =>
+  JSON.stringify(
+    reviews.map(({ interpreter, files }) => [
+      interpreter,
+      files.map(({ path: where, sha256 }) => [where, sha256]),
+    ]),
   )
-  return { interpreter: reviews[0]?.interpreter ?? null, files: [...files.values()] }
-}
-
-const known = ({ interpreter, files }: Review) => [
-  interpreter?.path ?? null,
-  files.map(({ path: where, sha256 }) => [where, sha256]),
-]
 
 /** What a run would execute, of which it has copies. Errors: those of `reviewPython`, AppError 'config/invalid'. */
 export function reviewRun(runDirectory: string, dataDirectory: string): PythonReview[] {

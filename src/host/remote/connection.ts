@@ -7,7 +7,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
-import type { AllowedKey } from '#host/consents/keys.ts'
+import { type AllowedKey, keyHider } from '#host/consents/keys.ts'
 import { connectSeconds } from '#host/processes/limits.ts'
 import { shorten } from '#shared/plural.ts'
 
@@ -70,12 +70,14 @@ export class Connection implements Disposable {
   retried = 0
   readonly #options: ConnectionOptions
   readonly #agent: HttpAgent | HttpsAgent
+  readonly #hide: (text: string) => string
   /** When the server last said anything, to whichever request. */
   #heardAt = 0
 
   constructor(options: ConnectionOptions) {
     this.url = options.url.replace(/\/+$/, '')
     this.#options = options
+    this.#hide = keyHider(options.apiKey)
     const pool = { keepAlive: true, maxSockets: options.maxConcurrent + 2 }
     this.#agent = this.url.startsWith('https:') ? new HttpsAgent(pool) : new HttpAgent(pool)
   }
@@ -138,7 +140,8 @@ export class Connection implements Disposable {
     outgoing.end(content)
     const [incoming] = await answered
     const text = await readText(incoming, this.#options.words, () => (this.#heardAt = performance.now()))
-    const answer = { status: incoming.statusCode ?? 0, text, json: parsed(text) }
+    const shown = this.#hide(text)
+    const answer = { status: incoming.statusCode ?? 0, text: shown, json: parsed(shown, this.#hide) }
     return { answer, retryAfter: Number(incoming.headers['retry-after'] ?? NaN) }
   }
 
@@ -250,13 +253,18 @@ async function readText(
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parsed(text: string): unknown {
+/** What escapes have hidden in the text is hidden in what they stand for. */
+function parsed(text: string, hide: (text: string) => string): unknown {
   try {
-    return JSON.parse(text)
+    const hasEscapes = /\\[u/]/.test(text)
+    return JSON.parse(text, hasEscapes ? (_, value: unknown) => hiddenIn(value, hide) : undefined)
   } catch {
     return undefined
   }
 }
+
+const hiddenIn = (value: unknown, hide: (text: string) => string): unknown =>
+  typeof value === 'string' ? hide(value) : value
 
 const reasonOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)

@@ -1,6 +1,5 @@
 /** One virtual machine with one piece of user code in it: QuickJS compiled to WebAssembly, under limits. */
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import importedVariant from '@jitl/quickjs-wasmfile-release-sync'
 import {
   newQuickJSWASMModuleFromVariant,
@@ -16,6 +15,7 @@ import { answerLimits, harnessSource } from './harness.ts'
 import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import { failureJson, type FailureKind, loadedTooLong, outOfMemory, stopped } from './protocol.ts'
+import { wasmFile } from './wasmFile.ts'
 
 /** What user code is called in error positions. */
 export const codeName = 'code'
@@ -87,9 +87,7 @@ let compiled: object | undefined
 
 /** Compiled once per process; every instance is fresh. */
 function newInstance(wasmMemory: LinearMemory): Promise<QuickJSWASMModule> {
-  compiled ??= new WebAssembly.Module(
-    readFileSync(fileURLToPath(import.meta.resolve('@jitl/quickjs-wasmfile-release-sync/wasm'))),
-  )
+  compiled ??= new WebAssembly.Module(readFileSync(wasmFile()))
   return newQuickJSWASMModuleFromVariant(newVariant(variant, { wasmModule: compiled, wasmMemory }))
 }
 

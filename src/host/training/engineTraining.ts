@@ -14,10 +14,12 @@ import { groupSizeOf } from '#rl/training/conflicts.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { initialState, planTraining, updatesOf, type TrainPlan } from '#rl/training/plan.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
+import { requireAllowedEngine } from '#host/engines/engineCode.ts'
 import { type AllowedEnvironment, readyEnvironment, versionNotice } from '#host/engines/environment.ts'
 import { askedProcesses, engines, launchers, type OtherEngine, resultsOf } from '#host/engines/launch.ts'
 import {
   prepareProject,
+  writeCode,
   type SavedNews,
   type TrainerNews,
   type WatchedProject,
@@ -176,8 +178,12 @@ class EngineTraining {
     const directory = runPaths(runDirectory).engine
     const place = { kind, directory, runDirectory }
     const project = await prepareProject(stage.parts.config, place, this.#options(environment))
-    const words = launchers[engine.launcher]({ script: project.script, engine })
-    const program = startProgram(environment.interpreter, words, {
+    // Asked each time, and last: the person may have taken it back, and files may have changed.
+    const allowed = requireAllowedEngine(stage.parts.config, this.#run.consents ?? null)
+    if (allowed === null) throw new Error('Expected another trainer.')
+    const settings = writeCode(project, allowed)
+    const words = launchers[engine.launcher]({ script: project.script, engine, settings })
+    const program = startProgram(allowed.interpreter, words, {
       folder: project.folder,
       environment: trainerEnvironment(device.threads, engine),
       hear: project.hear,

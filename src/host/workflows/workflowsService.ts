@@ -18,7 +18,7 @@ import { resolveCandidate } from '#host/models/candidates.ts'
 import type { Candidate } from '#host/processes/question.ts'
 import { sourceOf } from '#host/rewards/rewardVersions.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { allowPython } from '#host/python/consent.ts'
+import type { PythonReview } from '#host/python/consent.ts'
 import { reviewConfig } from '#host/rewards/rewardCode.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
@@ -59,8 +59,8 @@ export interface EpisodeTrial {
   readonly sections: Readonly<Record<string, unknown>>
   /** What relative paths in them are meant from. */
   readonly base: string
-  /** The person said so for this once: its Python is allowed from now on. */
-  readonly trustsPython?: boolean
+  /** Allows its Python; absent: it is asked about. */
+  readonly trust?: (reviews: readonly PythonReview[]) => void
 }
 
 let trials = 0
@@ -68,13 +68,13 @@ let trials = 0
 /** Errors: AppError 'config/invalid', 'sandbox/failed', those of models, rewards and environments. */
 export async function* playEpisode(
   { ask, dataDirectory }: Host,
-  { sections, base, trustsPython = false, ...trial }: EpisodeTrial,
+  { sections, base, trust, ...trial }: EpisodeTrial,
   signal: AbortSignal,
 ): AsyncGenerator<TrialNews> {
   const config = withAbsolutePaths(parseRunConfig(configOf(sections, trial)), base, dataDirectory)
   const { cache: cacheDirectory } = dataFolders(dataDirectory)
   const consents = consentsFile(dataDirectory)
-  if (trustsPython) allowPython(reviewConfig(config, null, dataDirectory), consents)
+  trust?.(reviewConfig(config, null, dataDirectory))
   const directory = path.join(cacheDirectory, `.workflow.${process.pid}.${++trials}.partial`)
   makeFolder(directory)
   try {

@@ -4,8 +4,6 @@ import { engineSection } from '../config/engine.ts'
 import { instant, path } from './common.ts'
 import { command, query } from './contract.ts'
 
-const allowable = z.object({ path: z.string(), isAllowed: z.boolean() })
-
 /** A trainer, as a config names it. */
 const engineAsked = z.strictObject({
   engine: engineSection,
@@ -49,12 +47,14 @@ const asked = z.union([
   engineAsked,
 ])
 
-const review = z.object({
-  /** null: none of it is Python. */
-  interpreter: allowable.nullable(),
-  /** The code itself, and what `import` finds beside it. */
-  files: z.array(allowable.extend({ sha256: z.string() })),
-})
+/** One entry for each interpreter that would run any of it; none where nothing is Python. */
+const review = z.array(
+  z.object({
+    interpreter: z.string(),
+    /** The code itself, and what runs with it, such as what `import` finds beside it. */
+    files: z.array(z.object({ path: z.string(), sha256: z.string(), isAllowed: z.boolean() })),
+  }),
+)
 
 export const pythonApi = {
   /** What would run. */
@@ -62,12 +62,9 @@ export const pythonApi = {
   /** `reviewed`: what the person was shown; refused where it is no longer that. */
   allow: command(z.object({ asked, reviewed: review }), z.void()),
   /** The newest first. */
-  allowed: query(
-    z.void(),
-    z.array(z.object({ kind: z.enum(['interpreter', 'file']), path: z.string(), at: instant })),
-  ),
+  allowed: query(z.void(), z.array(z.object({ path: z.string(), interpreter: z.string(), at: instant }))),
   /** Looks into the interpreter of a trainer, which must be allowed; null where Turnwise trains. */
   engine: query(engineAsked, engineEnvironment.nullable()),
-  /** By path. */
+  /** By the path of a file or of an interpreter. */
   withdraw: command(z.object({ paths: z.array(z.string()) }), z.void()),
 }

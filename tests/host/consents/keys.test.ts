@@ -12,7 +12,17 @@ import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { allowedKey, allowKeys, withdrawKeys } from '#host/consents/keys.ts'
+import {
+  type AllowedKey,
+  allowedKey,
+  allowKeys,
+  hiddenKey,
+  keyHider,
+  withdrawKeys,
+} from '#host/consents/keys.ts'
+import { clientOf } from '#host/hub/hub.ts'
+import { Connection, problemOf } from '#host/remote/connection.ts'
+import { storedMark } from '#shared/hub.ts'
 import { hubAccess } from '#host/hub/hubFetching.ts'
 import { createRunFolder } from '#host/runs/runFolder.ts'
 import { collect, createHostFixture, smallConfig, type HostFixture } from '../api/hostFixture.ts'
@@ -209,9 +219,98 @@ describe('nothing is sent that nobody allowed', () => {
     await set('hub.endpoint', 'https://hub.example/')
     await set('hub.token', 'hf_secret')
     await set('hub.endpoint', 'https://hub.example')
-    expect(await client.call('settings.get', { key: 'hub.token' })).toBe('hf_secret')
+    expect(fixture.host.store.settings.get('hub.token')).toBe('hf_secret')
+    // No client is told it, and what stands for it does not take its place.
+    expect(await client.call('settings.get', { key: 'hub.token' })).toBe(storedMark)
+    expect(await client.call('settings.all')).toMatchObject({ 'hub.token': storedMark })
+    await set('hub.token', storedMark)
+    expect(fixture.host.store.settings.get('hub.token')).toBe('hf_secret')
     await set('hub.endpoint', origin)
     expect(await client.call('settings.get', { key: 'hub.token' })).toBe(null)
+  })
+})
+
+describe('a key that a server sends back', () => {
+  const key = 'sk-proj/äöü+"quoted"-0123456789'
+  const header = `Bearer ${key}`
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const escaped = key.replaceAll(/./g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const forms: readonly [string, string][] = [
+    ['as it is', JSON.stringify(key)],
+    ['as the header', JSON.stringify(`you sent “${header}”`)],
+    ['with escapes', `"${escaped}"`],
+    ['in base64', JSON.stringify(base64(key))],
+    ['in base64 without its end', JSON.stringify(base64(header).replace(/=+$/, ''))],
+    ['in base64 for addresses', JSON.stringify(Buffer.from(key).toString('base64url'))],
+    ['in an address', JSON.stringify(`https://a.example/?key=${encodeURIComponent(key)}`)],
+  ]
+  const isTold = (text: string) =>
+    [
+      key,
+      JSON.stringify(key).slice(1, -1),
+      base64(key).replace(/=+$/, ''),
+      base64(header).replace(/=+$/, ''),
+    ].some((form) => text.includes(form)) || text.includes(Buffer.from(key).toString('base64url'))
+
+  async function answeredBy(said: string, status: number, type = 'application/json') {
+    const server = createServer((_, response) =>
+      response.writeHead(status, { 'content-type': type }).end(said),
+    )
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
+    return { url, [Symbol.dispose]: () => void server.close() }
+  }
+
+  test.each(forms)('is in no text of it, %s', async (_, said) => {
+    for (const status of [200, 400, 500]) {
+      using server = await answeredBy(`{"error":{"message":${said}},"list":[${said}]}`, status)
+      const words = { server: 'The server', keyHint: '', addressHint: '', kindHint: '' }
+      using connection = new Connection({
+        ...{ url: server.url, timeoutSeconds: 10, retries: 0, maxConcurrent: 1, words },
+        ...{ apiKey: key as AllowedKey, onRequest: () => undefined },
+      })
+      const told = await connection.ask({ method: 'GET', path: '/' }).then(
+        (answer) =>
+          JSON.stringify(answer.json) + problemOf(answer) + answer.text.replaceAll(escaped, hiddenKey),
+        (error: unknown) => (error instanceof Error ? error.message : ''),
+      )
+      expect(told).toContain(hiddenKey)
+      expect(isTold(told)).toBe(false)
+    }
+  })
+
+  test('is not in what a hub says of a model', async () => {
+    using server = await answeredBy(JSON.stringify([{ id: `a/${key}`, note: header }]), 200)
+    const { fetch: ask } = clientOf({
+      ...{ endpoint: server.url, token: key, onRequest: () => undefined },
+      signal: new AbortController().signal,
+    })
+    const told = await (await ask(`${server.url}/api/models`, undefined)).text()
+    expect(JSON.parse(told)).toEqual([{ id: `a/${hiddenKey}`, note: hiddenKey }])
+  })
+
+  test('that is short hides nothing but the header', () => {
+    expect(keyHider('5')('5 of 15, Bearer 5')).toBe(`5 of 15, ${hiddenKey}`)
+  })
+})
+
+describe('an origin', () => {
+  test.each([
+    'http://a.example/v1',
+    'http://a.example\u202e',
+    'a.example',
+    'http://b@a.example',
+    'ftp://a.example',
+  ])('is none that says more or less: %s', async (text) => {
+    await using fixture = createHostFixture()
+    const allow = (given: string) =>
+      fixture.client.call('keys.allow', { keys: [{ variable, origin: given }] })
+    await expect(allow(text)).rejects.toMatchObject({ code: 'usage/invalid' })
+    expect(await fixture.client.call('keys.allowed')).toEqual([])
+    await allow('HTTP://a.example:80/')
+    expect(await fixture.client.call('keys.allowed')).toMatchObject([
+      { variable, origin: 'http://a.example' },
+    ])
   })
 })
 

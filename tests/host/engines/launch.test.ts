@@ -29,9 +29,9 @@ const engineOf = (given: object) => engineSection.parse({ kind: 'trl', ...given 
 const configOf = (engine: object, changes: object = {}) =>
   parseRunConfig({ ...starterConfig, engine: { kind: 'trl', ...engine }, ...changes })
 
-function wordsOf(given: object): readonly string[] | string {
+function wordsOf(given: object, settings: string | null = null): readonly string[] | string {
   const engine = engineOf(given)
-  const words = launchers[engine.launcher]({ script: 'train.py', engine })
+  const words = launchers[engine.launcher]({ script: 'train.py', engine, settings })
   return 'args' in words ? words.args : words.shell("/home/o'hara/python")
 }
 
@@ -39,7 +39,10 @@ describe('how the processes of a trainer are started', () => {
   test('one process is the interpreter itself, several are torchrun', () => {
     expect(wordsOf({})).toEqual(['train.py'])
     expect(wordsOf({ processes: 2 })).toEqual(
-      expect.arrayContaining(['torch.distributed.run', '--nproc_per_node', '2', 'train.py']),
+      expect.arrayContaining([
+        expect.stringContaining('run_module("torch.distributed.run"'),
+        ...['--nproc_per_node', '2', 'train.py'],
+      ]),
     )
   })
 
@@ -47,14 +50,14 @@ describe('how the processes of a trainer are started', () => {
     expect(wordsOf({ launcher: 'accelerate', processes: 2 })).toEqual(
       expect.arrayContaining(['accelerate.yaml', '--num_processes', '2', '--multi_gpu', 'train.py']),
     )
-    const own = wordsOf({ launcher: 'accelerate', accelerateConfig: '/ds.yaml' })
+    const own = wordsOf({ launcher: 'accelerate', accelerateConfig: '/mine.yaml' }, '/ds.yaml')
     expect(own).toEqual(expect.arrayContaining(['--config_file', '/ds.yaml']))
     expect(own).not.toContain('--multi_gpu')
     expect(own).not.toContain('--num_processes')
   })
 
   test('a Ray cluster is given the job by the client of its own, and answers in what that prints', () => {
-    expect(wordsOf({ launcher: 'ray', processes: 4, runtimeEnv: '/env.yaml' }).toString()).toBe(
+    expect(wordsOf({ launcher: 'ray', processes: 4, runtimeEnv: '/mine.yaml' }, '/env.yaml').toString()).toBe(
       'ray_submit.py,train,--address,http://127.0.0.1:8265,--patience,300,--runtime-env,/env.yaml,--processes,4',
     )
     expect(resultsOf(engineOf({ launcher: 'ray' }))).toBe('output')
@@ -125,13 +128,13 @@ describe('consent to a trainer', () => {
       launcher: 'command',
       command: 'nice {python} {script}',
     })
-    expect(() => requireAllowedEngine(allowed, consents)).toThrow('has not been allowed on this machine')
+    expect(() => requireAllowedEngine(allowed, consents)).toThrow('have not been allowed on this machine')
     allowPython(reviewEngine(allowed, folder), consents)
-    expect(requireAllowedEngine(allowed, consents)).toBe(process.execPath)
+    expect(requireAllowedEngine(allowed, consents)?.interpreter).toBe(process.execPath)
     const other = configOf({ python: process.execPath, launcher: 'command', command: 'rm -r /' })
-    expect(() => requireAllowedEngine(other, consents)).toThrow('engine:trl rm -r /')
+    expect(() => requireAllowedEngine(other, consents)).toThrow('engine:trl {"command":"rm -r /"}')
     const cluster = configOf({ python: process.execPath, launcher: 'ray', address: 'http://head:8265' })
-    expect(() => requireAllowedEngine(cluster, consents)).toThrow('engine:trl@http://head:8265')
+    expect(() => requireAllowedEngine(cluster, consents)).toThrow('engine:trl {"address":"http://head:8265"}')
     // An address is no line for the shell, whatever it says.
     allowPython(reviewEngine(cluster, folder), consents)
     for (const command of [
@@ -153,14 +156,54 @@ describe('consent to a trainer', () => {
     ]) {
       writeFileSync(file, 'env_vars: {}\n')
       const config = configOf({ python: process.execPath, ...named })
-      expect(() => requireAllowedEngine(config, consents)).toThrow(`with ${file}`)
+      expect(() => requireAllowedEngine(config, consents)).toThrow(JSON.stringify(file))
       const source = engineSource(config.engine)
       expect(engineSourceById(source?.file ?? '')).toEqual(source)
       allowPython(reviewEngine(config, folder), consents)
-      expect(requireAllowedEngine(config, consents)).toBe(process.execPath)
+      expect(requireAllowedEngine(config, consents)).toMatchObject({
+        ...{ interpreter: process.execPath, settings: 'env_vars: {}\n' },
+      })
       writeFileSync(file, 'py_executable: sh -c evil\n')
       expect(() => requireAllowedEngine(config, consents)).toThrow('has not been allowed')
+      // What cannot be looked at as a whole is not taken for an empty file.
+      writeFileSync(file, '')
+      allowPython(reviewEngine(config, folder), consents)
+      writeFileSync(file, `# ${'x'.repeat(1 << 20)}\npy_executable: sh -c evil\n`)
+      expect(() => requireAllowedEngine(config, consents)).toThrow(`${file} is larger than`)
+      rmSync(file)
+      expect(() => requireAllowedEngine(config, consents)).toThrow(file)
+      expect(() => engineSourceById(source?.file ?? '')).toThrow(file)
     }
+  })
+
+  test('is to one way of starting alone, whatever its words look like', () => {
+    const file = path.join(folder, 'x; id')
+    writeFileSync(file, `with ${file}`)
+    const ways = [
+      engineOf({ launcher: 'accelerate', accelerateConfig: file }),
+      ...[`with ${file}`, JSON.stringify({ accelerateConfig: file }), `@http://head ${file}`].map((command) =>
+        engineOf({ launcher: 'command', command }),
+      ),
+      engineOf({ launcher: 'ray', address: `http://head with ${file}` }),
+      engineOf({ launcher: 'ray', address: 'http://head', runtimeEnv: file }),
+    ]
+    const sources = ways.map((engine) => engineSource(engine))
+    expect(new Set(sources.map((source) => source?.file)).size).toBe(ways.length)
+    expect(new Set(sources.map((source) => source?.code)).size).toBe(ways.length)
+    for (const source of sources) expect(engineSourceById(source?.file ?? '')).toEqual(source)
+  })
+
+  test('names each file that runs there', () => {
+    const [review] = reviewEngine(configOf({ python: process.execPath, launcher: 'ray' }), folder)
+    expect(review?.files.map((each) => each.path)).toEqual([
+      'engine:trl {"address":"http://127.0.0.1:8265"}',
+      ...['trl/train.py', 'trl/callback.py', 'watching/listed.py', 'watching/recording.py'].map(
+        (name) => `turnwise:${name}`,
+      ),
+      ...['watching/watch.py', 'rewards/bridge.py', 'trl/ray_submit.py', 'trl/ray_start.py'].map(
+        (name) => `turnwise:${name}`,
+      ),
+    ])
   })
 
   test('can be given by the id that the refusal names', () => {

@@ -10,7 +10,8 @@ import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
 import { answer } from '../../cli/turnwise.ts'
-import { builtInRewardsSource, builtInsFile } from '../../../scripts/projects/builtInRewards.ts'
+import { hasPython, interpreter } from '../python/interpreter.ts'
+import { generatedFiles, generatedText } from '../../../scripts/projects/generated.ts'
 
 let folder: string
 beforeEach(() => {
@@ -43,11 +44,7 @@ interface Answer {
 }
 
 function askBridge(samples: readonly unknown[]): Answer[] {
-  const args = [
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    inside('rewards/bridge.mjs'),
-  ]
+  const args = ['--permission', `--allow-fs-read=${inside('rewards')}`, inside('rewards/bridge.mjs')]
   const input = samples.map((sample) => `${JSON.stringify(sample)}\n`).join('')
   const output = execFileSync(process.execPath, args, { input, encoding: 'utf8' })
   return output
@@ -235,8 +232,73 @@ export const endless = ({ completion }) => { while (completion === 'loop'); retu
     })
     const [answered] = askBridge([{ prompt: '', completion: 'loop', row: {}, step: 0 }])
     expect(answered?.parts).toEqual({ 'mine.alone': 1, 'mine.endless': null })
-    expect(answered?.failures[0]?.message).toContain('timed out')
+    expect(answered?.failures[0]?.message).toBe('Stopped after 500 ms of processor time.')
   })
+
+  /** Ways out of a realm: through what the host hands in or throws, and through names of the host. */
+  const escapes = `
+const ways = (value) => {
+  const found = []
+  for (let each = value, i = 0; each !== null && each !== undefined && i < 9; each = Object.getPrototypeOf(each), i++)
+    found.push(each.constructor)
+  return found.flatMap((each) => [each, each?.constructor, each?.constructor?.constructor])
+}
+const reach = (value) => {
+  let names = ''
+  for (const way of ways(value)) {
+    try { names += way('return typeof process + typeof fetch + typeof require')() } catch {}
+    try { names += typeof way('return this')().process } catch {}
+  }
+  return names.replaceAll('undefined', '') === '' ? 0 : 1
+}
+const thrownBy = async (act) => { try { return reach(await act()) } catch (error) { return reach(error) } }
+export const imported = () => thrownBy(() => import('x'))
+export const nodes = () => thrownBy(() => import('node:fs'))
+export const deep = () => { const f = () => f(); return thrownBy(f) }
+export const large = () => thrownBy(() => new Array(-1))
+export const given = (sample) => ways(sample).length === 0 ? 1 : Math.max(...Object.values(sample).map(reach), reach(sample))
+export const wasm = () => thrownBy(() => new WebAssembly.Module(new Uint8Array(3)))
+export const shared = () => { try { globalThis.seen = (globalThis.seen ?? 0) + 1 } catch {} return globalThis.seen }
+`
+
+  test('finds no way out of the virtual machine, behind the bridge in Node and in Python', async () => {
+    writeFileSync(path.join(folder, 'mine.js'), escapes)
+    await write({ ...demo(), rewards: [{ function: path.join(folder, 'mine.js'), name: 'mine' }] })
+    const sample = { prompt: 'p', completion: 'c', row: { answer: [1] }, step: 0 }
+    const [first, second] = askBridge([sample, sample])
+    const shut = ['imported', 'nodes', 'deep', 'large', 'given', 'wasm'].map((name) => [`mine.${name}`, 0])
+    expect(first?.parts).toEqual({ ...Object.fromEntries(shut), 'mine.shared': 1 })
+    expect(second).toEqual(first)
+    if (!hasPython()) return
+    const ask = `import json; from bridge import score; print(json.dumps(score([${JSON.stringify(sample)}])))`
+    const said = execFileSync(interpreter, ['-c', ask], { cwd: inside('rewards'), encoding: 'utf8' })
+    expect(JSON.parse(said)).toEqual([first])
+  })
+
+  test.runIf(hasPython())(
+    'that looks at no clock holds up only its own sample (skipped without Python 3.9)',
+    async () => {
+      writeFileSync(path.join(folder, 'mine.js'), 'export default () => 1')
+      await write({ ...demo(), rewards: [{ function: path.join(folder, 'mine.js'), name: 'mine' }] })
+      writeFileSync(
+        inside('rewards/bridge.mjs'),
+        `import readline from 'node:readline'
+for await (const line of readline.createInterface(process.stdin)) {
+  const { completion, fault } = JSON.parse(line)
+  while (completion === 'hang' && fault === undefined);
+  process.stdout.write(JSON.stringify({ completion, fault }) + '\\n')
+}`.replaceAll('\\\\', '\\'),
+      )
+      const ask = `import json, bridge; bridge.SILENT = 5
+print(json.dumps(bridge.score([{"completion": each} for each in ("one", "hang", "two")])))`
+      const said = execFileSync(interpreter, ['-c', ask], { cwd: inside('rewards'), encoding: 'utf8' })
+      expect(JSON.parse(said)).toEqual([
+        { completion: 'one' },
+        { completion: 'hang', fault: 'Stopped after 5 s without an answer.' },
+        { completion: 'two' },
+      ])
+    },
+  )
 
   test('a tampered port fails its own test', async () => {
     await write(demo())
@@ -250,8 +312,8 @@ export const endless = ({ completion }) => { while (completion === 'loop'); retu
   })
 })
 
-test('the built-in rewards of projects are those of the program', async () => {
-  expect(readFileSync(builtInsFile, 'utf8')).toBe(await builtInRewardsSource())
+test.each(generatedFiles)('$file is made of the sources of the program', async (each) => {
+  expect(readFileSync(each.file, 'utf8')).toBe(await generatedText(each))
 })
 
 describe('on the command line', () => {

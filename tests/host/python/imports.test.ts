@@ -40,7 +40,7 @@ function allowed(main: string, beside: Readonly<Record<string, string>> = {}, li
     openPython(source, { interpreter, callSeconds: 60, messages: null, form: null, consents })
   const ran = () => existsSync(mark)
   const interpreterAllowed = () => requireConsent(source, interpreter, consents).interpreter
-  return { folder, put, evil, open, ran, review, allow, interpreterAllowed }
+  return { folder, put, evil, open, ran, review, allow, interpreterAllowed, source, consents }
 }
 
 async function scored(open: ReturnType<typeof allowed>['open']): Promise<string> {
@@ -202,6 +202,93 @@ def value():
     expect(await scored(open)).toContain('"value":1')
     expect(ran()).toBe(false)
   })
+
+  /** Code without a source, which nobody is asked about. */
+  function putCompiled({ folder, put, evil }: ReturnType<typeof allowed>, name: string): void {
+    put('source.py', evil)
+    const compile = 'import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[2])'
+    const target = path.join(folder, ...`${name}.pyc`.split('/'))
+    spawnSync(interpreter, ['-c', compile, path.join(folder, 'source.py'), target])
+    rmSync(path.join(folder, 'source.py'))
+    expect(existsSync(target)).toBe(true)
+  }
+
+  test.each(['', '.'])(
+    'not in processes of their own by a path that means where they start: “%s”',
+    async (entry) => {
+      vi.stubEnv('PYTHONPATH', [entry, 'relative'].join(path.delimiter))
+      const code = allowed(
+        `import multiprocessing, os, subprocess, sys
+def value():
+    import helper
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.apply(helper.work)
+    subprocess.run([sys.executable, "-c", ""], check=True)
+    return 1`,
+        { 'helper.py': 'def work():\n    return 1' },
+      )
+      for (const name of ['sitecustomize', 'signal', 'usercustomize']) putCompiled(code, name)
+      expect(await scored(code.open)).toContain('"value":1')
+      expect(code.ran()).toBe(false)
+    },
+  )
+
+  test('not as Python starts whose program lies in the folder', async () => {
+    vi.stubEnv('PYTHONPATH', path.delimiter)
+    const code = allowed('value = lambda: 1')
+    const real = spawnSync(interpreter, ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
+    const program = path.join(code.folder, 'python')
+    symlinkSync(real.stdout.trim(), program)
+    for (const name of ['sitecustomize', 'json', 'encodings']) putCompiled(code, name)
+    const { source, consents } = code
+    allowPython([reviewPython(source, program, consents)], consents)
+    const options = { interpreter: program, callSeconds: 60, messages: null, form: null, consents }
+    expect(await scored(() => openPython(source, options))).toContain('"value":1')
+    expect(code.ran()).toBe(false)
+  })
+
+  test.runIf(hasPython('venv'))(
+    'not out of the environment of its interpreter, but of what is installed there',
+    async () => {
+      const code = allowed(
+        'import tool\ndef value():\n    try:\n        import env.extra\n    except ImportError as error:\n        print(error)\n    return tool.points',
+      )
+      const venv = path.join(code.folder, 'env')
+      spawnSync(interpreter, ['-m', 'venv', '--without-pip', venv])
+      const program = path.join(venv, 'bin', 'python')
+      const site = spawnSync(program, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], {
+        encoding: 'utf8',
+      })
+      writeFileSync(path.join(site.stdout.trim(), 'tool.py'), 'points = 3\n')
+      code.put('env/extra.py', code.evil)
+      const { source, consents } = code
+      allowPython([reviewPython(source, program, consents)], consents)
+      const options = { interpreter: program, callSeconds: 60, messages: null, form: null, consents }
+      expect(await scored(() => openPython(source, options))).toContain('"value":3')
+      expect(code.ran()).toBe(false)
+    },
+  )
+
+  test.skipIf(process.platform === 'win32')(
+    'not by a server of forks, which would import ahead',
+    async () => {
+      const code = allowed(
+        `import multiprocessing
+context = multiprocessing.get_context("forkserver")
+context.set_forkserver_preload(["late", "helper"])
+def value():
+    import helper
+    with context.Pool(1) as pool:
+        return pool.apply(helper.work)`,
+        { 'helper.py': 'def work():\n    return 4' },
+      )
+      code.put('late/pyvenv.cfg', '')
+      code.put('late/__init__.py', code.evil)
+      putCompiled(code, 'signal')
+      expect(await scored(code.open)).toContain('"value":4')
+      expect(code.ran()).toBe(false)
+    },
+  )
 
   test('of compiled modules that were allowed, and of no other', async () => {
     const find = `import glob, sysconfig

@@ -93,7 +93,7 @@ export async function writeProject(request: ProjectRequest): Promise<ProjectRepo
     ...toolFiles,
   }
   await replaceFolder(directory, async (folder) => {
-    for (const [name, text] of Object.entries(files)) writeInside(folder, name, text)
+    for (const [name, content] of Object.entries(files)) writeInside(folder, name, content)
     if (adapter !== null) await writeStartingAdapter(adapter, path.join(folder, 'adapter'))
     share(folder)
   })
@@ -132,10 +132,10 @@ function requireStart(tool: ProjectTool, run: RunConfig, adapter: string | null)
 
 const jsonLines = (rows: readonly unknown[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('')
 
-function writeInside(folder: string, name: string, text: string): void {
+function writeInside(folder: string, name: string, content: string | Uint8Array): void {
   const file = path.join(folder, ...name.split('/'))
   makeFolder(path.dirname(file))
-  writeFileAtomic(file, text)
+  writeFileAtomic(file, content)
 }
 
 /** A checkpoint's adapter, or a PEFT folder read and written anew. */
@@ -314,7 +314,7 @@ const rewardsText = ({ tool, fixtures }: ReadmeFacts): string =>
   [
     '## Rewards',
     `Rewards are the run's own code, run by Node 20.15 or later behind \`rewards/bridge.py\` (set \`TURNWISE_NODE\` to choose the program). \`rewards/fixtures.jsonl\` holds ${plural(fixtures, 'sample')} as Turnwise scored them; \`python rewards/test_bridge.py\` fails if the port scores them differently. Run it once on the new machine.`,
-    'Your own code has no access to files, network or clock there either, and its module is evaluated anew for every call; it has its time limit, but no memory limit.',
+    'Your own code runs in the same virtual machine (QuickJS) there as in Turnwise, with its limits on time and memory: no files, network or clock, and its module is as new for every call.',
     tool === 'trl'
       ? 'Each named component is a reward function of TRL with its weight; one that does not apply returns None.'
       : 'AgileRL takes one number: the weighted sum. If no component applies, the completion counts as 0 there; Turnwise does not learn from it.',

@@ -9,7 +9,9 @@ import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import { codeReference, requireSandboxed, runRewardCode } from '#host/rewards/rewardCode.ts'
 import { resolveRewards } from '#host/rewards/resolveRewards.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
-import { harnessSource } from '#host/sandbox/harness.ts'
+import { answerLimits } from '#host/sandbox/harness.ts'
+import { wasmFile } from '#host/sandbox/wasmFile.ts'
+import { loadMs } from '#host/processes/limits.ts'
 import type { ProjectData } from './projectData.ts'
 import { stringify } from 'yaml'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
@@ -75,17 +77,19 @@ function filesOf(
       ? []
       : [[codeName(i), each.language === 'ts' ? stripTypeScriptTypes(each.code) : each.code] as const],
   )
-  const bridge = ['bridge.mjs', 'bridge.py', 'test_bridge.py', 'builtIns.mjs']
+  const bridge = ['bridge.mjs', 'bridge.py', 'test_bridge.py', 'builtIns.mjs', 'machine.mjs']
   const settings = {
     failurePolicy: run.rewardFailures,
     callMs: run.rewardLimits.callMs,
+    limits: { memoryMb: run.rewardLimits.memoryMb, answerCharacters: answerLimits.characters, loadMs },
     rewards: entriesOf(run, specs),
   }
   return {
     ...Object.fromEntries(bridge.map((name) => [`rewards/${name}`, projectResource(`rewards/${name}`)])),
     'rewards/rewards.json': `${JSON.stringify(settings, null, 2)}\n`,
     'rewards/fixtures.jsonl': fixtures.map((fixture) => `${JSON.stringify(fixture)}\n`).join(''),
-    ...(codeFiles.length === 0 ? {} : { 'rewards/harness.js': `${harnessSource}\n` }),
+    // machine.mjs loads it where there is code to run.
+    ...(codeFiles.length === 0 ? {} : { 'rewards/quickjs.wasm': readFileSync(wasmFile()) }),
     ...Object.fromEntries(codeFiles.map(([name, text]) => [`rewards/${name}`, text])),
   }
 }
@@ -132,8 +136,8 @@ function fixtureSamples(data: ProjectData): RewardInput[] {
 
 // What the files of a project are made of.
 
-/** A file's path in the project and its text. */
-export type ProjectFiles = Readonly<Record<string, string>>
+/** A file's path in the project and its content. */
+export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>
 
 /** What the tool's files are made of. */
 export interface ProjectParts {

@@ -3,6 +3,7 @@ import { ShieldAlert, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
+import { shownText } from '#shared/shownText.ts'
 import { invalidate, useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Dialog } from '#renderer/kit/Dialog.tsx'
@@ -20,7 +21,7 @@ export function PythonConsent({ asked }: PythonConsentProps) {
   const { data: review, error } = useAnswer('python.review', asked, { staleMs: 0 })
   const [isAsking, setAsking] = useState(false)
   if (error !== null) return <p className="text-sm text-pretty text-bad">{error.message}</p>
-  if (review === undefined || review.interpreter === null) return null
+  if (review === undefined || review.length === 0) return null
   if (isAllowed(review)) {
     return (
       <span className="flex items-center gap-1 text-sm whitespace-nowrap text-muted">
@@ -39,8 +40,8 @@ export function PythonConsent({ asked }: PythonConsentProps) {
   )
 }
 
-export const isAllowed = ({ interpreter, files }: Review): boolean =>
-  interpreter?.isAllowed !== false && files.every((file) => file.isAllowed)
+export const isAllowed = (review: Review): boolean =>
+  review.every(({ files }) => files.every((file) => file.isAllowed))
 
 interface ConsentDialogProps {
   readonly asked: PythonAsked
@@ -58,7 +59,6 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
       onClose()
     },
   })
-  const isNew = review.files.every((file) => !file.isAllowed)
   return (
     <Dialog
       isOpen
@@ -81,8 +81,9 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
     >
       <div className="flex flex-col gap-3">
         {error !== null && <ErrorNote error={error} />}
-        <PathList label="Interpreter" paths={review.interpreter === null ? [] : [review.interpreter]} />
-        <PathList label={isNew ? 'Code' : 'Code, of which some is new or has changed'} paths={review.files} />
+        {review.map(({ interpreter, files }) => (
+          <FileList key={interpreter} interpreter={interpreter} files={files} />
+        ))}
         <p className="text-sm text-pretty text-muted">
           Read the files first if somebody else wrote them. You allow what they contain now; when one of them
           changes, Turnwise asks again. Settings → Python takes it back.
@@ -92,22 +93,23 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   )
 }
 
-interface PathListProps {
-  readonly label: string
-  readonly paths: readonly { readonly path: string; readonly isAllowed: boolean }[]
-}
+type FileListProps = Review[number]
 
-const PathList = ({ label, paths }: PathListProps) => (
-  <section aria-label={label}>
-    <h3 className="text-sm font-medium text-muted">{label}</h3>
+/** Names as they are, whatever they hold: nothing in them moves, hides or joins what stands around them. */
+const FileList = ({ interpreter, files }: FileListProps) => (
+  <section aria-label={`Run by ${shownText(interpreter)}`}>
+    <h3 className="text-sm font-medium text-muted">
+      Run by <span className="font-mono break-all whitespace-pre-wrap">{shownText(interpreter)}</span>
+      {files.some((file) => file.isAllowed) && ', of which some is new or has changed'}
+    </h3>
     <ul
       tabIndex={0}
-      className="max-h-48 overflow-y-auto rounded border border-line p-2 font-mono text-sm break-all"
+      className="max-h-48 overflow-y-auto rounded border border-line p-2 font-mono text-sm break-all whitespace-pre-wrap"
     >
-      {paths.map(({ path, isAllowed: known }) => (
+      {files.map(({ path, isAllowed: known }) => (
         <li key={path} className={known ? 'text-faint' : ''}>
-          {path}
-          {known && ' (allowed before)'}
+          {shownText(path)}
+          {known && <em className="font-sans"> (allowed before)</em>}
         </li>
       ))}
     </ul>

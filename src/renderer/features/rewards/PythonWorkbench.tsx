@@ -70,7 +70,7 @@ export function PythonWorkbench({ id, interpreter, models, library }: PythonWork
               <KeyValue
                 entries={[
                   ['Code', <Path key="code" text={id} />],
-                  ['Interpreter', <Path key="program" text={review?.interpreter?.path ?? '…'} />],
+                  ['Interpreter', <Path key="program" text={review?.[0]?.interpreter ?? '…'} />],
                   ['Functions', loaded === null ? '…' : loaded.functions.join(', ') || 'none'],
                 ]}
               />

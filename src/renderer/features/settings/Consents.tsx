@@ -1,6 +1,7 @@
 /** Lists of what the owner of this machine allowed, to be taken back. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { shownText } from '#shared/shownText.ts'
 import { formatTime } from '#renderer/client/format.ts'
 import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
@@ -16,11 +17,11 @@ export function PythonSection() {
   return (
     <ConsentList
       title="Python allowed on this machine"
-      about="Python is not sandboxed. It runs only where you allowed the content of the file, of the modules beside it, and the interpreter. No config can allow it."
+      about="Python is not sandboxed. It runs only where you allowed the content of the file and of the modules beside it for the interpreter. No config can allow it."
       none="Nothing: no Python code can run."
-      columns={['What', 'Path']}
-      rows={allowed.map(({ kind, path, at }) => ({
-        cells: [kind === 'file' ? 'File' : 'Interpreter', path],
+      columns={['Run by', 'File']}
+      rows={allowed.map(({ interpreter, path, at }) => ({
+        cells: [shownText(interpreter), shownText(path)],
         at,
       }))}
       isBusy={isRunning}
@@ -95,8 +96,8 @@ function ConsentList({ title, about, none, columns, rows, isBusy, onWithdraw }: 
           <tbody>
             {rows.map(({ cells: [what, where], at }, i) => (
               <tr key={`${what} ${where} ${String(at)} ${String(i)}`} className="border-t border-line">
-                <td className="py-1 pr-3">{what}</td>
-                <td className="py-1 pr-3 font-mono text-sm break-all">{where}</td>
+                <td className="py-1 pr-3 break-all whitespace-pre-wrap">{what}</td>
+                <td className="py-1 pr-3 font-mono text-sm break-all whitespace-pre-wrap">{where}</td>
                 <td className="py-1 pr-3 whitespace-nowrap tabular-nums">{formatTime(at)}</td>
                 <td className="py-1">
                   <Button

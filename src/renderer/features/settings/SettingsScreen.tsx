@@ -1,4 +1,4 @@
-import type { ComponentType } from 'react'
+import { useState, type ComponentType } from 'react'
 import { RadioGroup } from 'radix-ui'
 import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page, KeyValue } from '#renderer/kit/Page.tsx'
@@ -286,6 +286,12 @@ function PrivacySection() {
 function HubAccess() {
   const [endpoint, setEndpoint] = useSetting('hub.endpoint', '')
   const [token, setToken] = useSetting('hub.token', '')
+  // Whoever typed it sees it until the page is left; nobody is told it again.
+  const [typed, setTyped] = useState('')
+  const change = (text: string) => {
+    setTyped(text)
+    setToken(text)
+  }
   return (
     <Section title="Hub of models">
       <div className="grid max-w-150 gap-3">
@@ -298,7 +304,19 @@ function HubAccess() {
           label="Access token"
           note="Only for models whose owners require it. It is stored unencrypted in the data directory."
         >
-          {(ids) => <TextInput {...ids} mono type="password" value={token} onChange={setToken} />}
+          {(ids) => (
+            <span className="flex gap-2">
+              <TextInput
+                {...ids}
+                mono
+                type="password"
+                value={typed}
+                placeholder={token === '' ? '' : 'A token is stored'}
+                onChange={change}
+              />
+              {token !== '' && <Button onClick={() => change('')}>Forget</Button>}
+            </span>
+          )}
         </Field>
       </div>
     </Section>
