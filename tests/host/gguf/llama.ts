@@ -1,5 +1,7 @@
 /** llama.cpp itself, to compare with. The library comes prebuilt for Linux; elsewhere it may be missing. */
 import { getLlama, type Llama, LlamaLogLevel, type Token } from 'node-llama-cpp'
+import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
+import { policyReader } from '#host/export/parityReaders.ts'
 
 /** Or why it cannot be loaded. */
 export async function loadLlama(): Promise<Llama | string> {
@@ -45,4 +47,22 @@ export async function continuationsOf(
   await context.dispose()
   await model.dispose()
   return continued
+}
+
+/**
+ * How many tokens two greedy continuations share, and by how many nats the first that differs is less likely here; 0 where
+ * none does.
+ */
+export async function compare(
+  policy: OrtPolicy,
+  prompt: Int32Array,
+  ours: readonly number[],
+  theirs: readonly number[],
+) {
+  const shared = ours.findIndex((id, at) => id !== theirs[at])
+  if (shared === -1) return { shared: ours.length, gap: 0 }
+  const prefix = [...prompt, ...ours.slice(0, shared)]
+  const rows = [ours[shared]!, theirs[shared]!].map((id) => Int32Array.from([...prefix, id]))
+  const [best, other] = await policyReader(policy, 'base').score(rows)
+  return { shared, gap: best!.at(-1)! - other!.at(-1)! }
 }

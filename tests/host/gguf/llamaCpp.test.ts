@@ -13,7 +13,7 @@ import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
 import { oneThread } from '../../engine/runtime/tinyModel.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
-import { continuationsOf, loadLlama } from './llama.ts'
+import { compare, continuationsOf, loadLlama } from './llama.ts'
 import { smallShape, writeQuantizedModel } from './quantizedModel.ts'
 import { vocabularies, writeVocabulary } from './vocabularies.ts'
 
@@ -45,24 +45,6 @@ async function open(file: string): Promise<OrtPolicy> {
 
 const proceed = async (policy: OrtPolicy): Promise<number[][]> =>
   (await policyReader(policy, 'base').proceed(prompts, count)).map((ids) => [...ids])
-
-/**
- * How many tokens two greedy continuations share, and by how many nats the first that differs is less likely here; 0 where
- * none does.
- */
-async function compare(
-  policy: OrtPolicy,
-  prompt: Int32Array,
-  ours: readonly number[],
-  theirs: readonly number[],
-) {
-  const shared = ours.findIndex((id, at) => id !== theirs[at])
-  if (shared === -1) return { shared: ours.length, gap: 0 }
-  const prefix = [...prompt, ...ours.slice(0, shared)]
-  const rows = [ours[shared]!, theirs[shared]!].map((id) => Int32Array.from([...prefix, id]))
-  const [best, other] = await policyReader(policy, 'base').score(rows)
-  return { shared, gap: best!.at(-1)! - other!.at(-1)! }
-}
 
 /** The same tokens, but where two are about as likely as each other. */
 async function expectNearly(
