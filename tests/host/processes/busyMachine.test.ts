@@ -178,6 +178,9 @@ test('the largest of tokenizers', async () => {
     file,
     JSON.stringify({ ...json, model: { ...json.model, ...largeVocabulary(256_000, added) } }),
   )
+  const config = path.join(directory, 'config.json')
+  const settings = JSON.parse(readFileSync(config, 'utf8')) as object
+  writeFileSync(config, JSON.stringify({ ...settings, vocab_size: 300_000 }))
   const question = { type: 'tokenize', directory, text: 'hello world' } as const
   const tokens = await onBoth(() => asked(question))
   expect(tokens).toBeInstanceOf(Array)
