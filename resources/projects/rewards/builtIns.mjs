@@ -6613,6 +6613,7 @@ var contains = defineReward({
 	}
 });
 var wordCharacter = /[\p{L}\p{N}_]/u;
+/** Whether a text has the words in it, whole: 4 is not contained in 42. */
 function holdsWords(text, words) {
 	const breaksWord = (inside, outside) => wordCharacter.test(inside) && wordCharacter.test(outside);
 	for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {

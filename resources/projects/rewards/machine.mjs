@@ -2153,6 +2153,36 @@ var failureJson = (kind, message, stack = "") => JSON.stringify({ failure: {
 	message,
 	stack
 } });
+/** Statements of the harness: `listRewards` offers the functions of a module and adds their names. */
+var rewardHarness = `
+  const listRewards = (module, names) => {
+    const main = module.default
+    const reward = (name, action, self) => {
+      if (action.length > 1)
+        throw new KindOfError(
+          'The reward function "' + name + '" has ' + action.length + ' parameters, but it is called with one object. Write: ' +
+            ${JSON.stringify("export default function reward({ prompt, completion, row }) { return completion === row.answer ? 1 : 0 }")},
+        )
+      names[names.length] = offer(name, action, self, scored)
+    }
+    const group = module.rewards
+    const isGroup = typeof group === 'object' && group !== noObject
+    // Beside rewards that are marked as such, a function of several parameters is one they are made of.
+    const hasMarked = typeof main === 'function' || isGroup
+    const list = (holder, self) => {
+      const keys = ownKeys(holder)
+      for (let i = 0; i < keys.length; i++) {
+        const name = keys[i]
+        const action = holder[name]
+        if (typeof name !== 'string' || typeof action !== 'function' || targets[name] !== undefined) continue
+        if (holder !== module || !hasMarked || action.length <= 1) reward(name, action, self)
+      }
+    }
+    if (typeof main === 'function') reward('default', main, undefined)
+    list(module, undefined)
+    if (isGroup) list(group, group)
+  }
+`;
 // src/host/sandbox/workflowHarness.ts
 /**
 * What an episode of a workflow finds around itself, as source text inside the harness (harness.ts), whose names it uses.
@@ -2480,7 +2510,8 @@ var harnessSource = `(() => {
     if (value === null) return answer('"value":null')
     if (typeof value === 'object') return placed(value)
     if (typeof value !== 'number') {
-      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '.')
+      const form = 'The reward of a completion is one number; write: return isRight ? 1 : 0'
+      return wrong('wrong-type', 'Expected a number or null, got ' + article(value) + '. ' + form)
     }
     if (!isFinite(value)) return wrong('not-a-number', 'Expected a finite number, got ' + text(value) + '.')
     return answer('"value":' + text(value))
@@ -2610,6 +2641,7 @@ ${workflowHarness}
     return answer('"rows":' + stringify(result, finiteAdvantage))
   }
 
+${rewardHarness}
   // What a module offers, as JSON text; throws a sentence where that is nothing. tracer: of code of a loss.
   const describe = (module, tracer) => {
     const main = module.default
@@ -2629,18 +2661,7 @@ ${workflowHarness}
       offer('episode', main.episode, main, returned)
       return stringify({ kind: 'workflow', functions: [], settings: main.settings ?? module.settings ?? {} })
     }
-    const list = (holder, self) => {
-      const keys = ownKeys(holder)
-      for (let i = 0; i < keys.length; i++) {
-        const name = keys[i]
-        if (typeof name === 'string' && typeof holder[name] === 'function' && targets[name] === undefined)
-          names[names.length] = offer(name, holder[name], self, scored)
-      }
-    }
-    if (typeof main === 'function') names[0] = offer('default', main, undefined, scored)
-    list(module, undefined)
-    const group = module.rewards
-    if (typeof group === 'object' && group !== noObject) list(group, group)
+    listRewards(module, names)
     if (names.length === 0)
       throw new KindOfError('The code exports no reward function, no environment, no loss and no workflow.')
     const needs = module.needs ?? []
