@@ -162,6 +162,10 @@ function parsedJson(text: string): unknown {
   }
 }
 
+/** Whether an answer is more than its text: it calls tools, or thinks in a field of its own, which the template writes. */
+export const isMoreThanText = (message: ChatMessage): boolean =>
+  ['tool_calls', 'reasoning_content', 'reasoning', 'thinking'].some((name) => name in message)
+
 /** The conversation that a text holds as JSON; null where the text is anything else. */
 export function chatInText(text: string): readonly ChatMessage[] | null {
   if (!/^\s*[[{]/.test(text) || !/"(?:role|from|messages)"\s*:/.test(text)) return null

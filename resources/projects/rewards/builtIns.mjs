@@ -4904,7 +4904,7 @@ var plainCharacters = (text) => text.replace(fullWidth, (character) => String.fr
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
 function statedAnswer(text, isAnswer) {
-	const own = plainCharacters(withoutThoughts(text));
+	const own = withSigns(plainCharacters(withoutThoughts(text)));
 	const marked = tagged(own) ?? boxed(own);
 	if (marked !== null) return {
 		text: marked,
@@ -4924,8 +4924,13 @@ function statedAnswer(text, isAnswer) {
 		kind: "said"
 	};
 }
+/** “minus 5” is −5, and what is called wrong is no answer. */
+var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-");
+/** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
+var isHedged = (text) => /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(text);
 function withoutThoughts(text) {
-	const end = text.lastIndexOf("</think>");
+	const [opened, end] = [text.lastIndexOf("<think>"), text.lastIndexOf("</think>")];
+	if (opened > end) return text.slice(0, opened);
 	const after = end < 0 ? "" : text.slice(end + 8);
 	return after.trim() === "" ? text : after;
 }
@@ -4941,7 +4946,7 @@ function tagged(text) {
 	const inside = text.slice(at + 8).split("</answer>", 1)[0].trim();
 	return boxed(inside) ?? inside;
 }
-var announcement = /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals))?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)))\s*:?\s*/gi;
+var announcement = /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals)\b)?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)\b))\s*:?\s*/gi;
 var sentenceEnd = /[.!?;]?\s*(?:\n|$)|[.!?](?=\s)/;
 /** The sentence behind the last “answer is” or “Answer:”. */
 function saidAnswer(text) {
@@ -4987,7 +4992,8 @@ var areTogether = (between) => between.length <= 60 && (between.trim() === "" ||
 function withSurroundings(text, { start, end, inside }) {
 	const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start));
 	const percent = /^\s*[$)\\]{0,2}\s*(?:\\?%|percent\b|pct\b)/.test(text.slice(end + 1, end + 20));
-	return `${isNegative ? "-" : ""}${inside.trim()}${percent ? "\\%" : ""}`;
+	const goesOn = /^(?:\s*[/*]\s*\d+|\^\{?-?\d+\}?)/.exec(text.slice(end + 1, end + 20))?.[0] ?? "";
+	return `${isNegative ? "-" : ""}${inside.trim()}${goesOn}${percent ? "\\%" : ""}`;
 }
 // src/rl/answers/findLiteral.ts
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
@@ -5001,6 +5007,7 @@ function statedLiteral(completion, expected) {
 	const { text, kind } = statedAnswer(completion, (line) => readLiteral(line, asks) !== null);
 	const whole = readLiteral(text, asks);
 	if (whole !== null) return whole;
+	if (kind !== "unmarked" && isHedged(text)) return null;
 	const pointed = asks === "decimal" ? text.replace(decimalComma, ".") : text;
 	if (kind === "said") return firstOf(pointed, expected.kind);
 	return kind === "marked" ? lastNumber(pointed) : lastOf(pointed, expected);
@@ -5043,7 +5050,7 @@ function lastNumber(text) {
 	const last = numbersOf(plain).at(-1);
 	return last === void 0 ? null : bareNumber(plain, last);
 }
-var computesBefore = /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\bnot\s*$|\d\s*,\s*$/u;
+var computesBefore = /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either)\s*$|\d\s*,\s*$/iu;
 var computesAfter = /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*[-\d\\]|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u;
 /** The number with its unit; null where it is part of something else. */
 function bareNumber(text, found) {
@@ -6456,14 +6463,18 @@ function expectedMath(text) {
 		literal: expectedLiteral(text)
 	};
 	if (answer.literal !== null) return answer;
+	if (isOfSeveralNumbers(text)) return null;
 	return !(answer.math === null || answer.math.tree.kind === "symbol") || isShortPhrase(answer.text) || answer.text.startsWith("\\") ? answer : null;
 }
+/** “3 hours 20 minutes” is no number, and its last one is not the answer. */
+var isOfSeveralNumbers = (text) => spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text);
 /** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
 var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text.split(" ").length <= 4;
 function readAnswer(text) {
 	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
-	if (kind === "marked") return answerOf(stated);
-	return answerOf(kind === "said" ? saidMath(stated) : lastMath(stated));
+	const hedged = kind !== "unmarked" && isHedged(stated);
+	if (kind === "marked") return answerOf(stated, hedged);
+	return answerOf(kind === "said" ? saidMath(stated) : lastMath(stated), hedged);
 }
 /** LaTeX out of JSON that was escaped twice. */
 var repaired = (text) => text.includes("\\begin") ? text : text.replace(/\\\\(?=[a-zA-Z(){}[\],;!%$])/g, "\\");
@@ -6502,11 +6513,12 @@ function together(text, found) {
 	const percent = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1).to))?.[0] ?? "";
 	return `${group.map((span) => span.text).join(", ")}${percent}`;
 }
-var answerOf = (text) => {
+var answerOf = (text, hedged) => {
 	const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, "");
 	return {
 		text: writtenAlike(trimmed),
-		math: parseMath(trimmed)
+		math: parseMath(trimmed),
+		isHedged: hedged
 	};
 };
 var looks = [
@@ -6524,11 +6536,16 @@ var choice = (text) => {
 /** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
 function saysMath(expected, completion, tolerance) {
 	const found = readAnswer(completion);
+	if (found.isHedged && !expected.isHedged) return false;
 	if (choice(expected.text) === choice(found.text)) return true;
+	if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance);
 	if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true;
-	const { literal } = expected;
-	const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === "group");
-	if (literal?.kind !== "number" || !isUnsure) return false;
+	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") && saysNumber(expected, completion, tolerance);
+}
+/** 1.5 million is told by its words, which mathematics takes for a unit. */
+var isScaled = ({ math }) => math !== null && multiplierOf(math.words)?.factor !== 1n;
+function saysNumber({ literal }, completion, tolerance) {
+	if (literal?.kind !== "number") return false;
 	const number = statedLiteral(completion, literal);
 	return number !== null && isSameLiteral(literal, number, tolerance);
 }

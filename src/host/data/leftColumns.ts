@@ -1,5 +1,6 @@
 /** Columns that change what a row means: whoever does not use one says so. */
 import { type Columns, plainName } from './columnKinds.ts'
+import { markOf } from './pairs.ts'
 
 export interface LeftColumn {
   readonly column: string
@@ -14,6 +15,13 @@ const meanings: Readonly<Record<string, string>> = {
   history: 'earlier turns',
   context: 'what the question is about',
   passage: 'what the question is about',
+  body: 'what the question is about',
+  story: 'what the question is about',
+  background: 'what the question is about',
+  support: 'what the question is about',
+  table: 'what the question is about',
+  premise: 'what the question is about',
+  hint: 'a hint',
   document: 'what the question is about',
   documents: 'what the question is about',
   input: 'what the instruction is about',
@@ -42,16 +50,24 @@ const isUsed = (name: string, used: readonly string[]): boolean =>
 export function leftColumns(columns: Columns, used: readonly string[]): LeftColumn[] {
   return [...columns.kinds].flatMap(([column, kind]) => {
     if (kind === 'empty' || isUsed(column, used)) return []
-    const plain = plainName(column)
-    const isMark = labels.includes(plain) && kind === 'boolean'
-    const meaning = isMark
-      ? 'which answers are good'
-      : Object.hasOwn(meanings, plain)
-        ? meanings[plain]
-        : undefined
+    const meaning = meaningOf(columns, column)
     if (meaning === undefined || isBlank(columns.values(column)) || isHeld(columns, column, used)) return []
     return [{ column, text: `“${column}” (${meaning}) is not used.` }]
   })
+}
+
+/** Possible answers in columns of their own: A to D, option_a, Incorrect Answer 1, distractor2. */
+const choiceColumn =
+  /^(?:(?:option|choice|answer|opt)_?[a-h1-9]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
+const fewestChoices = 3
+
+function meaningOf(columns: Columns, column: string): string | undefined {
+  const plain = plainName(column)
+  if (labels.includes(plain) && columns.values(column).every((value) => markOf(value) !== null))
+    return 'which answers are good'
+  if (Object.hasOwn(meanings, plain)) return meanings[plain]
+  const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
+  return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
 }
 
 /** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */

@@ -1,6 +1,6 @@
 /** Maps a file's columns to the columns that a run reads, as a list of small steps stored with the data set. */
 import { z } from 'zod'
-import { chatInText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { chatInText, isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow, ReadItem, ReadRow } from './dataFile.ts'
@@ -134,7 +134,7 @@ function takeLastMessage(columns: Columns, column: string): void {
     throw new MappingError(`the answer of its column “${column}” is marked as not to be learned`)
   Reflect.deleteProperty(columns, column)
   columns['prompt'] = messages.slice(0, -1)
-  columns['completion'] = 'tool_calls' in last ? [last] : last.content
+  columns['completion'] = isMoreThanText(last) ? [last] : last.content
 }
 
 /** Marks of single messages: OpenAI's `weight`, `loss`, `train`. */
@@ -216,7 +216,8 @@ function writeChoices(columns: Columns, { column, answer, first }: ChoicesStep):
   const right =
     typeof given === 'number'
       ? choices[given - first]
-      : choices.find(({ letter, text }) => letter === textIn(given).trim() || text === given)
+      : (choices.find(({ letter, text }) => letter === textIn(given).trim() || text === given) ??
+        choices.find(({ letter }) => letter.toLowerCase() === textIn(given).trim().toLowerCase()))
   if (right === undefined)
     throw new MappingError(
       `its column “${answer}” names none of its ${choices.length} choices: ${shown(given)}`,
@@ -233,12 +234,21 @@ interface Choice {
 
 /** From a list of texts, or from {text: […], label: […]} as ARC has it; null where it is neither. */
 export function choicesIn(value: unknown): readonly Choice[] | null {
+  if (typeof value === 'string') return /^\s*[[{]/.test(value) ? choicesIn(parsedJson(value)) : null
   const object = isJsonObject(value) ? value : null
   const texts = object === null ? value : object['text']
   if (!Array.isArray(texts) || texts.length < 2 || !texts.every((text) => typeof text === 'string'))
     return null
   const labels = Array.isArray(object?.['label']) ? object['label'].map(String) : []
   return texts.map((text: string, index) => ({ text, letter: labels[index] ?? letterAt(index) }))
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 const letterAt = (index: number): string => String.fromCharCode('A'.charCodeAt(0) + index)

@@ -1,5 +1,5 @@
 /** Rows through a mapping, including the step that needs several of them: pairs of a good and a bad completion. */
-import { isProblem, type DataRow, type ReadItem, type ReadRow } from './dataFile.ts'
+import { isProblem, type ReadItem, type ReadRow } from './dataFile.ts'
 import { mapItem, type Mapping } from './mapping.ts'
 
 /** Maps rows as they come; rows that wait for their pair come later, or at the end as problems. */
@@ -76,8 +76,10 @@ class Pairing {
 const problem = ({ number, line }: ReadRow, sentence: string) => ({ number, line, sentence })
 
 /** Marks as data sets write them. */
-export function markOf(value: DataRow[string]): boolean | null {
+export function markOf(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value
+  // Tables hold every value as text.
+  if (typeof value === 'string' && /^(?:true|false|0|1)$/i.test(value)) return /^(?:true|1)$/i.test(value)
   if (value === 1 || value === 0) return value === 1
   return null
 }

@@ -79,7 +79,7 @@ function shownChoices(columns: Columns): { readonly name: string; readonly isLis
   return isListed || columns.kind(name) === 'text' ? { name, isListed } : null
 }
 
-const contextNames = ['context', 'passage', 'document', 'article']
+const contextNames = ['context', 'passage', 'document', 'article', 'body', 'story', 'background', 'support']
 
 /** Earlier turns, as conversations or as pairs of texts. */
 function readableHistory(columns: Columns): string | undefined {

@@ -9,6 +9,7 @@ import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { Columns } from './columnKinds.ts'
 import type { DataRow } from './dataFile.ts'
 import { leftColumns } from './leftColumns.ts'
+import { markOf } from './pairs.ts'
 import type { SplitResult } from './split.ts'
 
 const lookedAt = 200
@@ -65,8 +66,9 @@ const settingTexts = (rewards: RunConfig['rewards']): string[] =>
 
 /** KTO's marks: to imitate an answer that is marked as bad is what nobody means. */
 function requireGoodAnswers(columns: Columns): void {
-  const label = columns.find(['label', 'kto_tag'], (kind) => kind === 'boolean')
-  if (label === undefined || !columns.values(label).includes(false)) return
+  const label = columns.find(['label', 'kto_tag'])
+  const marks = label === undefined ? [] : columns.values(label).map(markOf)
+  if (label === undefined || marks.includes(null) || !marks.includes(false)) return
   throw new AppError(
     'data/invalid',
     `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,

@@ -160,7 +160,7 @@ function sameAnswers({ rows }: Columns, chosen: string, rejected: string): strin
 
 function unpaired(columns: Columns): Proposal | null {
   const isMarks = (name: string) =>
-    columns.kind(name) === 'boolean' || columns.values(name).every((value) => markOf(value as never) !== null)
+    columns.kind(name) === 'boolean' || columns.values(name).every((value) => markOf(value) !== null)
   const label = columns.find(labelNames)
   if (label === undefined || !isMarks(label)) return null
   const chat = columns.find(chatNames, isChatKind)
@@ -341,8 +341,7 @@ const hasTexts = (value: unknown): boolean =>
 /** What rewards can hardly compare with. */
 function answerDoubts(columns: Columns, answer: string | null): string[] {
   if (answer === null) return []
-  const kind = columns.kind(answer)
-  if (kind === 'list' || kind === 'object' || kind === 'texts')
+  if (columns.values(answer).some((value) => typeof value === 'object'))
     return [`“${answer}” is not text: rewards that compare with one answer do not apply.`]
   const texts = columns.values(answer).filter((value) => typeof value === 'string')
   const marked = texts.filter((text) => /####|\\boxed\s*\{/.test(text)).length

@@ -43,7 +43,7 @@ const toolSigns: readonly ToolSign[] = [
   {
     tool: 'axolotl',
     names:
-      /^(base_model|micro_batch_size|sequence_len|num_epochs|adapter|val_set_size|lora_target_linear|dataset_prepared_path|sample_packing|rl_beta|lr_scheduler|pretraining_dataset)$/,
+      /^(base_model|micro_batch_size|sequence_len|num_epochs|adapter|val_set_size|lora_target_linear|dataset_prepared_path|sample_packing|rl_beta|rl|trl\.\w+|lr_scheduler|pretraining_dataset)$/,
     needs: 3,
   },
   {

@@ -35,6 +35,13 @@ async function warningOf(
   const [first] = others
   if (first === undefined) return []
   const { column = 'answer' } = settings
+  if (others.every((row) => row[String(column)] === undefined)) {
+    const names = Object.keys(first).slice(0, 20).join(', ')
+    const what = `${id}, but ${others.length} of ${rows.length} rows have no column “${String(column)}” (there are ${names})`
+    return [
+      unwise(path, `${what}: it gives no reward there. Its setting column names the one to compare with.`),
+    ]
+  }
   const advice = (await isBetter(kind.advice, settings, others)) ? `Use ${kind.advice} for them.` : ''
   const example = `“${shortened(expectedText(first, String(column)) ?? '')}”`
   const message = `${id}, but ${others.length} of ${rows.length} answers are not ${kind.answers} (such as ${example}): it gives no reward there. ${advice}`

@@ -2,7 +2,7 @@
 import type { Literal, WrittenNumber } from './literal.ts'
 import { numberOf, numberSource, plainMath, readLiteral } from './readLiteral.ts'
 import { unitOf } from './units.ts'
-import { statedAnswer } from './statedAnswer.ts'
+import { isHedged, statedAnswer } from './statedAnswer.ts'
 
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
 export function expectedLiteral(text: string): Literal | null {
@@ -16,6 +16,7 @@ export function statedLiteral(completion: string, expected: Literal): Literal | 
   const { text, kind } = statedAnswer(completion, (line) => readLiteral(line, asks) !== null)
   const whole = readLiteral(text, asks)
   if (whole !== null) return whole
+  if (kind !== 'unmarked' && isHedged(text)) return null
   const pointed = asks === 'decimal' ? text.replace(decimalComma, '.') : text
   if (kind === 'said') return firstOf(pointed, expected.kind)
   return kind === 'marked' ? lastNumber(pointed) : lastOf(pointed, expected)
@@ -75,7 +76,7 @@ function lastNumber(text: string): WrittenNumber | null {
 }
 
 const computesBefore =
-  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\bnot\s*$|\d\s*,\s*$/u
+  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either)\s*$|\d\s*,\s*$/iu
 const computesAfter =
   /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*[-\d\\]|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u
 

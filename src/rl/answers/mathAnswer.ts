@@ -4,14 +4,16 @@ import { isSameLiteral, type Literal } from './literal.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSameMath } from './sameMath.ts'
 import { readLiteral } from './readLiteral.ts'
-import { statedAnswer } from './statedAnswer.ts'
-import { unitOf } from './units.ts'
+import { isHedged, statedAnswer } from './statedAnswer.ts'
+import { multiplierOf, unitOf } from './units.ts'
 
 export interface MathAnswer {
   /** As it is written, but for spaces and marks that change only how it looks. */
   readonly text: string
   /** null where it is words or mathematics that is not known. */
   readonly math: ParsedMath | null
+  /** Whether it only bounds or denies what it names. */
+  readonly isHedged: boolean
 }
 
 /** What is compared with a completion. */
@@ -24,9 +26,14 @@ export interface ExpectedMath extends MathAnswer {
 export function expectedMath(text: string): ExpectedMath | null {
   const answer = { ...readAnswer(text), literal: expectedLiteral(text) }
   if (answer.literal !== null) return answer
+  if (isOfSeveralNumbers(text)) return null
   const isWords = answer.math === null || answer.math.tree.kind === 'symbol'
   return !isWords || isShortPhrase(answer.text) || answer.text.startsWith('\\') ? answer : null
 }
+
+/** “3 hours 20 minutes” is no number, and its last one is not the answer. */
+const isOfSeveralNumbers = (text: string): boolean =>
+  spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text)
 
 /** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
 const isShortPhrase = (text: string): boolean =>
@@ -34,8 +41,9 @@ const isShortPhrase = (text: string): boolean =>
 
 function readAnswer(text: string): MathAnswer {
   const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null)
-  if (kind === 'marked') return answerOf(stated)
-  return answerOf(kind === 'said' ? saidMath(stated) : lastMath(stated))
+  const hedged = kind !== 'unmarked' && isHedged(stated)
+  if (kind === 'marked') return answerOf(stated, hedged)
+  return answerOf(kind === 'said' ? saidMath(stated) : lastMath(stated), hedged)
 }
 
 /** LaTeX out of JSON that was escaped twice. */
@@ -95,9 +103,9 @@ function together(text: string, found: readonly Span[]): string {
   return `${group.map((span) => span.text).join(', ')}${percent}`
 }
 
-const answerOf = (text: string): MathAnswer => {
+const answerOf = (text: string, hedged: boolean): MathAnswer => {
   const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, '')
-  return { text: writtenAlike(trimmed), math: parseMath(trimmed) }
+  return { text: writtenAlike(trimmed), math: parseMath(trimmed), isHedged: hedged }
 }
 
 const looks: readonly (readonly [RegExp, string])[] = [
@@ -119,11 +127,19 @@ const choice = (text: string): string => {
 /** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
 export function saysMath(expected: ExpectedMath, completion: string, tolerance: number): boolean {
   const found = readAnswer(completion)
+  if (found.isHedged && !expected.isHedged) return false
   if (choice(expected.text) === choice(found.text)) return true
+  if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
   if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true
-  const { literal } = expected
   const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
-  if (literal?.kind !== 'number' || !isUnsure) return false
+  return isUnsure && saysNumber(expected, completion, tolerance)
+}
+
+/** 1.5 million is told by its words, which mathematics takes for a unit. */
+const isScaled = ({ math }: MathAnswer): boolean => math !== null && multiplierOf(math.words)?.factor !== 1n
+
+function saysNumber({ literal }: ExpectedMath, completion: string, tolerance: number): boolean {
+  if (literal?.kind !== 'number') return false
   const number = statedLiteral(completion, literal)
   return number !== null && isSameLiteral(literal, number, tolerance)
 }

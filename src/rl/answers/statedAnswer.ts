@@ -12,7 +12,7 @@ export interface StatedAnswer {
 
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
 export function statedAnswer(text: string, isAnswer: (line: string) => boolean): StatedAnswer {
-  const own = plainCharacters(withoutThoughts(text))
+  const own = withSigns(plainCharacters(withoutThoughts(text)))
   const marked = tagged(own) ?? boxed(own)
   if (marked !== null) return { text: marked, kind: 'marked' }
   const line = lineAfter(own, '####')
@@ -21,8 +21,22 @@ export function statedAnswer(text: string, isAnswer: (line: string) => boolean):
   return said === null ? { text: own.trim(), kind: 'unmarked' } : { text: said, kind: 'said' }
 }
 
+/** “minus 5” is −5, and what is called wrong is no answer. */
+const withSigns = (text: string): string =>
+  text
+    .replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, ' ')
+    .replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, '-')
+
+/** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
+export const isHedged = (text: string): boolean =>
+  /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(
+    text,
+  )
+
 function withoutThoughts(text: string): string {
-  const end = text.lastIndexOf('</think>')
+  const [opened, end] = [text.lastIndexOf('<think>'), text.lastIndexOf('</think>')]
+  // A thought that was cut off says nothing.
+  if (opened > end) return text.slice(0, opened)
   const after = end < 0 ? '' : text.slice(end + '</think>'.length)
   return after.trim() === '' ? text : after
 }
@@ -49,7 +63,7 @@ function tagged(text: string): string | null {
 }
 
 const announcement =
-  /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals))?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)))\s*:?\s*/gi
+  /\b(?:answer|result)(?:\s+(?:is|are|was|would be|should be|equals)\b)?\s*(?:[:=]|(?<=\b(?:is|are|was|be|equals)\b))\s*:?\s*/gi
 const sentenceEnd = /[.!?;]?\s*(?:\n|$)|[.!?](?=\s)/
 
 /** The sentence behind the last “answer is” or “Answer:”. */
@@ -108,5 +122,6 @@ const areTogether = (between: string): boolean =>
 function withSurroundings(text: string, { start, end, inside }: Box): string {
   const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start))
   const percent = /^\s*[$)\\]{0,2}\s*(?:\\?%|percent\b|pct\b)/.test(text.slice(end + 1, end + 20))
-  return `${isNegative ? '-' : ''}${inside.trim()}${percent ? '\\%' : ''}`
+  const goesOn = /^(?:\s*[/*]\s*\d+|\^\{?-?\d+\}?)/.exec(text.slice(end + 1, end + 20))?.[0] ?? ''
+  return `${isNegative ? '-' : ''}${inside.trim()}${goesOn}${percent ? '\\%' : ''}`
 }

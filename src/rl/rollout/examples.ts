@@ -3,7 +3,7 @@
  * one).
  */
 import { AppError } from '#shared/errors.ts'
-import { isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import {
   type DataRow,
   encodePrompt,
@@ -82,6 +82,7 @@ function encodeExample(columns: DataRow, row: number, encoder: ExampleEncoder): 
 export function answerIn(columns: DataRow, column: string, row: number): string | ChatMessage {
   const value = columns[column]
   if (typeof value === 'string') return value
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (!Object.hasOwn(columns, column)) throw noAnswer(row, noColumn(columns, column))
   const read = readChat(value)
   if (isNoChat(read))
@@ -95,7 +96,7 @@ export function answerIn(columns: DataRow, column: string, row: number): string 
     )
   if (message.role !== 'assistant')
     throw noAnswer(row, `the message in column “${column}” is by “${message.role}”`)
-  return 'tool_calls' in message ? message : message.content
+  return isMoreThanText(message) ? message : message.content
 }
 
 const noAnswer = (

@@ -301,3 +301,25 @@ describe('columnWarnings', () => {
     ])
   })
 })
+
+test('what files of people hold beside the usual is used or named', () => {
+  const marked = { prompt: 'p', completion: 'c', label: 'True' }
+  expect(detectShape([marked, { ...marked, label: 'false' }]).id).toBe('unpaired-preference')
+  expect(detectShape([{ Body: 'b', Question: 'q', Answer: 1 }]).mapping[0]).toMatchObject({
+    parts: ['Body', 'Question'],
+  })
+  const options = { question: 'q', A: '1', B: '2', C: '3', D: '4', answer: 'C' }
+  expect(detectShape([options]).leftAside.map(({ column }) => column)).toEqual(['A', 'B', 'C', 'D'])
+  const listed = { question: 'q', choices: '["x", "y"]', answer: 1 }
+  const item = mapItem({ row: listed, number: 1, line: 1 }, detectShape([listed]).mapping)
+  expect(item).toMatchObject({ row: { choices: 'A. x\nB. y', answer: 'B' } })
+  expect(
+    detectShape([
+      { question: 'q', answer: '3' },
+      { question: 'q', answer: 4 },
+    ]).doubts,
+  ).toEqual([])
+  const thinking = { messages: [user, { ...reply, reasoning_content: 'hm' }] }
+  const mapped = mapItem({ row: thinking, number: 1, line: 1 }, detectShape([thinking]).mapping)
+  expect(mapped).toMatchObject({ row: { completion: [{ ...reply, reasoning_content: 'hm' }] } })
+})

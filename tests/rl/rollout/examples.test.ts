@@ -114,7 +114,7 @@ describe('what does not fit', () => {
   })
 
   test('names the row and the column', () => {
-    const wrong = [undefined, 7, [], [{ role: 'user', content: 'x' }], [row, row]]
+    const wrong = [undefined, null, [], [{ role: 'user', content: 'x' }], [row, row]]
     for (const answer of wrong) {
       expect(() => encodeExamples([row, { ...row, answer }], chat, limits)).toThrow(
         /Row 2 of the data gives no answer: .*column “answer”/,
