@@ -122,6 +122,6 @@ describe('from a hub', () => {
     expect([done.status, hub.fault.asked]).toEqual([1, []])
     const file = place.write('rows.csv', 'prompt\n1\n')
     const wrong = await place.run('dataset', 'import', file, '--split', 'train')
-    expect(wrong.stderr).toContain('are only for data sets on a hub')
+    expect(wrong.stderr).toContain('only for data sets on a hub')
   })
 })

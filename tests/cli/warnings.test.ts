@@ -55,7 +55,7 @@ test('rows that make no prompt are refused before a run is made, in both', async
     ...settings,
     data: { train: 'rows.csv', prompt: { column: 'q' } },
   })
-  const words = 'Row 1 of the data cannot be turned into a prompt: column “q” holds neither text nor a list'
+  const words = 'Row 1 of the data cannot be turned into a prompt: it has no column “q”'
   await expect(shownOf(file)).rejects.toThrow(words)
   const { status, stderr } = await answer('train', file, '--data-dir', place.folder)
   expect(status).toBe(1)
