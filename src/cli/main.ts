@@ -1,7 +1,7 @@
 /** The command line: the host without a window. Each file of `commands/` has the commands about one thing. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Help, type CommandUnknownOpts } from '@commander-js/extra-typings'
-import { shownText } from '#shared/shownText.ts'
+import { shownText, terminalText } from '#shared/shownText.ts'
 import { AppError } from '#shared/errors.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import { cudaEnvironment } from '#host/devices/installedCuda.ts'
@@ -150,7 +150,7 @@ function report(error: unknown, { stderr }: Streams): number {
     : 'This is a fault in Turnwise. Set TURNWISE_DEBUG=1 to see where it happened.'
   // Names of files and words of servers are quoted in it: none of them moves the cursor.
   stderr.write(`turnwise: ${message.replaceAll(/[^\n\t]+/g, shownText)}\n`)
-  if (hint !== '') stderr.write(`  ${hint}\n`)
+  if (hint !== '') stderr.write(`  ${terminalText(hint)}\n`)
   if (process.env['TURNWISE_DEBUG'] === '1' && error instanceof Error) stderr.write(`${stackOf(error)}\n`)
   return isExpected && error.code === 'usage/invalid' ? exitStatus.wrongUsage : exitStatus.failed
 }

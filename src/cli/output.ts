@@ -1,3 +1,4 @@
+import { shownText, terminalText } from '#shared/shownText.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
 /** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */
@@ -32,7 +33,7 @@ export function createOutput(streams: Streams, json: boolean): Output {
       return stderr.columns === undefined || stderr.columns === 0 ? 80 : stderr.columns
     },
     line: (text) => {
-      if (!json) stdout.write(`${text}\n`)
+      if (!json) stdout.write(`${terminalText(text)}\n`)
     },
     write: (text) => {
       if (!json) stdout.write(text)
@@ -40,13 +41,14 @@ export function createOutput(streams: Streams, json: boolean): Output {
     json: (value) => {
       if (json) stdout.write(`${JSON.stringify(value)}\n`)
     },
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void stderr.write(`${terminalText(text)}\n`),
     writeNote: (text) => void stderr.write(text),
   }
 }
 
 /** Rows of cells with aligned columns; numbers are right-aligned. */
-export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function tableLines(header: readonly string[], given: readonly (readonly string[])[]): string[] {
+  const rows = given.map((row) => row.map((cell) => cell.replaceAll(/[\r\n]/g, shownText)))
   const isNumeric = header.map((_, column) => rows.every((row) => /^([-\d–]|$)/.test(row[column] ?? '')))
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -7,3 +7,11 @@ export const shownText = (text: string): string =>
     /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   )
+
+/** Text for a terminal, with its line ends: nothing in it moves the cursor or turns the direction of what follows. */
+export const terminalText = (text: string): string =>
+  text.replaceAll(/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, shownText)
+
+/** A word for the command line of a shell, whatever is in it. */
+export const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

@@ -7,7 +7,7 @@ import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, withdrawKeys } from '#host/consents/keys.ts'
 import { readOwnConfig } from '#host/runs/runFolder.ts'
-import { usageError, type Context } from '../command.ts'
+import { usageError, type CommandContext, type Context } from '../command.ts'
 import { tableLines } from '../output.ts'
 
 export const keys = (context: Context) =>
@@ -68,9 +68,12 @@ const withdraw = (context: Context) =>
     })
 
 /** Allows all that a config names, for --trust-keys. */
-export const allowKeysOf = (config: RunConfig, dataDirectory: string): void =>
-  allowKeys(keyUsesOf(config), consentsFile(dataDirectory))
+export function allowKeysOf(config: RunConfig, { dataDirectory, output }: CommandContext): void {
+  const uses = keyUsesOf(config)
+  for (const { variable, origin } of uses) output.note(`${variable} may be sent to ${origin}.`)
+  allowKeys(uses, consentsFile(dataDirectory))
+}
 
 /** Allows all that the config of a run names. */
-export const allowRunKeys = (runDirectory: string, dataDirectory: string): void =>
-  allowKeysOf(parseRunConfig(readOwnConfig(runDirectory)), dataDirectory)
+export const allowRunKeys = (runDirectory: string, here: CommandContext): void =>
+  allowKeysOf(parseRunConfig(readOwnConfig(runDirectory)), here)

@@ -119,7 +119,7 @@ export const train = (context: Context) =>
       const { dataDirectory, output } = here
       const config = readRunConfig(file, dataDirectory)
       if (trustPython === true) allowConfig(config, here)
-      if (trustsKeys === true) allowKeysOf(config, dataDirectory)
+      if (trustsKeys === true) allowKeysOf(config, here)
       await requireWorkingCode(config, dataDirectory)
       await readyEnvironment(config, consentsFile(dataDirectory))
       await using host = createHost({ dataDirectory, servesQueue: false })
@@ -154,7 +154,7 @@ export const run = (context: Context) =>
       requireKnownParts(parsed)
       const config = withAbsolutePaths(parsed, path.dirname(path.resolve(file)), dataDirectory)
       if (trustPython === true) allowConfig(config, here)
-      if (trustsKeys === true) allowKeysOf(config, dataDirectory)
+      if (trustsKeys === true) allowKeysOf(config, here)
       await requireWorkingCode(config, dataDirectory)
       await using host = createHost({ dataDirectory, servesQueue: false })
       const created = createRun(host, config, script.reference)
@@ -266,7 +266,7 @@ function trust(
   here: CommandContext,
 ): void {
   if (trustPython === true) allowRun(runDirectory, here)
-  if (trustsKeys === true) allowRunKeys(runDirectory, here.dataDirectory)
+  if (trustsKeys === true) allowRunKeys(runDirectory, here)
 }
 
 const changesIn = (set: readonly string[]): JsonObject => Object.fromEntries(set.map(parseChange))

@@ -43,25 +43,51 @@ export const hiddenKey = '•••'
 const shortestKey = 8
 
 /**
- * What replaces the value of a key in what a server says, so that none that is sent back is shown, logged or stored: as it is, in
- * JSON, in an address, in base64, and as the header had it.
+ * What replaces the value of a key in what a server says, so that none that is sent back is shown, logged or stored: each character
+ * as it is or escaped as in JSON, addresses or HTML, and the whole in base64.
  */
 export function keyHider(key: string | null): (text: string) => string {
   if (key === null || key === '') return (text) => text
   const header = `Bearer ${key}`
-  const base64 = [key, header].map((each) => Buffer.from(each).toString('base64').replace(/=+$/, ''))
   const forms = [
-    ...[header, encodeURIComponent(header)],
-    ...(key.length < shortestKey ? [base64[1] ?? ''] : [key, encodeURIComponent(key), ...base64]),
+    ...[escapable(header), ...base64Forms(header)],
+    ...(key.length < shortestKey ? [] : [escapable(key), ...base64Forms(key)]),
   ]
-  const written = forms.flatMap((form) => [
-    form,
-    JSON.stringify(form).slice(1, -1),
-    form.replaceAll('+', '-').replaceAll('/', '_'),
-  ])
-  const longestFirst = [...new Set(written)].sort((a, b) => b.length - a.length)
-  return (text) => longestFirst.reduce((left, form) => left.replaceAll(form, hiddenKey), text)
+  const written = new RegExp(forms.join('|'), 'g')
+  return (text) => text.replaceAll(written, hiddenKey)
 }
+
+/** A pattern for a text of which any character may be escaped. */
+const escapable = (text: string): string => [...text].map(anyForm).join('')
+
+function anyForm(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+  const json = units
+    .map((unit) => String.raw`\\{1,4}u${anyCase(unit.toString(16).padStart(4, '0'))}`)
+    .join('')
+  const address = [...Buffer.from(character)]
+    .map((byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`)
+    .join('')
+  const html = `&#(?:0*${code}|[xX]0*${anyCase(code.toString(16))});`
+  return `(?:${String.raw`\\{0,4}`}${character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`)}|${json}|${address}|${html}${character === ' ' ? String.raw`|\+` : ''})`
+}
+
+const anyCase = (hex: string): string =>
+  hex.replaceAll(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`)
+
+const shortestBase64 = 8
+
+/** What base64 makes of a text wherever it begins in a longer one, without the letters that depend on its neighbours. */
+const base64Forms = (text: string): string[] =>
+  [0, 1, 2].flatMap((before) => {
+    const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)])
+    const whole = bytes.subarray(0, bytes.length - (bytes.length % 3)).toString('base64')
+    const own = whole.slice(Math.ceil((before * 8) / 6))
+    return own.length < shortestBase64
+      ? []
+      : [own.replaceAll('+', String.raw`(?:\+|-|%2[bB])`).replaceAll('/', String.raw`(?:\\?/|_|%2[fF])`)]
+  })
 
 /** Finds those that were not allowed. Errors: AppError 'config/invalid' for a damaged file of consents. */
 export function missingKeys(uses: readonly KeyUse[], consents: string | null): KeyUse[] {

@@ -86,7 +86,7 @@ export const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => (
       headers.set('authorization', `Bearer ${token}`)
     const response = await fetch(input, { ...init, headers, signal })
     // Files are compared with their digests; what the hub itself says is JSON.
-    if (token === null || response.headers.get('content-type')?.includes('json') !== true) return response
+    if (token === null || !/json/i.test(response.headers.get('content-type') ?? '')) return response
     return new Response(keyHider(token)(await response.text()), response)
   }) satisfies typeof fetch,
 })

@@ -17,8 +17,8 @@ import {
   allowedKey,
   allowKeys,
   hiddenKey,
-  keyHider,
   withdrawKeys,
+  keyHider,
 } from '#host/consents/keys.ts'
 import { clientOf } from '#host/hub/hub.ts'
 import { Connection, problemOf } from '#host/remote/connection.ts'
@@ -242,6 +242,9 @@ describe('a key that a server sends back', () => {
     ['in base64', JSON.stringify(base64(key))],
     ['in base64 without its end', JSON.stringify(base64(header).replace(/=+$/, ''))],
     ['in base64 for addresses', JSON.stringify(Buffer.from(key).toString('base64url'))],
+    ['with one letter escaped, in no message', `{"foo":"\\u0073${JSON.stringify(key).slice(2, -1)}"}`],
+    ['in base64 behind a letter', JSON.stringify(base64(`x${key}`))],
+    ['in an address in small letters', JSON.stringify(encodeURIComponent(key).toLowerCase())],
     ['in an address', JSON.stringify(`https://a.example/?key=${encodeURIComponent(key)}`)],
   ]
   const isTold = (text: string) =>

@@ -1,0 +1,24 @@
+import { mkdirSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { pathsInside, pythonEnvironment } from '#host/python/pythonEnvironment.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+
+const folder = temporaryFolder()
+const code = path.join(folder, 'real', 'code')
+mkdirSync(path.join(code, '..lib'), { recursive: true })
+mkdirSync(path.join(folder, 'real', 'code beside'))
+symlinkSync(path.join(folder, 'real'), path.join(folder, 'link'))
+afterEach(() => vi.unstubAllEnvs())
+
+test.each([
+  ['the folder', code, true],
+  ['the folder by a link', path.join(folder, 'link', 'code'), true],
+  ['a folder in it whose name begins with dots', path.join(code, '..lib'), true],
+  ['a folder beside it', path.join(folder, 'real', 'code beside'), false],
+  ['what is above it', path.join(folder, 'real'), false],
+])('PYTHONPATH loses what lies in the folder of the code: %s', (_, entry, isInside) => {
+  vi.stubEnv('PYTHONPATH', ['relative', entry].join(path.delimiter))
+  expect(pathsInside(code)).toEqual(isInside ? [entry] : [])
+  expect(pythonEnvironment(code)['PYTHONPATH']).toBe(isInside ? undefined : entry)
+})
