@@ -38,16 +38,6 @@ function answered(): number {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0
 }
 
-test('ends with an error where every reward failed; both spellings of the longest completion are read', async () => {
-  const reward = place.path('throws.js')
-  writeFileSync(reward, 'export default ({ row }) => row.missing.length')
-  const rest = asked.slice(1, asked.indexOf('--reward'))
-  const failed = await place.run('evaluate', ...rest, '--reward', reward, '--max-tokens', '2', '--limit', '2')
-  expect(failed.status).toBe(1)
-  expect(failed.stdout).toMatch(/A reward failed 2 times/)
-  expect(failed.stderr).toContain('Every reward failed')
-})
-
 test('mean with interval, pass@k and a table by column; two of them are compared in words', async () => {
   const greedy = await place.run(...asked, '--by', 'task')
   expect(greedy.stderr).not.toContain('turnwise:')
@@ -76,6 +66,16 @@ test('mean with interval, pass@k and a table by column; two of them are compared
   expect(shown.stdout).toMatch(/Row \d+\nPlease add/)
   const removed = await place.run('evaluations', 'delete', second.id)
   expect(removed.stdout).toContain('Deleted the evaluation of starter')
+})
+
+test('ends with an error where every reward failed; both spellings of the longest completion are read', async () => {
+  const reward = place.path('throws.js')
+  writeFileSync(reward, 'export default ({ row }) => row.missing.length')
+  const rest = asked.slice(1, asked.indexOf('--reward'))
+  const failed = await place.run('evaluate', ...rest, '--reward', reward, '--max-tokens', '2', '--limit', '2')
+  expect(failed.status).toBe(1)
+  expect(failed.stdout).toMatch(/A reward failed 2 times/)
+  expect(failed.stderr).toContain('Every reward failed')
 })
 
 test('a workflow of the gallery or a file of one’s own, also without a reward function', async () => {
