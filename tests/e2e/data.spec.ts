@@ -290,11 +290,19 @@ test('an address without a data set says so', async ({ app }) => {
   await expect(page).toHaveURL(/#\/data$/)
 })
 
-test('a file says what it was taken for, what stays aside, and asks which list has the rows', async ({ app }) => {
+test('a file says what it was taken for, what stays aside, and asks which list has the rows', async ({
+  app,
+}) => {
   const { page, client } = app
   await app.open('/data')
   const rows = [
-    { Question: 'Which is even?', Choices: ['1', '2', '3'], Answer: 1, system: 'Be brief.', images: ['a.png'] },
+    {
+      Question: 'Which is even?',
+      Choices: ['1', '2', '3'],
+      Answer: 1,
+      system: 'Be brief.',
+      images: ['a.png'],
+    },
     { Question: 'Which is odd?', Choices: ['2', '4', '5'], Answer: 2, system: '', images: [] },
   ]
   await drop(page, writeFile(app, 'quiz.json', JSON.stringify({ easy: rows, hard: rows.slice(1) })))
