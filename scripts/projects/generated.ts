@@ -30,7 +30,7 @@ export const generatedFiles: readonly Generated[] = [
   },
 ]
 
-/** In a project the virtual machine lies beside the file that loads it; otherwise the bundler would write it into the text. */
+/** Leaves the virtual machine a file of its own beside the one that loads it: the bundler would write it into the text. */
 const wasmBeside = {
   name: 'wasm-beside',
   enforce: 'pre',

@@ -1,29 +1,30 @@
-/** What the values of a column are. */
-import { chatInText, isNoChat, isPlainChat, readChat } from './messages.ts'
+/** Kinds of a column's values. */
+import { chatIn, isPlainChat } from './messages.ts'
 
 /** `other-chat`: a conversation that a run reads only after a `chat` step of the import. */
 export type ColumnKind =
   'text' | 'chat' | 'other-chat' | 'texts' | 'list' | 'boolean' | 'number' | 'object' | 'empty'
 
-/** Of one value; `empty` where it says nothing. */
+/** Kind of one value; `empty` for null and empty lists. */
 export function kindOf(value: unknown): ColumnKind {
   if (value === null || value === undefined) return 'empty'
-  if (typeof value === 'string') return chatInText(value) === null ? 'text' : 'other-chat'
+  if (typeof value === 'string') return chatIn(value) === null ? 'text' : 'other-chat'
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value === 'number') return 'number'
-  return Array.isArray(value) ? listKind(value) : isNoChat(readChat(value)) ? 'object' : 'other-chat'
+  if (Array.isArray(value)) return listKind(value)
+  return chatIn(value) === null ? 'object' : 'other-chat'
 }
 
 function listKind(value: readonly unknown[]): ColumnKind {
   if (value.length === 0) return 'empty'
   if (value.every((entry) => typeof entry === 'string')) return 'texts'
   if (isPlainChat(value)) return 'chat'
-  return isNoChat(readChat(value)) ? 'list' : 'other-chat'
+  return chatIn(value) === null ? 'list' : 'other-chat'
 }
 
 const lists: readonly ColumnKind[] = ['chat', 'other-chat', 'texts', 'list']
 
-/** Of values of two kinds in one column. */
+/** Kind of a column that holds values of two kinds. */
 export function commonKind(a: ColumnKind, b: ColumnKind): ColumnKind {
   if (a === 'empty' || a === b) return b
   if (b === 'empty') return a

@@ -1,5 +1,5 @@
 /** The hub that is asked when the settings name none. */
 export const defaultHub = 'https://huggingface.co'
 
-/** What clients read of the setting `hub.token` where a token is stored: no one is told the token itself. */
+/** Mark that clients read instead of a stored `hub.token`; the token itself is never sent to them. */
 export const storedMark = '•••'

@@ -3,6 +3,9 @@
  * window read messages with it, so none of them takes for a conversation what another does not.
  */
 
+import { isObject, type JsonObject as Fields } from './config/paths.ts'
+import { parsedJson } from './parsedJson.ts'
+
 /** A message as chat templates read it. Further fields, such as `tool_calls`, are handed to the template. */
 export interface ChatMessage {
   readonly role: string
@@ -29,7 +32,7 @@ const roles = new Map(
   Object.entries(roleNames).flatMap(([role, names]) => names.map((name) => [name, role] as const)),
 )
 
-/** Whose value is the call itself, as JSON text. */
+/** Roles whose content is a tool call as JSON text. */
 const callRoles: readonly string[] = ['function_call', 'tool_call', 'tool_calls']
 
 /** The usual name of a role, whatever its case; an unknown one as it is written. */
@@ -37,11 +40,6 @@ export const roleOf = (written: string): string => roles.get(written.trim().toLo
 
 /** Whether a conversation that ends with this role waits for an answer. */
 export const waitsForAnswer = (role: string): boolean => ['user', 'system', 'tool'].includes(role)
-
-type Fields = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Reads a conversation: a list of {role, content}, {from, value} or a mixture of both; of turns such as {human, assistant}; one
@@ -154,12 +152,11 @@ function partText(part: unknown): string | { readonly type: string } {
   return type === 'text' && typeof written === 'string' ? written : { type: String(type) }
 }
 
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
+/** The conversation that a value is, or holds as JSON text; null for anything else. */
+export function chatIn(value: unknown): readonly ChatMessage[] | null {
+  if (typeof value === 'string') return chatInText(value)
+  const read = readChat(value)
+  return isNoChat(read) ? null : read
 }
 
 /** Whether an answer is more than its text: it calls tools, or thinks in a field of its own, which the template writes. */

@@ -4812,7 +4812,7 @@ function readLiteral(text, asks = "answer") {
 	const value = lastSide(plain);
 	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks);
 }
-/** Behind the last = of “x = 3”, “2 + 1 = 3”. */
+/** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
 var lastSide = (text) => /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf("=") + 1).trim();
 function readRatio(text) {
 	if (!/^\d{1,9}(?:\s*:\s*\d{1,9})+$/.test(text)) return null;
@@ -4838,7 +4838,7 @@ function readNumber(text, asks = "answer") {
 		unit
 	};
 }
-/** At most four words that do not compute anything; one letter only where it is a known unit. */
+/** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim();
 	if (words === "") return true;
@@ -4939,7 +4939,7 @@ function lineAfter(text, marker) {
 	if (at < 0) return null;
 	return text.slice(at + marker.length).trimStart().split("\n", 1)[0].trim();
 }
-/** What stands in the last `<answer>`, and in it in a box. */
+/** Content of the last `<answer>`, or of a box in it. */
 function tagged(text) {
 	const at = text.lastIndexOf("<answer>");
 	if (at < 0) return null;
@@ -4978,7 +4978,7 @@ function boxed(text) {
 	}
 	return group.length === 0 ? null : group.map((box) => withSurroundings(text, box)).join(", ");
 }
-/** Of a brace that is open at `from`; −1 where it is not closed. */
+/** Index of the brace that closes the one open at `from`; −1 if there is none. */
 function closingBrace(text, from) {
 	let depth = 1;
 	for (let at = from; at < Math.min(text.length, from + longestBox); at++) if (text[at] === "\\") at++;
@@ -5014,7 +5014,7 @@ function statedLiteral(completion, expected) {
 }
 /** A comma that cannot hold groups of three digits apart. */
 var decimalComma = /(?<=(?<![\d.,])\d{1,15}),(?=(?:\d{1,2}|\d{4,15})(?![\d.,]))/g;
-/** What the other kinds look like in running text. */
+/** Patterns of the other kinds in running text. */
 var shapes = {
 	list: /[([{][^()[\]{}]{1,400}[)\]}]|(?<![\d.])-?[\d.]{1,40}(?:(?:, ?| and |, and )-?[\d.]{1,40})+/g,
 	ratio: /(?<![\d:])\d{1,9}(?:\s?:\s?\d{1,9})+/g,
@@ -5072,7 +5072,7 @@ function isFactor(after) {
 /** Beyond these a text is no answer. */
 var longestText = 2e3;
 var mostTokens = 600;
-/** Without meaning for the value. */
+/** Commands without meaning for the value. */
 var ignored = /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y;
 var wrappers = /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y;
 var names = [
@@ -5178,7 +5178,7 @@ function wordsOf(inside) {
 	};
 }
 // src/rl/answers/mathCommands.ts
-/** What commands and signs of LaTeX mean to a parser. */
+/** Meanings of LaTeX commands and signs. */
 var relations = {
 	"=": "=",
 	"<": "<",
@@ -5292,7 +5292,7 @@ var numberTree = (digits) => {
 		}
 	};
 };
-/** Behind the value of “x = 1/3 ≈ 0.33” comes only what it is about. */
+/** Relation of sides, without the approximation that follows an exact value, as in “x = 1/3 ≈ 0.33”. */
 function related(operators, sides) {
 	const exact = operators.indexOf("about");
 	const end = exact > 0 ? exact : operators.length;
@@ -5574,7 +5574,7 @@ var Parser = class {
 		if (!/^[fghFG]$/.test(name) || this.#next !== "(") return primed;
 		return apply("call", primed, this.#group("("));
 	}
-	/** What follows ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
+	/** Parses the argument of ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
 	#argument() {
 		const token = this.#tokens[this.#at];
 		if (token?.type === "number" && token.text.length > 1) return this.#firstDigit(token.text);
@@ -5673,7 +5673,7 @@ var Parser = class {
 /** The largest prime below the first 38 digits of π that is 1 modulo 4, so that −1 has a root. */
 var prime = 31415926535897932384626433832795028841n;
 var rootOfMinusOne = 6284416675421676223778832279132862108n;
-/** What cannot be computed, such as a division by 0, or would take too long. */
+/** Thrown for a value that cannot be computed, such as a division by 0, or would take too long. */
 var Incomputable = class extends Error {};
 var reduced = (value) => (value % prime + prime) % prime;
 function power$1(base, exponent) {
@@ -5920,7 +5920,7 @@ function dividedBy(a, b) {
 	const shift = 264 + Math.max(0, bitsOf(b.mantissa) - bitsOf(a.mantissa));
 	return rounded((a.mantissa << BigInt(shift)) / b.mantissa, a.exponent - b.exponent - shift);
 }
-/** Of a number that is not negative. */
+/** Square root of a number that is not negative. */
 function root(a) {
 	if (isZero(a)) return zero;
 	const extra = 2 * precision - bitsOf(a.mantissa);
@@ -5952,7 +5952,7 @@ function series(first, next) {
 	}
 	return total;
 }
-/** Of the reciprocal of a whole number, or of a small fixed-point number. */
+/** Arc tangent of the reciprocal of a whole number, or of a small fixed-point number. */
 function arcTangentSeries(value, sign) {
 	const square = value * value >> BigInt(fixedBits);
 	let [total, odd] = [0n, value];
@@ -5974,7 +5974,7 @@ function exponential$1(a) {
 	for (let k = 0; k < 8; k++) result = result * result >> BigInt(fixedBits);
 	return rounded(result, Number(doublings) - fixedBits);
 }
-/** Of a number above 0. */
+/** Natural logarithm of a number above 0. */
 function naturalLogarithm(a) {
 	const bits = bitsOf(a.mantissa);
 	const between = fixed({
@@ -6151,7 +6151,7 @@ function powerOf(base, exponent, exact) {
 	if (isWhole(exact)) return wholePower(base, exact.above);
 	return wholePower(rootOf(base, complex(realOf(whole(exact.below))), exact.below), exact.above);
 }
-/** From −2.25 to 2.25, not near 0; above it at the first point. */
+/** Draws a point between −2.25 and 2.25, not near 0; positive at the first point. */
 function sampled(name, point) {
 	if (name.startsWith("\\infty") || name.length > 1 && !name.startsWith("\\") && !name.includes("_")) throw new Incomputable();
 	const stream = randomStream(point, ...Array.from(name, (character) => character.codePointAt(0)));
@@ -6179,7 +6179,7 @@ function isSameScalar(a, b, tolerance) {
 	const [share, plain] = hundredths === null ? [others, a] : [hundredths, b];
 	return isAboveOne(plain) && isSameNumber(share, plain, tolerance);
 }
-/** What stands before a percent sign. */
+/** The expression before a percent sign. */
 var hundredthsOf = (tree) => isApply(tree, "percent") ? tree.of[0] : null;
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
 function isAboveOne(tree) {
@@ -6314,7 +6314,7 @@ function unnamed(a, b) {
 	if (isEquation(a) === isEquation(b)) return [lastTwo(a), lastTwo(b)];
 	return [isEquation(a) ? valueOf(a, b) : a, isEquation(b) ? valueOf(b, a) : b];
 }
-/** Of x = 1/2 = 0.5 the name and the last value. */
+/** Reduces x = 1/2 = 0.5 to the name and the last value. */
 function lastTwo(tree) {
 	if (!isEquation(tree) || tree.sides.length < 3 || !isName(tree.sides[0])) return tree;
 	return {
@@ -6328,7 +6328,7 @@ function valueOf(equation, other) {
 	if (isName(first) && other.kind !== "relation") return last;
 	return isName(first) && equation.operators.includes("in") ? last : equation;
 }
-/** What an equation may be about: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 var isName = (tree) => {
 	const isSum = isApply(tree, "add") || isApply(tree, "negate");
 	if (isApply(tree, "call") || isApply(tree, "index")) return true;
@@ -6431,7 +6431,7 @@ function isSameGroup(a, b, tolerance) {
 	return x.items.length === y.items.length && x.items.every((item, i) => isSameMath(item, y.items[i], tolerance));
 }
 var isTuple = ({ open }) => open === "(" || open === "[";
-/** Without brackets a list may stand for a set as well as for a tuple. */
+/** Whether brackets match; a list without brackets may be a set or a tuple. */
 var areAlike = (a, b) => a.open === "" || b.open === "" || a.open === b.open && a.close === b.close;
 /** 4 stands for {4}. */
 var asGroup = (tree) => {
@@ -6488,7 +6488,7 @@ function lastMath(text) {
 	if (last === void 0) return isRead(tail) ? tail : numberIn(tail, "last") ?? "";
 	return (/\d/.test(last.text) ? null : numberIn(tail.slice(last.to), "last")) ?? together(tail, found.reverse());
 }
-/** What “the answer is” stands before, or what its sentence ends with. */
+/** The mathematics after “the answer is”, or at the end of that sentence. */
 function saidMath(text) {
 	const found = spansOf(text);
 	if (found[0]?.from === 0) return together(text, found);

@@ -168,7 +168,7 @@ async function importFiles(
   return { ...imported, found }
 }
 
-/** What the file was taken for, and by what. */
+/** Says what the file was taken for and by which columns. */
 const readAs = ({ format, shape, notes }: DataFileInspection): string[] => [
   shape.id === 'unknown'
     ? `Read as ${format.title}; its columns say of no kind of data set what they are: ${shape.evidence}.`
@@ -178,7 +178,7 @@ const readAs = ({ format, shape, notes }: DataFileInspection): string[] => [
 
 const previewedRows = 3
 
-/** What a run would make of the rows, and what it would leave aside. */
+/** Says what a run would read of the rows and what it would leave aside. */
 function proposalWords(
   { shape }: DataFileInspection,
   isMapped: boolean,

@@ -94,7 +94,7 @@ const withdraw = (context: Context) =>
       output.line(`Withdrew ${plural(count, 'consent')}.`)
     })
 
-/** What --trust-python means where a config names the code: it is named, then allowed. */
+/** Names the code of a config, then allows it, for --trust-python. */
 export function allowConfig(config: RunConfig, { dataDirectory, output }: Place): void {
   const reviews = [...reviewConfig(config, null, dataDirectory), ...reviewEngine(config, dataDirectory)]
   trusting({ dataDirectory, output })(reviews)
@@ -106,7 +106,7 @@ export const allowRun = (runDirectory: string, place: Place): void =>
 
 type Place = Pick<ReturnType<Context>, 'dataDirectory' | 'output'>
 
-/** What allows all that was reviewed, and says first what of it is new. */
+/** Says what of the reviewed code is new, then allows all of it. */
 export const trusting =
   ({ dataDirectory, output }: Place) =>
   (reviews: readonly PythonReview[]): void => {

@@ -12,7 +12,7 @@ import { toValue, type Value } from './template/values.ts'
 /** Switches that a template reads by name, such as `enable_thinking`. */
 export type TemplateVariables = Readonly<Record<string, unknown>>
 
-/** What every rendering names itself, so that no switch can have the name. */
+/** Names that every rendering sets itself, so that no switch can have them. */
 export const reservedVariables = ['messages', 'tools', 'documents', 'add_generation_prompt'] as const
 
 export interface RenderOptions {
@@ -24,7 +24,7 @@ export interface RenderOptions {
   readonly tools?: readonly unknown[]
   /** Messages, tools and the generation prompt keep their names. */
   readonly variables?: TemplateVariables
-  /** What the template takes for the current time; always the same one if absent, so that runs can be repeated. */
+  /** The time that the template takes for now; always the same if absent, so that runs can be repeated. */
   readonly now?: Date
 }
 
@@ -90,7 +90,7 @@ function run(program: readonly Node[], variables: Readonly<Record<string, unknow
   return metered(() => new Interpreter().render(program, globalScope(new Map(values), now)))
 }
 
-/** As transformers has it: which of several templates is meant, nobody says. */
+/** Error for several templates of which none is the default; transformers refuses them, too. */
 const withoutDefault = (where: string, names: readonly string[]): AppError =>
   templateInvalid(where, `its templates are called ${shorten(names.join(', '))}, and none of them “default”`)
 

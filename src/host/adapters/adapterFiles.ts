@@ -1,4 +1,4 @@
-/** Where an adapter's files are, and in which of two forms: PEFT's or that of MLX. */
+/** Finds an adapter's files and tells PEFT's form from MLX's. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'

@@ -276,7 +276,7 @@ function readLayout(matrices: readonly Matrix[], peft: PeftConfig, path: string)
   return targets
 }
 
-/** What the config leaves out has no tensors. */
+/** Refuses tensors of what the config leaves out. Errors: AppError 'adapter/invalid'. */
 function requireNamed(matrices: readonly Matrix[], { targets, layers }: PeftConfig, path: string): void {
   const surplus = targets && matrices.find(({ linear }) => !targets.includes(linear))
   if (surplus) throw adapterError(path, `adapts ${surplus.linear}, which ${configName} does not name`)

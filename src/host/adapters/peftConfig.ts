@@ -19,7 +19,7 @@ export interface PeftConfig {
   readonly patterns: ModulePatterns
   /** Hub id of the model the adapter was trained on. */
   readonly baseModel: string | null
-  /** What may change the result and is not known here, in sentences. */
+  /** Sentences on settings that may change the result and are not known here. */
   readonly warnings: readonly string[]
 }
 

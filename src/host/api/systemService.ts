@@ -120,7 +120,7 @@ const originOf = (endpoint: unknown): string => {
 
 // Settings of the program, and what the settings of runs mean.
 
-/** The setting whose value no client is told; see #shared/hub.ts. */
+/** The setting whose value is never sent to clients; see #shared/hub.ts. */
 const hubToken = 'hub.token'
 
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {

@@ -78,7 +78,7 @@ const anyCase = (hex: string): string =>
 
 const shortestBase64 = 8
 
-/** What base64 makes of a text wherever it begins in a longer one, without the letters that depend on its neighbours. */
+/** Patterns for the base64 of a text wherever it begins in a longer one, without the letters that depend on its neighbours. */
 const base64Forms = (text: string): string[] =>
   [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)])

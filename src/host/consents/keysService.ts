@@ -10,7 +10,7 @@ import { readOwnConfig } from '#host/runs/runFolder.ts'
 import { consentsFile, readConsents } from './consents.ts'
 import { allowKeys, missingKeys, withdrawKeys } from './keys.ts'
 
-/** As it is written everywhere else. Errors: AppError 'usage/invalid' for what is no origin. */
+/** Normalises an origin. Errors: AppError 'usage/invalid' for a text that is none. */
 function asOrigin({ variable, origin }: KeyUse): KeyUse {
   const use = keyUse(variable, origin)
   if (use !== null && URL.parse(origin)?.href === `${use.origin}/`) return use

@@ -75,7 +75,7 @@ const countedOn = (item: ReadItem, before: number, file: string): ReadItem => ({
 export interface DataFileInspection {
   readonly format: Pick<DataFormat, 'id' | 'title'>
   readonly sizeBytes: number
-  /** What the file was taken for, in sentences. */
+  /** Sentences on what the file was taken for. */
   readonly notes: readonly string[]
   /** Of the file as it is. */
   readonly shape: DetectedShape

@@ -20,7 +20,7 @@ interface Foreign {
   readonly advice: string
 }
 
-/** What is mistaken for data. */
+/** Files that are mistaken for data. */
 const foreign: readonly Foreign[] = [
   {
     looksSo: (_, text) => text.startsWith('version https://git-lfs.github.com/spec'),
@@ -109,7 +109,7 @@ async function* through(file: DataFile, codec: NodeJS.ReadWriteStream, name: str
 
 type Utf16 = 'utf-16le' | 'utf-16be'
 
-/** By its mark, or by the zeros that every other byte of it is where the text is mostly Latin. */
+/** Recognises UTF-16 by its mark, or by zeros in every other byte, as mostly Latin text has them. */
 function utf16Of(head: Buffer): Utf16 | null {
   const mark = head.subarray(0, 2).toString('hex')
   if (mark === 'fffe') return 'utf-16le'

@@ -9,11 +9,11 @@ export const isDialogue = (text: string): boolean => /^\s*Human:/.test(text) && 
 
 export interface DialoguePrompt {
   readonly messages: readonly ChatMessage[]
-  /** Where the answers begin, in characters. */
+  /** Number of characters before the answers. */
   readonly end: number
 }
 
-/** What two dialogues have in common, up to the last answer's mark; null where they share no question. */
+/** The beginning that two dialogues share, up to the last answer's mark; null if they share no question. */
 export function dialoguePrompt(a: string, b: string): DialoguePrompt | null {
   if (!isDialogue(a) || !isDialogue(b)) return null
   let same = 0
@@ -23,7 +23,7 @@ export function dialoguePrompt(a: string, b: string): DialoguePrompt | null {
   return { messages: turnsOf(a.slice(0, mark)), end: mark + answerMark.length }
 }
 
-/** What stands behind the prompt; null where further turns follow. */
+/** The answer behind the prompt; null if further turns follow. */
 export function dialogueAnswer(text: string, end: number): string | null {
   const answer = text.slice(end)
   return answer.search(turnMark) >= 0 ? null : answer.trim()

@@ -1,9 +1,9 @@
-/** Which list of a JSON document holds the rows, where an object holds several. */
+/** Chooses the list of a JSON document that holds the rows. */
 import { AppError } from '#shared/errors.ts'
 import type { DataFile } from './dataFile.ts'
 import { textPieces } from './dataText.ts'
 
-/** Of several lists the one that is called so is taken, the first of these first. */
+/** Names of lists that hold rows, the likeliest first. */
 const usualNames: readonly string[] = ['data', 'rows', 'examples', 'train']
 
 interface TopLevelValue {
@@ -68,7 +68,7 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
     : new AppError('data/invalid', sentence)
 }
 
-/** What stands right under the document's object; null where the document is a list or not readable so. */
+/** Lists the values right under the document's object; null if the document is a list. */
 async function topLevel(file: DataFile): Promise<readonly TopLevelValue[] | null> {
   const scanner = new TopLevelScanner()
   for await (const piece of textPieces(file)) {
@@ -90,7 +90,7 @@ class TopLevelScanner {
   #escaped = false
   /** The last text of the first level: a key where a colon follows. */
   #text: number[] = []
-  /** Of the value that is being read; null before the colon. */
+  /** The key of the value being read; null before its colon. */
   #key: string | null = null
 
   push(piece: Buffer): void {

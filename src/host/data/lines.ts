@@ -40,7 +40,7 @@ class LineCutter {
     return Buffer.concat([...this.#held, piece.subarray(0, end)])
   }
 
-  /** What is behind the end of the line that was too long. */
+  /** Drops the rest of a line that was too long. */
   #skipTo(lines: Buffer): (Buffer | null)[] {
     const rest = lines.subarray(lines.indexOf(lineFeed) + 1)
     return rest.length === 0 ? [null] : [null, rest]

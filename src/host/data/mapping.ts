@@ -1,6 +1,7 @@
 /** Maps a file's columns to the columns that a run reads, as a list of small steps stored with the data set. */
 import { z } from 'zod'
-import { chatInText, isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { chatIn, isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow, ReadItem, ReadRow } from './dataFile.ts'
@@ -112,17 +113,13 @@ function valueAt(columns: DataRow, path: string): unknown {
 
 /** Errors: MappingError where it is no conversation. */
 function chatOf(value: unknown, column: string): readonly ChatMessage[] {
-  const inText = typeof value === 'string' ? chatInText(value) : null
-  const read = inText ?? readChat(value)
+  const read = chatIn(value) ?? readChat(value)
   if (!isNoChat(read)) return read
   throw new MappingError(`its column “${column}” is no conversation: ${read.fault}`)
 }
 
 /** Whether a chat in any spelling ends with a message of the assistant. */
-export function isAnswered(chat: unknown): boolean {
-  const read = readChat(chat)
-  return !isNoChat(read) && read.at(-1)?.role === 'assistant'
-}
+export const isAnswered = (chat: unknown): boolean => chatIn(chat)?.at(-1)?.role === 'assistant'
 
 function takeLastMessage(columns: Columns, column: string): void {
   const messages = chatOf(columns[column], column)
@@ -138,8 +135,10 @@ function takeLastMessage(columns: Columns, column: string): void {
 }
 
 /** Marks of single messages: OpenAI's `weight`, `loss`, `train`. */
+export const lossMarks: readonly string[] = ['weight', 'loss', 'loss_weight', 'train']
+
 const isLeftOut = (message: ChatMessage): boolean =>
-  ['weight', 'loss', 'loss_weight', 'train'].some((mark) => message[mark] === 0 || message[mark] === false)
+  lossMarks.some((mark) => message[mark] === 0 || message[mark] === false)
 
 function takeSharedPrompt(columns: Columns): void {
   const { chosen, rejected } = columns
@@ -232,7 +231,7 @@ interface Choice {
   readonly text: string
 }
 
-/** From a list of texts, or from {text: […], label: […]} as ARC has it; null where it is neither. */
+/** Reads a list of texts, or {text: […], label: […]} as ARC has it; null for anything else. */
 export function choicesIn(value: unknown): readonly Choice[] | null {
   if (typeof value === 'string') return /^\s*[[{]/.test(value) ? choicesIn(parsedJson(value)) : null
   const object = isJsonObject(value) ? value : null
@@ -241,14 +240,6 @@ export function choicesIn(value: unknown): readonly Choice[] | null {
     return null
   const labels = Array.isArray(object?.['label']) ? object['label'].map(String) : []
   return texts.map((text: string, index) => ({ text, letter: labels[index] ?? letterAt(index) }))
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 const letterAt = (index: number): string => String.fromCharCode('A'.charCodeAt(0) + index)

@@ -30,7 +30,7 @@ interface Waiting {
 
 class Pairing {
   readonly #label: string
-  /** By prompt: rows that are all good, or all bad. */
+  /** Unpaired rows by prompt, all good or all bad. */
   readonly #waiting = new Map<string, Waiting>()
 
   constructor(label: string) {

@@ -61,7 +61,7 @@ function plainText(columns: DataRow, row: number, form: PromptForm): string {
   return content.map((message) => `${message.role}: ${messageText(message)}`).join('\n\n')
 }
 
-/** With the calls, where it only calls tools. */
+/** The text of a message, with its tool calls. */
 const messageText = ({ content, tool_calls: calls }: ChatMessage): string =>
   calls === undefined ? content : `${content}${JSON.stringify(calls)}`
 

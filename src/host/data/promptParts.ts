@@ -1,7 +1,7 @@
-/** How a prompt is made of columns: of one, of a conversation, or of several that belong together. */
+/** Proposes how a prompt is made of columns: one, a conversation, or several that belong together. */
 import { answerColumns } from '#shared/api/datasets.ts'
 import { isChatKind } from '#shared/columnKind.ts'
-import { chatInText, isNoChat, readChat, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import { chatIn, isNoChat, readChat, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { type Columns, plainName } from './columnKinds.ts'
 import { choicesIn, isTurn, type Mapping } from './mapping.ts'
 
@@ -118,13 +118,6 @@ export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage
     .values(column)
     .map(chatIn)
     .filter((chat) => chat !== null)
-
-/** The conversation that a value is, or holds as JSON text; null where it is anything else. */
-export function chatIn(value: unknown): readonly ChatMessage[] | null {
-  if (typeof value === 'string') return chatInText(value)
-  const read = readChat(value)
-  return isNoChat(read) ? null : read
-}
 
 /** Whether most conversations end with somebody who waits for an answer, or with one that is only begun. */
 export function waits(columns: Columns, column: string): boolean {

@@ -1,4 +1,4 @@
-/** What a run makes of the columns of its data: found before it starts, so that nothing is left aside in silence. */
+/** Checks before a run what it reads of its data's columns, so that nothing is left aside in silence. */
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'

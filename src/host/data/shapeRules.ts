@@ -1,15 +1,14 @@
 /** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
-import { waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
 import { isDialogue } from './dialogues.ts'
-import { isAnswered, type Mapping } from './mapping.ts'
+import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
 import { markOf } from './pairs.ts'
 import {
   answerNames,
   asPrompt,
-  chatIn,
   chatsIn,
   chatStep,
   choiceDoubts,
@@ -280,8 +279,7 @@ function conversation(columns: Columns): Proposal | null {
 }
 
 function weightDoubts(chats: readonly (readonly ChatMessage[])[]): string[] {
-  const isMarked = (message: ChatMessage) =>
-    ['weight', 'loss', 'loss_weight', 'train'].some((mark) => mark in message)
+  const isMarked = (message: ChatMessage) => lossMarks.some((mark) => mark in message)
   return chats.some((chat) => chat.some(isMarked))
     ? ['Only the last answer of a conversation is learned, whatever weights its other messages have.']
     : []
@@ -338,7 +336,7 @@ const hasTexts = (value: unknown): boolean =>
   Array.isArray((value as { text?: unknown }).text) &&
   typeof (value as { text: unknown[] }).text[0] === 'string'
 
-/** What rewards can hardly compare with. */
+/** Sentences on answers that rewards can hardly compare with. */
 function answerDoubts(columns: Columns, answer: string | null): string[] {
   if (answer === null) return []
   if (columns.values(answer).some((value) => typeof value === 'object'))

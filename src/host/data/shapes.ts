@@ -14,7 +14,7 @@ export interface DetectedShape {
   readonly id: ShapeId
   /** For people: `question and answer`. */
   readonly title: string
-  /** By what it was recognised: `the columns “Question” and “Answer”`. */
+  /** Evidence for this kind: `the columns “Question” and “Answer”`. */
   readonly evidence: string
   readonly isConversational: boolean
   /** Steps that bring the columns to the names runs use; empty where they have them. */

@@ -229,7 +229,7 @@ const packings: readonly string[] = ['.gz', '.zst']
 /** Endings of every file that is read, packed or not. */
 export const dataExtensions: readonly string[] = dataFormats.flatMap(({ extensions }) => extensions)
 
-/** By its name, which may end in .gz or .zst as well; undefined where it is no data file. */
+/** Format by a file's name, which may end in .gz or .zst; undefined for other files. */
 export function formatNamed(file: string): DataFormat | undefined {
   const packing = path.extname(file).toLowerCase()
   const name = packings.includes(packing) ? file.slice(0, -packing.length) : file

@@ -22,7 +22,7 @@ import {
   type OtherEngine,
 } from './launch.ts'
 
-/** How a trainer is started where that is not Turnwise's own doing: each of these is asked about. */
+/** Ways to start a trainer that are not Turnwise's own; each needs consent. */
 const startSchema = z.union([
   z.strictObject({ accelerateConfig: z.string() }),
   z.strictObject({ address: z.string(), runtimeEnv: z.string().optional() }),
@@ -90,7 +90,7 @@ export function reviewEngine(config: EnginedConfig, dataDirectory: string): Pyth
   return source === null ? [] : [reviewPython(source, engineInterpreter(config), consentsFile(dataDirectory))]
 }
 
-/** What may be started, as it was looked at: whoever starts it takes it from here, and reads no file again. */
+/** Checked contents of the files that a start needs, so that no file is read again afterwards. */
 export interface AllowedEngine {
   readonly interpreter: AllowedInterpreter
   /** Texts of Turnwise's own files by their names in a project. */

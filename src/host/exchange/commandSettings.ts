@@ -12,7 +12,7 @@ import type { ShellWord } from './shellWords.ts'
 export interface CommandSettings {
   readonly settings: ReadonlyMap<string, unknown>
   readonly notes: readonly ImportNote[]
-  /** What is started, as it is written: `trl dpo`, `scripts/dpo.py`, `verl.trainer.main_ppo`. */
+  /** The program as written: `trl dpo`, `scripts/dpo.py`, `verl.trainer.main_ppo`. */
   readonly program: string | null
 }
 
@@ -145,7 +145,7 @@ class Words {
     }
   }
 
-  /** Of the launcher: processes on each of its machines. */
+  /** Processes that the launcher starts on each machine. */
   addProcesses(flags: readonly Flag[]): void {
     const numberOf = (...names: readonly string[]) => {
       const found = flags.find(({ name }) => names.includes(name))?.values[0]

@@ -1,4 +1,4 @@
-/** What a file says of its algorithm, and the words for it. */
+/** Evidence in a file for its algorithm, and the words for it. */
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { asText, type Given } from './links.ts'
@@ -9,7 +9,7 @@ export interface Evidence {
   readonly has: (name: string) => boolean
   /** Whether it stands there with a value that is not known. */
   readonly isUnknown: (name: string) => boolean
-  /** What a command starts; null: no command. */
+  /** The program that a command starts; null: no command. */
   readonly program: string | null
 }
 

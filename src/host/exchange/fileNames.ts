@@ -8,14 +8,14 @@ import type { NamedValue } from './taking.ts'
 
 interface FoundNames {
   readonly settings: FlatSettings
-  /** Of a search, as they are written. */
+  /** Names that a search varies, as written. */
   readonly searched: readonly string[]
 }
 
 export class FileNames implements Evidence {
-  /** By the names of the table. */
+  /** Settings by the table's names for them. */
   readonly values: ReadonlyMap<string, NamedValue>
-  /** With a value in the file that is not known. */
+  /** Names whose values the file does not tell. */
   readonly unknown: ReadonlySet<string>
   readonly program: string | null
   readonly #tool: ToolId | null

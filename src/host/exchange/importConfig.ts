@@ -34,7 +34,7 @@ import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 
 export interface ImportedConfig {
-  /** What the file was taken for, and by which names: a sentence. */
+  /** A sentence on what the file was taken for and by which names. */
   readonly reading: string
   /** Whose names the settings have; null: Turnwise's own, in the file of a search. */
   readonly tool: ToolId | null

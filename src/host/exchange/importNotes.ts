@@ -1,9 +1,9 @@
-/** What a person is told about an import, setting by setting. */
+/** Notes of an import on single settings. */
 
 export type ImportNote = {
   /** left-out: in the file and not taken over; filled-in: the other tool's default; changed: taken over, but not quite the same. */
   readonly kind: 'left-out' | 'filled-in' | 'changed'
-  /** As it is called there, or, where it was filled in, here. */
+  /** The tool's name of the setting; Turnwise's if its value was filled in. */
   readonly name: string
   readonly text: string
 }

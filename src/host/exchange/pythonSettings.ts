@@ -28,7 +28,7 @@ const settingDicts = /^(init_?hp|mutation_?params|mut_?p|algo_kwargs)$/i
 const trlClass =
   /^(GRPO|RLOO|DPO|SFT|PPO|KTO|ORPO|CPO|BCO|Reward|OnlineDPO|GKD|XPO|NashMD|PRM)(Config|Trainer)$/
 
-/** What trainers of earlier versions took beside their settings. */
+/** Arguments that trainers of earlier versions took beside their settings. */
 const trainerKeywords = [
   'max_seq_length',
   'packing',
@@ -39,7 +39,7 @@ const trainerKeywords = [
   'beta',
 ]
 
-/** What an adapter is like where the call does not say it, in PEFT and in unsloth. */
+/** Defaults of an adapter in PEFT and in unsloth. */
 const peftDefaults: JsonObject = { lora_r: 8, lora_alpha: 8, lora_dropout: 0 }
 const unslothDefaults: JsonObject = {
   ...{ lora_r: 16, lora_alpha: 16, lora_dropout: 0 },

@@ -17,7 +17,7 @@ export interface RecognisedTool {
 interface ToolSign {
   readonly tool: ToolId
   readonly names: RegExp
-  /** How many different names have to stand there. */
+  /** Number of different names required. */
   readonly needs: number
 }
 

@@ -19,12 +19,12 @@ export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
 /** A setting of a tool that is none here. */
 export interface FixedSetting {
   readonly name: string
-  /** What a run here amounts to; absent: only read, and never taken over. */
+  /** The equivalent of a run here; absent: the setting is read and never taken over. */
   readonly value?: unknown
   readonly for?: readonly string[]
   /** Why another value is not taken over. */
   readonly because: string
-  /** Where a file does not say it, the tool does this, which differs from the run here. */
+  /** The tool's default, where it differs from Turnwise's. */
   readonly initial?: unknown
 }
 

@@ -24,11 +24,11 @@ export interface SettingsSource {
   readonly calls: readonly PythonCall[]
   /** Settings of a Python file whose values only running it would tell. */
   readonly computed: readonly string[]
-  /** What could not be read, or was read by a guess. */
+  /** Notes on values that could not be read or were guessed. */
   readonly notes: readonly ImportNote[]
-  /** What a command starts: `trl dpo`, `scripts/dpo.py`; null: no command. */
+  /** The program that a command starts: `trl dpo`, `scripts/dpo.py`; null: no command. */
   readonly program: string | null
-  /** What the settings stand in, to follow “from”; null: a settings file. */
+  /** The kind of source, to follow “from”; null: a settings file. */
   readonly form: string | null
 }
 

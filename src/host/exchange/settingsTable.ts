@@ -61,7 +61,7 @@ const warmup = {
   areal: one('actor.optimizer.warmup_steps_proportion', 0.001),
 }
 
-/** On given answers, of the tools that are only read. */
+/** Learning rates for SFT and DPO of tools whose settings are only imported. */
 const rates = {
   llamafactory: one('learning_rate', 5e-5),
   axolotl: one('learning_rate', null, off(undefined, null)),

@@ -23,7 +23,7 @@ const maxWords = 20_000
 export const readShell = (text: string, home: string): ShellCommand[] =>
   new Script(prepared(text), home).read()
 
-/** Without comments of whole lines (also between continued lines), prompts and what is handed to a program as its input. */
+/** Removes comment lines, shell prompts and here-documents. */
 const prepared = (text: string): string =>
   text
     .replaceAll('\r\n', '\n')
@@ -168,7 +168,7 @@ class Script {
     return words
   }
 
-  /** As it is written, up to a space or a sign outside of quotes and brackets. */
+  /** Takes a word up to a space or an operator outside of quotes and brackets. */
   #readWord(): string {
     const from = this.#at
     while (this.#at < this.#text.length) {

@@ -3,9 +3,9 @@ import { AppError } from '#shared/errors.ts'
 import { arithmeticValue } from './shellArithmetic.ts'
 
 export interface ShellWord {
-  /** With what the script sets filled in; what is not known stays as it is written. */
+  /** The word with the script's variables filled in; unknown ones stay as written. */
   readonly text: string
-  /** What is not known in it, as it is written: `$MODEL_PATH`, `$(date)`. */
+  /** Unknown parts as written: `$MODEL_PATH`, `$(date)`. */
   readonly unknown: readonly string[]
   /** Names whose value stands under a condition; that of the first branch was taken. */
   readonly conditional: readonly string[]
@@ -80,7 +80,7 @@ function afterBracket(text: string, at: number, depth = 0): number {
   return text.length
 }
 
-/** Where names are looked up. */
+/** Home folder and variables that references are looked up in. */
 export interface ShellScope {
   readonly home: string
   variable(name: string): Variable | undefined
@@ -165,7 +165,7 @@ class Expansion {
     this.#add(splits ? found.flatMap(splitWords) : [merged(spaced(found))])
   }
 
-  /** Of several words the first continues this one, and the last is continued. */
+  /** Appends words: the first continues this one, and the last is continued. */
   #add(words: readonly ShellWord[]): void {
     words.forEach((word, i) => {
       if (i > 0) {
@@ -210,7 +210,7 @@ function referenceIn(written: string) {
   return { name, place, operator, rest }
 }
 
-/** What a reference stands for. */
+/** The value of a reference to a variable. */
 function valueOf(written: string, scope: ShellScope, depth: number): readonly ShellWord[] {
   if (written === '$') return [plain('$')]
   if (written.startsWith('$((')) return [sumOf(written, scope, depth)]

@@ -21,11 +21,11 @@ export interface NamedValue {
 export interface TakingFrom {
   readonly tool: ToolId
   readonly algorithm: string
-  /** By the names of the table. */
+  /** Settings by the table's names for them. */
   readonly settings: ReadonlyMap<string, NamedValue>
   /** Names that stand in the file with a value that is not known. */
   readonly unknown: ReadonlySet<string>
-  /** What our settings are where nothing is said. */
+  /** Default config of the algorithm. */
   readonly initial: RunConfig
 }
 
@@ -103,7 +103,7 @@ export class Taking {
 
   readonly #written = (name: string): string => this.#settings.get(name)?.written ?? name
 
-  /** What nothing was made of. `decided` chose the algorithm. */
+  /** Notes settings that nothing was made of. `decided`: those that chose the algorithm. */
   noteRest(decided: readonly string[]): void {
     const fixed = new Map(fixedFor(this.#tool, this.#algorithm).map((row) => [row.name, row]))
     for (const [name, setting] of this.#settings) {

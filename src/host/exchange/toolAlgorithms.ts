@@ -6,7 +6,7 @@ import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evid
 import { asText, entryOf } from './links.ts'
 import { trlAlgorithm } from './trlAlgorithm.ts'
 
-/** What a person may choose. */
+/** Algorithms that a person may choose. */
 export const algorithmIds: readonly string[] = algorithms.map(({ id }) => id)
 
 type Finder = (evidence: Evidence) => AlgorithmFinding
@@ -137,7 +137,7 @@ function requireVerlRewards({ has, isUnknown, program }: Evidence, names: readon
     throw ask('verl', `the value of ${open} is not in it`, ['grpo', 'ppo', 'gspo', 'rloo'])
 }
 
-/** What a data set is for says what is learned. */
+/** AReaL's kinds of training data and the algorithms for them. */
 const arealTypes: Readonly<Record<string, string>> = { sft: 'sft', dpo: 'dpo' }
 
 function arealAlgorithm({ given }: Evidence): AlgorithmFinding {
@@ -171,7 +171,7 @@ interface ArealRule {
 
 const norm = (name: string) => `actor.reward_norm.${name}`
 
-/** In this order: the first that holds tells. */
+/** Rules in order; the first that holds decides. */
 const arealRules: readonly ArealRule[] = [
   {
     id: 'sapo',

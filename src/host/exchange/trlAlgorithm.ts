@@ -117,7 +117,7 @@ interface Guess {
   readonly because: string
 }
 
-/** What a class, command or script says. */
+/** Finds the trainer by a class, command or script. */
 function said({ given, program }: Evidence): Guess | null {
   const class_ = asText(given('trainer') ?? '').replace(/(config|trainer)$/i, '')
   const source = class_ === '' ? program : class_
@@ -238,7 +238,7 @@ const labelNames = ['output_dir', 'hub_model_id', 'run_name', 'hub_model_revisio
 const labels = ({ given }: Evidence): string =>
   wordsOf(labelNames.map((name) => asText(given(name) ?? '')).join(' '))
 
-/** Where the results go often says what they are of. */
+/** Finds the trainer by the name of the output folder. */
 function byLabel(evidence: Evidence): Guess | null {
   const { given } = evidence
   requireTrainer(labels(evidence))

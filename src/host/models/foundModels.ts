@@ -19,7 +19,7 @@ export interface FoundModel {
   readonly origin: ModelOrigin
   /** Why it cannot be used as its program uses it, in a sentence; absent where it can. */
   readonly problem?: string
-  /** What its program adds to it and is left out here, in sentences. */
+  /** Sentences on additions of its program that are left out here. */
   readonly notes?: readonly string[]
 }
 
@@ -47,7 +47,7 @@ function hubCache(environment: Environment, home: string): string {
 /** The oldest models have no owner: `models--gpt2`. */
 const repoFolder = /^models--(?:([\w.-]+?)--)?([\w.-]+)$/
 
-/** What is called so on the hub; null: the folder is no model's. */
+/** Name of the model on the hub; null if the folder is no model's. */
 function repoOf(folder: string): string | null {
   const [, owner, name] = repoFolder.exec(folder) ?? []
   return name === undefined ? null : owner === undefined ? name : `${owner}/${name}`

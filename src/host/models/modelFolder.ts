@@ -27,7 +27,7 @@ export interface ModelFolder extends ModelSource {
   readonly chatTemplateFile: string | null
   /** The weight files, links resolved. */
   readonly weightFiles: readonly string[]
-  /** What its files say that is not as it seems, in sentences. */
+  /** Sentences on files that contradict each other. */
   readonly notes: readonly string[]
   /** Tensors in the files that this model does not use. */
   readonly ignoredTensors: readonly string[]
@@ -251,7 +251,7 @@ function find(fullName: string, { path, content }: Shard): TensorLocation {
   return location
 }
 
-/** What puts a prefix before every name, and what to do about it. */
+/** Programs that put a prefix before every tensor's name, and the remedy for each. */
 const wrappers: readonly (readonly [prefix: string, remedy: string])[] = [
   ['_orig_mod.', 'torch.compile wrote them: save the model that was compiled (model._orig_mod).'],
   ['module.', 'A wrapper for several GPUs wrote them: save the model inside (model.module).'],

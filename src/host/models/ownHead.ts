@@ -5,7 +5,7 @@ import { readFloatPieces, readPieces } from '#host/files/safetensors.ts'
 
 const pieceElements = 1 << 20
 const maxKnown = 64
-/** What was found out in this process, by the tensors' places and their files' times: reading both takes a while. */
+/** Results of this process by the tensors' places and their files' times, since comparing them takes a while. */
 const known = new Map<string, boolean>()
 
 /**

@@ -14,7 +14,7 @@ export interface LoadedTokenizer {
   readonly tokenizer: Tokenizer
   /** `null` where the model came without one: it then takes plain prompts only. */
   readonly chatTemplate: ChatTemplate | null
-  /** What a person should know of the two, in sentences; absent where there is nothing. */
+  /** Sentences on a mismatch of tokenizer and model; absent if there is none. */
   readonly notes?: readonly string[]
 }
 
@@ -69,13 +69,13 @@ function withRows(tokenizer: Tokenizer, rows: number, where: string): Omit<Loade
 
 const maxNamed = 5
 
-/** What is said of a model when it is imported. Errors: as `loadTokenizer`. */
+/** Sentences on the tokenizer of an imported model. Errors: as `loadTokenizer`. */
 export const modelNotes = ({ notes, directory, tokenizerFile }: ModelFolder): readonly string[] => [
   ...notes,
   ...(tokenizerFile === null ? [noTextNote(directory)] : (loadTokenizer(directory).notes ?? [])),
 ]
 
-/** What is said of a model that has no tokenizer. */
+/** Sentence on a model without a tokenizer. */
 export function noTextNote(directory: string): string {
   const other = ['tokenizer.model', 'vocab.json', 'vocab.txt'].find((name) =>
     existsSync(join(directory, name)),

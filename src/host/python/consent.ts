@@ -17,7 +17,7 @@ import {
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { shownText } from '#shared/shownText.ts'
+import { shellWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
 
@@ -28,7 +28,7 @@ export interface PythonSource {
   readonly file: string
   /** A run's own copy, where the code is read from that. */
   readonly copy?: string
-  /** What runs with it, by names; absent: what `import` finds beside it. */
+  /** Files that run with it; absent: the modules beside it. */
   readonly parts?: Readonly<Record<string, string>>
 }
 
@@ -108,7 +108,7 @@ export function requireConsent(
   )
 }
 
-/** Of files that a refusal names. */
+/** The most files that a refusal names. */
 const mostShown = 50
 
 function unallowed(files: readonly ReviewedFile[]): string {
@@ -130,10 +130,9 @@ const placeOf = ({ copy, file }: PythonSource): string =>
 const keyOf = (each: Readonly<Pick<Consents['python'][number], 'interpreter' | 'path' | 'sha256'>>): string =>
   JSON.stringify([each.interpreter, each.path, each.sha256])
 
-/** For the shell; what a terminal would not show as it is, as codes. */
+/** Quotes a word for the shell, with invisible characters as codes. */
 function quoted(word: string): string {
-  if (/^[\w./:@+-]+$/.test(word)) return word
-  if (shownText(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`
+  if (shownText(word) === word) return shellWord(word)
   const codes = shownText(word.replaceAll(/[\\']/g, '\\$&'))
   return `$'${codes.replaceAll(/\\u\{(\w+)\}/g, (_, code: string) => `\\U${code.padStart(8, '0')}`)}'`
 }

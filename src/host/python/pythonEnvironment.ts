@@ -1,4 +1,4 @@
-/** What every process of Python finds in its environment: where it imports from is said by what was allowed, not by where it starts. */
+/** Environment of every Python process: the consent decides where it imports from, not the folder it starts in. */
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 

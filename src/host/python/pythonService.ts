@@ -74,7 +74,7 @@ function engineOf({ engine: given, interpreter }: EngineAsked, dataDirectory: st
   }
 }
 
-/** What several pieces of code need together: each interpreter once, with each file once. */
+/** Merges reviews: each interpreter once, with each file once. */
 export function summary(reviews: readonly PythonReview[]): Review {
   const programs = new Map<string, Map<string, ReviewedFile>>()
   for (const { interpreter, files } of reviews) {

@@ -253,7 +253,7 @@ async function readText(
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** What escapes have hidden in the text is hidden in what they stand for. */
+/** Parses JSON and hides keys in its strings, where escapes may have kept them from being found in the text. */
 function parsed(text: string, hide: (text: string) => string): unknown {
   try {
     const hasEscapes = /\\[u/]/.test(text)

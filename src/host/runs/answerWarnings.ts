@@ -12,7 +12,7 @@ const kinds: Readonly<Record<string, { readonly answers: string; readonly advice
   'math-equality': { answers: 'an expression or a few words', advice: 'a judge or your own code' },
 }
 
-/** Of so many rows the share is known well enough. */
+/** The most rows looked at: enough to estimate a share. */
 const mostRows = 5000
 const longestExample = 40
 

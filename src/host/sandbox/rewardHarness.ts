@@ -1,6 +1,6 @@
 /** The part of harness.ts that finds the reward functions of a module. */
 
-/** How a reward function is written. */
+/** The form of a reward function, for messages. */
 export const rewardForm =
   'export default function reward({ prompt, completion, row }) { return completion === row.answer ? 1 : 0 }'
 

@@ -63,7 +63,7 @@ export function dividedBy(a: Real, b: Real): Real {
   return rounded((a.mantissa << BigInt(shift)) / b.mantissa, a.exponent - b.exponent - shift)
 }
 
-/** Of a number that is not negative. */
+/** Square root of a number that is not negative. */
 export function root(a: Real): Real {
   if (isZero(a)) return zero
   const extra = 2 * precision - bitsOf(a.mantissa)
@@ -104,7 +104,7 @@ function series(first: bigint, next: (term: bigint, k: bigint) => bigint): bigin
   return total
 }
 
-/** Of the reciprocal of a whole number, or of a small fixed-point number. */
+/** Arc tangent of the reciprocal of a whole number, or of a small fixed-point number. */
 function arcTangentSeries(value: bigint, sign: 1n | -1n): bigint {
   const square = (value * value) >> BigInt(fixedBits)
   let [total, odd] = [0n, value]
@@ -130,7 +130,7 @@ export function exponential(a: Real): Real {
   return rounded(result, Number(doublings) - fixedBits)
 }
 
-/** Of a number above 0. */
+/** Natural logarithm of a number above 0. */
 export function naturalLogarithm(a: Real): Real {
   const bits = bitsOf(a.mantissa)
   const between = fixed({ mantissa: a.mantissa, exponent: -bits })

@@ -27,7 +27,7 @@ const decimalComma = /(?<=(?<![\d.,])\d{1,15}),(?=(?:\d{1,2}|\d{4,15})(?![\d.,])
 
 type Kind = Literal['kind']
 
-/** What the other kinds look like in running text. */
+/** Patterns of the other kinds in running text. */
 const shapes: Readonly<Record<Exclude<Kind, 'number'>, RegExp>> = {
   list: /[([{][^()[\]{}]{1,400}[)\]}]|(?<![\d.])-?[\d.]{1,40}(?:(?:, ?| and |, and )-?[\d.]{1,40})+/g,
   ratio: /(?<![\d:])\d{1,9}(?:\s?:\s?\d{1,9})+/g,

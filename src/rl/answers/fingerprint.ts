@@ -11,7 +11,7 @@ import { fraction, isWhole, negated, product, quotient, size, sum, whole, type R
 const prime = 31415926535897932384626433832795028841n
 const rootOfMinusOne = 6284416675421676223778832279132862108n
 
-/** What cannot be computed, such as a division by 0, or would take too long. */
+/** Thrown for a value that cannot be computed, such as a division by 0, or would take too long. */
 export class Incomputable extends Error {}
 
 const reduced = (value: bigint): bigint => ((value % prime) + prime) % prime

@@ -4,7 +4,7 @@ import { isNear, order, powerOfTen, product, size, whole, type Rational, type Wr
 export interface WrittenNumber extends Written {
   readonly kind: 'number'
   readonly isPercentage: boolean
-  /** A unit that is told apart from others; null where none is written. */
+  /** Known unit; null if none is written. */
   readonly unit: string | null
 }
 

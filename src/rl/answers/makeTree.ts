@@ -12,7 +12,7 @@ export const numberTree = (digits: string): MathTree => {
   }
 }
 
-/** Behind the value of “x = 1/3 ≈ 0.33” comes only what it is about. */
+/** Relation of sides, without the approximation that follows an exact value, as in “x = 1/3 ≈ 0.33”. */
 export function related(operators: readonly string[], sides: readonly MathTree[]): MathTree {
   const exact = operators.indexOf('about')
   const end = exact > 0 ? exact : operators.length

@@ -8,7 +8,7 @@ import { isHedged, statedAnswer } from './statedAnswer.ts'
 import { multiplierOf, unitOf } from './units.ts'
 
 export interface MathAnswer {
-  /** As it is written, but for spaces and marks that change only how it looks. */
+  /** The answer as written, without spaces and marks that change only its look. */
   readonly text: string
   /** null where it is words or mathematics that is not known. */
   readonly math: ParsedMath | null
@@ -16,7 +16,7 @@ export interface MathAnswer {
   readonly isHedged: boolean
 }
 
-/** What is compared with a completion. */
+/** Answer that completions are compared with. */
 export interface ExpectedMath extends MathAnswer {
   /** The answer as a number, where it is one: how that is written differs more than mathematics does. */
   readonly literal: Literal | null
@@ -59,7 +59,7 @@ interface Span {
   readonly to: number
 }
 
-/** Where a completion is longer, its answer stands in its end. */
+/** Characters at the end of a completion that are searched for its answer. */
 const longestTail = 6000
 
 /** The last formula of a text, with those it belongs together with; in plain text the last number. */
@@ -72,7 +72,7 @@ function lastMath(text: string): string {
   return behind ?? together(tail, found.reverse())
 }
 
-/** What “the answer is” stands before, or what its sentence ends with. */
+/** The mathematics after “the answer is”, or at the end of that sentence. */
 function saidMath(text: string): string {
   const found = spansOf(text)
   if (found[0]?.from === 0) return together(text, found)

@@ -1,4 +1,4 @@
-/** What commands and signs of LaTeX mean to a parser. */
+/** Meanings of LaTeX commands and signs. */
 
 export const relations: Readonly<Record<string, string>> = {
   ...{ '=': '=', '<': '<', '>': '>', '<=': '<=', '>=': '>=', '!=': '!=' },
@@ -34,7 +34,7 @@ export const closing = new Set([
   ...['\\cdot', '\\times', '\\ast', '\\div', '\\colon', '\\cup', '\\union', '\\circ', '\\degree'],
 ])
 
-/** What takes arguments in braces; a `look` changes only how its argument is shown. */
+/** Commands with arguments in braces; a `look` changes only how its argument is shown. */
 export type CommandForm = 'fraction' | 'root' | 'matrix' | 'binomial' | 'look'
 
 export const forms: readonly (readonly [RegExp, CommandForm])[] = [

@@ -11,7 +11,7 @@ export interface MathToken {
 const longestText = 2000
 const mostTokens = 600
 
-/** Without meaning for the value. */
+/** Commands without meaning for the value. */
 const ignored =
   /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y
 

@@ -152,7 +152,7 @@ function powerOf(base: Complex, exponent: Complex, exact: Rational | null): Comp
   return wholePower(rootOf(base, complex(real.realOf(whole(exact.below))), exact.below), exact.above)
 }
 
-/** From −2.25 to 2.25, not near 0; above it at the first point. */
+/** Draws a point between −2.25 and 2.25, not near 0; positive at the first point. */
 function sampled(name: string, point: number): Complex {
   if (name.startsWith('\\infty') || (name.length > 1 && !name.startsWith('\\') && !name.includes('_')))
     throw new Incomputable()

@@ -19,7 +19,7 @@ import { bare, grouped, indexed, isCount, isList, numberTree, related, withSign 
 
 const deepest = 60
 
-/** What a text says, and the words that stood behind it, such as its unit. */
+/** Parsed text with the words behind it, such as its unit. */
 export interface ParsedMath {
   readonly tree: MathTree
   readonly words: string
@@ -278,7 +278,7 @@ class Parser {
     return apply('call', primed, this.#group('('))
   }
 
-  /** What follows ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
+  /** Parses the argument of ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
   #argument(): MathTree {
     const token = this.#tokens[this.#at]
     if (token?.type === 'number' && token.text.length > 1) return this.#firstDigit(token.text)

@@ -1,6 +1,6 @@
 /** Exact fractions of whole numbers of any length, as written numbers are compared. */
 
-/** In lowest terms, `below` at least 1. */
+/** Fraction in lowest terms; `below` is at least 1. */
 export interface Rational {
   readonly above: bigint
   readonly below: bigint
@@ -53,7 +53,7 @@ export function decimal(text: string): Rational {
   return digits.startsWith('-') ? negated(unsigned) : unsigned
 }
 
-/** What is left of a difference when rounding explains it, and how far a tolerance reaches. */
+/** A number as written, with what its digits and a tolerance leave open. */
 export interface Written {
   readonly value: Rational
   /** One unit in the last place of a decimal or of a number with an exponent; null where the number is exact. */

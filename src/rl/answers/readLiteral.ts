@@ -49,7 +49,7 @@ export function readLiteral(text: string, asks: 'answer' | 'decimal' = 'answer')
   )
 }
 
-/** Behind the last = of “x = 3”, “2 + 1 = 3”. */
+/** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
 const lastSide = (text: string): string =>
   /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf('=') + 1).trim()
 
@@ -73,7 +73,7 @@ function readNumber(text: string, asks: 'answer' | 'decimal' = 'answer'): Writte
   return { ...number, value: product(number.value, whole(rest.factor)), unit }
 }
 
-/** At most four words that do not compute anything; one letter only where it is a known unit. */
+/** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
   const words = rest.replaceAll(/[{}]/g, ' ').trim()
   if (words === '') return true

@@ -57,7 +57,7 @@ function unnamed(a: MathTree, b: MathTree): readonly [MathTree, MathTree] {
   return [isEquation(a) ? valueOf(a, b) : a, isEquation(b) ? valueOf(b, a) : b]
 }
 
-/** Of x = 1/2 = 0.5 the name and the last value. */
+/** Reduces x = 1/2 = 0.5 to the name and the last value. */
 function lastTwo(tree: MathTree): MathTree {
   if (!isEquation(tree) || tree.sides.length < 3 || !isName(tree.sides[0]!)) return tree
   return { kind: 'relation', operators: ['='], sides: [tree.sides[0]!, tree.sides.at(-1)!] }
@@ -69,7 +69,7 @@ function valueOf(equation: RelationTree, other: MathTree): MathTree {
   return isName(first) && equation.operators.includes('in') ? last : equation
 }
 
-/** What an equation may be about: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 const isName = (tree: MathTree): boolean => {
   const isSum = isApply(tree, 'add') || isApply(tree, 'negate')
   const isIndexed = isApply(tree, 'call') || isApply(tree, 'index')
@@ -195,7 +195,7 @@ function isSameGroup(a: MathTree, b: MathTree, tolerance: number): boolean {
 
 const isTuple = ({ open }: GroupTree): boolean => open === '(' || open === '['
 
-/** Without brackets a list may stand for a set as well as for a tuple. */
+/** Whether brackets match; a list without brackets may be a set or a tuple. */
 const areAlike = (a: GroupTree, b: GroupTree): boolean =>
   a.open === '' || b.open === '' || (a.open === b.open && a.close === b.close)
 

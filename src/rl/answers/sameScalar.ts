@@ -13,7 +13,7 @@ export function isSameScalar(a: MathTree, b: MathTree, tolerance: number): boole
   return isAboveOne(plain) && isSameNumber(share, plain, tolerance)
 }
 
-/** What stands before a percent sign. */
+/** The expression before a percent sign. */
 const hundredthsOf = (tree: MathTree): MathTree | null => (isApply(tree, 'percent') ? tree.of[0]! : null)
 
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */

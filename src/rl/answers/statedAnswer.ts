@@ -2,7 +2,7 @@
 import { plainCharacters } from './plainText.ts'
 
 export interface StatedAnswer {
-  /** What the marker holds or, without a marker, the whole text; characters are spelt one way. */
+  /** Text of the marker or, without one, the whole text, with characters normalised. */
   readonly text: string
   /**
    * `marked`: this and nothing else is the answer. `said`: the answer begins here. `unmarked`: it may be anywhere.
@@ -51,7 +51,7 @@ function lineAfter(text: string, marker: string): string | null {
     .trim()
 }
 
-/** What stands in the last `<answer>`, and in it in a box. */
+/** Content of the last `<answer>`, or of a box in it. */
 function tagged(text: string): string | null {
   const at = text.lastIndexOf('<answer>')
   if (at < 0) return null
@@ -103,7 +103,7 @@ function boxed(text: string): string | null {
   return group.length === 0 ? null : group.map((box) => withSurroundings(text, box)).join(', ')
 }
 
-/** Of a brace that is open at `from`; −1 where it is not closed. */
+/** Index of the brace that closes the one open at `from`; −1 if there is none. */
 function closingBrace(text: string, from: number): number {
   let depth = 1
   for (let at = from; at < Math.min(text.length, from + longestBox); at++) {

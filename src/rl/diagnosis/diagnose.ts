@@ -158,7 +158,7 @@ const ofGroups: readonly FindingId[] = [
   'loss-zero-at-start',
 ]
 
-/** What rewards are found to go by, where hardly any of them are left to tell. */
+/** Causes in the reward that are hardly visible once rewards stop varying. */
 const ofRewards: readonly FindingId[] = [
   'learns-nothing',
   'reward-is-length',
@@ -196,7 +196,7 @@ const ofPrompts: readonly FindingId[] = [
   ...(['one-reward-dominates', 'longer-not-better', 'clip-share-high', 'gradient-spikes'] as const),
 ]
 
-/** What a policy turns into that earns by something else than its task. */
+/** Consequences of a reward that pays for something other than the task. */
 const ofWrongReward: readonly FindingId[] = [
   ...ofGroups,
   ...(['cap-hits', 'entropy-collapse', 'groups-all-right', 'constant-reward', 'format-mismatch'] as const),

@@ -2,6 +2,7 @@
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
 import { chatInText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -150,14 +151,6 @@ export function toolsOf(
   const tools: unknown = typeof value === 'string' ? parsedJson(value) : value
   if (!Array.isArray(tools)) throw invalidRow(row, `column “${column ?? ''}” does not hold a list of tools`)
   return tools.length === 0 ? {} : { tools }
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 /** A last message by the assistant is the beginning of the answer, which the policy continues. */

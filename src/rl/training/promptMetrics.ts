@@ -52,7 +52,7 @@ function answerRatio(prompts: readonly Prompt[], { config }: Parts): number | nu
   return share(({ answers }) => answers) - share(({ others }) => others)
 }
 
-/** What reward functions compare with, and the column that usually holds it. */
+/** Columns that reward functions compare with. */
 function answersOf({ columns }: Prompt, { rewards }: Parts['config']): string[] {
   const named = rewards.flatMap(({ settings: { column } }) => (typeof column === 'string' ? column : []))
   return [...new Set([...named, 'answer'])].flatMap((column) => textOf(columns[column]))
@@ -78,7 +78,7 @@ function answerRewards(trajectories: readonly Trajectory[], { config }: Parts): 
   }
 }
 
-/** What answers are introduced with. */
+/** Words that introduce an answer. */
 const marks = [
   'answers?|solutions?|results?|targets?|labels?|gold|expected|correct|truth|reference|keys?|hints?|output',
   'antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|resposta|ответ|答案',
@@ -121,7 +121,7 @@ function templateRatio(prompts: readonly Prompt[], parts: Parts): number | null 
 
 const placeholder = 'placeholder'
 
-/** What the model's template writes between a message and the answer to it. */
+/** Text that the model's template writes between a message and its answer. */
 function openingOf({ config, chatTemplate }: Parts): string | null {
   const own = withSwitches(chatTemplate, config.data.templateVariables)
   try {

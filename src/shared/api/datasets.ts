@@ -38,7 +38,7 @@ const problem = z.object({ number: count, line: count.nullable(), sentence: z.st
 const shape = z.object({
   id: z.string(),
   title: z.string(),
-  /** By what it was recognised. */
+  /** Evidence for this kind. */
   evidence: z.string(),
   isConversational: z.boolean(),
   mapping,
@@ -136,7 +136,7 @@ export const datasetsApi = {
     z.object({
       format: z.object({ id: z.string(), title: z.string() }),
       sizeBytes: count,
-      /** What the file was taken for, in sentences: its encoding, the list of several that was read. */
+      /** Sentences on what the file was taken for: its encoding, the list that was read. */
       notes: z.array(z.string()),
       shape,
       columns: z.array(column),

@@ -52,7 +52,7 @@ const details = summary.extend({
   /** Types of the stored weights, such as BF16. */
   dtypes: z.array(z.string()),
   hasChatTemplate: z.boolean(),
-  /** What its files hold that is not as it seems, or is missing, in sentences. */
+  /** Sentences on files that are missing or contradict each other. */
   notes: z.array(z.string()),
   /** As it was accepted, or as the model says; null: nothing says. */
   license: license.extend({ acceptedAt: instant.nullable() }).nullable(),

@@ -65,6 +65,6 @@ export const pythonApi = {
   allowed: query(z.void(), z.array(z.object({ path: z.string(), interpreter: z.string(), at: instant }))),
   /** Looks into the interpreter of a trainer, which must be allowed; null where Turnwise trains. */
   engine: query(engineAsked, engineEnvironment.nullable()),
-  /** By the path of a file or of an interpreter. */
+  /** Withdraws consents by the path of a file or an interpreter. */
   withdraw: command(z.object({ paths: z.array(z.string()) }), z.void()),
 }

@@ -258,7 +258,7 @@ export const runsApi = {
       algorithm: z.string().nullable().default(null),
     }),
     z.object({
-      /** What the file was taken for, and by which names: a sentence. */
+      /** A sentence on what the file was taken for and by which names. */
       reading: z.string(),
       /** null: settings of ours, in a sweep. */
       tool: z.enum(toolIds).nullable(),

@@ -94,7 +94,7 @@ const months = [
   ...['August', 'September', 'October', 'November', 'December'],
 ]
 
-/** What Python's strftime writes for each letter, in English, of a time without a zone. */
+/** The text that Python's strftime writes for each letter, in English, for a time without a zone. */
 function clockFields(date: Date): Readonly<Record<string, string>> {
   const padded = (value: number, width = 2) => String(value).padStart(width, '0')
   const [year, month, day] = [date.getFullYear(), date.getMonth(), date.getDate()]

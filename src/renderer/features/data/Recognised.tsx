@@ -28,7 +28,7 @@ const nothing = 'The file is empty: it has no rows.'
 const shapeSentence = (id: string, columns: number): string =>
   columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 
-/** What the file was taken for and by what, and what stays aside. */
+/** Shows what the file was taken for, the evidence, and columns left aside. */
 export function Recognised({ file: { shape, columns, notes } }: { file: Answer<'datasets.inspect'> }) {
   const cautions = [...shape.leftAside.map(({ text }) => text), ...shape.doubts]
   const by = shape.id === 'unknown' || columns.length === 0 ? '' : ` Recognised by ${shape.evidence}.`
@@ -53,7 +53,7 @@ interface ListFieldProps {
   readonly onSplit: (split: string | undefined) => void
 }
 
-/** Which list of a JSON document with several is read. */
+/** Asks for the list to read of a JSON document with several. */
 export function ListField({ split, onSplit }: ListFieldProps) {
   const [name, setName] = useState(split ?? '')
   return (

@@ -1,7 +1,7 @@
 /** What the columns of a file hold, told from its first rows: only these decide what can be done with a column. */
 import type { Answer } from '#renderer/client/api.tsx'
 import { commonKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
-import { chatInText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
+import { chatIn, type ChatMessage } from '#shared/messages.ts'
 import { formatCount, formatNumber, plural } from '#renderer/client/format.ts'
 import type { Column } from '#renderer/kit/Table.tsx'
 
@@ -66,10 +66,7 @@ export function cellText(value: unknown): string {
 }
 
 /** The messages of a chat in any spelling; none where it is no chat. */
-export function messagesOf(value: unknown): readonly ChatMessage[] {
-  const read = typeof value === 'string' ? chatInText(value) : readChat(value)
-  return read === null || isNoChat(read) ? [] : read
-}
+export const messagesOf = (value: unknown): readonly ChatMessage[] => chatIn(value) ?? []
 
 /** Of tables about rows of a data set: which one, counted from 1. */
 export const rowColumn: Column<{ readonly row: number }> = {

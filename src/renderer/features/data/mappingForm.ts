@@ -47,7 +47,7 @@ export type PromptSource =
   | { readonly kind: 'template'; readonly text: string }
   | { readonly kind: 'none' }
 
-/** What makes `prompt`: a conversation without its answer, or several columns. */
+/** Step that makes `prompt`: a conversation without its answer, or several columns. */
 export type Taking =
   | { readonly kind: 'last-message'; readonly column: string }
   | { readonly kind: 'shared-prompt' }
@@ -57,7 +57,7 @@ export interface MappingForm {
   readonly taking: Taking | null
   /** Proposed for the columns that `taking` reads. */
   readonly others: readonly OtherStep[]
-  /** What was detected, to come back to. */
+  /** The detected choice, to return to. */
   readonly proposed: { readonly taking: Taking | null; readonly others: readonly OtherStep[] }
   /** Names as the file has them, or those that `taking` makes. */
   readonly prompt: PromptSource

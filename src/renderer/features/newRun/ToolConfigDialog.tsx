@@ -22,7 +22,7 @@ interface ToolConfigDialogProps {
 
 type Tool = ToolId | 'by-names'
 
-/** What a file says by itself, in the lists of tools and algorithms. */
+/** Option that follows the file, in the lists of tools and algorithms. */
 const byNames = 'by-names'
 
 const tools = Object.entries(toolTitles) as readonly (readonly [ToolId, string])[]
@@ -83,7 +83,7 @@ interface MeantProps {
   readonly onAlgorithm: (algorithm: string) => void
 }
 
-/** Whose settings they are and for which algorithm, where a person knows better than the file. */
+/** Lists to choose tool and algorithm where the file does not tell them. */
 function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   const { algorithms = [] } = useRunSettings() ?? {}
   const itself = imported === undefined ? { tool: '', algorithm: '' } : readWords(imported, algorithms)

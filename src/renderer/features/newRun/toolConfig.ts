@@ -14,7 +14,7 @@ export type ImportNote = ImportedConfig['notes'][number]
 export const sourceTitle = ({ tool }: ImportedConfig): string =>
   tool === null ? 'The sweep' : toolTitles[tool]
 
-/** What the choices of tool and algorithm come to where the file itself tells. */
+/** Words for the choice of tool and algorithm that follows the file. */
 export const readWords = (
   imported: ImportedConfig,
   algorithms: readonly { readonly id: string; readonly title: string }[],

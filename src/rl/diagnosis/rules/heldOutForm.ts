@@ -5,7 +5,7 @@ import { surely } from '../rewardScale.ts'
 import { countsOf, enough, informative, wordsOfEach, type Words } from './heldOut.ts'
 import { languageOf } from './languages.ts'
 
-/** What the prompts of training and of validation look like; null where there are too few of either. */
+/** Features of training and validation prompts; null if there are too few of either. */
 function promptsOf({ samples, heldOutPrompts }: DiagnosedRun) {
   const [trained, heldOut] = [samples.map(({ prompt }) => prompt), heldOutPrompts].map((all) => [
     ...new Set(all),
@@ -153,7 +153,7 @@ const formOf = (prompt: string): string[] => [
   ),
 ]
 
-/** Of the usual words of training, by how often they are used; 1 where there are none but those of every prompt. */
+/** Share of training's usual words in validation, weighted by frequency; 1 if all are in every prompt. */
 function keptWords(trained: readonly string[], heldOut: readonly string[]): number {
   const [own, other] = [lettersOf(trained), lettersOf(heldOut)]
   const { of } = countsOf(own, informative(own))

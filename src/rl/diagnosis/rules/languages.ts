@@ -1,6 +1,6 @@
-/** Which language prompts are in, by their script or by the little words that no text does without. */
+/** Recognises the language of prompts by script or by function words. */
 
-/** Of languages that share the Latin script. Words that two of them have are left out where that can be. */
+/** Function words of languages that share the Latin script. Words that two of them have are left out where that can be. */
 const words: Readonly<Record<string, string>> = {
   English:
     'the of and to in is are what how many please you can find with for that this which if each from by has',

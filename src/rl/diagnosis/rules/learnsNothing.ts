@@ -15,7 +15,7 @@ import { tooManyAlike } from './groupCollapse.ts'
 
 /** Steps after the warm-up that have to agree, and evaluations before and among them. */
 const [enough, evaluations] = [20, 3]
-/** Of the reward scale: a policy that cannot gain so much by the end of the run does not move. */
+/** Share of the reward scale below which a possible gain counts as none. */
 const noticeable = 0.02
 /** There is little to gain above this place on the reward scale. */
 const good = 0.9
@@ -66,7 +66,7 @@ function nearToStart(run: DiagnosedRun): Stillness | null {
   }
 }
 
-/** Where no divergence is measured: greedy decoding gives answers of the same length and reward in every evaluation. */
+/** Evidence without a measured divergence: every evaluation has the same lengths and rewards. */
 function sameAnswers(run: DiagnosedRun): Stillness | null {
   const [heldOut, lengths] = [seriesOf(run, 'eval_reward'), seriesOf(run, 'eval_completions/mean_length')]
   const isSame = (series: readonly Measured[]) => new Set(valuesOf(series)).size === 1
@@ -89,7 +89,7 @@ function causeOf(run: DiagnosedRun): string {
   return `The learning rate of ${short(learningRate)} is the most likely cause; adapters are usually trained with ${rateRange.lowest} to ${rateRange.highest}.`
 }
 
-/** By as much as is sure to show, within what is usual. */
+/** Proposals that raise the rate or the rank enough to show an effect, within the usual range. */
 function remedies(run: DiagnosedRun): Proposal[] {
   const { learningRate, rank } = run.facts
   const factor = learningRate > 0 ? Math.min(100, Math.max(3, rateRange.highest / 5 / learningRate)) : 1

@@ -14,7 +14,7 @@ import { perhaps, placeOn, rewardScaleOf, spanOf } from '../rewardScale.ts'
 import { lookAtSamples, percent, short } from '../rule.ts'
 import { isFormatReward } from './formatMismatch.ts'
 
-/** What the reward depends on instead of the answer. An environment's depends on more than the last text of an episode. */
+/** Finds what the reward depends on instead of the answer. Environments are left out: theirs depends on whole episodes. */
 export function rewardSource(run: DiagnosedRun): Finding[] {
   if (run.facts.hasEnvironment) return []
   const [found] = [...byLength(run), ...byWord(run), ...byDice(run), ...byNothing(run)]
@@ -39,9 +39,9 @@ const distinct = (samples: readonly Scored[]): Scored[] => [
 const enough = 30
 /** Share of the variance of the reward: all but rounding. */
 const nearlyAll = 0.98
-/** Of the reward scale. */
+/** Share of the reward scale that is worth a finding. */
 const worthIt = 0.2
-/** Of pairs of lengths: a reward that grows with the length tells nearly all of them apart. */
+/** Share of pairs of lengths in the order of their rewards: a reward that grows with the length tells nearly all of them apart. */
 const ordered = 0.8
 
 const lengths: readonly (readonly [unit: string, of: (text: string) => number])[] = [
@@ -144,7 +144,7 @@ function decidingWord(
   return best !== null && best.explained >= nearlyAll ? best : null
 }
 
-/** In several steps completions without the answer of their row earned well. */
+/** Whether completions without the row's answer earned well in several steps. */
 function paysWrongOnes(run: DiagnosedRun): boolean {
   const [scale, paid] = [rewardScaleOf(run), seriesOf(run, 'reward/without_answer')]
   const best = paid.toSorted((a, b) => b.value - a.value).slice(0, few)
@@ -155,7 +155,7 @@ const wordsOf = (text: string): string[] => text.toLowerCase().match(/[\p{L}\p{M
 
 /** Completions that occur again, of the same prompt. */
 const repetitions = 10
-/** Of the variance between completions of a prompt. */
+/** Shares of the variance between completions of a prompt. */
 const [half, most] = [0.5, 0.8]
 
 /** The same completion of the same prompt earns now this, now that. */
@@ -183,7 +183,7 @@ function seenSpan(run: DiagnosedRun): number {
   return Math.max(...seen) - Math.min(...seen)
 }
 
-/** Where nearly all is right, noise is what is left between completions. */
+/** Whether nearly all completions are right, so that only noise is left between them. */
 const isSolved = (run: DiagnosedRun): boolean =>
   placeOn(rewardScaleOf(run), averageOf(seriesOf(run, 'reward').slice(-10))) >= 0.9
 
@@ -199,7 +199,7 @@ const steps = 15
 /** Standard deviations of the reward within groups: a difference of so many explains an eighth of its variance at most. */
 const small = 0.75
 
-/** How much more completions with the answer of their row earn, over the run; null where there are none with or without. */
+/** Mean extra reward of completions with the row's answer; null without both kinds. */
 function answerGap(
   run: DiagnosedRun,
 ): { readonly mean: number; readonly error: number; readonly of: Measured[] } | null {
