@@ -65,8 +65,14 @@ export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.Ses
     interOpNumThreads: 1,
     executionMode: 'sequential',
     enableMemPattern: false,
-    logSeverityLevel: 3,
+    logSeverityLevel: logSeverity(),
   }
+}
+
+/** Errors alone; for developers, TURNWISE_RUNTIME_LOG names a lower level: at 0 the runtime writes all it does to standard error. */
+function logSeverity(): 0 | 1 | 2 | 3 | 4 {
+  const given = Number(process.env['TURNWISE_RUNTIME_LOG'] || 3)
+  return given === 0 || given === 1 || given === 2 || given === 4 ? given : 3
 }
 
 /** How programs are written for this device. Without a kernel a node would run on the CPU, and its tensors travel there. */
