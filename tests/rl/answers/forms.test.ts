@@ -348,9 +348,10 @@ const scored = async (id: string, answer: string, completion: string) =>
   builtInReward(id).score([{ prompt: '', completion, row: { answer }, step: 0 }])
 
 describe.each(Object.entries(cases))('%s', (_, listed) => {
-  test.each(listed)('%s | %s: %s', async (...[answer, completion, math, numeric = math]) => {
-    expect(await scored('math-equality', answer, completion)).toEqual([{ value: math }])
-    if (numeric !== 'either')
-      expect(await scored('numeric-equality', answer, completion)).toEqual([{ value: numeric }])
-  })
+  for (const [answer, completion, math, numeric = math] of listed)
+    test(`${answer} | ${completion}: ${math}`, async () => {
+      expect(await scored('math-equality', answer, completion)).toEqual([{ value: math }])
+      if (numeric !== 'either')
+        expect(await scored('numeric-equality', answer, completion)).toEqual([{ value: numeric }])
+    })
 })
