@@ -72,6 +72,11 @@ const foreign: readonly Foreign[] = [
     hint: training,
   },
   { what: 'mergekit’s: it merges models', signs: [/^merge_method$/], hint: training },
+  {
+    what: 'one of NeMo RL’s (grpo, policy, loss_fn), whose settings are not read',
+    signs: [/^(grpo|dpo|sft|distillation|rm)\./, /^policy\./],
+    hint: 'Set the run up in New run: policy.model_name is model there, grpo.num_prompts_per_step rollout.promptsPerStep, grpo.num_generations_per_prompt rollout.groupSize, policy.max_total_sequence_length contextLength, policy.optimizer.kwargs.lr optimization.learningRate.',
+  },
   { what: 'torchtune’s', signs: [/(^|\.)_component_$/], hint: otherTool },
   {
     what: 'one of LLaMA-Factory that trains nothing: it merges an adapter or exports a model',
@@ -137,6 +142,11 @@ const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; rea
     what: 'a pointer of Git LFS, not the file itself',
     sign: /^version https:\/\/git-lfs\./,
     hint: 'Fetch the file with `git lfs pull`.',
+  },
+  {
+    what: 'TOML, which none of the tools that are read here uses',
+    sign: /^(\s*(#.*)?\n|\s*[\w.-]+\s*=\s*("|'|\[|true|false|[+-]?\d).*\n)*\s*\[{1,2}[\w."-]+\]{1,2}\s*\n\s*(#.*\n\s*)*[\w.-]+\s*=/,
+    hint: otherTool,
   },
   {
     what: 'a page of HTML',

@@ -64,7 +64,7 @@ function sourceOf(text: string, { trainer, home }: ReadingChoices): SettingsSour
   if (cells !== null) return fromPython(cells, trainer, 'the code cells of a notebook, which were not run')
   if (isPython(text) && !/^#!.*sh\b/.test(text))
     return fromPython(text, trainer, 'a Python file, which was not run')
-  const command = commandSettings(text, home)
+  const command = commandSettings(text, home, trainer)
   if (command !== null)
     return {
       ...nothing,

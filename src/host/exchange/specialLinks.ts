@@ -251,8 +251,11 @@ export const preferenceLoss: Link = {
 }
 
 export const nllWeight: Link = {
-  keys,
+  keys: { ...keys, rpo_alpha: null },
   read(given, remark) {
+    // Versions before the list of losses.
+    const earlier = asNumber(given('rpo_alpha'))
+    if (earlier !== null) return earlier
     const [types, weights] = [listOf(given('loss_type')), listOf(given('loss_weights'))]
     const weightOf = (type: unknown) =>
       types.includes(type) ? (asNumber(weights[types.indexOf(type)]) ?? 1) : 0

@@ -116,6 +116,8 @@ const verlLosses = ['gspo', 'cispo', 'sapo']
 function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
   const { given, has } = evidence
   const names = ['algorithm.adv_estimator', 'actor_rollout_ref.actor.policy_loss.loss_mode'] as const
+  const answers = verlAnswers(evidence)
+  if (answers !== null) return answers
   requireVerlRewards(evidence, names)
   const estimator = asText(given(names[0]) ?? 'gae')
   const id = entryOf(estimators, estimator)
@@ -129,9 +131,16 @@ function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
   return { id, names, because }
 }
 
-function requireVerlRewards({ has, isUnknown, program }: Evidence, names: readonly string[]): void {
-  if (/sft_trainer/.test(program ?? '') || has('model.partial_pretrain'))
-    throw noEquivalent('verl', 'SFT trainer, whose settings have other names,', 'sft: set it up in New run')
+/** Its trainer on given answers; null: one with rewards. */
+function verlAnswers({ has, program }: Evidence): AlgorithmFinding | null {
+  const isNamed = /sft_trainer/.test(program ?? '')
+  const name = ['model.partial_pretrain', 'optim.lr', 'data.max_length'].find(has)
+  if (!isNamed && (name === undefined || has('algorithm.adv_estimator'))) return null
+  const because = isNamed ? `the command starts ${program ?? ''}` : `${name ?? ''} is of its SFT trainer`
+  return { id: 'sft', names: [], because }
+}
+
+function requireVerlRewards({ isUnknown }: Evidence, names: readonly string[]): void {
   const open = names.find(isUnknown)
   if (open !== undefined)
     throw ask('verl', `the value of ${open} is not in it`, ['grpo', 'ppo', 'gspo', 'rloo'])

@@ -31,7 +31,7 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
 }
 
 /** Trainers that are algorithms here; a script named after a variant of GRPO is that. */
-const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'sft', 'ppo'] as const
+export const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'sft', 'ppo'] as const
 
 /** Names that only one kind of trainer has. */
 const signs = {
@@ -135,6 +135,12 @@ function trainerIn(source: string | null): string | null {
   const words = wordsOf(source === null ? '' : source.slice(source.lastIndexOf('/') + 1).replace(/\.py$/, ''))
   requireTrainer(words)
   return trainers.find((name) => words.includes(`_${name}_`)) ?? null
+}
+
+/** The trainer that a command or script is named after, also one without a counterpart; null: none. */
+export function trainerNamed(source: string): string | null {
+  const words = wordsOf(source.slice(source.lastIndexOf('/') + 1).replace(/\.py$/, ''))
+  return [...Object.keys(refusedTrainers), ...trainers].find((name) => words.includes(`_${name}_`)) ?? null
 }
 
 const wordsOf = (text: string): string => `_${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}_`

@@ -92,7 +92,7 @@ describe('TRL, whose files do not name their trainer', () => {
     )
     expect(config.data).toMatchObject({ train: 'a/b', heldOut: { share: 0.05 } })
     expect(notes.map(({ text }) => text)).toContain(
-      'dataset_mixture.datasets: only the first of 2 was imported.',
+      'dataset_mixture.datasets: only a/b was taken, the first of 2; left aside: c/d.',
     )
   })
 
