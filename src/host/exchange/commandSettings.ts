@@ -28,7 +28,7 @@ export function commandSettings(text: string, home: string, wanted: string | nul
 }
 
 /** A document begins with a name and a colon, or a bracket. */
-function isScript(text: string): boolean {
+export function isScript(text: string): boolean {
   if (/^#!.*sh\b/.test(text)) return true
   const [first = ''] = text.split('\n').filter((line) => !/^\s*(#.*)?$/.test(line))
   return !/^\s*([{["'-]|%YAML|[\w.-]+\s*:(\s|$))/.test(first)
@@ -36,29 +36,26 @@ function isScript(text: string): boolean {
 
 const pairPattern = /^\+{0,2}[A-Za-z_][\w.]*=/
 
+/** Words of Hydra of the meant program, and of lines that start none. */
 function fromWords(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
-  const all = commands
-    .filter((words) => words.some(({ text }) => pairPattern.test(text)))
-    .map((words) => ({ words, program: programOf(words), stage: null }))
-  const [first, ...rest] = all
-    .flatMap(({ program, ...each }) => (program === null ? [] : [{ ...each, program }]))
-    .toSorted((a, b) => b.words.length - a.words.length)
-  const meantOne = first === undefined ? null : meantProgram([first, ...rest], wanted)
-  const having = all
-    .filter(({ words, program }) => program === null || words === meantOne?.words)
-    .map(({ words }) => words)
-  const pairs = having.flatMap((words) => words.filter(({ text }) => pairPattern.test(text)))
-  const meant = pairs.filter(({ text }) => pairs.length > 2 || text.slice(0, text.indexOf('=')).includes('.'))
-  if (meant.length === 0) return null
+  const having = commands.filter((words) => words.some(({ text }) => pairPattern.test(text)))
+  const started = having.flatMap((words) => {
+    const program = programOf(words)
+    return program === null ? [] : [{ words, program, stage: null }]
+  })
+  const [first, ...rest] = started.toSorted((a, b) => b.words.length - a.words.length)
+  const meant = first === undefined ? null : meantProgram([first, ...rest], wanted)
+  const left = started.filter((each) => each !== meant)
+  const pairs = having
+    .filter((words) => left.every((each) => each.words !== words))
+    .flatMap((words) => words.filter(({ text }) => pairPattern.test(text)))
+    .filter(({ text }, _, all) => all.length > 2 || text.slice(0, text.indexOf('=')).includes('.'))
+  if (pairs.length === 0) return null
   const taking = new Words()
-  for (const word of meant) {
-    const at = word.text.indexOf('=')
-    taking.add(word.text.slice(0, at).replace(/^\+{1,2}/, ''), [{ ...word, text: word.text.slice(at + 1) }])
-  }
-  taking.noteConfigs(meantOne?.words ?? [])
-  for (const { words, program } of [first, ...rest].filter((each) => each !== undefined))
-    if (words !== meantOne?.words) taking.noteProgram(program.name)
-  return { ...taking.taken, program: meantOne?.program.name ?? null }
+  for (const word of pairs) taking.addPair(word)
+  if (meant !== null) taking.noteConfigs(meant.words)
+  for (const { program } of left) taking.noteProgram(program.name)
+  return { ...taking.taken, program: meant?.program.name ?? null }
 }
 
 function fromFlags(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
@@ -124,6 +121,12 @@ class Words {
 
   get taken() {
     return { settings: this.#settings, notes: this.#notes }
+  }
+
+  /** `name=value`, `+name=value` */
+  addPair(word: ShellWord): void {
+    const at = word.text.indexOf('=')
+    this.add(word.text.slice(0, at).replace(/^\+{1,2}/, ''), [{ ...word, text: word.text.slice(at + 1) }])
   }
 
   add(name: string, values: readonly ShellWord[]): void {

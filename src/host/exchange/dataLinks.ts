@@ -142,27 +142,26 @@ export interface HubPart {
   readonly test: string | null
 }
 
-const wordOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+const firstWord = (...values: readonly unknown[]): string | null =>
+  values.find((value): value is string => typeof value === 'string' && value !== '') ?? null
 
 export function hubPart(given: Given): HubPart {
   const entry = firstOfList(given(mixture)) ?? firstOfList(given('datasets')) ?? {}
-  const splits = [given('dataset_splits') ?? []].flat().flatMap((split) => wordOf(split) ?? [])
-  const isTest = (split: string) => /test|val|eval/i.test(split)
+  const splits = [given('dataset_splits')].flat()
+  const isTest = (split: unknown) => /test|val|eval/i.test(String(split))
   return {
-    config:
-      wordOf(given('dataset_config')) ??
-      wordOf(entry['config'] ?? entry['name']) ??
-      wordOf([given('dataset_configs')].flat()[0]),
-    split:
-      wordOf(given('dataset_train_split')) ??
-      wordOf(entry['split']) ??
-      splits.find((split) => !isTest(split)) ??
-      null,
-    test:
-      wordOf(given('dataset_test_split')) ??
-      wordOf(firstOfList(given('test_datasets'))?.['split']) ??
-      splits.find(isTest) ??
-      null,
+    config: firstWord(
+      ...[given('dataset_config'), entry['config'], entry['name']],
+      [given('dataset_configs')].flat()[0],
+    ),
+    split: firstWord(
+      ...[given('dataset_train_split'), entry['split']],
+      splits.find((split) => !isTest(split)),
+    ),
+    test: firstWord(
+      ...[given('dataset_test_split'), firstOfList(given('test_datasets'))?.['split']],
+      splits.find(isTest),
+    ),
   }
 }
 

@@ -134,7 +134,7 @@ const refusal = ({ what, hint }: Pick<Foreign, 'what' | 'hint'>): AppError =>
 const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; readonly hint: string }[] = [
   {
     what: 'an Ollama Modelfile',
-    sign: /^\s*FROM\s+\S[\s\S]*?^\s*(PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)\s/im,
+    sign: /^[ \t]*FROM[ \t]+\S+[ \t]*$[\s\S]*?^\s*(PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)\s/im,
     hint: 'Open the model that it names as a model instead.',
   },
   { what: 'a Dockerfile', sign: /^FROM\s+\S[\s\S]*?^(RUN|COPY|CMD|ENTRYPOINT)\s/m, hint: training },
@@ -142,11 +142,6 @@ const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; rea
     what: 'a pointer of Git LFS, not the file itself',
     sign: /^version https:\/\/git-lfs\./,
     hint: 'Fetch the file with `git lfs pull`.',
-  },
-  {
-    what: 'TOML, which none of the tools that are read here uses',
-    sign: /^(\s*(#.*)?\n|\s*[\w.-]+\s*=\s*("|'|\[|true|false|[+-]?\d).*\n)*\s*\[{1,2}[\w."-]+\]{1,2}\s*\n\s*(#.*\n\s*)*[\w.-]+\s*=/,
-    hint: otherTool,
   },
   {
     what: 'a page of HTML',
@@ -160,6 +155,18 @@ export function requireSettingsText(text: string): void {
   const start = text.slice(0, 20_000)
   const found = foreignTexts.find(({ sign }) => sign.test(start))
   if (found !== undefined) throw refusal(found)
+  if (isToml(start.split('\n')))
+    throw refusal({ what: 'TOML, which none of the tools that are read here uses', hint: otherTool })
+}
+
+/** A section in brackets, with an assignment below it and nothing but assignments above. */
+function isToml(lines: readonly string[]): boolean {
+  const meant = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
+  const section = meant.findIndex((line) => /^\[{1,2}[\w."-]+\]{1,2}$/.test(line))
+  const isAssignment = (line: string) => /^[\w."-]+ *= *["'[{\dtf+-]/.test(line)
+  return (
+    section !== -1 && isAssignment(meant[section + 1] ?? '') && meant.slice(0, section).every(isAssignment)
+  )
 }
 
 const foreignPrograms: readonly { readonly sign: RegExp; readonly title: string }[] = [

@@ -295,7 +295,7 @@ function hubCommand(data: string, config: string | null, split: string | null): 
 }
 
 const sliceWords = (split: string | null): string =>
-  split === null || isPlain(split)
+  split === null || split === withoutSlice(split)
     ? ''
     : ` The file takes ${split} of it, a part that the command cannot name.`
 

@@ -5,7 +5,7 @@
 import { AppError } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
-import { commandSettings } from './commandSettings.ts'
+import { commandSettings, isScript } from './commandSettings.ts'
 import { requireSettingsText } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
 import { interpolated } from './interpolation.ts'
@@ -90,9 +90,17 @@ function fromDocument(text: string): unknown {
     return parseYaml(text, { ...strictYaml, maxAliasCount: 50 })
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error
+    if (isScript(text)) throw silentScript()
     throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${error.message}.`)
   }
 }
+
+const silentScript = (): AppError =>
+  new AppError(
+    'config/invalid',
+    'The file is a script that starts no training whose settings stand in it.',
+    'Import the settings file or the command that it starts the training with.',
+  )
 
 /** W&B keeps the settings of a run as `{ name: { value } }`; null: the document is none. */
 function recordOf(document: unknown): JsonObject | null {

@@ -221,3 +221,16 @@ test('verl’s SFT trainer', () => {
     passes: 2,
   })
 })
+
+test('a Python file with a text called system is no Modelfile', () => {
+  const text =
+    'from trl import SFTConfig, SFTTrainer\nSYSTEM = "Be brief."\nSFTTrainer(model="a/b", args=SFTConfig(learning_rate=3e-5))\n'
+  expect(read(text).config.algorithm.id).toBe('sft')
+})
+
+test('a script without a training is called that, and a broken one of brackets is read in a moment', () => {
+  expect(() => read('cd /tmp\nfor x in 1 2; do\n  echo "$x: {"\ndone\n')).toThrow(
+    'The file is a script that starts no training',
+  )
+  expect(() => read(`${'\n \t'.repeat(20_000)}[`)).toThrow()
+})
