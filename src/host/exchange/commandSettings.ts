@@ -145,7 +145,7 @@ class Words {
       this.#note(
         'changed',
         name,
-        `${name}: ${variable} is set under a condition; the value of the first branch was taken.`,
+        `${name}: ${variable} is set conditionally; the value of the first branch was taken.`,
       )
     const [first, ...others] = values.map(({ text }) => scalar(text))
     this.#set(name, values.length === 0 ? true : others.length === 0 ? first : [first, ...others])

@@ -33,8 +33,8 @@ const foreign: readonly Foreign[] = [
     hint: 'Give the settings that its command starts the training with.',
   },
   { what: 'Docker Compose’s: it starts containers', signs: [/^services\./], hint: training },
-  { what: 'one of Kubernetes: it starts containers', signs: [/^apiVersion$/, /^kind$/], hint: training },
-  { what: 'a workflow of GitHub', signs: [/^jobs\./, /^(on|true|name)(\.|$)/], hint: training },
+  { what: 'a Kubernetes manifest: it starts containers', signs: [/^apiVersion$/, /^kind$/], hint: training },
+  { what: 'a GitHub Actions workflow', signs: [/^jobs\./, /^(on|true|name)(\.|$)/], hint: training },
   { what: 'pre-commit’s', signs: [/^repos$/], hint: training },
   {
     what: 'the adapter_config.json of a PEFT adapter',
@@ -79,18 +79,18 @@ const foreign: readonly Foreign[] = [
   },
   { what: 'torchtune’s', signs: [/(^|\.)_component_$/], hint: otherTool },
   {
-    what: 'one of LLaMA-Factory that trains nothing: it merges an adapter or exports a model',
+    what: 'one of LLaMA-Factory’s for merging an adapter or exporting a model, which trains nothing',
     signs: [/^export_dir$/, /^model_name_or_path$/],
     hint: training,
   },
   {
-    what: 'one of LLaMA-Factory that trains nothing: it answers rows',
+    what: 'one of LLaMA-Factory’s for generating predictions, which trains nothing',
     signs: [/^do_predict$/, /^finetuning_type$/],
     unless: /^do_train$/,
     hint: training,
   },
   {
-    what: 'one of LLaMA-Factory that trains nothing: it talks with a model',
+    what: 'one of LLaMA-Factory’s for chatting with a model, which trains nothing',
     signs: [/^infer_backend$/],
     hint: training,
   },

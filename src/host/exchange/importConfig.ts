@@ -136,8 +136,7 @@ function ownAlgorithm(settings: FlatSettings): AlgorithmFinding {
     : {
         id: 'grpo',
         names: [],
-        because:
-          'its names are settings of Turnwise, and algorithm.id, which is grpo by default, is not among them',
+        because: 'its names are Turnwise settings, and algorithm.id is not set, so it is grpo, the default',
       }
 }
 

@@ -24,7 +24,7 @@ const contextOf = (...names: readonly [string, ...string[]]): Link => ({
   read(given, remark) {
     const name = names.find((each) => asNumber(given(each)) !== null)
     if (name === undefined) return undefined
-    remark(`${name} cuts longer rows there; Turnwise leaves them out.`)
+    remark(`${name} truncates longer rows; Turnwise skips them.`)
     return given(name)
   },
 })

@@ -26,7 +26,7 @@ const settingDicts = /^(init_?hp|mutation_?params|mut_?p|algo_kwargs)$/i
 
 /** TRL's classes; what stands before is the trainer. */
 const trlClass =
-  /^(GRPO|RLOO|DPO|SFT|PPO|KTO|ORPO|CPO|BCO|Reward|OnlineDPO|GKD|XPO|NashMD|PRM)(Config|Trainer)$/
+  /^(GRPO|RLOO|DPO|SFT|PPO|KTO|ORPO|CPO|BCO|Reward|OnlineDPO|GKD|XPO|NashMD|PRM|AsyncGRPO|Distillation|GOLD|MiniLLM|SDFT|SDPO|SSD|TPO)(Config|Trainer)$/
 
 /** Arguments that trainers of earlier versions took beside their settings. */
 const trainerKeywords = [

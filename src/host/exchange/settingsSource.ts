@@ -90,7 +90,7 @@ function fromDocument(text: string): unknown {
     return parseYaml(text, { ...strictYaml, maxAliasCount: 50 })
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error
-    if (isScript(text)) throw silentScript()
+    if (text.trim() !== '' && isScript(text)) throw silentScript()
     throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${error.message}.`)
   }
 }
@@ -98,7 +98,7 @@ function fromDocument(text: string): unknown {
 const silentScript = (): AppError =>
   new AppError(
     'config/invalid',
-    'The file is a script that starts no training whose settings stand in it.',
+    'The file is a script that starts no training with settings of its own.',
     'Import the settings file or the command that it starts the training with.',
   )
 

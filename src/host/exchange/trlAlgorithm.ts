@@ -24,6 +24,10 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
   bco: ['BCO', 'dpo'],
   gkd: ['GKD', 'sft on answers of the teacher'],
   gold: ['GOLD', 'sft on answers of the teacher'],
+  asyncgrpo: ['AsyncGRPO', 'grpo with a rollout server and rollout.maxStaleness'],
+  sdft: ['SDFT', 'sft on answers of the teacher'],
+  sdpo: ['SDPO', 'grpo'],
+  ssd: ['SSD', 'sft on answers that the model gave before'],
   minillm: ['MiniLLM', 'sft on answers of the teacher'],
   distillation: ['distillation trainer', 'sft on answers of the teacher'],
   xpo: ['XPO', 'dpo on pairs that were judged before'],
@@ -162,7 +166,7 @@ function requireOwnLabel({ given }: Evidence, title: string): void {
     throw new AppError(
       'config/invalid',
       `The file’s names could be ${title}’s, but ${saidAs(name, given(name))}: TRL's ${refused} has no equivalent in Turnwise.`,
-      `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} all the same, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
+      `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} anyway, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
     )
   }
 }

@@ -222,6 +222,15 @@ test('verl’s SFT trainer', () => {
   })
 })
 
+test.each(['AsyncGRPO', 'Distillation', 'GOLD', 'SDFT', 'SDPO', 'SSD', 'TPO'])(
+  'TRL’s %s is refused by name',
+  (name) => {
+    expect(() =>
+      read(`from trl import x\n${name}Trainer(model="a/b", args=${name}Config(learning_rate=3e-5))\n`),
+    ).toThrow(/^TRL's (AsyncGRPO|distillation trainer|GOLD|SDFT|SDPO|SSD|TPO) has no equivalent/)
+  },
+)
+
 test('a Python file with a text called system is no Modelfile', () => {
   const text =
     'from trl import SFTConfig, SFTTrainer\nSYSTEM = "Be brief."\nSFTTrainer(model="a/b", args=SFTConfig(learning_rate=3e-5))\n'

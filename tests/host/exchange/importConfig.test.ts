@@ -139,7 +139,7 @@ made_up: 7
     expect(told).toContain(
       '64 completions at once are no multiple of the 14 per prompt: rounded to 5 prompts. With 7 processes there are 32 whole prompts.',
     )
-    expect(told.join()).toContain('The number of processes is not in the file, and one was assumed')
+    expect(told.join()).toContain('The file does not say how many processes it runs on, so one was assumed')
   })
 })
 
