@@ -151,7 +151,8 @@ const isSame = (ours: string, told: string): boolean =>
 function comparable(value: unknown): string | null {
   if (Array.isArray(value)) return comparable((value as unknown[])[0])
   if (isObject(value)) return comparable(value['path'] ?? value['id'] ?? Object.keys(value)[0])
-  if (typeof value === 'string') return value.includes('${') || value === 'null' ? null : (value.split(',')[0] ?? '').trim()
+  if (typeof value === 'string')
+    return value.includes('${') || value === 'null' ? null : (value.split(',')[0] ?? '').trim()
   return typeof value === 'number' ? String(value) : null
 }
 
