@@ -67,7 +67,7 @@ function withDecimals(a: Literal, b: Literal): readonly [Literal, Literal] {
 }
 
 /** A decimal, or a fraction that is not whole. */
-export const isPart = ({ value, place }: Written): boolean => place !== null || !isWhole(value)
+const isPart = ({ value, place }: Written): boolean => place !== null || !isWhole(value)
 
 const hundredth: Rational = { above: 1n, below: 100n }
 
