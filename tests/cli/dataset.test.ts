@@ -75,7 +75,7 @@ describe('dataset', () => {
       expect.stringMatching(/^Added “choices”, 1 row, id/),
       expect.stringMatching(/^For details/),
       '“images” (images; only text is read) is not used.',
-      'The numbers in “Answer” are taken to count the choices from 0.',
+      '“Answer” is read as the position of the right choice, counted from 0.',
       'The columns were kept as they are; with --remap they become those that a run reads.',
       '',
     ])

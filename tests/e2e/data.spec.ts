@@ -276,7 +276,7 @@ test('an empty file is called empty', async ({ app }) => {
   await app.open('/data')
   await drop(page, writeFile(app, 'empty.csv', ''))
   await expect(page.getByText('The file is empty: it has no rows.')).toBeVisible()
-  await expect(page.getByText('Its columns have no known names')).toHaveCount(0)
+  await expect(page.getByText('No known kind of data set')).toHaveCount(0)
 })
 
 test('an address without a data set says so', async ({ app }) => {
@@ -313,7 +313,7 @@ test('a file says what it was taken for, what stays aside, and asks which list h
   await expect(page.getByText('Recognised by the columns “Question” and “Answer”.')).toBeVisible()
   await expect(page.getByText('Read the list “easy”; left aside: “hard” (1).')).toBeVisible()
   await expect(page.getByText('“images” (images; only text is read) is not used.')).toBeVisible()
-  await expect(page.getByText('The numbers in “Answer” are taken to count the choices from 0.')).toBeVisible()
+  await expect(page.getByText('“Answer” is read as the position of the right choice, counted from 0.')).toBeVisible()
   await expect(page.getByLabel('What the prompt is made of', { exact: true })).toContainText(
     '“system”, then “Question” and “Choices” as one message',
   )
