@@ -8,7 +8,7 @@ import type { Proposal } from './proposal.ts'
 
 /** response_1, responseA, conversation_b, model_answer_0, human_ref_A */
 const answerName =
-  /^(?<base>(?:\w+_)?(?:response|answer|completion|output|conversation|generation|reply|ref))_?(?<mark>[ab012])$/
+  /^(?<base>(?:\w+_)?(?:response|answer|completion|output|conversation|generation|reply|ref))_?(?<mark>[a-h\d])$/
 const marks: readonly (readonly [string, string])[] = [
   ['a', 'b'],
   ['0', '1'],

@@ -218,8 +218,8 @@ describe('what a proposal says', () => {
       '“turns” is nearly a conversation, but message 1 has a content that is neither text nor a list of parts.',
     ],
     [
-      { chat: "[{'role': 'user', 'content': 'hi'}]" },
-      '“chat” holds a conversation in Python’s notation, not in JSON: write it with json.dumps or to_json.',
+      { chat: "[{'role': 'user', 'content': hi()}]" },
+      '“chat” holds a conversation in Python’s notation that cannot be read: write it as JSON with json.dumps or to_json.',
     ],
   ])('%j', (row, sentence) => {
     expect(said(row).notes).toContain(sentence)
