@@ -28,12 +28,16 @@ export function twoAnswers(columns: Columns): TwoAnswers | null {
     if (mark === '' || !isPromptKind(columns.kind(column))) continue
     groups.set(base, (groups.get(base) ?? new Map<string, string>()).set(mark, column))
   }
-  for (const group of groups.values()) {
-    const found = marks.find((pair) => group.size === 2 && pair.every((mark) => group.has(mark)))
-    if (found === undefined) continue
-    const [first, second] = found.map((mark) => group.get(mark) ?? '')
-    if (isChatKind(columns.kind(first ?? '')) !== isChatKind(columns.kind(second ?? ''))) continue
-    return { columns: [first ?? '', second ?? ''], marks: found }
+  const found = [...groups.values()].map(twoOf).filter((two) => two !== null)
+  const isChat = (column: string) => isChatKind(columns.kind(column))
+  return found.find(({ columns: [first, second] }) => isChat(first) === isChat(second)) ?? null
+}
+
+function twoOf(group: ReadonlyMap<string, string>): TwoAnswers | null {
+  for (const [first, second] of marks) {
+    const [one, two] = [group.get(first), group.get(second)]
+    if (group.size === 2 && one !== undefined && two !== undefined)
+      return { columns: [one, two], marks: [first, second] }
   }
   return null
 }
@@ -76,14 +80,17 @@ function judgeIn(columns: Columns, column: string, answers: TwoAnswers): Judge |
   const isNumber = values.length > 0 && values.every((value) => numberIn(value) !== null)
   if (!isNumber) return null
   if (names.sign.test(plain)) return answers.marks[0] === '1' ? { sign: column } : null
-  const [first, second] = answers.marks
-  const [, base = ''] = /^(.+?)_?([ab012])$/.exec(plain) ?? []
-  if (!plain.endsWith(first) || !(names.higher.test(base) || names.lower.test(base))) return null
-  const other = [...columns.kinds.keys()].find((name) =>
-    [`${base}_${second}`, `${base}${second}`].includes(plainName(name)),
-  )
+  return numberJudge(columns, column, answers.marks)
+}
+
+/** A number for each answer, judged at the column of the first. */
+function numberJudge(columns: Columns, column: string, [first, second]: TwoAnswers['marks']): Judge | null {
+  const plain = plainName(column)
+  const base = plain.endsWith(first) ? plain.slice(0, -first.length).replace(/_$/, '') : ''
+  const other = columns.find([`${base}_${second}`, `${base}${second}`])
   if (other === undefined) return null
-  return names.lower.test(base) ? { lower: [column, other] } : { higher: [column, other] }
+  if (names.lower.test(base)) return { lower: [column, other] }
+  return names.higher.test(base) ? { higher: [column, other] } : null
 }
 
 /** Values such as model_a and model_b, or 0 and 1 where the columns are called so; others must say that neither is better. */

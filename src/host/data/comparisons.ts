@@ -80,7 +80,7 @@ function namedBetter(
   value: unknown,
   { column, first, second }: Extract<Judge, { column: string }>,
 ): 0 | 1 | string {
-  const said = value === null || value === undefined ? '' : String(value)
+  const said = typeof value === 'string' ? value : JSON.stringify(value ?? '').replace(/^""$/, '')
   if (said === first) return 0
   if (said === second) return 1
   return said === ''

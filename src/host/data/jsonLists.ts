@@ -152,13 +152,20 @@ class TopLevelScanner {
       this.values.push({ key: this.#key, opening: sign, count: 0, firstKey: null })
   }
 
-  /** Counts the entries of a list; takes the first key of an object. */
   #inValue(sign: string): void {
     const current = this.values.at(-1)
+    if (current?.opening === '{') this.#inObject(current, sign)
+    else if (current?.opening.startsWith('[') === true && sign !== ']') this.#inList(current, sign)
+  }
+
+  /** Takes the first key. */
+  #inObject(current: TopLevelValue, sign: string): void {
     if (sign === '"') this.#text = []
-    if (sign === ':' && current?.opening === '{')
-      current.firstKey ??= Buffer.from(this.#text).toString('utf8')
-    if (current?.opening.startsWith('[') !== true || sign === ']') return
+    if (sign === ':') current.firstKey ??= Buffer.from(this.#text).toString('utf8')
+  }
+
+  /** Counts the entries. */
+  #inList(current: TopLevelValue, sign: string): void {
     if (current.count === 0 && sign === '{') current.opening = '[{'
     if (current.count === 0 || sign === ',') current.count++
   }

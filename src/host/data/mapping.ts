@@ -89,6 +89,15 @@ function applyStep(columns: Columns, step: MappingStep): void {
     case 'choices':
       writeChoices(columns, step)
       return
+    default:
+      applyRareStep(columns, step)
+  }
+}
+
+type RareStep = Extract<MappingStep, { kind: 'only-text' | 'compare' | 'ranked' | 'pairs' | 'drop' }>
+
+function applyRareStep(columns: Columns, step: RareStep): void {
+  switch (step.kind) {
     case 'only-text':
       columns[step.column] = onlyText(columns[step.column], step.column)
       return
@@ -186,17 +195,7 @@ const isLeftOut = (message: ChatMessage): boolean =>
 function takeSharedPrompt(columns: Columns): void {
   const { chosen, rejected } = columns
   if (typeof chosen === 'string' && typeof rejected === 'string') {
-    const prompt = dialoguePrompt(chosen, rejected)
-    if (prompt === null)
-      throw new MappingError(
-        '“chosen” and “rejected” do not begin with the same dialogue of Human and Assistant',
-      )
-    const [better, worse] = [chosen, rejected].map((text) => dialogueAnswer(text, prompt.end))
-    if (better === undefined || worse === undefined || better === null || worse === null)
-      throw new MappingError(
-        '“chosen” or “rejected” goes on for several turns after what both have in common',
-      )
-    Object.assign(columns, { prompt: prompt.messages, chosen: better, rejected: worse })
+    takeSharedDialogue(columns, chosen, rejected)
     return
   }
   const [a, b] = [chatOf(chosen, 'chosen'), chatOf(rejected, 'rejected')]
@@ -208,6 +207,18 @@ function takeSharedPrompt(columns: Columns): void {
   columns['prompt'] = a.slice(0, shared)
   columns['chosen'] = a.slice(shared)
   columns['rejected'] = b.slice(shared)
+}
+
+function takeSharedDialogue(columns: Columns, chosen: string, rejected: string): void {
+  const prompt = dialoguePrompt(chosen, rejected)
+  if (prompt === null)
+    throw new MappingError(
+      '“chosen” and “rejected” do not begin with the same dialogue of Human and Assistant',
+    )
+  const [better, worse] = [chosen, rejected].map((text) => dialogueAnswer(text, prompt.end))
+  if (better === undefined || worse === undefined || better === null || worse === null)
+    throw new MappingError('“chosen” or “rejected” goes on for several turns after what both have in common')
+  Object.assign(columns, { prompt: prompt.messages, chosen: better, rejected: worse })
 }
 
 const textIn = (value: unknown): string =>
@@ -284,9 +295,11 @@ interface Choice {
  */
 export function choicesIn(value: unknown): readonly Choice[] | null {
   if (typeof value === 'string') return /^\s*[[{]/.test(value) ? choicesIn(parsedLiteral(value)) : null
+  return letteredChoices(value) ?? listedChoices(value)
+}
+
+function listedChoices(value: unknown): readonly Choice[] | null {
   const object = isJsonObject(value) ? value : null
-  const lettered = letteredChoices(value)
-  if (lettered !== null) return lettered
   const texts = object === null ? value : object['text']
   if (!Array.isArray(texts) || texts.length < 2 || !texts.every((text) => typeof text === 'string'))
     return null

@@ -23,8 +23,7 @@ async function refusal(file: string): Promise<string> {
     await inspectDataFile(file)
   } catch (error) {
     if (error instanceof AppError) {
-      const hint = typeof error.hint === 'string' ? error.hint : (error.hint?.text ?? '')
-      return `${error.message} ${hint}`.replaceAll(`${folder}/`, '')
+      return `${error.message} ${String(error.hint ?? '')}`.replaceAll(`${folder}/`, '')
     }
     throw error
   }

@@ -100,7 +100,7 @@ function pythonOf(value: unknown): string {
     return `{${Object.entries(value)
       .map(([key, each]) => `${pythonOf(key)}: ${pythonOf(each)}`)
       .join(', ')}}`
-  return String(value)
+  return JSON.stringify(value)
 }
 
 interface Layout {
@@ -132,7 +132,13 @@ function layout(draw: Draw): Layout {
     ['response_a', 'response_b'],
     ['answer_0', 'answer_1'],
   ] as const)
-  const prefers = draw.of(['winner', 'score', 'strength'] as const)
+  const scores = (isFirst: boolean) => ({
+    [`score_${one.slice(-1)}`]: isFirst ? 3 : 1.5,
+    [`score_${two.slice(-1)}`]: isFirst ? 2 : 10,
+  })
+  const winner = (isFirst: boolean) => ({ winner: isFirst ? one : two })
+  const strength = (isFirst: boolean) => ({ preference_strength: isFirst ? -2 : 1 })
+  const judge = draw.of([winner, scores, one === 'response_1' ? strength : winner])
   const without = ({ system, turns }: Told): Message[] => messagesOf({ system, turns }).slice(0, -1)
   const layouts: readonly Layout[] = [
     {
@@ -189,14 +195,7 @@ function layout(draw: Draw): Layout {
       row: (told) => ({
         [question]: last(told)[0],
         ...{ [one]: isFirst ? last(told)[1] : '?', [two]: isFirst ? '?' : last(told)[1] },
-        ...(prefers === 'winner' || (prefers === 'strength' && one !== 'response_1')
-          ? { winner: isFirst ? one : two }
-          : prefers === 'strength'
-            ? { preference_strength: isFirst ? -2 : 1 }
-            : {
-                [`score_${one.slice(-1)}`]: isFirst ? 3 : 1.5,
-                [`score_${two.slice(-1)}`]: isFirst ? 2 : 10,
-              }),
+        ...judge(isFirst),
       }),
       ...{ answer: 'chosen', isChat: false, hasSystem: false },
     },
