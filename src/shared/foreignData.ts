@@ -3,7 +3,7 @@
 const lastPart = (file: string): string => /[^/\\]*$/.exec(file)?.[0] ?? file
 
 /** Python that writes the rows of a file beside it. */
-export const python = (code: string): string => `Convert it with Python: ${code}`
+const python = (code: string): string => `Convert it with Python: ${code}`
 export const pandas = (read: string) => (file: string) =>
   python(
     `import pandas as pd; pd.${read}(${JSON.stringify(lastPart(file))}).to_json("rows.jsonl", orient="records", lines=True)`,

@@ -61,7 +61,7 @@ interface Judged {
 }
 
 /** Every way in which other columns say which answer is better; a value that is not understood is none. */
-export function judgesOf(columns: Columns, answers: TwoAnswers): Judged[] {
+function judgesOf(columns: Columns, answers: TwoAnswers): Judged[] {
   const found = [...columns.kinds.keys()].flatMap((column): Judged[] => {
     const by = answers.columns.includes(column) ? null : judgeIn(columns, column, answers)
     return by === null
