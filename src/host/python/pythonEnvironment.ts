@@ -6,8 +6,8 @@ import path from 'node:path'
 const absolutePaths = (list: string): string[] =>
   list.split(path.delimiter).filter((each) => path.isAbsolute(each))
 
-/** A folder is the same under every path that leads to it; what a path in it leads to may change. */
-function isInside(place: string, folder: string | null): boolean {
+/** Whether something lies in a folder, which is the same under every path that leads to it; what a path in it leads to may change. */
+export function isInside(place: string, folder: string | null): boolean {
   if (folder === null) return false
   return [absolutePath, realPath].some((way) => {
     const between = path.relative(way(folder), way(place))

@@ -1,6 +1,6 @@
 /** An environment whose start reads the folder of the code, as one does that the project was installed into to be edited. */
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { allowPython, reviewPython } from '#host/python/consent.ts'
@@ -159,5 +159,33 @@ def value():
         expect(code.ran()).toBe(false)
       },
     )
+  },
+)
+
+test.skipIf(process.platform === 'win32' || !hasPython())(
+  'a program in the folder is asked about with what says where its library lies (skipped without Python 3.9)',
+  async () => {
+    const { folder, put, evil, ran, source, consents } = allowedFolder(all, 'value = lambda: 1')
+    const asked = spawnSync(interpreter, ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' })
+    const program = path.join(folder, 'bin', 'python')
+    mkdirSync(path.dirname(program))
+    symlinkSync(asked.stdout.trim(), program)
+    const review = () => reviewPython(source, program, consents)
+    allowPython([review()], consents)
+    const options = { interpreter: program, callSeconds: 60, messages: null, form: null, consents }
+    const open = () => openPython(source, options)
+    expect(await scored(open)).toContain('"value":1')
+
+    for (const name of ['pyvenv.cfg', 'bin/pyvenv.cfg']) {
+      put(name, `home = ${path.join(folder, 'my-home', 'bin')}\n`)
+      put('my-home/lib/python3/encodings/__init__.py', evil)
+      await expect(open()).rejects.toThrow(`the content of ${path.join(folder, name)} has not been allowed`)
+      rmSync(path.join(folder, name))
+    }
+    rmSync(program)
+    put('bin/python', '#!/bin/sh\n')
+    chmodSync(program, 0o755)
+    await expect(open()).rejects.toThrow(`the content of ${program} has not been allowed`)
+    expect(ran()).toBe(false)
   },
 )
