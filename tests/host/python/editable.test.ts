@@ -94,7 +94,8 @@ describe.runIf(isHere)(
         'src/usercustomize.py': 'import builtins\nbuiltins.said += 20',
       })
       vi.stubEnv('PYTHONUSERBASE', path.join(all, 'user'))
-      code.install('sitecustomize.py', 'import builtins\nbuiltins.said = 1')
+      code.install('starting.py', 'import builtins\nbuiltins.said = 1')
+      code.install('starting.pth', 'import starting\n')
       code.install(
         'tool.pth',
         `${path.join(code.folder, 'src')}\nimport site; site.ENABLE_USER_SITE = True\n`,
