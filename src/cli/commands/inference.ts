@@ -1,7 +1,7 @@
 /** Commands that run a model: generate, score and grad. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
-import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
@@ -18,7 +18,7 @@ export const modelCommand = (name: string) =>
       new Option(
         '--base <PRECISION>',
         'precision of its matrices (default: as the adapter was trained, or f32)',
-      ).choices(basePrecisions),
+      ).choices(heldPrecisions),
     )
     .addOption(
       new Option(

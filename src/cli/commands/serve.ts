@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { servedRows } from '#shared/api/serving.ts'
 import { deviceOptions, type DeviceOption } from '#shared/device.ts'
-import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { createHost } from '#host/createHost.ts'
 import { faultWords } from '#host/faults.ts'
 import { launchProgram, runProgram } from '#host/processes/programs.ts'
@@ -83,7 +83,7 @@ export const serve = (context: Context) =>
     .option('--model <MODEL>', 'with --openai: base model, a folder or a name from model list')
     .addOption(
       new Option('--base <PRECISION>', 'with --openai: precision of its matrices (default f32)').choices(
-        basePrecisions,
+        heldPrecisions,
       ),
     )
     .addOption(
