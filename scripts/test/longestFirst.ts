@@ -6,7 +6,7 @@ import path from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Below tests/, without `.test.ts`: what takes more than twenty seconds of a processor. */
-const longest = [
+export const longest = [
   'host/studies/members',
   'host/processes/busyMachine',
   'host/runs/mainDoor',
