@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './scripts/test/longestFirst.ts'
 import { runtimeEnvironment } from './src/shared/runtimeEnvironment.ts'
 
 const golden = ['tests/golden/**/*.test.ts']
@@ -49,6 +50,7 @@ export default defineConfig({
     // Most files share processes, whose start would take longer than the tests (`isolate`).
     environment: 'node',
     maxWorkers: availableParallelism() + 1, // many tests wait for processes and the disk
+    sequence: { sequencer: LongestFirst },
     pool: 'forks', // a native crash ends one test file, not the run
     // Guards against what hangs; how long a test takes is nothing that it says.
     testTimeout: 600_000,
