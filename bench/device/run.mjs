@@ -150,10 +150,11 @@ for (const part of parts.filter((name) => wanted.includes(name))) {
   results.parts[part] = { ...answer, wallSeconds: (Date.now() - began) / 1000 }
   write() // so far: the next part may be the last
   if (!failedIn(answer)) continue
-  process.exitCode = 1
   Object.assign(results.parts[part], await evidence(part))
   write()
-  if (flags.stop) break
+  if (!flags.stop) continue
+  process.exitCode = 1
+  break
 }
 console.log(table(results))
 console.log(`\n${flags.out}`)
