@@ -149,9 +149,9 @@ interface TakenRun {
 function takenRun(
   tool: ToolId,
   { id, names: decided }: AlgorithmFinding,
-  { values: settings, unknown }: FileNames,
+  { values: settings, unknown, inTool }: FileNames,
 ): TakenRun {
-  const taking = new Taking({ tool, algorithm: id, settings, unknown, initial: initialConfig(id) })
+  const taking = new Taking({ tool, algorithm: id, settings, unknown, inTool, initial: initialConfig(id) })
   taking.takeAll()
   taking.noteRest([...decided])
   return taking

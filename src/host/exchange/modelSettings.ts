@@ -11,6 +11,8 @@ import {
   llamafactoryFiles,
   trlFiles,
   trlPrompt,
+  verlAnswerPrompt,
+  verlCompletion,
 } from './dataLinks.ts'
 import { asNumber, flagWords, off, one, onlyRead, targetModules, trlTargets, type Link } from './links.ts'
 import { answering, generating, model, type SettingRow } from './settingRow.ts'
@@ -82,7 +84,7 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     for: answering,
     agilerl: agilerlPrompt,
-    verl: columnOf('data.prompt_key'),
+    verl: verlAnswerPrompt,
     axolotl: axolotlPrompt,
   },
   {
@@ -90,7 +92,7 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     for: ['sft'],
     agilerl: one('response_column', null, off(undefined, null)),
-    verl: onlyRead(one('data.response_key', null, off(undefined, null))),
+    verl: verlCompletion,
     axolotl: axolotlCompletion,
   },
   {

@@ -25,6 +25,8 @@ export interface TakingFrom {
   readonly settings: ReadonlyMap<string, NamedValue>
   /** Names that stand in the file with a value that is not known. */
   readonly unknown: ReadonlySet<string>
+  /** What the file would call a name of the table that does not stand in it. */
+  readonly inTool: (name: string) => string
   /** Default config of the algorithm. */
   readonly initial: RunConfig
 }
@@ -38,14 +40,16 @@ export class Taking {
   readonly #algorithm: string
   readonly #settings: ReadonlyMap<string, NamedValue>
   readonly #unknown: ReadonlySet<string>
+  readonly #inTool: (name: string) => string
   readonly #taken = new Set<string>()
   readonly #initial: RunConfig
 
-  constructor({ tool, algorithm, settings, unknown, initial }: TakingFrom) {
+  constructor({ tool, algorithm, settings, unknown, inTool, initial }: TakingFrom) {
     this.#tool = tool
     this.#algorithm = algorithm
     this.#settings = settings
     this.#unknown = unknown
+    this.#inTool = inTool
     this.#initial = initial
     this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
   }
@@ -102,7 +106,7 @@ export class Taking {
       return
     }
     const silence = this.#unknown.has(name) ? 'the file has no known value of' : 'the file does not set'
-    const text = `${ours} is ${shown(value)}: ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
+    const text = `${ours} is ${shown(value)}: ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
 

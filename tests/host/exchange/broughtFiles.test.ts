@@ -222,6 +222,20 @@ test('verl’s SFT trainer', () => {
   })
 })
 
+test('verl’s SFT trainer on parts of a column', () => {
+  const outcome = read(
+    "torchrun -m verl.trainer.fsdp_sft_trainer data.train_files=a.parquet data.prompt_key=extra_info data.response_key=extra_info data.prompt_dict_keys=['question'] +data.response_dict_keys=['answer'] optim.lr=2e-5 model.partial_pretrain=a/b",
+  )
+  expect(outcome.config.data).toMatchObject({ prompt: { column: 'prompt' }, completion: 'completion' })
+  const said = textsOf(outcome)
+  expect(said).toContain(
+    'In verl the prompt is extra_info.question and the completion is extra_info.answer, inside a column; a run reads whole columns. The run config names prompt and completion: write columns of that name into the rows before you start it.',
+  )
+  expect(said).toContain('the file does not set optim.lr_scheduler,')
+  expect(said).not.toContain('actor_rollout_ref')
+  expect(said).not.toContain('dict_keys')
+})
+
 test.each(['AsyncGRPO', 'Distillation', 'GOLD', 'SDFT', 'SDPO', 'SSD', 'TPO'])(
   'TRL’s %s is refused by name',
   (name) => {
