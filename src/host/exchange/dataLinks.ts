@@ -159,7 +159,7 @@ function remarkParts(given: Given, remark: Remark): void {
   const read = parts.map(({ from, to }) => `the ${to} is ${from}`).join(' and ')
   const columns = parts.map(({ to }) => to).join(' and ')
   remark(
-    `In verl ${read}, inside a column; a run reads whole columns. The run config names ${columns}: write ${parts.length === 1 ? 'a column' : 'columns'} of that name into the rows before you start it.`,
+    `In verl ${read}, inside a column; a run reads whole columns. The run config names ${columns}: write ${parts.length === 1 ? 'a column of that name' : 'columns of those names'} into the rows before you start it.`,
   )
 }
 

@@ -78,7 +78,7 @@ const trainerIn = (method: string): string | null => trlClass.exec(method)?.[1]?
 function trainerOf(calls: readonly PythonCall[], wanted: string | null): string | null {
   const trainers = [...new Set(calls.flatMap(({ method }) => trainerIn(method) ?? []))]
   const [first = null] = trainers
-  if (first === null && wanted === null) requireKnownTrainer(calls)
+  if (first === null) return ownTrainer(calls, wanted)
   if (trainers.length < 2) return first
   if (wanted !== null && trainers.includes(wanted)) return wanted
   throw new AppError(
@@ -88,10 +88,14 @@ function trainerOf(calls: readonly PythonCall[], wanted: string | null): string 
   )
 }
 
-/** Errors: AppError 'config/invalid' where rows of the file's own making are learned. */
-function requireKnownTrainer(calls: readonly PythonCall[]): void {
+/**
+ * The wanted one where the file uses transformers' own Trainer; null: it does not. Errors: AppError 'config/invalid' where it
+ * does and none is wanted, since its rows are of the file's own making.
+ */
+function ownTrainer(calls: readonly PythonCall[], wanted: string | null): string | null {
   const found = calls.find(({ method }) => /^(Seq2Seq)?Trainer$/.test(method))
-  if (found === undefined) return
+  if (found === undefined) return null
+  if (wanted !== null) return wanted
   throw new AppError(
     'config/invalid',
     `The file trains with transformers’ own ${found.method}, which learns whatever rows its code prepares, so nothing tells the algorithm.`,

@@ -49,11 +49,13 @@ export interface DefaultSizes {
   readonly agilerl: number
 }
 
-/** A row for every algorithm that generates. */
+/** Rows for the algorithms that generate. */
 export const perTrainer = (
   ours: string,
   links: (defaults: DefaultSizes) => Omit<SettingRow, 'ours' | 'for'>,
 ): SettingRow[] => [
   { ours, for: groups, ...links({ trl: 8, agilerl: 8 }) },
-  { ours, for: others, ...links({ trl: 2, agilerl: 1 }) },
+  { ours, for: others.filter((id) => id !== 'ppo'), ...links({ trl: 2, agilerl: 1 }) },
+  // TRL's PPO has one completion per prompt, and no setting of it.
+  { ours, for: ['ppo'], ...links({ trl: 1, agilerl: 1 }) },
 ]

@@ -4,7 +4,7 @@ import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
 import { asText, entryOf } from './links.ts'
-import { trlAlgorithm } from './trlAlgorithm.ts'
+import { requireReadVersion, trlAlgorithm } from './trlAlgorithm.ts'
 
 /** Algorithms that a person may choose. */
 export const algorithmIds: readonly string[] = algorithms.map(({ id }) => id)
@@ -16,6 +16,7 @@ type Finder = (evidence: Evidence) => AlgorithmFinding
  * equivalent here, or asking for the algorithm where the file does not tell it.
  */
 export function algorithmOf(tool: ToolId, evidence: Evidence, chosen: string | null): AlgorithmFinding {
+  if (tool === 'trl') requireReadVersion(evidence)
   if (chosen === null) return finders[tool](evidence)
   const { id, title } = algorithmById(chosen)
   return { id, names: decisive[tool], because: `${title} was chosen` }

@@ -204,6 +204,34 @@ describe('other programs are refused by name', () => {
       'from transformers import Trainer, TrainingArguments\nargs = TrainingArguments(output_dir="x", learning_rate=1e-5)\nTrainer(model=m, args=args).train()\n'
     expect(read(text, 'sft').config.optimization.learningRate).toBe(1e-5)
   })
+
+  test('and with it the model and the adapter that the file makes', () => {
+    const text =
+      'from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("org/m")\nmodel = get_peft_model(model, LoraConfig(r=4, lora_alpha=16, target_modules=["q_proj"]))\nTrainer(model, TrainingArguments("out", learning_rate=1e-5), train_dataset=ds).train()\n'
+    const outcome = read(text, 'sft')
+    expect(outcome.config).toMatchObject({ model: 'org/m', adapter: { rank: 4, alpha: 16, targets: ['q'] } })
+    expect(textsOf(outcome)).not.toContain('all weights')
+  })
+})
+
+test('TRL’s PPO of before 0.12 is refused by its names, whatever was chosen', () => {
+  const text = 'PPOConfig(model_name="a/b", batch_size=128, ppo_epochs=4, init_kl_coef=0.2, cliprange=0.2)'
+  for (const chosen of [null, 'ppo'])
+    expect(() => read(`from trl import PPOConfig\n${text}\n`, chosen)).toThrow(
+      'PPOConfig of TRL before 0.12, whose settings are not read: ppo_epochs and init_kl_coef are set.',
+    )
+})
+
+test('TRL’s PPO has one completion per prompt, and names of its own', () => {
+  const outcome = read(
+    'from trl import PPOConfig\nPPOConfig(num_ppo_epochs=2, response_length=64, per_device_train_batch_size=32)\n',
+  )
+  expect(outcome.config).toMatchObject({
+    algorithm: { id: 'ppo' },
+    rollout: { groupSize: null, promptsPerStep: 32, maxNewTokens: 64 },
+    optimization: { epochs: 2 },
+  })
+  expect(textsOf(outcome)).not.toContain('num_generations')
 })
 
 test('verl’s SFT trainer', () => {
@@ -229,7 +257,7 @@ test('verl’s SFT trainer on parts of a column', () => {
   expect(outcome.config.data).toMatchObject({ prompt: { column: 'prompt' }, completion: 'completion' })
   const said = textsOf(outcome)
   expect(said).toContain(
-    'In verl the prompt is extra_info.question and the completion is extra_info.answer, inside a column; a run reads whole columns. The run config names prompt and completion: write columns of that name into the rows before you start it.',
+    'In verl the prompt is extra_info.question and the completion is extra_info.answer, inside a column; a run reads whole columns. The run config names prompt and completion: write columns of those names into the rows before you start it.',
   )
   expect(said).toContain('the file does not set optim.lr_scheduler,')
   expect(said).not.toContain('actor_rollout_ref')
