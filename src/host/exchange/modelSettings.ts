@@ -159,7 +159,16 @@ const adapter: readonly SettingRow[] = [
     llamafactory: one('lora_rank', 8),
     axolotl: one('lora_r', null, off(undefined, null)),
     agilerl: one('lora_r', 16),
-    verl: one(model('lora_rank'), 0, off(undefined, 0)),
+    verl: one(model('lora_rank'), 0, {
+      read(value, remark) {
+        if (value !== 0) return value
+        remark(
+          'verl would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers.',
+        )
+        return undefined
+      },
+      write: (value) => value,
+    }),
     areal: one('actor.lora_rank', 32),
   },
   {

@@ -65,7 +65,7 @@ export function pythonSettings(
   for (const call of calls) found.addCall(call, trainer)
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
-    ...{ settings: found.settings, computed: found.computed, notes: found.notes },
+    ...{ settings: found.settings, computed: found.unknown, notes: found.notes },
     documents: documents.filter(
       (value): value is JsonObject => isObject(value) && isObject(value['parameters']),
     ),
@@ -105,15 +105,20 @@ function ownTrainer(calls: readonly PythonCall[], wanted: string | null): string
 
 class Found {
   readonly settings = new Map<string, unknown>()
-  readonly computed: string[] = []
   readonly notes: ImportNote[] = []
+  readonly #computed = new Set<string>()
+
+  /** Names whose values only running the file would tell; a model may be named where it is loaded. */
+  get unknown(): readonly string[] {
+    return [...this.#computed].filter((name) => name !== 'model_name_or_path' || !this.settings.has(name))
+  }
 
   addAll(prefix: string, values: JsonObject): void {
     for (const [name, value] of Object.entries(values)) this.#add(`${prefix}${name}`, value)
   }
 
   #add(name: string, value: unknown): void {
-    if (isComputed(value)) this.computed.push(name)
+    if (isComputed(value)) this.#computed.add(name)
     else if (value instanceof PythonCall) return
     else if (isObject(value)) this.addAll(`${name}.`, value)
     else if (!this.settings.has(name)) this.settings.set(name, value)
@@ -149,7 +154,8 @@ class Found {
     this.addAll('', isConfig ? keywords : pick(keywords, trainerKeywords))
     if (isConfig) return
     const model = keywords['model'] ?? args[0]
-    if (typeof model === 'string') this.#add('model_name_or_path', model)
+    // An object is what another call of the file loads.
+    if (!(model instanceof PythonCall)) this.#addText('model_name_or_path', model)
   }
 
   /** unsloth's `FastLanguageModel`: the model, and its adapter. */
@@ -185,7 +191,7 @@ class Found {
 
   #fillIn(defaults: JsonObject): void {
     for (const [name, value] of Object.entries(defaults)) {
-      if (this.settings.has(name) || this.computed.includes(name)) continue
+      if (this.settings.has(name) || this.#computed.has(name)) continue
       this.#add(name, value)
       const text = `${name} is ${asText(value)}: the call that makes the adapter does not set it, and that is its default.`
       this.notes.push({ kind: 'filled-in', name, text })
@@ -200,7 +206,7 @@ class Found {
     if (method !== 'load_dataset') return
     const source = call.argument(0, 'path')
     const files = ['json', 'csv', 'parquet'].includes(String(source)) ? keywords['data_files'] : source
-    if (isComputed(files)) this.computed.push('dataset_name')
+    if (isComputed(files)) this.#computed.add('dataset_name')
     else if (typeof files === 'string' || Array.isArray(files)) this.#add('dataset_name', files)
     if (files === source) this.#addPart(call)
   }
@@ -216,7 +222,7 @@ class Found {
 
   #addText(name: string, value: unknown): void {
     if (typeof value === 'string') this.#add(name, value)
-    else if (isComputed(value)) this.computed.push(name)
+    else if (isComputed(value)) this.#computed.add(name)
   }
 }
 

@@ -24,6 +24,8 @@ export interface FixedSetting {
   readonly for?: readonly string[]
   /** Why another value is not taken over. */
   readonly because: string
+  /** Another setting that is true where this one does nothing. */
+  readonly unless?: string
   /** The tool's default, where it differs from Turnwise's. */
   readonly initial?: unknown
 }

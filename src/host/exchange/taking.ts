@@ -119,8 +119,9 @@ export class Taking {
       if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
     }
     for (const { name, value, initial, because } of fixed.values()) {
-      if (initial === undefined || this.#settings.has(name) || isEqual(initial, value)) continue
-      const text = `The file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
+      const isSaid = this.#settings.has(name) || this.#unknown.has(name)
+      if (initial === undefined || isSaid || isEqual(initial, value)) continue
+      const text = `The file does not set ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
   }
@@ -133,6 +134,7 @@ export class Taking {
 
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
     if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
+    if (fixed?.unless !== undefined && this.#settings.get(fixed.unless)?.value === true) return
     const because =
       fixed?.because ??
       `it is not among the settings of ${toolTitles[this.#tool]} that Turnwise knows for ${this.#algorithm}`

@@ -258,11 +258,16 @@ function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   if (!has('rl')) return { id: 'sft', names, because: 'rl is not set' }
   const rl = asText(given('rl'))
   if (rl === 'dpo' || rl === 'ipo') return { id: 'dpo', names, because: saidAs('rl', rl) }
+  if (rl === 'grpo')
+    throw new AppError(
+      'config/invalid',
+      `${toolTitles.axolotl}'s rl “grpo” is not imported: its rewards and the prompts of its rows are Python code.`,
+      'Set the run up in New run with the algorithm grpo: trl.num_generations is rollout.groupSize there, trl.max_completion_length rollout.maxNewTokens and trl.beta algorithm.settings.klCoefficient.',
+    )
   const nearest: Readonly<Record<string, string>> = {
     kto: 'dpo, which takes pairs',
     orpo: 'dpo with nllAlpha',
     simpo: 'dpo',
-    grpo: 'grpo: set it up in New run, since its rewards are code',
   }
   throw noEquivalent('axolotl', `rl “${rl}”`, entryOf(nearest, rl) ?? 'grpo')
 }
