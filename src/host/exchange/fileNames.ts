@@ -39,6 +39,11 @@ export class FileNames implements Evidence {
     this.unknown = new Set([...left, ...source.computed].map(this.common))
   }
 
+  /** Names that stand in the file without one value: not known, or searched. */
+  get withoutValue(): ReadonlySet<string> {
+    return new Set([...this.unknown, ...this.#searched])
+  }
+
   /** A name as the table has it. */
   readonly common = (written: string): string => {
     if (this.#tool === null) return written

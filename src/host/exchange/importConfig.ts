@@ -150,7 +150,7 @@ interface TakenRun {
 function takenRun(
   tool: ToolId,
   { id, names: decided }: AlgorithmFinding,
-  { values: settings, unknown, inTool }: FileNames,
+  { values: settings, withoutValue: unknown, inTool }: FileNames,
 ): TakenRun {
   const taking = new Taking({ tool, algorithm: id, settings, unknown, inTool, initial: initialConfig(id) })
   taking.takeAll()

@@ -23,7 +23,7 @@ export interface TakingFrom {
   readonly algorithm: string
   /** Settings by the table's names for them. */
   readonly settings: ReadonlyMap<string, NamedValue>
-  /** Names that stand in the file with a value that is not known. */
+  /** Names that stand in the file without one value. */
   readonly unknown: ReadonlySet<string>
   /** What the file would call a name of the table that does not stand in it. */
   readonly inTool: (name: string) => string
