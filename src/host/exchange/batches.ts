@@ -1,6 +1,6 @@
 /** How the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces. */
 import { AppError } from '#shared/errors.ts'
-import { plural } from '#shared/plural.ts'
+import { noun, plural } from '#shared/plural.ts'
 import { asNumber, tidy, type Given, type Link, type Quantities, type Remark } from './links.ts'
 
 const countOf = (given: Given, name: string): number => asNumber(given(name)) ?? 0
@@ -17,6 +17,8 @@ interface Sizes {
 const promptsOf = ({ perStep, groupSize }: Sizes): number =>
   groupSize > 0 ? Math.max(1, Math.round(perStep / groupSize)) : 1
 
+const wholePrompts = (count: number): string => `${noun(count, 'is', 'are')} ${plural(count, 'whole prompt')}`
+
 /** More processes than anyone starts. */
 const mostProcesses = 64
 
@@ -29,9 +31,9 @@ function remarkRounding(sizes: Sizes, remark: Remark): void {
   const whole =
     processes === undefined
       ? ''
-      : ` With ${processes} processes there are ${(perStep * processes) / groupSize} whole prompts.`
+      : ` With ${plural(processes, 'process', 'processes')} there ${wholePrompts((perStep * processes) / groupSize)}.`
   remark(
-    `${perStep} completions at once are no multiple of the ${groupSize} per prompt: rounded to ${plural(promptsOf(sizes), 'prompt')}.${whole}`,
+    `${plural(perStep, 'completion')} at once ${noun(perStep, 'is', 'are')} no multiple of the ${groupSize} per prompt: rounded to ${plural(promptsOf(sizes), 'prompt')}.${whole}`,
   )
 }
 
@@ -51,7 +53,7 @@ const minibatchOf = ({ perStep, perUpdate }: Sizes): number | null => {
   if (perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
   throw new AppError(
     'config/invalid',
-    `The file learns from ${perUpdate} completions per update, which does not divide the ${perStep} that it generates at once.`,
+    `The file learns from ${plural(perUpdate, 'completion')} per update, which does not divide the ${perStep} that it generates at once.`,
     'Correct its batch sizes.',
   )
 }
@@ -103,7 +105,7 @@ export const trlMinibatch = (groupSize: number): Link => ({
     const perUpdate = (perStep * sizes.perUpdate) / sizes.perStep
     if (Number.isInteger(perUpdate) && perUpdate > 0 && perStep % perUpdate === 0) return perUpdate
     remark(
-      `${sizes.perUpdate} completions per update do not divide the ${sizes.perStep} that are generated at once: Turnwise learns from all of a step at once.`,
+      `${plural(sizes.perUpdate, 'completion')} per update ${noun(sizes.perUpdate, 'does', 'do')} not divide the ${sizes.perStep} that are generated at once: Turnwise learns from all of a step at once.`,
     )
     return null
   },

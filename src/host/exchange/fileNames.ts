@@ -21,11 +21,14 @@ export class FileNames implements Evidence {
   readonly program: string | null
   readonly #tool: ToolId | null
   readonly #isVerlAnswers: boolean
+  readonly #isOlderVerl: boolean
   readonly #searched: ReadonlySet<string>
 
   constructor(tool: ToolId | null, { settings, searched }: FoundNames, source: SettingsSource) {
     this.#tool = tool
     this.#isVerlAnswers = tool === 'verl' && isVerlAnswers(settings, source.program)
+    this.#isOlderVerl =
+      /fsdp_sft_trainer/.test(source.program ?? '') || settings.has('model.partial_pretrain')
     this.program = source.program
     const named = [...gathered(tool, settings)].map(
       ([written, value]) => [this.common(written), { written, value }] as const,
@@ -36,10 +39,22 @@ export class FileNames implements Evidence {
     this.unknown = new Set([...left, ...source.computed].map(this.common))
   }
 
+  /** Names that stand in the file without one value: not known, or searched. */
+  get withoutValue(): ReadonlySet<string> {
+    return new Set([...this.unknown, ...this.#searched])
+  }
+
   /** A name as the table has it. */
   readonly common = (written: string): string => {
     if (this.#tool === null) return written
     return this.#isVerlAnswers ? (entryOf(verlAliases, written) ?? written) : commonName(this.#tool, written)
+  }
+
+  /** What the file would call a name of the table that does not stand in it. */
+  readonly inTool = (name: string): string => {
+    if (!this.#isVerlAnswers) return name
+    const names = Object.keys(verlAliases).filter((alias) => verlAliases[alias] === name)
+    return (this.#isOlderVerl ? names[0] : names.at(-1)) ?? name
   }
 
   readonly given = (name: string): unknown => this.values.get(name)?.value
@@ -88,6 +103,7 @@ const isVerlAnswers = (settings: FlatSettings, program: string | null): boolean 
   settings.has('model.partial_pretrain') ||
   (settings.has('optim.lr') && ![...settings.keys()].some((name) => name.startsWith('actor_rollout_ref')))
 
+/** Of two names for the same thing the older trainer's stands first. */
 const verlAliases: Readonly<Record<string, string>> = {
   'model.partial_pretrain': model('path'),
   'model.path': model('path'),
@@ -98,8 +114,8 @@ const verlAliases: Readonly<Record<string, string>> = {
   'optim.lr': actor('optim.lr'),
   'optim.lr_scheduler': actor('optim.lr_scheduler_type'),
   'optim.lr_scheduler_type': actor('optim.lr_scheduler_type'),
-  'optim.lr_warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
   'optim.warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
+  'optim.lr_warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
   'optim.weight_decay': actor('optim.weight_decay'),
   'optim.clip_grad': actor('grad_clip'),
   'trainer.seed': 'data.seed',

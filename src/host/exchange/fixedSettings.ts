@@ -3,7 +3,7 @@
  * machine. An exported project writes the value the run had; an imported file with another value gets a note.
  */
 import type { ToolId } from '#shared/tools.ts'
-import { groups, type FixedSetting } from './settingRow.ts'
+import { groups, model, type FixedSetting } from './settingRow.ts'
 import { axolotl, llamafactory } from './trainerFixed.ts'
 import { trlConstants } from './trlConstants.ts'
 
@@ -13,6 +13,8 @@ const engine = 'the run generates itself unless `rollout.server` names a server'
 const quantised = 'a base in 8 or 4 bits is `base.precision`, rounded in Turnwise’s own way'
 const oneWay = 'Turnwise has no such variant'
 const display = 'it changes what is shown, not what is learned'
+const allWeights = (tool: string) =>
+  `${tool} would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers`
 
 const fixed = (
   value: unknown,
@@ -26,11 +28,7 @@ const unread = (because: string, names: readonly string[]): FixedSetting[] =>
   names.map((name) => ({ name, because }))
 
 const trl: readonly FixedSetting[] = [
-  ...fixed(
-    true,
-    'TRL would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers',
-    ['use_peft'],
-  ).map((row) => ({ ...row, initial: false })),
+  ...fixed(true, allWeights('TRL'), ['use_peft']).map((row) => ({ ...row, initial: false })),
   ...fixed('float32', 'parameters are 32-bit floats in Turnwise', ['dtype']),
   ...fixed(false, 'parameters and gradients are 32-bit floats in Turnwise', ['bf16', 'fp16', 'tf32']),
   ...fixed(false, quantised, ['load_in_4bit', 'load_in_8bit']),
@@ -83,6 +81,10 @@ const trl: readonly FixedSetting[] = [
   ...fixed(false, oneWay, ['precompute_ref_log_probs', 'use_weighting'], ['dpo']),
   ...fixed('reverse_kl', oneWay, ['f_divergence_type'], ['dpo']),
   ...fixed(null, oneWay, ['ld_alpha'], ['dpo']),
+  ...unread('Turnwise’s DPO always compares with a reference', ['reference_free']),
+  ...unread('the reference in Turnwise is the model itself, at the start or without its adapter', [
+    'ref_model_name_or_path',
+  ]),
   ...fixed(false, machine, ['activation_offloading', 'padding_free'], ['dpo', 'sft']),
   ...fixed('keep_start', 'Turnwise leaves out rows that are too long', ['truncation_mode'], ['dpo', 'sft']),
   ...fixed(true, 'Turnwise learns only the answer', ['completion_only_loss'], ['sft']),
@@ -117,7 +119,6 @@ const trl: readonly FixedSetting[] = [
     'dataset_test_split',
     'datasets',
     'dataset_streaming',
-    'dataset_text_field',
   ]),
   ...unread(display, ['eval_on_start', 'do_eval', 'do_train', 'save_only_model', 'project']),
   ...unread(machine, [
@@ -240,6 +241,7 @@ const agilerl: readonly FixedSetting[] = [
 ]
 
 const verl: readonly FixedSetting[] = [
+  { name: model('lora_rank'), initial: 0, because: allWeights('verl') },
   ...unread('rewards are functions in Turnwise: set them in `rewards`', [
     'reward_model.enable',
     'custom_reward_function.path',
@@ -305,7 +307,8 @@ const verl: readonly FixedSetting[] = [
 ]
 
 const areal: readonly FixedSetting[] = [
-  ...unread('Turnwise always trains a LoRA adapter', ['actor.use_lora', 'rollout.use_lora']),
+  { name: 'actor.use_lora', value: true, initial: false, because: allWeights('AReaL') },
+  ...fixed(true, 'the policy generates with the adapter that it learns', ['rollout.use_lora']),
   ...unread('rewards are functions in Turnwise, and are not rescaled', [
     'actor.reward_scaling',
     'actor.reward_bias',
@@ -351,8 +354,14 @@ const areal: readonly FixedSetting[] = [
   ...unread('the reference is the policy at the start, or the base', ['ref.path']),
 ]
 
+/** Said whatever its value is, also that with which a project writes it. */
+const plainText = unread(
+  'TRL learns every token of that column as plain text; Turnwise learns answers to prompts, so the rows need a prompt and a completion, or a conversation',
+  ['dataset_text_field'],
+).map((row) => ({ ...row, unless: 'completion_only_loss' }))
+
 export const fixedSettings: Readonly<Record<ToolId, readonly FixedSetting[]>> = {
-  trl: [...trl, ...trlRest],
+  trl: [...trl, ...trlRest, ...plainText],
   agilerl,
   verl,
   areal,

@@ -77,6 +77,21 @@ const foreign: readonly Foreign[] = [
     signs: [/^(grpo|dpo|sft|distillation|rm)\./, /^policy\./],
     hint: 'Set the run up in New run: policy.model_name is model there, grpo.num_prompts_per_step rollout.promptsPerStep, grpo.num_generations_per_prompt rollout.groupSize, policy.max_total_sequence_length contextLength, policy.optimizer.kwargs.lr optimization.learningRate.',
   },
+  {
+    what: 'one of DeepSpeed-Chat’s, whose settings are not read',
+    signs: [/^(actor_model_name_or_path|data_path)$/, /^(critic_model_name_or_path|data_split|zero_stage)$/],
+    hint: otherTool,
+  },
+  {
+    what: 'one of slime’s, whose settings are not read',
+    signs: [/^hf_checkpoint$/, /^(advantage_estimator|rollout_batch_size|prompt_data)$/],
+    hint: otherTool,
+  },
+  {
+    what: 'one of OpenRLHF’s, whose settings are not read',
+    signs: [/^(pretrain|actor_num_nodes)$/, /^(prompt_data|n_samples_per_prompt|micro_train_batch_size)$/],
+    hint: otherTool,
+  },
   { what: 'torchtune’s', signs: [/(^|\.)_component_$/], hint: otherTool },
   {
     what: 'one of LLaMA-Factory’s for merging an adapter or exporting a model, which trains nothing',

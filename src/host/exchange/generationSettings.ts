@@ -1,6 +1,6 @@
 /** The part of the table about rollouts. */
 import { rowsPerUpdate, trlPrompts } from './batches.ts'
-import { off, offBeyond, one, onlyRead, words } from './links.ts'
+import { always, off, offBeyond, one, onlyRead, words } from './links.ts'
 import { answering, generating, groups, others, perTrainer, rollout, type SettingRow } from './settingRow.ts'
 import { decoupled, minimumTokens } from './specialLinks.ts'
 
@@ -15,6 +15,11 @@ const prompts = {
   verl: one('data.train_batch_size', 1024),
   areal: one('train_dataset.batch_size', 1),
 }
+const newTokens = {
+  agilerl: one('max_output_tokens', null, off(undefined, null)),
+  verl: one('data.max_response_length', 512),
+  areal: one('gconfig.max_new_tokens', 16_384),
+}
 export const generationSettings: readonly SettingRow[] = [
   {
     ours: 'rollout.groupSize',
@@ -26,9 +31,17 @@ export const generationSettings: readonly SettingRow[] = [
   },
   {
     ours: 'rollout.groupSize',
-    for: others,
+    for: others.filter((id) => id !== 'ppo'),
     off: 1,
     trl: one('num_generations', 2),
+    verl: one(rollout('n'), 1),
+    areal: one('gconfig.n_samples', 1),
+  },
+  {
+    ours: 'rollout.groupSize',
+    for: ['ppo'],
+    off: 1,
+    trl: always(1),
     verl: one(rollout('n'), 1),
     areal: one('gconfig.n_samples', 1),
   },
@@ -83,12 +96,11 @@ export const generationSettings: readonly SettingRow[] = [
   },
   {
     ours: 'rollout.maxNewTokens',
-    for: generating,
+    for: generating.filter((id) => id !== 'ppo'),
     trl: one('max_completion_length', 512),
-    agilerl: one('max_output_tokens', null, off(undefined, null)),
-    verl: one('data.max_response_length', 512),
-    areal: one('gconfig.max_new_tokens', 16_384),
+    ...newTokens,
   },
+  { ours: 'rollout.maxNewTokens', for: ['ppo'], trl: one('response_length', 53), ...newTokens },
   { ours: 'rollout.stopStrings', for: generating, areal: one('gconfig.stop', null, off([], null)) },
   { ours: 'rollout.precision', off: 'f32', for: generating },
   { ours: 'rollout.maxStaleness', off: 0, for: generating },

@@ -30,6 +30,7 @@ import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStu
 import type { Given } from './links.ts'
 import { hubPart, type HubPart } from './dataLinks.ts'
 import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
+import { settingsTable } from './settingsTable.ts'
 import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
@@ -89,7 +90,7 @@ function imported({ source, found, recognised, names, algorithm }: Recognised): 
   const run = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
   const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
   run.notes.push(...source.notes, ...left.map(computedNote))
-  const config = finished(run, names.given)
+  const config = finished(run, names.given, isLeftOpen(tool, names))
   const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
   if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }
   const space = { tool, algorithm: config.algorithm.id, commonName: names.common, given: names.given }
@@ -149,9 +150,9 @@ interface TakenRun {
 function takenRun(
   tool: ToolId,
   { id, names: decided }: AlgorithmFinding,
-  { values: settings, unknown }: FileNames,
+  { values: settings, withoutValue: unknown, inTool }: FileNames,
 ): TakenRun {
-  const taking = new Taking({ tool, algorithm: id, settings, unknown, initial: initialConfig(id) })
+  const taking = new Taking({ tool, algorithm: id, settings, unknown, inTool, initial: initialConfig(id) })
   taking.takeAll()
   taking.noteRest([...decided])
   return taking
@@ -223,7 +224,20 @@ const naming: readonly (readonly [ours: string, unnamed: string | undefined])[] 
   ['name', undefined],
 ]
 
-function finished({ draft: written, notes, taken }: TakenRun, given: Given): RunConfig {
+/** Whether a file says one of ours in words that only running it would fill. */
+const isLeftOpen =
+  (tool: ToolId | null, { unknown }: FileNames) =>
+  (ours: string): boolean =>
+    tool !== null &&
+    settingsTable.some(
+      (row) => row.ours === ours && Object.keys(row[tool]?.keys ?? {}).some((name) => unknown.has(name)),
+    )
+
+function finished(
+  { draft: written, notes, taken }: TakenRun,
+  given: Given,
+  isOpen: (ours: string) => boolean,
+): RunConfig {
   const draft = naming.reduce((next: JsonObject, [ours, unnamed]) => {
     const value = valueAt(next, ours)
     if (typeof value !== 'string' || !/\$[{(A-Za-z_]/.test(value)) return next
@@ -235,10 +249,15 @@ function finished({ draft: written, notes, taken }: TakenRun, given: Given): Run
     return withValue(next, ours, unnamed)
   }, written)
   const missing = (name: string, text: string) => notes.push({ kind: 'filled-in', name, text })
-  if (valueAt(draft, 'model') === unnamedModel)
-    missing('model', 'The file does not name a model: choose one.')
-  if (valueAt(draft, 'data.train') === unnamedData)
-    missing('data.train', 'The file does not name training data: choose some.')
+  const choose = (ours: string, what: string, which: string) =>
+    missing(
+      ours,
+      isOpen(ours)
+        ? `The file does not tell which ${what} it uses: choose ${which}.`
+        : `The file does not name ${what === 'model' ? 'a model' : what}: choose ${which}.`,
+    )
+  if (valueAt(draft, 'model') === unnamedModel) choose('model', 'model', 'one')
+  if (valueAt(draft, 'data.train') === unnamedData) choose('data.train', 'training data', 'some')
   const config = noteHub(
     inTheirNames(taken, () => parseRunConfig(draft)),
     notes,
@@ -251,7 +270,7 @@ function finished({ draft: written, notes, taken }: TakenRun, given: Given): Run
     given('reward_names') === undefined
   )
     missing('rewards', 'Reward code is not imported: write the rewards as functions for Turnwise.')
-  algorithm.configure(config.algorithm.settings)
+  inTheirNames(taken, () => algorithm.configure(config.algorithm.settings))
   return config
 }
 

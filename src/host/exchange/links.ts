@@ -167,6 +167,10 @@ export const trlTargets: Link = {
         'use_peft is false, so TRL would train all weights; Turnwise trains a LoRA adapter, here of all linear layers.',
       )
     if (modules === null && adapts !== true) return 'all-linear'
+    if (modules === null)
+      remark(
+        'The file does not set lora_target_modules: PEFT then chooses them by the kind of model, usually queries and values, which this run adapts (q, v).',
+      )
     return targetModules.read(modules, (text) => remark(`lora_target_modules: ${text}`))
   },
   write: (value, quantities) => ({ lora_target_modules: targetModules.write(value, quantities) }),

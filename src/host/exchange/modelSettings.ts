@@ -11,6 +11,8 @@ import {
   llamafactoryFiles,
   trlFiles,
   trlPrompt,
+  verlAnswerPrompt,
+  verlCompletion,
 } from './dataLinks.ts'
 import { asNumber, flagWords, off, one, onlyRead, targetModules, trlTargets, type Link } from './links.ts'
 import { answering, generating, model, type SettingRow } from './settingRow.ts'
@@ -82,7 +84,7 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     for: answering,
     agilerl: agilerlPrompt,
-    verl: columnOf('data.prompt_key'),
+    verl: verlAnswerPrompt,
     axolotl: axolotlPrompt,
   },
   {
@@ -90,7 +92,7 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     for: ['sft'],
     agilerl: one('response_column', null, off(undefined, null)),
-    verl: onlyRead(one('data.response_key', null, off(undefined, null))),
+    verl: verlCompletion,
     axolotl: axolotlCompletion,
   },
   {
@@ -157,7 +159,16 @@ const adapter: readonly SettingRow[] = [
     llamafactory: one('lora_rank', 8),
     axolotl: one('lora_r', null, off(undefined, null)),
     agilerl: one('lora_r', 16),
-    verl: one(model('lora_rank'), 0, off(undefined, 0)),
+    verl: one(model('lora_rank'), 0, {
+      read(value, remark) {
+        if (value !== 0) return value
+        remark(
+          'verl would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers.',
+        )
+        return undefined
+      },
+      write: (value) => value,
+    }),
     areal: one('actor.lora_rank', 32),
   },
   {

@@ -10,7 +10,13 @@ import {
   verlKl,
 } from './specialLinks.ts'
 import { actor, type SettingRow } from './settingRow.ts'
-import { axolotlLoss, llamafactoryLoss, orElse } from './trainerLinks.ts'
+import {
+  axolotlLoss,
+  axolotlSmoothing,
+  llamafactoryLoss,
+  llamafactorySmoothing,
+  orElse,
+} from './trainerLinks.ts'
 
 const setting = (name: string) => `algorithm.settings.${name}`
 
@@ -160,8 +166,8 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['dpo'],
     off: 0,
     trl: labelSmoothing,
-    llamafactory: one('dpo_label_smoothing', 0),
-    axolotl: orElse('dpo_label_smoothing', 0),
+    llamafactory: llamafactorySmoothing,
+    axolotl: axolotlSmoothing,
   },
   { ours: setting('lossNorm'), for: ['sft'], off: 'token-mean' },
 ]

@@ -65,7 +65,7 @@ export function pythonSettings(
   for (const call of calls) found.addCall(call, trainer)
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
-    ...{ settings: found.settings, computed: found.computed, notes: found.notes },
+    ...{ settings: found.settings, computed: found.unknown, notes: found.notes },
     documents: documents.filter(
       (value): value is JsonObject => isObject(value) && isObject(value['parameters']),
     ),
@@ -78,7 +78,7 @@ const trainerIn = (method: string): string | null => trlClass.exec(method)?.[1]?
 function trainerOf(calls: readonly PythonCall[], wanted: string | null): string | null {
   const trainers = [...new Set(calls.flatMap(({ method }) => trainerIn(method) ?? []))]
   const [first = null] = trainers
-  if (first === null && wanted === null) requireKnownTrainer(calls)
+  if (first === null) return ownTrainer(calls, wanted)
   if (trainers.length < 2) return first
   if (wanted !== null && trainers.includes(wanted)) return wanted
   throw new AppError(
@@ -88,10 +88,14 @@ function trainerOf(calls: readonly PythonCall[], wanted: string | null): string 
   )
 }
 
-/** Errors: AppError 'config/invalid' where rows of the file's own making are learned. */
-function requireKnownTrainer(calls: readonly PythonCall[]): void {
+/**
+ * The wanted one where the file uses transformers' own Trainer; null: it does not. Errors: AppError 'config/invalid' where it
+ * does and none is wanted, since its rows are of the file's own making.
+ */
+function ownTrainer(calls: readonly PythonCall[], wanted: string | null): string | null {
   const found = calls.find(({ method }) => /^(Seq2Seq)?Trainer$/.test(method))
-  if (found === undefined) return
+  if (found === undefined) return null
+  if (wanted !== null) return wanted
   throw new AppError(
     'config/invalid',
     `The file trains with transformers’ own ${found.method}, which learns whatever rows its code prepares, so nothing tells the algorithm.`,
@@ -101,15 +105,20 @@ function requireKnownTrainer(calls: readonly PythonCall[]): void {
 
 class Found {
   readonly settings = new Map<string, unknown>()
-  readonly computed: string[] = []
   readonly notes: ImportNote[] = []
+  readonly #computed = new Set<string>()
+
+  /** Names whose values only running the file would tell; a model may be named where it is loaded. */
+  get unknown(): readonly string[] {
+    return [...this.#computed].filter((name) => name !== 'model_name_or_path' || !this.settings.has(name))
+  }
 
   addAll(prefix: string, values: JsonObject): void {
     for (const [name, value] of Object.entries(values)) this.#add(`${prefix}${name}`, value)
   }
 
   #add(name: string, value: unknown): void {
-    if (isComputed(value)) this.computed.push(name)
+    if (isComputed(value)) this.#computed.add(name)
     else if (value instanceof PythonCall) return
     else if (isObject(value)) this.addAll(`${name}.`, value)
     else if (!this.settings.has(name)) this.settings.set(name, value)
@@ -145,7 +154,8 @@ class Found {
     this.addAll('', isConfig ? keywords : pick(keywords, trainerKeywords))
     if (isConfig) return
     const model = keywords['model'] ?? args[0]
-    if (typeof model === 'string') this.#add('model_name_or_path', model)
+    // An object is what another call of the file loads.
+    if (!(model instanceof PythonCall)) this.#addText('model_name_or_path', model)
   }
 
   /** unsloth's `FastLanguageModel`: the model, and its adapter. */
@@ -181,7 +191,7 @@ class Found {
 
   #fillIn(defaults: JsonObject): void {
     for (const [name, value] of Object.entries(defaults)) {
-      if (this.settings.has(name) || this.computed.includes(name)) continue
+      if (this.settings.has(name) || this.#computed.has(name)) continue
       this.#add(name, value)
       const text = `${name} is ${asText(value)}: the call that makes the adapter does not set it, and that is its default.`
       this.notes.push({ kind: 'filled-in', name, text })
@@ -196,7 +206,7 @@ class Found {
     if (method !== 'load_dataset') return
     const source = call.argument(0, 'path')
     const files = ['json', 'csv', 'parquet'].includes(String(source)) ? keywords['data_files'] : source
-    if (isComputed(files)) this.computed.push('dataset_name')
+    if (isComputed(files)) this.#computed.add('dataset_name')
     else if (typeof files === 'string' || Array.isArray(files)) this.#add('dataset_name', files)
     if (files === source) this.#addPart(call)
   }
@@ -212,7 +222,7 @@ class Found {
 
   #addText(name: string, value: unknown): void {
     if (typeof value === 'string') this.#add(name, value)
-    else if (isComputed(value)) this.computed.push(name)
+    else if (isComputed(value)) this.#computed.add(name)
   }
 }
 

@@ -75,7 +75,7 @@ export function recognisedTool({ program }: SettingsSource, names: readonly stri
   throw new AppError(
     'config/invalid',
     `The file has no setting that identifies ${listed(toolIds.map((id) => toolTitles[id]))}.`,
-    `Choose the tool they are for: ${toolIds.map((id) => toolTitles[id]).join(', ')}; on the command line with --from.`,
+    `If it is for one of them, choose that tool; on the command line with --from ${toolIds.join(', ')}. Settings of other tools are not read: set the run up in New run.`,
   )
 }
 

@@ -24,6 +24,8 @@ export interface FixedSetting {
   readonly for?: readonly string[]
   /** Why another value is not taken over. */
   readonly because: string
+  /** Another setting that is true where this one does nothing. */
+  readonly unless?: string
   /** The tool's default, where it differs from Turnwise's. */
   readonly initial?: unknown
 }
@@ -49,11 +51,13 @@ export interface DefaultSizes {
   readonly agilerl: number
 }
 
-/** A row for every algorithm that generates. */
+/** Rows for the algorithms that generate. */
 export const perTrainer = (
   ours: string,
   links: (defaults: DefaultSizes) => Omit<SettingRow, 'ours' | 'for'>,
 ): SettingRow[] => [
   { ours, for: groups, ...links({ trl: 8, agilerl: 8 }) },
-  { ours, for: others, ...links({ trl: 2, agilerl: 1 }) },
+  { ours, for: others.filter((id) => id !== 'ppo'), ...links({ trl: 2, agilerl: 1 }) },
+  // TRL's PPO has one completion per prompt, and no setting of it.
+  { ours, for: ['ppo'], ...links({ trl: 1, agilerl: 1 }) },
 ]

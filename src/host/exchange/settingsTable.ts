@@ -74,6 +74,8 @@ const adam = (name: string, initial: number) => ({
   axolotl: orElse(name, initial),
 })
 
+const epochs = { agilerl: one('update_epochs', 1), verl: one(actor('ppo_epochs'), 1) }
+
 const trlSchedule = transformersSchedule('lr_scheduler_type', 'linear')
 
 const updating: readonly SettingRow[] = [
@@ -166,12 +168,12 @@ const updating: readonly SettingRow[] = [
   },
   {
     ours: 'optimization.epochs',
-    for: generating,
+    for: generating.filter((id) => id !== 'ppo'),
     off: 1,
     trl: one('num_iterations', 1),
-    agilerl: one('update_epochs', 1),
-    verl: one(actor('ppo_epochs'), 1),
+    ...epochs,
   },
+  { ours: 'optimization.epochs', for: ['ppo'], off: 1, trl: one('num_ppo_epochs', 4), ...epochs },
   { ours: 'optimization.epochs', for: answering, off: 1, agilerl: one('update_epochs', 1) },
   ...perTrainer('optimization.minibatchSize', ({ trl, agilerl }) => ({
     trl: trlMinibatch(trl),

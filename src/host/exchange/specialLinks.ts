@@ -282,7 +282,9 @@ export const labelSmoothing: Link = {
     const [value, type] = [given('label_smoothing'), pairLosses(given)[0]]
     const loss = ours(type)
     if (value === 0 || (loss !== undefined && smoothedLosses.includes(loss))) return value
-    remark(`TRL's loss ${String(type)} ignores label_smoothing, so Turnwise sets it to 0.`)
+    const earlier =
+      type === 'sigmoid' ? ' Earlier versions smoothed it, which is the loss “conservative” here.' : ''
+    remark(`TRL's loss ${String(type)} ignores label_smoothing, so Turnwise sets it to 0.${earlier}`)
     return 0
   },
   write: (value, { preferenceLoss: loss }) => ({

@@ -23,8 +23,10 @@ export interface TakingFrom {
   readonly algorithm: string
   /** Settings by the table's names for them. */
   readonly settings: ReadonlyMap<string, NamedValue>
-  /** Names that stand in the file with a value that is not known. */
+  /** Names that stand in the file without one value. */
   readonly unknown: ReadonlySet<string>
+  /** What the file would call a name of the table that does not stand in it. */
+  readonly inTool: (name: string) => string
   /** Default config of the algorithm. */
   readonly initial: RunConfig
 }
@@ -38,14 +40,16 @@ export class Taking {
   readonly #algorithm: string
   readonly #settings: ReadonlyMap<string, NamedValue>
   readonly #unknown: ReadonlySet<string>
+  readonly #inTool: (name: string) => string
   readonly #taken = new Set<string>()
   readonly #initial: RunConfig
 
-  constructor({ tool, algorithm, settings, unknown, initial }: TakingFrom) {
+  constructor({ tool, algorithm, settings, unknown, inTool, initial }: TakingFrom) {
     this.#tool = tool
     this.#algorithm = algorithm
     this.#settings = settings
     this.#unknown = unknown
+    this.#inTool = inTool
     this.#initial = initial
     this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
   }
@@ -102,7 +106,7 @@ export class Taking {
       return
     }
     const silence = this.#unknown.has(name) ? 'the file has no known value of' : 'the file does not set'
-    const text = `${ours} is ${shown(value)}: ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
+    const text = `${ours} is ${shown(value)}: ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
 
@@ -115,8 +119,9 @@ export class Taking {
       if (!decided.includes(name) && !this.#isTaken(name)) this.#noteLeft(setting, fixed.get(name))
     }
     for (const { name, value, initial, because } of fixed.values()) {
-      if (initial === undefined || this.#settings.has(name) || isEqual(initial, value)) continue
-      const text = `The file does not set ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
+      const isSaid = this.#settings.has(name) || this.#unknown.has(name)
+      if (initial === undefined || isSaid || isEqual(initial, value)) continue
+      const text = `The file does not set ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
   }
@@ -129,6 +134,7 @@ export class Taking {
 
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
     if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
+    if (fixed?.unless !== undefined && this.#settings.get(fixed.unless)?.value === true) return
     const because =
       fixed?.because ??
       `it is not among the settings of ${toolTitles[this.#tool]} that Turnwise knows for ${this.#algorithm}`

@@ -4,7 +4,7 @@ import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById, algorithms } from '#rl/algorithms/registry.ts'
 import { isGiven, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
 import { asText, entryOf } from './links.ts'
-import { trlAlgorithm } from './trlAlgorithm.ts'
+import { requireReadVersion, trlAlgorithm } from './trlAlgorithm.ts'
 
 /** Algorithms that a person may choose. */
 export const algorithmIds: readonly string[] = algorithms.map(({ id }) => id)
@@ -16,6 +16,7 @@ type Finder = (evidence: Evidence) => AlgorithmFinding
  * equivalent here, or asking for the algorithm where the file does not tell it.
  */
 export function algorithmOf(tool: ToolId, evidence: Evidence, chosen: string | null): AlgorithmFinding {
+  if (tool === 'trl') requireReadVersion(evidence)
   if (chosen === null) return finders[tool](evidence)
   const { id, title } = algorithmById(chosen)
   return { id, names: decisive[tool], because: `${title} was chosen` }
@@ -257,11 +258,16 @@ function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
   if (!has('rl')) return { id: 'sft', names, because: 'rl is not set' }
   const rl = asText(given('rl'))
   if (rl === 'dpo' || rl === 'ipo') return { id: 'dpo', names, because: saidAs('rl', rl) }
+  if (rl === 'grpo')
+    throw new AppError(
+      'config/invalid',
+      `${toolTitles.axolotl}'s rl “grpo” is not imported: its rewards and the prompts of its rows are Python code.`,
+      'Set the run up in New run with the algorithm grpo: trl.num_generations is rollout.groupSize there, trl.max_completion_length rollout.maxNewTokens and trl.beta algorithm.settings.klCoefficient.',
+    )
   const nearest: Readonly<Record<string, string>> = {
     kto: 'dpo, which takes pairs',
     orpo: 'dpo with nllAlpha',
     simpo: 'dpo',
-    grpo: 'grpo: set it up in New run, since its rewards are code',
   }
   throw noEquivalent('axolotl', `rl “${rl}”`, entryOf(nearest, rl) ?? 'grpo')
 }

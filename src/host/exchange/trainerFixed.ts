@@ -32,8 +32,15 @@ export const llamafactory: readonly FixedSetting[] = [
     'preprocessing_num_workers',
     'mix_strategy',
     'tokenized_path',
-    'train_on_prompt',
+  ]),
+  ...only(false, 'Turnwise learns only the answer', ['train_on_prompt']),
+  ...only(true, 'Turnwise learns only the last answer of a conversation; those before it are its prompt', [
     'mask_history',
+  ]),
+  ...unread('Turnwise trains a LoRA adapter', [
+    'freeze_trainable_layers',
+    'freeze_trainable_modules',
+    'freeze_extra_modules',
   ]),
   ...unread(machine, [
     'dataloader_num_workers',

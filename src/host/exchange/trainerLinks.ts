@@ -1,5 +1,15 @@
 /** Links for LLaMA-Factory and axolotl, which train on given answers with the settings of transformers and PEFT. */
-import { asNumber, asText, off, one, targetModules, words, type Link } from './links.ts'
+import {
+  asNumber,
+  asText,
+  off,
+  one,
+  targetModules,
+  words,
+  type Given,
+  type Link,
+  type Remark,
+} from './links.ts'
 
 /** Rank times two where the file does not say it. */
 export const llamafactoryAlpha: Link = {
@@ -55,15 +65,51 @@ export const axolotlInterval = (steps: string, perEpoch: string): Link => ({
 })
 
 const pairWords = words({ sigmoid: 'sigmoid', hinge: 'hinge', ipo: 'ipo' })
-export const llamafactoryLoss: Link = one('pref_loss', 'sigmoid', pairWords)
+
+const smoothing = 'dpo_label_smoothing'
+const isSmoothed = (given: Given): boolean => (asNumber(given(smoothing)) ?? 0) !== 0
+
+/** A smoothed sigmoid is a loss of its own here. */
+function smoothedLoss(loss: unknown, given: Given, remark: Remark): unknown {
+  if (loss !== 'sigmoid' || !isSmoothed(given)) return loss
+  remark(`The loss sigmoid with ${smoothing} is cDPO, which is the loss “conservative” in Turnwise.`)
+  return 'conservative'
+}
+
+export const llamafactoryLoss: Link = {
+  keys: { pref_loss: 'sigmoid', [smoothing]: 0 },
+  read: (given, remark) => smoothedLoss(pairWords.read(given('pref_loss'), remark), given, remark),
+}
+
+function axolotlLossOf(given: Given, remark: Remark): unknown {
+  const [first] = [given('dpo_loss_type')].flat()
+  return given('rl') === 'ipo' ? 'ipo' : pairWords.read(first ?? 'sigmoid', remark)
+}
 
 export const axolotlLoss: Link = {
-  keys: { rl: null, dpo_loss_type: null },
+  keys: { rl: null, dpo_loss_type: null, [smoothing]: null },
   read(given, remark) {
-    const [first] = [given('dpo_loss_type')].flat()
-    return given('rl') === 'ipo' ? 'ipo' : pairWords.read(first ?? 'sigmoid', remark)
+    const loss = smoothedLoss(axolotlLossOf(given, remark), given, remark)
+    if (loss === 'conservative')
+      remark(`axolotl leaves ${smoothing} to TRL, which ignores it in its newer versions.`)
+    return loss
   },
 }
+
+/** Only the sigmoid is smoothed. */
+const smoothingOf = (link: Link): Link => ({
+  keys: { [smoothing]: 0, ...link.keys },
+  read(given, remark) {
+    if (!isSmoothed(given)) return 0
+    const loss = link.read?.(given, () => undefined)
+    if (loss === 'conservative') return given(smoothing)
+    remark(`The loss ${String(loss)} ignores ${smoothing}, so Turnwise sets it to 0.`)
+    return 0
+  },
+})
+
+export const llamafactorySmoothing = smoothingOf(llamafactoryLoss)
+export const axolotlSmoothing = smoothingOf(axolotlLoss)
 
 /** A number that the program leaves to transformers where the file does not say it. */
 export const orElse = (name: string, initial: number): Link => one(name, null, off(initial, null))

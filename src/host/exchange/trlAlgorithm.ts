@@ -116,6 +116,20 @@ export function trlAlgorithm(evidence: Evidence): AlgorithmFinding {
   return id === 'grpo' ? grpoVariant(evidence, because) : { id, names: ['trainer'], because }
 }
 
+/** Names of PPOConfig before TRL 0.12, which was another trainer. */
+const earlierPpo = ['ppo_epochs', 'init_kl_coef', 'adap_kl_ctrl', 'kl_penalty']
+
+/** Errors: AppError 'config/invalid' where the settings are those of a version that is not read. */
+export function requireReadVersion({ has }: Evidence): void {
+  const found = earlierPpo.filter(has)
+  if (found.length === 0) return
+  throw new AppError(
+    'config/invalid',
+    `The file is for the PPOConfig of TRL before 0.12, whose settings are not read: ${stands(found)}.`,
+    'Set the run up in New run: model_name is model there, batch_size rollout.promptsPerStep, mini_batch_size optimization.minibatchSize, ppo_epochs optimization.epochs, init_kl_coef algorithm.settings.klCoefficient, cliprange algorithm.settings.clipCoefficient and lam algorithm.settings.gaeLambda.',
+  )
+}
+
 interface Guess {
   readonly id: string
   readonly because: string

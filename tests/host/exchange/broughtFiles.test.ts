@@ -184,8 +184,121 @@ test('modules that get no adapter are named, with those that can', () => {
   expect(textsOf(outcome)).toContain('q_proj')
 })
 
+describe('all weights', () => {
+  const verl = 'python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=a/b'
+
+  test.each([
+    ['verl', verl, 'does not set actor_rollout_ref.model.lora_rank, whose default in verl is 0: verl would'],
+    ['verl, said', `${verl} actor_rollout_ref.model.lora_rank=0`, 'model.lora_rank: verl would'],
+    ['AReaL', 'gconfig: {n_samples: 4}\nactor: {path: a/b}', 'is false: AReaL would'],
+    ['AReaL, said', 'gconfig: {n_samples: 4}\nactor: {path: a/b, use_lora: false}', 'skipped: AReaL would'],
+  ])('where the file would train them, that is said (%s)', (_, text, said) => {
+    expect(textsOf(read(text))).toContain(`${said} train all weights; Turnwise trains a LoRA adapter`)
+  })
+
+  test.each([
+    ['verl', `${verl} actor_rollout_ref.model.lora_rank=8`],
+    ['verl, of another script', `${verl} actor_rollout_ref.model.lora_rank=$RANK`],
+    [
+      'verl, in a search',
+      'method: random\nparameters:\n  actor_rollout_ref.model.lora_rank: {values: [8, 16]}\n  algorithm.adv_estimator: {value: grpo}\n',
+    ],
+    ['AReaL', 'gconfig: {n_samples: 4}\nactor: {path: a/b, use_lora: true}'],
+  ])('where it trains an adapter, not (%s)', (_, text) => {
+    expect(textsOf(read(text))).not.toContain('all weights')
+  })
+})
+
+test('a column of plain text is named as what it is, since Turnwise learns answers', () => {
+  for (const column of ['text', 'body'])
+    expect(
+      textsOf(read(`model_name_or_path: a/b\ndataset_text_field: ${column}\npacking: true\n`)),
+    ).toContain(
+      `dataset_text_field (${column}) was skipped: TRL learns every token of that column as plain text`,
+    )
+})
+
+describe('smoothed labels', () => {
+  const axolotl = 'base_model: a/b\nrl: dpo\nmicro_batch_size: 2\nnum_epochs: 1\ndpo_label_smoothing: 0.1\n'
+  const factory = 'stage: dpo\nfinetuning_type: lora\ndpo_label_smoothing: 0.1\n'
+
+  test.each([axolotl, factory])('of the sigmoid are a loss of its own (%#)', (text) => {
+    const outcome = read(text)
+    expect(outcome.config.algorithm.settings).toMatchObject({ loss: 'conservative', labelSmoothing: 0.1 })
+    expect(textsOf(outcome)).toContain('is cDPO, which is the loss “conservative” in Turnwise')
+  })
+
+  test('of other losses are none, and that is said', () => {
+    const outcome = read(`${factory}pref_loss: ipo\n`)
+    expect(outcome.config.algorithm.settings).toMatchObject({ loss: 'ipo' })
+    expect(textsOf(outcome)).toContain('The loss ipo ignores dpo_label_smoothing')
+  })
+
+  test('TRL smooths the sigmoid in earlier versions alone, which is told with the loss it was', () => {
+    const said = textsOf(
+      read('beta: 0.1\nmax_prompt_length: 8\nmax_length: 16\nlabel_smoothing: 0.1\nreference_free: true\n'),
+    )
+    expect(said).toContain('Earlier versions smoothed it, which is the loss “conservative” here.')
+    expect(said).toContain(
+      'reference_free (true) was skipped: Turnwise’s DPO always compares with a reference',
+    )
+  })
+})
+
+describe('a model that only running a Python file would tell', () => {
+  const trainer = 'SFTTrainer(model=a.model, args=SFTConfig(learning_rate=1e-5))\n'
+
+  test('is told as that', () => {
+    const said = textsOf(read(`from trl import x\n${trainer}`))
+    expect(said).toContain('model_name_or_path was skipped: only running the file would tell its value.')
+    expect(said).toContain('The file does not tell which model it uses: choose one.')
+  })
+
+  test('is known where another call loads it', () => {
+    const outcome = read(
+      `from trl import x\nmodel = AutoModelForCausalLM.from_pretrained("a/b")\n${trainer.replace('a.model', 'wrap(model).it')}`,
+    )
+    expect(outcome.config.model).toBe('a/b')
+    expect(textsOf(outcome)).not.toContain('model_name_or_path')
+  })
+})
+
+test('LLaMA-Factory’s masks are told by what they change', () => {
+  const factory = 'stage: sft\nfinetuning_type: freeze\nfreeze_trainable_layers: 4\n'
+  const said = textsOf(read(`${factory}train_on_prompt: true\nmask_history: false\n`))
+  expect(said).toContain('train_on_prompt (true) was skipped: Turnwise learns only the answer.')
+  expect(said).toContain('mask_history (false) was skipped: Turnwise learns only the last answer')
+  expect(textsOf(read(`${factory}mask_history: true\n`))).not.toContain('mask_history')
+})
+
+test('modules that PEFT would choose are listed', () => {
+  const said = textsOf(read('trl dpo --model_name_or_path a/b --use_peft --lora_r 8'))
+  expect(said).toContain('The file does not set lora_target_modules: PEFT then chooses them')
+})
+
+test('one of a thing is told as one', () => {
+  const said = textsOf(read('trl grpo --per_device_train_batch_size 1 --num_generations 6'))
+  expect(said).toContain('1 completion at once is no multiple of the 6 per prompt: rounded to 1 prompt.')
+  expect(said).toContain('With 6 processes there is 1 whole prompt.')
+})
+
+test('axolotl’s GRPO is refused without the closest being itself', () => {
+  expect(() => read('base_model: a/b\nrl: grpo\nmicro_batch_size: 2\nnum_epochs: 1\n')).toThrow(
+    expect.objectContaining({
+      message:
+        "axolotl's rl “grpo” is not imported: its rewards and the prompts of its rows are Python code.",
+    }),
+  )
+})
+
 describe('other programs are refused by name', () => {
   test.each([
+    [
+      'deepspeed main.py --actor_model_name_or_path a/b --critic_model_name_or_path c/d --ppo_epochs 1',
+      'DeepSpeed-Chat',
+    ],
+    ['python3 train.py --hf-checkpoint a --advantage-estimator grpo --lr 1e-6', 'slime'],
+    ['python train_ppo_ray.py --pretrain a/b --prompt_data c/d --n_samples_per_prompt 8', 'OpenRLHF'],
     ['[model]\nname = "a/b"\n\n[optim]\nlr = 1e-5\n', 'TOML'],
     [
       'from transformers import Trainer, TrainingArguments\nargs = TrainingArguments(output_dir="x", learning_rate=1e-5)\nTrainer(model=m, args=args).train()\n',
@@ -204,6 +317,34 @@ describe('other programs are refused by name', () => {
       'from transformers import Trainer, TrainingArguments\nargs = TrainingArguments(output_dir="x", learning_rate=1e-5)\nTrainer(model=m, args=args).train()\n'
     expect(read(text, 'sft').config.optimization.learningRate).toBe(1e-5)
   })
+
+  test('and with it the model and the adapter that the file makes', () => {
+    const text =
+      'from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\nmodel = AutoModelForCausalLM.from_pretrained("org/m")\nmodel = get_peft_model(model, LoraConfig(r=4, lora_alpha=16, target_modules=["q_proj"]))\nTrainer(model, TrainingArguments("out", learning_rate=1e-5), train_dataset=ds).train()\n'
+    const outcome = read(text, 'sft')
+    expect(outcome.config).toMatchObject({ model: 'org/m', adapter: { rank: 4, alpha: 16, targets: ['q'] } })
+    expect(textsOf(outcome)).not.toContain('all weights')
+  })
+})
+
+test('TRL’s PPO of before 0.12 is refused by its names, whatever was chosen', () => {
+  const text = 'PPOConfig(model_name="a/b", batch_size=128, ppo_epochs=4, init_kl_coef=0.2, cliprange=0.2)'
+  for (const chosen of [null, 'ppo'])
+    expect(() => read(`from trl import PPOConfig\n${text}\n`, chosen)).toThrow(
+      'PPOConfig of TRL before 0.12, whose settings are not read: ppo_epochs and init_kl_coef are set.',
+    )
+})
+
+test('TRL’s PPO has one completion per prompt, and names of its own', () => {
+  const outcome = read(
+    'from trl import PPOConfig\nPPOConfig(num_ppo_epochs=2, response_length=64, per_device_train_batch_size=32)\n',
+  )
+  expect(outcome.config).toMatchObject({
+    algorithm: { id: 'ppo' },
+    rollout: { groupSize: null, promptsPerStep: 32, maxNewTokens: 64 },
+    optimization: { epochs: 2 },
+  })
+  expect(textsOf(outcome)).not.toContain('num_generations')
 })
 
 test('verl’s SFT trainer', () => {
@@ -220,6 +361,20 @@ test('verl’s SFT trainer', () => {
     adapter: { rank: 8, alpha: 16 },
     passes: 2,
   })
+})
+
+test('verl’s SFT trainer on parts of a column', () => {
+  const outcome = read(
+    "torchrun -m verl.trainer.fsdp_sft_trainer data.train_files=a.parquet data.prompt_key=extra_info data.response_key=extra_info data.prompt_dict_keys=['question'] +data.response_dict_keys=['answer'] optim.lr=2e-5 model.partial_pretrain=a/b",
+  )
+  expect(outcome.config.data).toMatchObject({ prompt: { column: 'prompt' }, completion: 'completion' })
+  const said = textsOf(outcome)
+  expect(said).toContain(
+    'In verl the prompt is extra_info.question and the completion is extra_info.answer, inside a column; a run reads whole columns. The run config names prompt and completion: write columns of those names into the rows before you start it.',
+  )
+  expect(said).toContain('the file does not set optim.lr_scheduler,')
+  expect(said).not.toContain('actor_rollout_ref')
+  expect(said).not.toContain('dict_keys')
 })
 
 test.each(['AsyncGRPO', 'Distillation', 'GOLD', 'SDFT', 'SDPO', 'SSD', 'TPO'])(

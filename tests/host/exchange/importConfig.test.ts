@@ -125,7 +125,7 @@ made_up: 7
     const { config, notes } = importConfig('loss_type: [sigmoid]\nlabel_smoothing: 0.1', 'trl')
     expect(config.algorithm.settings).not.toHaveProperty('labelSmoothing')
     expect(noteOf(notes, 'label_smoothing')).toBe(
-      "TRL's loss sigmoid ignores label_smoothing, so Turnwise sets it to 0.",
+      "TRL's loss sigmoid ignores label_smoothing, so Turnwise sets it to 0. Earlier versions smoothed it, which is the loss “conservative” here.",
     )
   })
 

@@ -40,7 +40,7 @@ describe('scripts of verl', () => {
       'actor_rollout_ref.model.path is not known: $MODEL_PATH is not set in the file.',
     )
     expect(textsOf(outcome)).toContain('only running the script would tell $(ls x)')
-    expect(textsOf(outcome)).toContain('The file does not name a model: choose one.')
+    expect(textsOf(outcome)).toContain('The file does not tell which model it uses: choose one.')
   })
 
   test('a value under a condition is told, and an unknown estimator is asked about', () => {
