@@ -1,7 +1,7 @@
 /** Columns that change what a row means: whoever does not use one says so. */
 import { type Columns, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
-import { markOf } from './pairs.ts'
+import { isSureMarks, markOf } from './marks.ts'
 
 export interface LeftColumn {
   readonly column: string
@@ -41,8 +41,8 @@ const meanings: Readonly<Record<string, string>> = {
   rejected: 'worse answers',
 }
 
-/** Marks of good and bad answers, which are imitated alike where nothing reads the mark. */
-const labels: readonly string[] = ['label', 'kto_tag', 'is_correct', 'correct', 'thumbs_up']
+/** Hold marks of good and bad answers, or something else that is written alike. */
+const correct: readonly string[] = ['is_correct', 'correct']
 
 const isUsed = (name: string, used: readonly string[]): boolean =>
   used.some((each) => each === name || each.startsWith(`${name}.`))
@@ -78,8 +78,14 @@ function isRating(columns: Columns, column: string): boolean {
 
 function meaningOf(columns: Columns, column: string): string | undefined {
   const plain = plainName(column)
-  if (labels.includes(plain) && columns.values(column).every((value) => markOf(value) !== null))
+  const values = columns.values(column)
+  if (
+    isSureMarks(columns, column) ||
+    (correct.includes(plain) && values.every((value) => markOf(value) !== null))
+  )
     return 'which answers are good'
+  if (/^labels?$/.test(plain) && values.every((value) => numberIn(value) !== null))
+    return 'a class, a position or a mark'
   if (Object.hasOwn(meanings, plain)) return meanings[plain]
   if (isRating(columns, column)) return 'how good an answer is'
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))

@@ -34,6 +34,9 @@ export interface DetectedShape {
   readonly doubts: readonly string[]
 }
 
+/** Kinds that nearly every other data set could be read as, too. */
+const aside: readonly ShapeId[] = ['text', 'prompt-answer', 'prompt-only']
+
 /** Judged by the rows given: the first hundred or so are enough. */
 export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const columns = new Columns(rows)
@@ -51,7 +54,7 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
     }
   const { doubts, ...proposal } = first
   const { used } = proposal
-  const also = others.find(({ id }) => id !== 'text' && id !== 'prompt-only')
+  const also = others.find(({ id }) => !aside.includes(id))
   return {
     ...proposal,
     template: proposal.prompt === null ? templateOf(columns) : null,

@@ -14,7 +14,7 @@ const other = { role: 'assistant', content: 'no' }
 /** Row → shape, then what the mapping makes of the row, then what the policy would read. */
 const cases: readonly [shape: string, row: DataRow, mapped: DataRow, prompt: string | null][] = [
   ['prompt-only', { prompt: 'p', level: 3 }, { prompt: 'p', level: 3 }, 'p'],
-  ['prompt-only', { prompt: [user], answer: '4' }, { prompt: [user], answer: '4' }, 'user: hi'],
+  ['prompt-answer', { prompt: [user], answer: '4' }, { prompt: [user], answer: '4' }, 'user: hi'],
   ['prompt-completion', { prompt: 'p', completion: 'c' }, { prompt: 'p', completion: 'c' }, 'p'],
   [
     'preference',
@@ -245,7 +245,7 @@ describe('pairs of marked completions', () => {
     { prompt: 'p', completion: 'worse', label: false },
     { prompt: 'r', completion: 'same', label: true },
     { prompt: 'r', completion: 'same', label: false },
-    { prompt: 's', completion: 'x', label: 'yes' },
+    { prompt: 's', completion: 'x', label: 'maybe' },
   ]
 
   test('each good one with a bad one to the same prompt; what is left is named', () => {
@@ -257,22 +257,21 @@ describe('pairs of marked completions', () => {
     ).toEqual([
       { prompt: 'p', chosen: 'good', rejected: 'bad' },
       '6: the same completion to its prompt is marked both good and bad',
-      '7: its column “label” is neither true nor false',
+      '7: its column “label” marks it neither good nor bad',
       '2: its prompt has no bad completion left to pair it with',
       '4: its prompt has no good completion left to pair it with',
     ])
   })
 })
 
-describe('columnWarnings', () => {
-  const data = parseRunConfig({ model: 'm', data: { train: 'd.jsonl' } }).data
-  const warnings = (experience: 'rollout' | 'demonstrations' | 'preferences', ...train: DataRow[]) => {
-    const places = { train: [...train.keys()], heldOut: [] }
-    return columnWarnings({ data, rewards: [] }, experience, { train, heldOut: [], places }).map(
-      ({ message }) => message,
-    )
-  }
+function warnings(experience: 'rollout' | 'demonstrations' | 'preferences', ...train: DataRow[]): string[] {
+  const { data } = parseRunConfig({ model: 'm', data: { train: 'd.jsonl' } })
+  const places = { train: [...train.keys()], heldOut: [] }
+  const found = columnWarnings({ data, rewards: [] }, experience, { train, heldOut: [], places })
+  return found.map(({ message }) => message)
+}
 
+describe('columnWarnings', () => {
   test('what neither prompt nor rewards read is named before a run', () => {
     expect(warnings('rollout', { prompt: 'p', system: 's' })).toEqual([
       '“system” (instructions for the model) is not used.',
@@ -299,6 +298,58 @@ describe('columnWarnings', () => {
     expect(warnings('demonstrations', { ...row, label: true })).toEqual([
       '“label” (which answers are good) is not used.',
     ])
+  })
+})
+
+describe('marks of good and bad answers', () => {
+  const marked = (column: string, good: unknown, bad: unknown, answer = 'completion'): DataRow[] => [
+    { prompt: 'p', [answer]: 'a', [column]: good },
+    { prompt: 'p', [answer]: 'b', [column]: bad },
+  ]
+  const pairs: readonly (readonly [column: string, good: unknown, bad: unknown, answer?: string])[] = [
+    ['label', 1, -1],
+    ['label', 'good', 'bad'],
+    ['label', 'yes', 'no'],
+    ['liked', true, false],
+    ['desirable', 1, 0],
+    ['quality', 'accepted', 'rejected'],
+    ['feedback', 'thumbs_up', 'thumbs_down', 'response'],
+    ['thumbs_up', '1', '0', 'response'],
+  ]
+  test.each(pairs)('%s %j and %j make pairs', (column, good, bad, answer) => {
+    const rows = marked(column, good, bad, answer)
+    const { id, mapping } = detectShape(rows)
+    expect(id).toBe('unpaired-preference')
+    const mapper = new RowMapper(mapping)
+    const made = rows.flatMap((row, at) => mapper.take({ row, number: at + 1, line: null }))
+    expect(made).toMatchObject([{ row: { prompt: 'p', chosen: 'a', rejected: 'b' } }])
+  })
+
+  test.each<[string, DataRow[], string[]]>([
+    ['a class beside a response', marked('label', 1, 0, 'response'), ['label']],
+    [
+      'a verdict on a question and its answer',
+      [{ question: 'q', answer: 'a', status: 'rejected' }],
+      ['status'],
+    ],
+  ])('%s is named', (_, rows, left) => {
+    const { id, leftAside } = detectShape(rows)
+    expect(id).not.toBe('unpaired-preference')
+    expect(leftAside.map(({ column }) => column)).toEqual(left)
+  })
+
+  test('between 1 and -1, nothing says what 0 is', () => {
+    const rows = [...marked('label', 1, -1), { prompt: 'p', completion: 'c', label: 0 }]
+    expect(detectShape(rows)).toMatchObject({
+      id: 'prompt-completion',
+      leftAside: [{ text: '“label” (a class, a position or a mark) is not used.' }],
+    })
+  })
+
+  test('SFT imitates no bad ones, whatever their mark is called', () => {
+    expect(() => warnings('demonstrations', ...marked('quality', 'approved', 'rejected'))).toThrow(
+      'The column “quality” marks answers as good or bad',
+    )
   })
 })
 
