@@ -66,6 +66,30 @@ describe('dataset', () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Already imported: “zstd”/m)
   })
 
+  test('the same rows under another name keep the name they had', async () => {
+    await place.run('dataset', 'import', place.write('kept.csv', 'question,answer\n9+9?,18\n'))
+    const other = place.write('kept.jsonl', '{"question":"9+9?","answer":"18"}\n')
+    const again = await place.run('dataset', 'import', other, '--name', 'other')
+    expect(again.stdout).toMatch(
+      /^Already imported: “kept”, 1 row, id \w{12}\.\n“other” is now another name for it\.$/m,
+    )
+    for (const name of ['kept', 'other'])
+      expect((await place.run('dataset', 'show', name)).stdout).toContain('9+9?')
+    expect((await place.run('dataset', 'list')).stdout).toContain('kept, other')
+    // A newer data set of that name is the one meant, until the rows are imported under it once more.
+    await place.run(
+      'dataset',
+      'import',
+      place.write('new.csv', 'question,answer\n1+1?,2\n'),
+      '--name',
+      'other',
+    )
+    expect((await place.run('dataset', 'show', 'other')).stdout).toContain('1+1?')
+    await place.run('dataset', 'import', other, '--name', 'other')
+    expect((await place.run('dataset', 'show', 'other')).stdout).toContain('9+9?')
+    expect((await place.run('dataset', 'show', 'kept')).stdout).toContain('9+9?')
+  })
+
   test('says what the file was taken for, what stays aside, and what a run would read', async () => {
     const rows = [{ Question: 'Even?', Choices: ['1', '2'], Answer: 1, images: ['a.png'] }]
     const file = place.write('choices.json', { test: rows, train: rows })

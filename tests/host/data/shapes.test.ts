@@ -316,8 +316,8 @@ describe('marks of good and bad answers', () => {
     ['feedback', 'thumbs_up', 'thumbs_down', 'response'],
     ['thumbs_up', '1', '0', 'response'],
   ]
-  test.each(pairs)('%s %j and %j make pairs', (column, good, bad, answer) => {
-    const rows = marked(column, good, bad, answer)
+  test.each(pairs)('%s %j and %j make pairs', (...pair) => {
+    const rows = marked(...pair)
     const { id, mapping } = detectShape(rows)
     expect(id).toBe('unpaired-preference')
     const mapper = new RowMapper(mapping)
