@@ -306,7 +306,7 @@ describe('marks of good and bad answers', () => {
     { prompt: 'p', [answer]: 'a', [column]: good },
     { prompt: 'p', [answer]: 'b', [column]: bad },
   ]
-  const pairs: readonly (readonly [column: string, good: unknown, bad: unknown, answer?: string])[] = [
+  const pairs: readonly Parameters<typeof marked>[] = [
     ['label', 1, -1],
     ['label', 'good', 'bad'],
     ['label', 'yes', 'no'],
@@ -316,7 +316,7 @@ describe('marks of good and bad answers', () => {
     ['feedback', 'thumbs_up', 'thumbs_down', 'response'],
     ['thumbs_up', '1', '0', 'response'],
   ]
-  test.each(pairs)('%s %j and %j make pairs', (...pair) => {
+  test.each(pairs.map((pair) => ({ pair })))('$pair make pairs', ({ pair }) => {
     const rows = marked(...pair)
     const { id, mapping } = detectShape(rows)
     expect(id).toBe('unpaired-preference')
@@ -353,6 +353,48 @@ describe('marks of good and bad answers', () => {
   })
 })
 
+describe('the right one of several choices', () => {
+  const choices = ['4', '3', '5', '6']
+  const read = (...answers: readonly unknown[]) => {
+    const rows = answers.map((answer) => ({ question: 'q', choices, answer }))
+    const { mapping, doubts } = detectShape(rows)
+    const items = rows.map((row) => mapItem({ row, number: 1, line: 1 }, mapping))
+    return { doubts, answers: items.map((item) => (isProblem(item) ? item.sentence : item.row['answer'])) }
+  }
+
+  test('digits written as text are positions, unless they are the choices', () => {
+    expect(read('0', '1', '2')).toEqual({
+      answers: ['A', 'B', 'C'],
+      doubts: ['“answer” is read as the position of the right choice, counted from 0.'],
+    })
+    expect(read('4', '1', '2').answers).toEqual(['D', 'A', 'B'])
+    expect(read('4', '3', '5')).toEqual({ answers: ['A', 'B', 'C'], doubts: [] })
+  })
+
+  test.each([
+    [1, 2, 3],
+    ['1', '2', '1'],
+  ])('%j, %j, %j do not tell where positions begin', (...answers) => {
+    expect(read(...answers)).toEqual({
+      answers,
+      doubts: [expect.stringContaining('the rows do not tell whether positions count from 0 or from 1')],
+    })
+  })
+
+  test('several right ones stay as they are', () => {
+    expect(read([0, 1], [1, 2])).toEqual({
+      answers: [
+        [0, 1],
+        [1, 2],
+      ],
+      doubts: [
+        '“answer” may name several right choices; it is kept as it is.',
+        '“answer” is not text, so rewards that compare with a single answer cannot be used.',
+      ],
+    })
+  })
+})
+
 test('what files of people hold beside the usual is used or named', () => {
   const marked = { prompt: 'p', completion: 'c', label: 'True' }
   expect(detectShape([marked, { ...marked, label: 'false' }]).id).toBe('unpaired-preference')
@@ -362,7 +404,10 @@ test('what files of people hold beside the usual is used or named', () => {
   const options = { question: 'q', A: '1', B: '2', C: '3', D: '4', answer: 'C' }
   expect(detectShape([options]).leftAside.map(({ column }) => column)).toEqual(['A', 'B', 'C', 'D'])
   const listed = { question: 'q', choices: '["x", "y"]', answer: 1 }
-  const item = mapItem({ row: listed, number: 1, line: 1 }, detectShape([listed]).mapping)
+  const item = mapItem(
+    { row: listed, number: 1, line: 1 },
+    detectShape([listed, { ...listed, answer: 0 }]).mapping,
+  )
   expect(item).toMatchObject({ row: { choices: 'A. x\nB. y', answer: 'B' } })
   expect(
     detectShape([
