@@ -353,6 +353,42 @@ describe('marks of good and bad answers', () => {
   })
 })
 
+test.each<[DataRow, Record<string, string>]>([
+  [
+    { prompt: 'Hi', good: 'a', bad: 'b' },
+    { good: 'better answers', bad: 'worse answers' },
+  ],
+  [
+    { prompt: 'Hi', chosen: 'a', rejected: ['b', 'c'] },
+    { chosen: 'better answers', rejected: 'worse answers' },
+  ],
+  [{ prompt: 'Hi', chosen: 'a', rejected: 'b', margin: 1 }, { margin: 'by how much an answer is better' }],
+  [{ prompt: 'Hi', canonical_solution: 'c', task_id: 'T/0' }, { canonical_solution: 'a solution' }],
+  [
+    { prompt: 'P', question: 'Q', answer: 'A', response: 'R' },
+    { question: '', response: '' },
+  ],
+  [{ prompt: 'P', chosen: 'a', rejected: 'b', label: 0 }, { label: 'a class, a position or a mark' }],
+  [{ prompt: 'P', answer: 'a', toxicity_scores: [0.9] }, { toxicity_scores: 'a number about an answer' }],
+  [{ prompt: 'P', answer: 'a', history: 'Rome' }, { history: '' }],
+])('what %j holds besides is named', (row, left) => {
+  expect(detectShape([row]).leftAside).toEqual(
+    Object.entries(left).map(([column, meaning]) => ({
+      column,
+      text: `“${column}” ${meaning === '' ? '' : `(${meaning}) `}is not used.`,
+    })),
+  )
+})
+
+test.each<[DataRow, string]>([
+  [{ answer_0: 'a long answer', answer_1: 'another', score_0: 1, score_1: 0 }, '{COLUMN}'],
+  [{ message_id: 'm-17', role: 'user' }, '{COLUMN}'],
+  [{ text: 'bad', label: 0, label_text: 'negative' }, '{text}'],
+  [{ code: 'def long(): pass', body_text: 'Write it' }, '{body_text}'],
+])('of %j a template is made only of what may be a question', (row, template) => {
+  expect(detectShape([row]).template).toBe(template)
+})
+
 describe('the right one of several choices', () => {
   const choices = ['4', '3', '5', '6']
   const read = (...answers: readonly unknown[]) => {
