@@ -66,13 +66,38 @@ describe('dataset', () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Already imported: “zstd”/m)
   })
 
+  test('the same rows under another name keep the name they had', async () => {
+    await place.run('dataset', 'import', place.write('kept.csv', 'question,answer\n9+9?,18\n'))
+    const other = place.write('kept.jsonl', '{"question":"9+9?","answer":"18"}\n')
+    const again = await place.run('dataset', 'import', other, '--name', 'other')
+    expect(again.stdout).toMatch(
+      /^Already imported: “kept”, 1 row, id \w{12}\.\n“other” is now another name for it\.$/m,
+    )
+    for (const name of ['kept', 'other'])
+      expect((await place.run('dataset', 'show', name)).stdout).toContain('9+9?')
+    expect((await place.run('dataset', 'list')).stdout).toContain('kept, other')
+    // A newer data set of that name is the one meant, until the rows are imported under it once more.
+    await place.run(
+      'dataset',
+      'import',
+      place.write('new.csv', 'question,answer\n1+1?,2\n'),
+      '--name',
+      'other',
+    )
+    expect((await place.run('dataset', 'show', 'other')).stdout).toContain('1+1?')
+    await place.run('dataset', 'import', other, '--name', 'other')
+    expect((await place.run('dataset', 'show', 'other')).stdout).toContain('9+9?')
+    expect((await place.run('dataset', 'show', 'kept')).stdout).toContain('9+9?')
+  })
+
   test('says what the file was taken for, what stays aside, and what a run would read', async () => {
-    const rows = [{ Question: 'Even?', Choices: ['1', '2'], Answer: 1, images: ['a.png'] }]
+    const row = { Question: 'Even?', Choices: ['1', '2'], images: ['a.png'] }
+    const rows = [1, 0].map((Answer) => ({ ...row, Answer }))
     const file = place.write('choices.json', { test: rows, train: rows })
     expect((await place.run('dataset', 'import', file)).stdout.split('\n')).toEqual([
       'Read as JSON: question and answer, by the columns “Question” and “Answer”.',
-      'Read the list “train”; left aside: “test” (1).',
-      expect.stringMatching(/^Added “choices”, 1 row, id/),
+      'Read the list “train”; left aside: “test” (2).',
+      expect.stringMatching(/^Added “choices”, 2 rows, id/),
       expect.stringMatching(/^For details/),
       '“images” (images; only text is read) is not used.',
       '“Answer” is read as the position of the right choice, counted from 0.',
@@ -84,7 +109,7 @@ describe('dataset', () => {
       'Proposed data.prompt: {"column":"prompt"}\n  row 1: user: Even? ⏎ A. 1 ⏎ B. 2\n',
     )
     const ask = await place.run('dataset', 'import', place.write('two.json', { a: rows, b: rows }))
-    expect(ask.stderr).toContain('two.json holds several lists: “a” (1), “b” (1).')
+    expect(ask.stderr).toContain('two.json holds several lists: “a” (2), “b” (2).')
     expect(ask.stderr).toContain('--split NAME')
     const csv = await place.run('dataset', 'import', place.write('a.csv', 'q\n1\n'), '--split', 'a')
     expect(csv.stderr).toContain('Option --split is only for')

@@ -67,7 +67,7 @@ const add = (context: Context) =>
       const here = context()
       const written = pythonRows(source)
       requireMeaningful(source, options, written !== null)
-      const { version, isNew, found } = await (written !== null
+      const { version, isNew, name, found } = await (written !== null
         ? importFromPython(written, options, here)
         : isHubAddress(source)
           ? importFromHub(source, options, here)
@@ -79,7 +79,7 @@ const add = (context: Context) =>
       here.output.json({ ...facts, directory, isNew, columns, notes, shape })
       for (const line of [
         ...readAs(found),
-        ...importWords(info, isNew),
+        ...importWords(info, isNew ? null : name),
         ...oddValues(info.columns, shape, plural(info.rows, 'row')),
         ...proposalWords(found, options.remap, version),
       ])
@@ -216,11 +216,13 @@ function onOneLine(text: string): string {
   return line.length > longestPreview ? `${line.slice(0, longestPreview)}…` : line
 }
 
-function importWords({ id, name, rows, problems }: DataSetInfo, isNew: boolean): string[] {
+/** `again`: the name under which rows that were there were imported; null where they are new. */
+function importWords({ id, name, rows, problems }: DataSetInfo, again: string | null): string[] {
   const first = problems.listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
   const others = problems.count - first.length
   return [
-    `${isNew ? 'Added' : 'Already imported:'} “${name}”, ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`,
+    `${again === null ? 'Added' : 'Already imported:'} “${name}”, ${plural(rows, 'row')}, id ${id.slice(0, 12)}.`,
+    ...(again === null || again === name ? [] : [`“${again}” is now another name for it.`]),
     ...(problems.count === 0 ? [] : [`Left out ${plural(problems.count, 'row')}:`]),
     ...first,
     ...(others > 0 ? [`  and ${others} more`] : []),
@@ -239,9 +241,9 @@ const list = (context: Context) =>
 
 function facts(listed: ListedDataSet): unknown {
   if ('problem' in listed) return listed
-  const { id, name, rows, sizeBytes, createdAt, columns, problems } = listed.info
+  const { id, name, otherNames, rows, sizeBytes, createdAt, columns, problems } = listed.info
   return {
-    ...{ id, name, rows, sizeBytes, createdAt, directory: listed.directory },
+    ...{ id, name, otherNames, rows, sizeBytes, createdAt, directory: listed.directory },
     columns: columns.map((column) => column.name),
     problems: problems.count,
   }
@@ -249,8 +251,13 @@ function facts(listed: ListedDataSet): unknown {
 
 function row(listed: ListedDataSet): string[] {
   if ('problem' in listed) return [listed.id.slice(0, 12), listed.problem, '', '']
-  const { id, name, rows, columns } = listed.info
-  return [id.slice(0, 12), name, `${rows}`, columns.map((column) => column.name).join(', ')]
+  const { id, name, otherNames = {}, rows, columns } = listed.info
+  return [
+    id.slice(0, 12),
+    [name, ...Object.keys(otherNames)].join(', '),
+    `${rows}`,
+    columns.map((column) => column.name).join(', '),
+  ]
 }
 
 const sampledRows = 200

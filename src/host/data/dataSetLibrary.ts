@@ -37,10 +37,22 @@ function describe(directory: string): ListedDataSet {
   }
 }
 
+/** When a version got a name, in milliseconds; null where it is not called so. */
+function namedAt(listed: ListedDataSet, name: string): number | null {
+  if (!('info' in listed)) return null
+  const { name: first, createdAt, otherNames = {} } = listed.info
+  const [, at = null] =
+    [[first, createdAt] as const, ...Object.entries(otherNames)].find(([each]) => each === name) ?? []
+  return at
+}
+
 /** Folder of the newest version of that name; null where there is none. */
 export function namedDataSet(name: string, dataDirectory: string): string | null {
-  const listed = listDataSets(dataDirectory).find((entry) => 'info' in entry && entry.info.name === name)
-  return listed?.directory ?? null
+  const named = listDataSets(dataDirectory).flatMap((listed) => {
+    const at = namedAt(listed, name)
+    return at === null ? [] : [{ at, directory: listed.directory }]
+  })
+  return named.toSorted((a, b) => b.at - a.at)[0]?.directory ?? null
 }
 
 const shortestId = 4

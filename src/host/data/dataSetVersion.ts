@@ -27,6 +27,8 @@ const versionSchema = z.strictObject({
   /** SHA-256 of rows.jsonl, in hex. */
   id: z.string().regex(/^[0-9a-f]{64}$/),
   name: z.string(),
+  /** Names under which the same rows were imported later, and when. */
+  otherNames: z.record(z.string(), instant).optional(),
   createdAt: instant,
   source: z.strictObject({ path: z.string(), format: z.string(), sizeBytes: count }),
   mapping: mappingSchema,

@@ -41,8 +41,10 @@ export interface ImportOptions extends ReadOptions {
 
 export interface ImportedDataSet {
   readonly version: DataSetVersion
-  /** False where the same rows had been imported before; then only name and source are new. */
+  /** False where the same rows had been imported before; they keep the names they had. */
   readonly isNew: boolean
+  /** Of this import; another than the version's own where its rows were imported before. */
+  readonly name: string
 }
 
 /**
@@ -90,13 +92,13 @@ function temporaryFolder(folder: string): string {
   }
 }
 
-/** Puts the written rows in their place, unless the same rows are there whole. */
+/** Puts the written rows in their place, unless the same rows are there whole: these get the name, too. */
 function settle(temporary: string, directory: string, info: DataSetInfo): ImportedDataSet {
-  const isNew = !isWhole(directory)
-  const about = `${JSON.stringify(info, null, 2)}\n`
-  if (!isNew) writeFileAtomic(path.join(directory, versionFiles.about), about)
+  const before = wholeVersion(directory)
+  if (before !== null)
+    writeFileAtomic(path.join(directory, versionFiles.about), aboutText(renamed(before, info)))
   else {
-    writeFileAtomic(path.join(temporary, versionFiles.about), about)
+    writeFileAtomic(path.join(temporary, versionFiles.about), aboutText(info))
     try {
       rmSync(directory, { recursive: true, force: true })
       renameSync(temporary, directory)
@@ -104,16 +106,23 @@ function settle(temporary: string, directory: string, info: DataSetInfo): Import
       throw writeError(directory, error)
     }
   }
-  return { version: openDataSetVersion(directory), isNew }
+  return { version: openDataSetVersion(directory), isNew: before === null, name: info.name }
 }
 
-function isWhole(directory: string): boolean {
-  if (!existsSync(directory) || !isDataSetVersion(directory)) return false
+const aboutText = (info: DataSetInfo): string => `${JSON.stringify(info, null, 2)}\n`
+
+/** Source and mapping are those of the last import; each name keeps its own time, since the newest of a name is the one meant. */
+const renamed = ({ name, createdAt, otherNames }: DataSetInfo, info: DataSetInfo): DataSetInfo =>
+  name === info.name
+    ? { ...info, ...(otherNames === undefined ? {} : { otherNames }) }
+    : { ...info, name, createdAt, otherNames: { ...otherNames, [info.name]: info.createdAt } }
+
+function wholeVersion(directory: string): DataSetInfo | null {
+  if (!existsSync(directory) || !isDataSetVersion(directory)) return null
   try {
-    openDataSetVersion(directory)
-    return true
+    return openDataSetVersion(directory).info
   } catch {
-    return false
+    return null
   }
 }
 

@@ -1,7 +1,7 @@
 /** Columns that change what a row means: whoever does not use one says so. */
 import { type Columns, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
-import { markOf } from './pairs.ts'
+import { isSureMarks, markOf } from './marks.ts'
 
 export interface LeftColumn {
   readonly column: string
@@ -38,11 +38,24 @@ const meanings: Readonly<Record<string, string>> = {
   functions: 'functions that the model may call: `data.tools` of a run offers them',
   weight: 'how much a row counts',
   loss_weight: 'how much a row counts',
+  chosen: 'better answers',
+  good: 'better answers',
   rejected: 'worse answers',
+  bad: 'worse answers',
+  margin: 'by how much an answer is better',
+  canonical_solution: 'a solution',
+  source_lang: 'a language',
+  target_lang: 'a language',
 }
 
-/** Marks of good and bad answers, which are imitated alike where nothing reads the mark. */
-const labels: readonly string[] = ['label', 'kto_tag', 'is_correct', 'correct', 'thumbs_up']
+/** Hold marks of good and bad answers, or something else that is written alike. */
+const correct: readonly string[] = ['is_correct', 'correct']
+
+/** Earlier turns only where they are a list; a text may be a subject. */
+const listedMeanings: readonly string[] = ['history']
+
+/** Numbers of these kinds say something about an answer, but not that a higher one is better. */
+const otherNumbers = /toxic|harm|unsafe|loss|error|penalty|perplexity|risk/
 
 const isUsed = (name: string, used: readonly string[]): boolean =>
   used.some((each) => each === name || each.startsWith(`${name}.`))
@@ -76,14 +89,47 @@ function isRating(columns: Columns, column: string): boolean {
   return isNumbers || (/winner|preference/.test(plainName(column)) && kind === 'text')
 }
 
+function markMeaning(columns: Columns, column: string): string | undefined {
+  const [plain, values] = [plainName(column), columns.values(column)]
+  const isCorrect = correct.includes(plain) && values.every((value) => markOf(value) !== null)
+  if (isCorrect || isSureMarks(columns, column)) return 'which answers are good'
+  return /^labels?$/.test(plain) && values.every((value) => numberIn(value) !== null)
+    ? 'a class, a position or a mark'
+    : undefined
+}
+
 function meaningOf(columns: Columns, column: string): string | undefined {
   const plain = plainName(column)
-  if (labels.includes(plain) && columns.values(column).every((value) => markOf(value) !== null))
-    return 'which answers are good'
-  if (Object.hasOwn(meanings, plain)) return meanings[plain]
-  if (isRating(columns, column)) return 'how good an answer is'
+  const mark = markMeaning(columns, column)
+  if (mark !== undefined) return mark
+  const isListed = columns.values(column).some((value) => typeof value === 'object')
+  if (Object.hasOwn(meanings, plain) && (isListed || !listedMeanings.includes(plain))) return meanings[plain]
+  if (isRating(columns, column)) return ratingMeaning(plain)
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
   return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
+}
+
+function ratingMeaning(plain: string): string {
+  if (/winner|preference|^(?:better|safer|best|preferred)/.test(plain)) return 'which answer is better'
+  return otherNumbers.test(plain) ? 'a number about an answer' : 'how good an answer is'
+}
+
+/** Names of what identifies a row or says where it is from. */
+const idName =
+  /^(?:column_\d+|index|idx|ind|split|url|uri|link|hash|sha\d*|uuid|guid|date|time|timestamp|(?:\w+_)?(?:id|ids|uid|url|at))$/
+
+/** Texts that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
+export function unusedTexts(columns: Columns, used: readonly string[]): LeftColumn[] {
+  const named = new Set(leftColumns(columns, used).map(({ column }) => column))
+  return [...columns.kinds].flatMap(([column, kind]) => {
+    if (named.has(column) || isUsed(column, used) || (kind !== 'text' && kind !== 'texts')) return []
+    const values = columns.values(column)
+    const isConstant =
+      values.length > 1 && values.every((value) => value === values[0] && !/\s/.test(String(value)))
+    const isPassedOver = isConstant || idName.test(plainName(column)) || isBlank(values)
+    if (isPassedOver || isHeld(columns, column, used)) return []
+    return [{ column, text: `“${column}” is not used.` }]
+  })
 }
 
 /** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */

@@ -35,6 +35,8 @@ export const mappingSchema = z.array(
       column: name,
       answer: name.nullable(),
       first: z.union([z.literal(0), z.literal(1)]),
+      /** Digits written as text are such numbers, too; else they are the text or the letter of a choice. */
+      isPlace: z.literal(true).optional(),
     }),
     /** Rows with one completion and a mark become rows with a good and a bad one to the same prompt. */
     z.strictObject({ kind: z.literal('pairs'), label: name }),
@@ -264,22 +266,35 @@ export const isTurn = (pair: unknown): pair is readonly [string, string] =>
 
 type ChoicesStep = Extract<MappingStep, { kind: 'choices' }>
 
-function writeChoices(columns: Columns, { column, answer, first }: ChoicesStep): void {
+function writeChoices(columns: Columns, { column, answer, first, isPlace }: ChoicesStep): void {
   const choices = choicesIn(columns[column])
   if (choices === null) throw new MappingError(`its column “${column}” is not a list of possible answers`)
   columns[column] = choices.map(({ letter, text }) => `${letter}. ${text}`).join('\n')
   if (answer === null) return
   const given = columns[answer]
+  const place = typeof given === 'number' || isPlace === true ? placeIn(given) : null
   const right =
-    typeof given === 'number'
-      ? choices[given - first]
-      : (choices.find(({ letter, text }) => letter === textIn(given).trim() || text === given) ??
+    place !== null
+      ? choices[place - first]
+      : (choices.find(isNamed(given)) ??
         choices.find(({ letter }) => letter.toLowerCase() === textIn(given).trim().toLowerCase()))
   if (right === undefined)
     throw new MappingError(
       `its column “${answer}” names none of its ${choices.length} choices: ${shown(given)}`,
     )
   columns[answer] = right.letter
+}
+
+/** Whether a choice is meant by its letter or its text. */
+export const isNamed =
+  (given: unknown) =>
+  ({ letter, text }: Choice): boolean =>
+    letter === textIn(given).trim() || text === given
+
+/** A whole number, also as text; null for anything else. */
+export function placeIn(value: unknown): number | null {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^\s*\d+\s*$/.test(value) ? Number(value) : null
 }
 
 const shown = (value: unknown): string => shorten(textIn(value))

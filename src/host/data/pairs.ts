@@ -1,6 +1,7 @@
 /** Rows through a mapping, including the step that needs several of them: pairs of a good and a bad completion. */
 import { isProblem, type ReadItem, type ReadRow } from './dataFile.ts'
 import { mapItem, type Mapping } from './mapping.ts'
+import { markOf } from './marks.ts'
 
 /** Maps rows as they come; rows that wait for their pair come later, or at the end as problems. */
 export class RowMapper {
@@ -39,7 +40,7 @@ class Pairing {
 
   add(item: ReadRow): readonly ReadItem[] {
     const mark = markOf(item.row[this.#label])
-    if (mark === null) return [problem(item, `its column “${this.#label}” is neither true nor false`)]
+    if (mark === null) return [problem(item, `its column “${this.#label}” marks it neither good nor bad`)]
     const key = JSON.stringify(item.row['prompt'] ?? null)
     const waiting = this.#waiting.get(key)
     if (waiting === undefined || waiting.isGood === mark) {
@@ -74,12 +75,3 @@ class Pairing {
 }
 
 const problem = ({ number, line }: ReadRow, sentence: string) => ({ number, line, sentence })
-
-/** Marks as data sets write them. */
-export function markOf(value: unknown): boolean | null {
-  if (typeof value === 'boolean') return value
-  // Tables hold every value as text.
-  if (typeof value === 'string' && /^(?:true|false|0|1)$/i.test(value)) return /^(?:true|1)$/i.test(value)
-  if (value === 1 || value === 0) return value === 1
-  return null
-}

@@ -4,7 +4,7 @@ import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, isNoChat, readChat, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { type Columns, plainName } from './columnKinds.ts'
 import { isDialoguePrompt } from './dialogues.ts'
-import { choicesIn, isTurn, textsIn, type Mapping } from './mapping.ts'
+import { choicesIn, isNamed, isTurn, placeIn, textsIn, type Mapping } from './mapping.ts'
 
 export const systemNames = ['system', 'system_prompt', 'system_message']
 export const answerNames = [
@@ -112,21 +112,37 @@ function repeats(columns: Columns, column: string, other: string): boolean {
   return 2 * holding.length > columns.rows.length
 }
 
-/** Numbers count from 0, unless one of them can only count from 1. */
+/** Numbers say which choice is right by its place; an answer whose places cannot be told stays as it is. */
 function choicesStep(columns: Columns, column: string, answer: string | null): Mapping[number] {
-  const isFromOne =
-    answer !== null &&
-    columns.rows.some((row) => {
-      const right = row[answer]
-      return typeof right === 'number' && right === choicesIn(row[column])?.length
-    })
-  return { kind: 'choices', column, answer, first: isFromOne ? 1 : 0 }
+  const step = { kind: 'choices', column, answer, first: 0 } as const
+  if (answer === null || columns.values(answer).some(Array.isArray)) return { ...step, answer: null }
+  const given = columns.rows.map((row) => ({ right: row[answer], choices: choicesIn(row[column]) ?? [] }))
+  const named = given.filter(({ right, choices }) => choices.some(isNamed(right))).length
+  const isPlace =
+    !columns.values(answer).every((right) => typeof right === 'string') || 2 * named < given.length
+  const places = isPlace ? given.filter(({ right }) => placeIn(right) !== null) : []
+  if (places.length === 0) return step
+  const isFromOne = places.some(({ right, choices }) => placeIn(right) === choices.length)
+  const isFromZero = places.some(({ right }) => placeIn(right) === 0)
+  if (isFromOne === isFromZero) return { ...step, answer: null }
+  const isWritten = places.some(({ right }) => typeof right === 'string')
+  return { ...step, first: isFromOne ? 1 : 0, ...(isWritten ? { isPlace: true } : {}) }
 }
 
 export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
   const step = mapping.find(({ kind }) => kind === 'choices')
-  if (step?.kind !== 'choices' || step.answer === null || columns.kind(step.answer) !== 'number') return []
-  return [`“${step.answer}” is read as the position of the right choice, counted from ${step.first}.`]
+  const answer = columns.find(answerNames)
+  if (step?.kind !== 'choices' || answer === undefined) return []
+  const values = columns.values(answer)
+  if (values.some(Array.isArray)) return [`“${answer}” may name several right choices; it is kept as it is.`]
+  const isPlaces = values.some((value) => placeIn(value) !== null)
+  if (step.answer === null)
+    return [
+      `“${answer}” seems to hold the position of the right choice, but the rows do not tell whether positions count from 0 or from 1. It is kept as it is: write the letter or the text of the right choice instead.`,
+    ]
+  return isPlaces && (step.isPlace === true || columns.kind(answer) === 'number')
+    ? [`“${answer}” is read as the position of the right choice, counted from ${step.first}.`]
+    : []
 }
 
 export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage[])[] =>

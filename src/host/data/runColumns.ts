@@ -9,7 +9,7 @@ import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { Columns } from './columnKinds.ts'
 import type { DataRow } from './dataFile.ts'
 import { leftColumns } from './leftColumns.ts'
-import { markOf } from './pairs.ts'
+import { markOf, marksIn } from './marks.ts'
 import type { SplitResult } from './split.ts'
 
 const lookedAt = 200
@@ -27,7 +27,7 @@ export function columnWarnings(
   const columns = new Columns(rows.train.slice(0, lookedAt))
   const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
   for (const column of answers) requireAnswers(rows, column)
-  if (experience === 'demonstrations') requireGoodAnswers(columns)
+  if (experience === 'demonstrations') requireGoodAnswers(columns, answers)
   const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
   const left = leftColumns(columns, read).map(({ text }) => unwise('data.prompt', text))
   const given = experience === 'rollout' ? [] : emptyAnswers(rows.train, answers)
@@ -65,16 +65,16 @@ const settingTexts = (rewards: RunConfig['rewards']): string[] =>
   rewards.flatMap(({ settings }) => Object.values(settings).filter((value) => typeof value === 'string'))
 
 /** KTO's marks: to imitate an answer that is marked as bad is what nobody means. */
-function requireGoodAnswers(columns: Columns): void {
-  const label = columns.find(['label', 'kto_tag'])
-  const marks = label === undefined ? [] : columns.values(label).map(markOf)
-  if (label === undefined || marks.includes(null) || !marks.includes(false)) return
+function requireGoodAnswers(columns: Columns, answers: readonly string[]): void {
+  const label = marksIn(columns)
+  if (label === undefined || answers.includes(label)) return
+  if (!columns.values(label).map(markOf).includes(false)) return
   throw new AppError(
     'data/invalid',
     `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,
     {
-      text: 'Import the data set with the columns mapped, which makes pairs for DPO, or drop the rows or the column.',
-      command: '`turnwise dataset import FILE --remap` makes pairs.',
+      text: 'Drop the rows marked as bad, or the column if it means something else. Prompts and completions with a mark can be imported with the columns mapped, which makes pairs for DPO.',
+      command: '`turnwise dataset import FILE --remap` makes pairs of prompts and completions with a mark.',
     },
   )
 }

@@ -5,8 +5,8 @@ import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
 import { comparedAnswers, rankedAnswers } from './comparedRules.ts'
 import { isDialogue } from './dialogues.ts'
 import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
+import { isSureMarks, marksIn } from './marks.ts'
 import { againstRatings, listDoubts, sameAnswers } from './pairDoubts.ts'
-import { markOf } from './pairs.ts'
 import {
   answerNames,
   asPrompt,
@@ -31,6 +31,7 @@ export type ShapeId =
   | 'unpaired-preference'
   | 'stepwise'
   | 'prompt-completion'
+  | 'prompt-answer'
   | 'prompt-only'
   | 'conversation'
   | 'instruction'
@@ -54,14 +55,13 @@ export const rules: readonly ShapeRule[] = [
   { id: 'unpaired-preference', title: 'completions marked as good or bad (KTO)', detect: unpaired },
   { id: 'stepwise', title: 'stepwise (prompt, completions, labels)', detect: stepwise },
   { id: 'prompt-completion', title: 'prompt and completion', detect: promptCompletion },
-  { id: 'prompt-only', title: 'prompt only', detect: promptOnly },
+  { id: 'prompt-answer', title: 'prompt and answer', detect: (columns) => promptRead(columns, true) },
+  { id: 'prompt-only', title: 'prompt only', detect: (columns) => promptRead(columns, false) },
   { id: 'conversation', title: 'conversations', detect: conversation },
   { id: 'instruction', title: 'instruction, input and output', detect: instruction },
   { id: 'question-answer', title: 'question and answer', detect: questionAnswer },
   { id: 'text', title: 'text', detect: plainText },
 ]
-
-const labelNames = ['label', 'kto_tag', 'labels']
 
 const promptColumn = { column: 'prompt' } as const
 
@@ -148,16 +148,23 @@ function sharesPrompt(columns: Columns, chosen: string, rejected: string): boole
   return columns.rows.length > 0 && 2 * sharing.length >= columns.rows.length
 }
 
+/** A number beside a response may be a class: there only what can be nothing but a mark counts. */
+function markedCompletion(columns: Columns): { readonly label?: string; readonly completion?: string } {
+  const completion = columns.find(['completion'], isPromptKind)
+  const label = marksIn(columns)
+  if (completion !== undefined)
+    return label === undefined || label === completion ? {} : { label, completion }
+  const [response, sure] = [columns.find(['response'], isPromptKind), marksIn(columns, isSureMarks)]
+  if (response !== undefined && sure !== undefined && sure !== response)
+    return { label: sure, completion: response }
+  return label === undefined ? {} : { label }
+}
+
 function unpaired(columns: Columns): Proposal | null {
-  const isMarks = (name: string) =>
-    columns.kind(name) === 'boolean' || columns.values(name).every((value) => markOf(value) !== null)
-  const label = columns.find(labelNames)
-  if (label === undefined || !isMarks(label)) return null
+  const { label, completion } = markedCompletion(columns)
+  if (label === undefined) return null
   const chat = columns.find(chatNames, isChatKind)
-  const [prompt, completion] = [
-    columns.find(['prompt'], isPromptKind),
-    columns.find(['completion'], isPromptKind),
-  ]
+  const prompt = columns.find(['prompt'], isPromptKind)
   const pairs: Mapping[number] = { kind: 'pairs', label }
   const common = {
     ...{ prompt: promptColumn, answer: null },
@@ -174,7 +181,7 @@ function unpaired(columns: Columns): Proposal | null {
     }
   }
   const system = columns.find(systemNames, (kind) => kind === 'text')
-  if (chat === undefined || columns.kind(label) !== 'boolean' || !columns.values(chat).some(isAnswered))
+  if (chat === undefined || !isSureMarks(columns, label) || !columns.values(chat).some(isAnswered))
     return null
   return {
     ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
@@ -219,11 +226,13 @@ function promptCompletion(columns: Columns): Proposal | null {
   }
 }
 
-function promptOnly(columns: Columns): Proposal | null {
+/** A prompt with, or without, an answer to compare with. */
+function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   const prompt = columns.find(['prompt'], isPromptKind)
   if (prompt === undefined || repeatsItsChat(columns, prompt)) return null
   if (isChatKind(columns.kind(prompt)) && !waits(columns, prompt)) return null
   const answer = columns.find(answerNames) ?? null
+  if ((answer !== null) !== hasAnswer) return null
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
     evidence: answer === null ? columnsNamed(prompt) : columnsNamed(prompt, answer),

@@ -2,11 +2,10 @@
  * Recognises the kind of a data set by its columns, says by what, and proposes how to make prompts from it. The rules are
  * in shapeRules.ts; what no proposal uses is named by leftColumns.ts.
  */
-import type { ColumnKind } from '#shared/columnKind.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { DataRow } from './dataFile.ts'
-import { Columns } from './columnKinds.ts'
-import { leftColumns, type LeftColumn } from './leftColumns.ts'
+import { Columns, plainName } from './columnKinds.ts'
+import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import type { Mapping } from './mapping.ts'
 import { nearlyAny } from './nearlyShapes.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
@@ -34,6 +33,9 @@ export interface DetectedShape {
   readonly doubts: readonly string[]
 }
 
+/** Kinds that nearly every other data set could be read as, too. */
+const aside: readonly ShapeId[] = ['text', 'prompt-answer', 'prompt-only']
+
 /** Judged by the rows given: the first hundred or so are enough. */
 export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const columns = new Columns(rows)
@@ -49,25 +51,43 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
       template: templateOf(columns),
       used: [],
     }
-  const { doubts, ...proposal } = first
-  const { used } = proposal
-  const also = others.find(({ id }) => id !== 'text' && id !== 'prompt-only')
+  const { used } = first
+  const also = others.find(({ id }) => !aside.includes(id))
+  const nearly = nearlyAny(columns, used)
+  const doubts = [
+    ...first.doubts,
+    ...nearly,
+    ...(also === undefined ? [] : [`It could also be read as ${also.title}: ${also.evidence}.`]),
+  ]
+  const isSaid = (column: string) => nearly.some((doubt) => doubt.includes(`“${column}”`))
   return {
-    ...proposal,
-    template: proposal.prompt === null ? templateOf(columns) : null,
-    leftAside: leftColumns(columns, used),
-    doubts: [
-      ...doubts,
-      ...nearlyAny(columns, used),
-      ...(also === undefined ? [] : [`It could also be read as ${also.title}: ${also.evidence}.`]),
+    ...first,
+    template: first.prompt === null ? templateOf(columns) : null,
+    leftAside: [
+      ...leftColumns(columns, used),
+      ...unusedTexts(columns, used).filter(({ column }) => !isSaid(column)),
     ],
+    doubts,
   }
 }
 
-/** Of the texts, the longest on average is likeliest what a model is to read; else a number. */
+/** Names of what is not asked: answers, marks, classes, and what identifies a row. */
+const noQuestion =
+  /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date)(?:_|\d|$)/
+/** Shorter names are those of languages and codes. */
+const shortestName = 3
+
+/** Of the texts that may be a question, the longest on average is likeliest what a model is to read. */
 function templateOf(columns: Columns): string | null {
-  const named = (kind: ColumnKind) => [...columns.kinds.keys()].filter((name) => columns.kind(name) === kind)
+  const texts = [...columns.kinds.keys()].filter((name) => columns.kind(name) === 'text')
+  const numbers = [...columns.kinds.keys()].filter((name) => columns.kind(name) === 'number')
   const length = (name: string) => columns.values(name).join('').length
-  const [name] = [...named('text').toSorted((a, b) => length(b) - length(a)), ...named('number')]
-  return name === undefined ? null : `{${name}}`
+  const isAsked = (name: string) =>
+    !noQuestion.test(plainName(name)) && plainName(name).length >= shortestName
+  const [name] = texts.filter(isAsked).toSorted((a, b) => length(b) - length(a))
+  if (name !== undefined) return `{${name}}`
+  return texts.length + numbers.length === 0 ? null : placeholder
 }
+
+/** Where no column looks like a question: somebody who knows the data says which it is. */
+const placeholder = '{COLUMN}'

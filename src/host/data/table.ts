@@ -83,6 +83,7 @@ class TableParser {
   #number = 0
   #runaways = 0
   #hasDecimalComma = false
+  #hasRepeatedName = false
   #items: ReadItem[] = []
 
   constructor(file: Pick<DataFile, 'path' | 'note'>, defaultDelimiter: string) {
@@ -154,7 +155,10 @@ class TableParser {
     // Lines may end in \r\n here and in \n there, when files were put together; the parser looks for \n.
     if (last.endsWith('\r')) values[values.length - 1] = last.slice(0, -1)
     if (this.#names === null) this.#names = columnNames(values, this.#file, this.#fault)
-    else this.#items.push(this.#item(values, { names: this.#names, line }))
+    else {
+      this.#noteRepeatedName(values, this.#names)
+      this.#items.push(this.#item(values, { names: this.#names, line }))
+    }
   }
 
   #item(values: readonly string[], { names, line }: { names: readonly string[]; line: number }): ReadItem {
@@ -174,12 +178,24 @@ class TableParser {
     return { number, line, row }
   }
 
+  /** A column whose name is among its first values, as `ham` of ham and spam, has lost a row to its name. */
+  #noteRepeatedName(values: readonly string[], names: readonly string[]): void {
+    const name = names.find((each, index) => each === values[index])
+    // Pieces of a table that were put together repeat the whole line of names.
+    const isNames = names.every((each, index) => each === values[index])
+    if (name === undefined || isNames || this.#hasRepeatedName || this.#number >= lookedAt) return
+    this.#hasRepeatedName = true
+    this.#file.note(
+      `“${name}” was taken for the name of a column, but is one of its values, too. ${headerAdvice}`,
+    )
+  }
+
   /** Where semicolons stand between columns, commas may stand in numbers. */
   #noteDecimalComma(values: readonly string[]): void {
     if (this.#hasDecimalComma || !values.some((value) => /^-?\d+,\d+$/.test(value))) return
     this.#hasDecimalComma = true
     this.#file.note(
-      'Some numbers have a decimal comma, such as 3,5. They stay as they are, but rewards that compare numbers expect a decimal point: replace the commas, or export the table with points.',
+      'Some numbers have a decimal comma, such as 3,5. They stay as they are: rewards that compare numbers read the comma as a decimal point.',
     )
   }
 
@@ -218,6 +234,10 @@ function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; 
 }
 
 const longestName = 80
+/** Rows whose values are compared with their columns' names. */
+const lookedAt = 200
+const headerAdvice =
+  'If the first line is a row, put a line with names such as question,answer in front of it.'
 
 /** Errors: AppError 'data/invalid' for a first line that names no columns. */
 function columnNames(
@@ -233,16 +253,17 @@ function columnNames(
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
   // A year or a question is what a row holds, not what a column is called.
   const value = names.find((name) => /^-?[\d.,]+$|[?!.]$/.test(name.trim()) || name.length > longestName)
-  const advice = 'If the first line is a row, put a line with names such as question,answer in front of it.'
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined)
     throw new AppError(
       'data/invalid',
       `${file.path} has two columns called “${shorten(twice)}”.`,
-      value === undefined ? 'Rename one of them.' : advice,
+      value === undefined ? 'Rename one of them.' : headerAdvice,
     )
   if (value !== undefined)
-    file.note(`“${shorten(value)}” was taken for the name of a column, but looks like a value. ${advice}`)
+    file.note(
+      `“${shorten(value)}” was taken for the name of a column, but looks like a value. ${headerAdvice}`,
+    )
   return names
 }
 

@@ -118,10 +118,13 @@ describe('tables', () => {
     ])
     expect(await notesOf('semicolon.csv', 'question;answer\n1?;3,5\n2?;1,5\n')).toEqual([
       'Read with semicolons between the columns.',
-      expect.stringMatching(/^Some numbers have a decimal comma, such as 3,5\./),
+      'Some numbers have a decimal comma, such as 3,5. They stay as they are: rewards that compare numbers read the comma as a decimal point.',
     ])
     expect(await notesOf('bare.csv', 'What is 2?,2\nWhat is 3?,3\n')).toEqual([
       '“What is 2?” was taken for the name of a column, but looks like a value. If the first line is a row, put a line with names such as question,answer in front of it.',
+    ])
+    expect(await notesOf('spam.tsv', 'ham\tOk lar\nspam\tFree entry\nham\tSo early\n')).toEqual([
+      '“ham” was taken for the name of a column, but is one of its values, too. If the first line is a row, put a line with names such as question,answer in front of it.',
     ])
     expect(await notesOf('named.csv', 'question,answer 1\n2,2\n')).toEqual([])
     expect(await refusal(written('twice.csv', '4,4\n1,2\n'))).toContain('If the first line is a row')

@@ -90,7 +90,9 @@ describe('importDataSet', () => {
     expect(other.version.info.id).not.toBe(ids[0])
     const zstd = await imported(path.join(python, 'zstd.parquet'))
     const gzip = await imported(path.join(python, 'gzip.parquet'), { name: 'second' })
-    expect([zstd.isNew, gzip.isNew, gzip.version.info.name]).toEqual([true, false, 'second'])
+    expect([zstd.isNew, gzip.isNew, gzip.name]).toEqual([true, false, 'second'])
+    const { name, otherNames } = gzip.version.info
+    expect([name, Object.keys(otherNames ?? {})]).toEqual([zstd.version.info.name, ['second']])
     expect(gzip.version.directory).toBe(zstd.version.directory)
   })
 
@@ -213,7 +215,7 @@ describe('library', () => {
     const { version } = await imported(written('many.jsonl', lines(many)), { name: 'Viele' })
     mkdirSync(path.join(folder, 'broken'))
     expect(namedDataSet('Viele', home)).toBe(version.directory)
-    expect(findDataSet(version.info.id.slice(0, 8), home).info.name).toBe('Viele')
+    expect(findDataSet(version.info.id.slice(0, 8), home).info).toEqual(version.info)
     expect(() => findDataSet('nothing', home)).toThrow(/There is no data set “nothing”/)
     const broken = listDataSets(home).filter((entry) => 'problem' in entry)
     expect(broken).toEqual([expect.objectContaining({ id: 'broken' })])

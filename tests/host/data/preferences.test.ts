@@ -93,7 +93,7 @@ describe('two answers and what prefers one of them', () => {
     ['a sign that is not documented', { preference: -1 }],
   ])('asks where %s says which is better', (_, judge) => {
     const row = { prompt: 'p', response_1: 'one', response_2: 'two', ...judge }
-    expect(detectShape([row]).id).toBe('prompt-only')
+    expect(detectShape([row]).id).toMatch(/^prompt-(?:only|answer)$/)
     expect(said(row)).toContain(
       '“response_1” and “response_2” are nearly preference pairs, but no column says clearly which is better. To train on pairs, name them “chosen” and “rejected”, or add a column “winner” that holds “response_1” or “response_2”.',
     )

@@ -17,6 +17,7 @@ const sentences: Readonly<Record<string, string>> = {
   'unpaired-preference': 'Completions that are marked as good or bad become pairs where a prompt has both.',
   stepwise: 'Completions in steps, each with a mark.',
   'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
+  'prompt-answer': 'The model is trained on the prompts; rewards compare completions with the answer.',
   'prompt-only': 'The model is trained on the prompts; rewards can use the other columns.',
   conversation:
     'The prompt is the whole conversation, or the conversation without its last answer, as chosen below.',
