@@ -126,6 +126,7 @@ const looks: readonly (readonly [RegExp, string])[] = [
   [/\\(?:text|textbf|textit|textnormal|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, '$1'],
   [/\\[dtc]frac/g, '\\frac'],
   [/\s+/g, ' '],
+  [/(?<=[^\p{L}\d.]) | (?=[^\p{L}\d.])/gu, ''],
 ]
 
 const writtenAlike = (text: string): string =>

@@ -11,8 +11,11 @@ import {
   closing,
   forms,
   functions,
+  names,
+  prefixes,
   relations,
   separators,
+  setOperations,
   type CommandForm,
 } from './mathCommands.ts'
 import { apply, isApply, symbol, type MathTree } from './mathTree.ts'
@@ -131,9 +134,12 @@ class Parser {
   }
 
   #union(): MathTree {
-    const parts = [this.#sum()]
-    while (this.#take('\\cup', '\\union')) parts.push(this.#sum())
-    return parts.length === 1 ? parts[0]! : apply('union', ...parts)
+    let total = this.#sum()
+    for (let name = setOperations[this.#next]; name !== undefined; name = setOperations[this.#next]) {
+      this.#at++
+      total = apply(name, total, this.#sum())
+    }
+    return total
   }
 
   #sum(): MathTree {
@@ -142,7 +148,7 @@ class Parser {
     for (;;) {
       const sign = ['+', '-', '\\pm', '\\mp'].find((each) => this.#take(each))
       if (sign === undefined) break
-      const term = this.#product()
+      const term = this.#ratio()
       total = sign === '+' ? apply('add', total, term) : apply('add', total, withSign(sign, term))
     }
     this.#depth--
@@ -151,9 +157,17 @@ class Parser {
 
   #signed(): MathTree {
     const sign = ['+', '-', '\\pm', '\\mp'].find((each) => this.#take(each))
-    if (sign === undefined || sign === '+') return this.#product()
+    if (sign === undefined || sign === '+') return this.#ratio()
     if (this.#next === '-') throw new Unreadable()
-    return withSign(sign, this.#product())
+    return withSign(sign, this.#ratio())
+  }
+
+  /** A ratio of two values is their quotient; one of more is told by what each is of the first. */
+  #ratio(): MathTree {
+    const [first, ...others] = [this.#product()]
+    while (this.#take(':', '\\colon')) others.push(this.#product())
+    if (others.length < 2) return others.reduce((a, b) => apply('divide', a, b), first!)
+    return apply('ratio', ...others.map((other) => apply('divide', other, first!)))
   }
 
   #product(): MathTree {
@@ -161,7 +175,7 @@ class Parser {
     for (;;) {
       if (this.#take('*', '\\cdot', '\\times', '\\ast'))
         total = apply('multiply', total, this.#signedFactor())
-      else if (this.#take('/', ':', '\\div', '\\colon')) total = apply('divide', total, this.#signedFactor())
+      else if (this.#take('/', '\\div')) total = apply('divide', total, this.#signedFactor())
       else if (this.#continuesProduct()) total = this.#joined(total)
       else return total
     }
@@ -192,7 +206,8 @@ class Parser {
     if (token.type === 'number' || token.type === 'name') return true
     if (token.text in bars) return this.#bars.at(-1) !== token.text
     if (token.type === 'sign') return ['(', '[', '{'].includes(token.text)
-    return !(token.text in relations) && !closing.has(token.text) && !separators.includes(token.text)
+    const isBetween = token.text in relations || token.text in setOperations
+    return !isBetween && !closing.has(token.text) && !separators.includes(token.text)
   }
 
   #factor(): MathTree {
@@ -310,15 +325,26 @@ class Parser {
   #command(name: string): MathTree {
     if (functions.has(name)) return this.#function(name.slice(1))
     if (bigOperators.has(name)) return this.#bigOperator(name.slice(1))
-    if (name in relations || closing.has(name)) throw new Unreadable()
     const form = forms.find(([pattern]) => pattern.test(name))?.[1]
-    return form === undefined ? this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty')) : this.#form(form)
+    if (form !== undefined) return this.#form(form, name)
+    if (prefixes.has(name)) return this.#prefixed(name)
+    if (!names.has(name)) throw new Unreadable()
+    return this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty'))
   }
 
-  #form(form: CommandForm): MathTree {
+  /** Angle ABC is another one than BAC. */
+  #prefixed(prefix: string): MathTree {
+    let name = prefix
+    for (; this.#tokens[this.#at]?.type === 'name'; this.#at++) name += ` ${this.#next}`
+    if (name === prefix) throw new Unreadable()
+    return this.#take('_') ? indexed(name, this.#argument()) : symbol(name)
+  }
+
+  #form(form: CommandForm, name: string): MathTree {
     if (form === 'fraction') return this.#fraction()
     if (form === 'root') return this.#root()
     if (form === 'matrix') return this.#matrix()
+    if (form === 'accent') return apply(`accent ${name}`, this.#argument())
     return form === 'look' ? this.#argument() : apply(form, this.#argument(), this.#argument())
   }
 
