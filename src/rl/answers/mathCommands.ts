@@ -4,11 +4,15 @@ const ofThemselves = (names: string): Readonly<Record<string, string>> =>
   Object.fromEntries(names.split(' ').map((name) => [`\\${name}`, `\\${name}`]))
 
 /** Relations whose sides may be swapped. */
-const mutual = ofThemselves('perp parallel nparallel cong ncong sim simeq asymp iff Leftrightarrow leftrightarrow')
+const mutual = ofThemselves(
+  'perp parallel nparallel cong ncong sim simeq asymp iff Leftrightarrow leftrightarrow',
+)
 
 export const relations: Readonly<Record<string, string>> = {
   ...mutual,
-  ...ofThemselves('subset subseteq subsetneq supset supseteq notin ni mid nmid ll gg prec succ preceq succeq'),
+  ...ofThemselves(
+    'subset subseteq subsetneq supset supseteq notin ni mid nmid ll gg prec succ preceq succeq',
+  ),
   ...ofThemselves('to mapsto rightarrow longrightarrow Rightarrow implies leftarrow Leftarrow propto'),
   ...{ '=': '=', '<': '<', '>': '>', '<=': '<=', '>=': '>=', '!=': '!=' },
   ...{ '\\le': '<=', '\\leq': '<=', '\\leqslant': '<=', '\\ge': '>=', '\\geq': '>=', '\\geqslant': '>=' },

@@ -19,7 +19,6 @@ export function isSameMath(expected: MathTree, found: MathTree, tolerance: numbe
   const [a, b] = [withoutSigns(expected), withoutSigns(found)]
   const [x, y] = unnamed(a, b)
   if (x.kind === 'relation' || y.kind === 'relation') return isSameRelation(x, y, tolerance)
-  if (isApply(x, 'union') || isApply(y, 'union')) return isSameUnion(x, y, tolerance)
   if (isSetOperation(x) || isSetOperation(y)) return isSameOperation(x, y, tolerance)
   if (x.kind === 'group' || y.kind === 'group') return isSameGroup(x, y, tolerance)
   if (x.kind === 'matrix' || y.kind === 'matrix') return isSameMatrix(x, y, tolerance)
@@ -192,9 +191,10 @@ const isSameUnion = (a: MathTree, b: MathTree, tolerance: number): boolean =>
   isSameSet(partsOf(a), partsOf(b), tolerance)
 
 const isSetOperation = (tree: MathTree): tree is ApplyTree =>
-  isApply(tree, 'intersection') || isApply(tree, 'without')
+  isApply(tree, 'union') || isApply(tree, 'intersection') || isApply(tree, 'without')
 
 function isSameOperation(a: MathTree, b: MathTree, tolerance: number): boolean {
+  if ([a, b].some((tree) => isApply(tree, 'union'))) return isSameUnion(a, b, tolerance)
   if (!isSetOperation(a) || !isSetOperation(b) || a.name !== b.name) return false
   if (a.name === 'intersection') return isSameSet(a.of, b.of, tolerance)
   return a.of.every((part, i) => isSameMath(part, b.of[i]!, tolerance))
