@@ -4465,8 +4465,8 @@ function normalized(text, ignoreCase) {
 	return ignoreCase ? tidy.toLowerCase() : tidy;
 }
 // src/rl/answers/readDate.ts
-var names$1 = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
-var monthOf = (name) => names$1.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+var names$2 = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+var monthOf = (name) => names$2.indexOf(name.slice(0, 3).toLowerCase()) + 1;
 var month = "(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\\.?";
 var weekday = "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\\s+)?";
 var numbered = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$/;
@@ -4772,7 +4772,7 @@ var rows = [
 		"ton"
 	].map((name) => [name, name])
 ];
-var prefixes = [...[
+var prefixes$1 = [...[
 	[
 		"G",
 		"giga",
@@ -4848,7 +4848,7 @@ function unitsOf([names, dimensions, above = 1n, below = 1n]) {
 	};
 	const own = [symbol, ...others].map((name) => [name, unit]);
 	if (!prefixed.has(symbol)) return own;
-	const multiples = prefixes.filter(([prefix]) => smallOnly[symbol]?.test(prefix) ?? /[GMkmμ]/.test(prefix));
+	const multiples = prefixes$1.filter(([prefix]) => smallOnly[symbol]?.test(prefix) ?? /[GMkmμ]/.test(prefix));
 	return [...own, ...multiples.flatMap(([prefix, word, exponent]) => {
 		const multiple = {
 			...unit,
@@ -4892,7 +4892,7 @@ var plainUnits = [
 	[/°\s*(?=[CF](?!\p{L}))/gu, "°"],
 	[/\s+/g, " "]
 ];
-var power$2 = /^\s?(?:\^-?\d|[23](?![\d.])|(?:squared|cubed)(?!\p{L}))/u;
+var power$2 = /^(?:\s?\^-?\d|[23](?![\d.])|\s?(?:squared|cubed)(?!\p{L}))/u;
 var squareOrCubic = /^(?:sq\.?|square|cu\.?|cubic) /;
 /** “9 in total” is not 9 inches. */
 var symbol$1 = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω]|[μµ]?\p{L}+)/u;
@@ -4971,6 +4971,13 @@ function conversion(from, to) {
 	if (from === null || to === null) return whole(1n);
 	return [.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0)) ? quotient(from.factor, to.factor) : null;
 }
+var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
+/** Whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+function isOtherThing(a, b) {
+	const [own, other] = [wordsOf$1(a), wordsOf$1(b)];
+	if (own.length === 0 || other.length === 0 || unitOf(a) !== null && unitOf(b) !== null) return false;
+	return !own.some((word) => other.includes(word));
+}
 /** The percent sign, or the unit, that stands behind a value on the same line; empty for neither. */
 function measureBehind(text) {
 	if (/^[ ~$)\\]{0,3}(?:\\?%|percent\b|pct\b)/.test(text)) return "\\%";
@@ -4978,22 +4985,43 @@ function measureBehind(text) {
 	const unit = /^(?: |~|\\[,;: ]|\\text|\\mathrm|\^)/.test(line) ? readUnit(line) : null;
 	return unit === null ? "" : ` ${unit.text}`;
 }
-/** Words that multiply the number before them; null: by an unknown amount. */
+var scales$1 = {
+	ten: whole(10n),
+	dozen: whole(12n),
+	score: whole(20n),
+	hundred: whole(100n),
+	thousand: whole(1000n),
+	lakh: powerOfTen(5),
+	million: powerOfTen(6),
+	mn: powerOfTen(6),
+	crore: powerOfTen(7),
+	billion: powerOfTen(9),
+	bn: powerOfTen(9),
+	trillion: powerOfTen(12),
+	tn: powerOfTen(12),
+	...Object.fromEntries("half third fourth fifth sixth seventh eighth ninth tenth".split(" ").map((name, i) => [name, {
+		above: 1n,
+		below: BigInt(i + 2)
+	}])),
+	halve: {
+		above: 1n,
+		below: 2n
+	},
+	quarter: {
+		above: 1n,
+		below: 4n
+	},
+	hundredth: powerOfTen(-2),
+	thousandth: powerOfTen(-3),
+	millionth: powerOfTen(-6)
+};
+var scale = new RegExp(`^\\s*(${Object.keys(scales$1).join("|")})s?\\b`, "i");
+/** What the words behind a number multiply it with, 1 for most, and the words behind that. */
 function multiplierOf(words) {
-	const [whole = "", word = ""] = /^\s*(hundred|thousand|million|billion|trillion|dozen|score)s?\b/i.exec(words) ?? [];
-	const factor = {
-		"": 1n,
-		hundred: 100n,
-		thousand: 1000n,
-		million: 10n ** 6n,
-		billion: 10n ** 9n,
-		trillion: 10n ** 12n,
-		dozen: 12n,
-		score: 20n
-	}[word.toLowerCase()];
-	return factor === void 0 ? null : {
-		factor,
-		rest: words.slice(whole.length)
+	const [all = "", word = ""] = scale.exec(words) ?? [];
+	return {
+		factor: scales$1[word.toLowerCase()] ?? whole(1n),
+		rest: words.slice(all.length)
 	};
 }
 // src/rl/answers/literal.ts
@@ -5008,17 +5036,17 @@ function isSameLiteral(expected, found, tolerance) {
 }
 /** 3,5 is 3.5 beside a number that is not whole, else a list. */
 function withDecimals(a, b) {
-	return [a.kind === "list" && b.kind === "number" && isPart(b) ? a.decimal ?? a : a, b.kind === "list" && a.kind === "number" && isPart(a) ? b.decimal ?? b : b];
+	return [a.kind === "list" && b.kind === "number" && isPart$1(b) ? a.decimal ?? a : a, b.kind === "list" && a.kind === "number" && isPart$1(a) ? b.decimal ?? b : b];
 }
 /** A decimal, or a fraction that is not whole. */
-var isPart = ({ value, place }) => place !== null || !isWhole(value);
+var isPart$1 = ({ value, place }) => place !== null || !isWhole(value);
 var hundredth = {
 	above: 1n,
 	below: 100n
 };
 function isSameNumber$1(a, b, tolerance) {
 	const factor = conversion(a.unit, b.unit);
-	if (factor === null) return false;
+	if (factor === null || isOtherThing(a.words ?? "", b.words ?? "")) return false;
 	if (a.isPercentage === b.isPercentage) return isNear(times$1(a, factor), b, tolerance);
 	const [share, plain] = a.isPercentage ? [a, b] : [b, a];
 	if (plain.unit !== null) return false;
@@ -5065,6 +5093,40 @@ function placeOf$1(digits) {
 	const after = mantissa.split(".")[1]?.length ?? 0;
 	return after === 0 && exponent === void 0 ? null : powerOfTen(Number(exponent ?? 0) - after);
 }
+// src/rl/answers/readCompound.ts
+/** Reads quantities in several units, as in “5 feet 6 inches”, as what they come to in the last of them. */
+var term = /^\s*(?:(?:,|,?\s*and\s)\s*)?(\d+(?:\.\d+)?)\s*(?=\p{L}|°)(.*)$/su;
+/** null for fewer than two parts, for units that are not each smaller than the one before, and for those of different things. */
+function readCompound(text) {
+	const terms = termsOf(text.replaceAll(/[{}]/g, " "));
+	const last = terms?.at(-1);
+	if (terms === null || last === void 0 || terms.length < 2) return null;
+	let [total, before] = [whole(0n), null];
+	for (const { digits, unit } of terms) {
+		const factor = conversion(unit, last.unit);
+		if (factor === null || before !== null && order(factor, before) >= 0) return null;
+		total = sum(total, product(decimal(digits), factor));
+		before = factor;
+	}
+	return {
+		...writtenNumber(total, placeOf$1(last.digits)),
+		unit: last.unit
+	};
+}
+function termsOf(text) {
+	const terms = [];
+	for (let rest = text; rest.trim() !== "";) {
+		const [, digits, behind = ""] = term.exec(rest) ?? [];
+		const read = digits === void 0 ? null : readUnit(behind);
+		if (read === null) return null;
+		terms.push({
+			digits,
+			unit: read.unit
+		});
+		rest = read.rest;
+	}
+	return terms;
+}
 // src/rl/answers/readLiteral.ts
 /** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
 /** LaTeX that only changes how a number looks becomes plain text. */
@@ -5101,10 +5163,13 @@ function readLiteral(text) {
 	const plain = plainMath(text).replace(leading, "").replace(/[.,;]\s*$/, "").trim();
 	if (plain.length > 1e3 || !/\d/.test(plain)) return null;
 	const value = lastSide(plain);
-	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readList(value);
+	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readCompound(value) ?? readList(value);
 }
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
-var lastSide = (text) => /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf("=") + 1).trim();
+function lastSide(text) {
+	const at = text.lastIndexOf("=");
+	return /[,;]|\b(?:and|or)\b/.test(text.slice(0, at + 1).replaceAll(/\([^()]*\)|,(?=\d{3})/g, "")) || /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(at + 1).trim();
+}
 function readRatio(text) {
 	if (!/^\d{1,9}(?:\s*:\s*\d{1,9})+$/.test(text)) return null;
 	return {
@@ -5128,23 +5193,27 @@ function pointedNumber(text) {
 	const found = alone.exec(text);
 	if (found === null) return null;
 	const rest = multiplierOf(found[8] ?? "");
-	if (rest === null || !isUnit$1(rest.rest)) return null;
+	if (!isUnit$1(rest.rest)) return null;
 	const number = numberOf(found);
 	if (number === null) return null;
 	return {
 		...number,
-		value: product(number.value, whole(rest.factor)),
-		unit: unitOf(found[2] || rest.rest)
+		value: product(number.value, rest.factor),
+		unit: unitOf(found[2] || rest.rest),
+		words: rest.rest
 	};
 }
+/** Words that make another value of the number, or several. */
+var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu;
+var isChanging = (words) => changing.test(words);
 /** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
 	if (words === "" || readUnit(rest)?.rest === "") return true;
 	if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false;
 	const list = words.split(/\s+/);
-	if (list.length > 4 || /\d/.test(words.replace(/\^?\d$/, ""))) return false;
-	if (list.some((word) => /^(?:and|or|plus|minus|over|to|not|if|but|of)$/i.test(word))) return false;
+	if (list.length > 4 || /\d/.test(words)) return false;
+	if (isChanging(words)) return false;
 	return list[0].replace(/\W/gu, "").length !== 1 || unitOf(words) !== null;
 }
 /** The number in a match of `numberSource`; null for a denominator of 0 or a fraction of decimals. */
@@ -5186,6 +5255,53 @@ function readList(text) {
 		items,
 		decimal
 	} : null;
+}
+// src/rl/answers/surroundings.ts
+/** What the words and signs around a number make of it: a part of something else, a bound, or nothing at all. */
+var before = [
+	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\d\s*,\s*$/iu,
+	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
+	/\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
+	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
+	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
+	/\d\s+(?:in|out of)\s*$/,
+	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of)\s*$/i,
+	/\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i
+];
+var after = [
+	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+	/^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
+	/^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
+	/^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
+	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+	/^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
+	/^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i
+];
+var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
+var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
+/** Whether a number stands for itself between `left` and `right`. */
+var isBare = (left, right) => !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
+/** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
+function isPart(left, right) {
+	if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true;
+	const [, first = "", join] = unitBefore.exec(left) ?? [];
+	if (isTogether(first, join, right)) return true;
+	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
+	return isTogether(own, next, other);
+}
+/** Whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+function isTogether(name, join, behind) {
+	const unit = unitOf(name);
+	if (unit === null) return false;
+	if (join === void 0 || join === "to") return true;
+	const other = readUnit(behind)?.unit;
+	if (other === void 0) return false;
+	const factor = conversion(unit, other);
+	return factor === null || !isSame(factor, {
+		above: 1n,
+		below: 1n
+	});
 }
 // src/rl/answers/numberWords.ts
 /** Reads numbers in words where they are the whole answer: “twenty-one”, “three quarters”, “two and a half”. */
@@ -5324,8 +5440,8 @@ var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
 var fullWidth = /[\uff01-\uff5e]/g;
 var vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g;
 var superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-/** Raised digits after a 10 are an exponent; after a unit they stay, since m² is a unit. */
-var raisedExponent = /(?<=10)(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
+/** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
+var raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
 var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit)).join("");
 /** Bold marks of Markdown; `2**3` is a power. */
 var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
@@ -5455,10 +5571,18 @@ function statedLiteral(completion, expected) {
 	const whole = readLiteral(text);
 	if (whole !== null) return whole;
 	if (kind !== "unmarked" && isHedged(text)) return null;
-	const pointed = isDecimal(expected) ? text.replace(decimalComma, ".") : text;
-	if (kind === "marked") return lastNumber(pointed);
+	if (isFactorial(text)) return null;
+	return kind === "marked" ? onlyNumber(withPoints(text, expected)) : literalIn(text, kind, expected);
+}
+/** Of several numbers in a box none is the answer. */
+var onlyNumber = (text) => numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null;
+function literalIn(text, kind, expected) {
+	const pointed = withPoints(text, expected);
 	return (kind === "said" ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)) ?? (mayBeDecimal(expected) ? lastNumber(text) : null);
 }
+var withPoints = (text, expected) => isDecimal(expected) ? text.replace(decimalComma, ".") : text;
+/** “7!” alone; at the end of a sentence it is 7. */
+var isFactorial = (text) => /^[^\p{L}]*\d\s*!$/u.test(text);
 var isDecimal = (expected) => expected.kind === "number" && expected.place !== null;
 var mayBeDecimal = (expected) => expected.kind === "list" && expected.decimal !== null;
 /** A comma that cannot hold groups of three digits apart. */
@@ -5485,8 +5609,11 @@ function numberIn(text, which) {
 	const plain = plainMath(text);
 	const found = numbersOf(plain).at(which === "first" ? 0 : -1);
 	if (found === void 0 || bareNumber(plain, found) === null) return null;
-	const unit = found[2] === "" ? readUnit(plain.slice(found.index + found[0].length, found.index + 60)) : null;
-	return unit === null ? found[0] : `${found[0]} ${unit.text}`;
+	const behind = plain.slice(found.index + found[0].length, found.index + 60);
+	const { rest } = multiplierOf(behind);
+	const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`;
+	const unit = found[2] === "" ? readUnit(rest) : null;
+	return unit === null ? scaled : `${scaled} ${unit.text}`;
 }
 function lastOf(text, expected) {
 	const { kind } = expected;
@@ -5501,17 +5628,17 @@ function lastNumber(text) {
 	const last = numbersOf(plain).at(-1);
 	return last === void 0 ? null : bareNumber(plain, last);
 }
-var computesBefore = /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either)\s*$|\d\s*,\s*$/iu;
-var computesAfter = /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u;
 /** The number with its unit; null where it is part of something else. */
 function bareNumber(text, found) {
 	const before = text.slice(Math.max(0, found.index - 40), found.index);
 	const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40);
-	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || computesBefore.test(before) || computesAfter.test(after) || isFactor(after)) return null;
+	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isFactor(after)) return null;
+	const { factor, rest } = multiplierOf(after);
 	const number = numberOf(found);
 	return number && {
 		...number,
-		unit: unitOf(found[2] || after)
+		value: product(number.value, factor),
+		unit: unitOf(found[2] || rest)
 	};
 }
 /** 2x is no number, 2m is one. */
@@ -5524,9 +5651,9 @@ function isFactor(after) {
 var longestText = 2e3;
 var mostTokens = 600;
 /** Commands without meaning for the value. */
-var ignored = /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y;
+var ignored = /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\q?quad|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y;
 var wrappers = /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y;
-var names = [
+var names$1 = [
 	[/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, "number"],
 	[/\\(?:[a-zA-Z]+|[{}|%\\])/y, "command"],
 	[/(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y, "command"],
@@ -5594,7 +5721,7 @@ function tokenAt(text, at, isInBrackets) {
 		type: "number",
 		text: text.slice(at, at + plain)
 	}, plain];
-	for (const [pattern, type] of names) {
+	for (const [pattern, type] of names$1) {
 		const length = lengthOf(pattern, text, at);
 		if (length > 0) return [named(type, text.slice(at, at + length)), length];
 	}
@@ -5629,9 +5756,59 @@ function wordsOf(inside) {
 		text: words
 	};
 }
+// src/rl/answers/tokenReader.ts
+/** Thrown for what is no mathematics, or none that is known. */
+var Unreadable = class extends Error {};
+var TokenReader = class {
+	at = 0;
+	words = [];
+	tokens;
+	constructor(tokens) {
+		this.tokens = tokens;
+	}
+	get next() {
+		const token = this.tokens[this.at];
+		return token === void 0 || token.type === "words" ? "" : token.text;
+	}
+	take(...texts) {
+		const isNext = this.at < this.tokens.length && texts.includes(this.next);
+		if (isNext) this.at++;
+		return isNext;
+	}
+	expect(...texts) {
+		if (!this.take(...texts)) throw new Unreadable();
+	}
+	/** Units and other words; cm² is written with a power behind them. */
+	skipWords() {
+		const skipped = [];
+		while (this.tokens[this.at]?.type === "words") {
+			const [words, sign, power] = this.tokens.slice(this.at, this.at + 3);
+			const isRaised = sign?.text === "^" && power?.type === "number";
+			skipped.push(isRaised ? `${words.text}^${power.text}` : words.text);
+			this.at += isRaised ? 3 : 1;
+		}
+		if (skipped.length > 0) this.words.push(skipped.join(" "));
+	}
+	/** The name in {…}. */
+	braced() {
+		this.expect("{");
+		let name = "";
+		for (; !this.take("}"); this.at++) name += this.tokens[this.at]?.text ?? this.end();
+		return name;
+	}
+	end() {
+		throw new Unreadable();
+	}
+};
 // src/rl/answers/mathCommands.ts
 /** Meanings of LaTeX commands and signs. */
+var ofThemselves = (names) => Object.fromEntries(names.split(" ").map((name) => [`\\${name}`, `\\${name}`]));
+/** Relations whose sides may be swapped. */
+var mutual = ofThemselves("perp parallel nparallel cong ncong sim simeq asymp iff Leftrightarrow leftrightarrow");
 var relations = {
+	...mutual,
+	...ofThemselves("subset subseteq subsetneq supset supseteq notin ni mid nmid ll gg prec succ preceq succeq"),
+	...ofThemselves("to mapsto rightarrow longrightarrow Rightarrow implies leftarrow Leftarrow propto"),
 	"=": "=",
 	"<": "<",
 	">": ">",
@@ -5653,7 +5830,37 @@ var relations = {
 	"\\approx": "about",
 	"≈": "about"
 };
-var functions$1 = new Set("sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log exp lg".split(" ").map((name) => `\\${name}`));
+/** Whether a relation says the same read from right to left. */
+var isMutual = (operator) => operator in mutual || [
+	"=",
+	"!=",
+	"about"
+].includes(operator);
+/** Operations on sets: those of the same name may be in any order. */
+var setOperations = {
+	"\\cup": "union",
+	"\\union": "union",
+	"\\cap": "intersection",
+	"\\setminus": "without",
+	"\\smallsetminus": "without"
+};
+/** Commands that are names; what is known by none of these lists makes a text no mathematics. */
+var names = new Set([
+	"alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi varpi rho varrho",
+	"sigma varsigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega",
+	"infty inf infinity emptyset varnothing ell hbar imath jmath partial nabla aleph wp prime top",
+	"ldots dots cdots R Z N Q C"
+].join(" ").split(" ").map((name) => `\\${name}`));
+/** They make one name of the letters behind them. */
+var prefixes = /* @__PURE__ */ new Set([
+	"\\angle",
+	"\\measuredangle",
+	"\\triangle",
+	"\\odot",
+	"\\square",
+	"\\arc"
+]);
+var functions$1 = new Set("sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh ln log exp lg arg det dim deg ker Re Im".split(" ").map((name) => `\\${name}`));
 var bigOperators = /* @__PURE__ */ new Set([
 	"\\sum",
 	"\\prod",
@@ -5682,35 +5889,42 @@ var separators = [
 	"\\and",
 	"\\or"
 ];
-var closing = /* @__PURE__ */ new Set([...[
-	"\\}",
-	"\\rangle",
-	"\\rvert",
-	"\\rfloor",
-	"\\rceil",
-	"\\|",
-	"\\end",
-	"\\\\",
-	"\\%",
-	"\\pm",
-	"\\mp"
-], ...[
-	"\\cdot",
-	"\\times",
-	"\\ast",
-	"\\div",
-	"\\colon",
-	"\\cup",
-	"\\union",
-	"\\circ",
-	"\\degree"
-]]);
+var closing = /* @__PURE__ */ new Set([
+	...[
+		"\\}",
+		"\\rangle",
+		"\\rvert",
+		"\\rfloor",
+		"\\rceil",
+		"\\|",
+		"\\end",
+		"\\\\",
+		"\\%",
+		"\\pm",
+		"\\mp"
+	],
+	...[
+		"\\cdot",
+		"\\times",
+		"\\ast",
+		"\\div",
+		"\\colon",
+		"\\circ",
+		"\\degree"
+	],
+	...[
+		"\\ldots",
+		"\\dots",
+		"\\cdots"
+	]
+]);
 var forms = [
 	[/^\\[dtc]?frac$/, "fraction"],
 	[/^\\sqrt$/, "root"],
 	[/^\\begin$/, "matrix"],
 	[/^\\[dt]?binom$/, "binomial"],
-	[/^\\(?:boxed|fbox|overline|vec|hat|widehat|overrightarrow)$/, "look"]
+	[/^\\(?:boxed|fbox|overline|vec|hat|widehat|overrightarrow)$/, "look"],
+	[/^\\(?:d?dot|bar|tilde|widetilde|underline|check|breve)$/, "accent"]
 ];
 // src/rl/answers/unitTokens.ts
 var isEnd = (token) => token === void 0 || token.type !== "words" && (token.text in relations || [
@@ -5902,48 +6116,18 @@ function parseMath(text, letters = "units") {
 		throw error;
 	}
 }
-var Unreadable = class extends Error {};
-var Parser = class {
-	#at = 0;
+var Parser = class extends TokenReader {
 	#depth = 0;
-	#words = [];
 	/** Inside |…| a bar closes. */
 	#bars = [];
-	#tokens;
-	constructor(tokens) {
-		this.#tokens = tokens;
-	}
 	whole() {
 		const tree = this.#lists();
-		if (this.#at < this.#tokens.length && !/^[.,;:]$/.test(this.#next)) throw new Unreadable();
-		if (this.#at < this.#tokens.length - 1) throw new Unreadable();
+		if (this.at < this.tokens.length && !/^[.,;:]$/.test(this.next)) throw new Unreadable();
+		if (this.at < this.tokens.length - 1) throw new Unreadable();
 		return {
 			tree,
-			words: this.#words
+			words: this.words
 		};
-	}
-	get #next() {
-		const token = this.#tokens[this.#at];
-		return token === void 0 || token.type === "words" ? "" : token.text;
-	}
-	#take(...texts) {
-		const isNext = this.#at < this.#tokens.length && texts.includes(this.#next);
-		if (isNext) this.#at++;
-		return isNext;
-	}
-	#expect(...texts) {
-		if (!this.#take(...texts)) throw new Unreadable();
-	}
-	/** Units and other words; cm² is written with a power behind them. */
-	#skipWords() {
-		const skipped = [];
-		while (this.#tokens[this.#at]?.type === "words") {
-			const [words, sign, power] = this.#tokens.slice(this.#at, this.#at + 3);
-			const isRaised = sign?.text === "^" && power?.type === "number";
-			skipped.push(isRaised ? `${words.text}^${power.text}` : words.text);
-			this.#at += isRaised ? 3 : 1;
-		}
-		if (skipped.length > 0) this.#words.push(skipped.join(" "));
 	}
 	#lists() {
 		const lists = this.#separated(";", () => this.#list());
@@ -5952,39 +6136,42 @@ var Parser = class {
 	#list() {
 		const items = [];
 		do {
-			while (this.#take(...separators));
+			while (this.take(...separators));
 			items.push(this.#relation());
 		} while (this.#startsItem());
 		return items.length === 1 ? items[0] : bare(items);
 	}
 	#startsItem() {
-		return separators.includes(this.#next) && this.#at < this.#tokens.length - 1;
+		return separators.includes(this.next) && this.at < this.tokens.length - 1;
 	}
 	#separated(separator, read) {
 		const items = [read()];
-		while (this.#next === separator && this.#at < this.#tokens.length - 1) {
-			this.#at++;
+		while (this.next === separator && this.at < this.tokens.length - 1) {
+			this.at++;
 			items.push(read());
 		}
 		return items;
 	}
 	#relation() {
-		const from = this.#words.length;
+		const from = this.words.length;
 		const [sides, operators] = [[this.#union()], []];
-		this.#skipWords();
-		for (let operator = relations[this.#next]; operator !== void 0; operator = relations[this.#next]) {
-			this.#at++;
-			this.#words.length = from;
+		this.skipWords();
+		for (let operator = relations[this.next]; operator !== void 0; operator = relations[this.next]) {
+			this.at++;
+			this.words.length = from;
 			operators.push(operator);
 			sides.push(this.#union());
-			this.#skipWords();
+			this.skipWords();
 		}
 		return related(operators, sides);
 	}
 	#union() {
-		const parts = [this.#sum()];
-		while (this.#take("\\cup", "\\union")) parts.push(this.#sum());
-		return parts.length === 1 ? parts[0] : apply("union", ...parts);
+		let total = this.#sum();
+		for (let name = setOperations[this.next]; name !== void 0; name = setOperations[this.next]) {
+			this.at++;
+			total = apply(name, total, this.#sum());
+		}
+		return total;
 	}
 	#sum() {
 		if (++this.#depth > deepest) throw new Unreadable();
@@ -5995,9 +6182,9 @@ var Parser = class {
 				"-",
 				"\\pm",
 				"\\mp"
-			].find((each) => this.#take(each));
+			].find((each) => this.take(each));
 			if (sign === void 0) break;
-			const term = this.#product();
+			const term = this.#ratio();
 			total = sign === "+" ? apply("add", total, term) : apply("add", total, withSign(sign, term));
 		}
 		this.#depth--;
@@ -6009,35 +6196,43 @@ var Parser = class {
 			"-",
 			"\\pm",
 			"\\mp"
-		].find((each) => this.#take(each));
-		if (sign === void 0 || sign === "+") return this.#product();
-		if (this.#next === "-") throw new Unreadable();
-		return withSign(sign, this.#product());
+		].find((each) => this.take(each));
+		if (sign === void 0 || sign === "+") return this.#ratio();
+		if (this.next === "-") throw new Unreadable();
+		return withSign(sign, this.#ratio());
+	}
+	/** A ratio of two values is their quotient; one of more is told by what each is of the first. */
+	#ratio() {
+		const first = this.#product();
+		const others = [];
+		while (this.take(":", "\\colon")) others.push(this.#product());
+		if (others.length < 2) return others.reduce((a, b) => apply("divide", a, b), first);
+		return apply("ratio", ...others.map((other) => apply("divide", other, first)));
 	}
 	#product() {
 		let total = this.#factor();
-		for (;;) if (this.#take("*", "\\cdot", "\\times", "\\ast")) total = apply("multiply", total, this.#signedFactor());
-		else if (this.#take("/", ":", "\\div", "\\colon")) total = apply("divide", total, this.#signedFactor());
+		for (;;) if (this.take("*", "\\cdot", "\\times", "\\ast")) total = apply("multiply", total, this.#signedFactor());
+		else if (this.take("/", "\\div")) total = apply("divide", total, this.#signedFactor());
 		else if (this.#continuesProduct()) total = this.#joined(total);
 		else return total;
 	}
 	#signedFactor() {
-		return this.#take("-") ? apply("negate", this.#factor()) : this.#factor();
+		return this.take("-") ? apply("negate", this.#factor()) : this.#factor();
 	}
 	/** 3\frac{1}{2} and 1 1/2 are mixed numbers; other values side by side are multiplied. */
 	#joined(total) {
-		const isFraction = /^\\[dtc]?frac$/.test(this.#next);
-		if (this.#tokens[this.#at]?.type === "number") return this.#mixed(total);
+		const isFraction = /^\\[dtc]?frac$/.test(this.next);
+		if (this.tokens[this.at]?.type === "number") return this.#mixed(total);
 		const factor = this.#factor();
 		return isFraction && isApply(factor, "divide") && factor.of.every(({ kind }) => kind === "number") && isCount(total) ? apply("add", total, factor) : apply("multiply", total, factor);
 	}
 	#mixed(total) {
 		const above = this.#factor();
-		if (!isCount(total) || !this.#take("/")) throw new Unreadable();
+		if (!isCount(total) || !this.take("/")) throw new Unreadable();
 		return apply("add", total, apply("divide", above, this.#factor()));
 	}
 	#continuesProduct() {
-		const token = this.#tokens[this.#at];
+		const token = this.tokens[this.at];
 		if (token === void 0 || token.type === "words") return false;
 		if (token.type === "number" || token.type === "name") return true;
 		if (token.text in bars) return this.#bars.at(-1) !== token.text;
@@ -6046,11 +6241,11 @@ var Parser = class {
 			"[",
 			"{"
 		].includes(token.text);
-		return !(token.text in relations) && !closing.has(token.text) && !separators.includes(token.text);
+		return !(token.text in relations || token.text in setOperations) && !closing.has(token.text) && !separators.includes(token.text);
 	}
 	#factor() {
 		let base = this.#postfixed(this.#primary());
-		while (this.#take("^")) {
+		while (this.take("^")) {
 			if (this.#degree()) continue;
 			base = this.#postfixed(apply("power", base, this.#argument()));
 		}
@@ -6058,27 +6253,27 @@ var Parser = class {
 	}
 	/** A degree sign changes no number. */
 	#degree() {
-		const isBraced = this.#next === "{" && /^\\(?:circ|degree)$/.test(this.#tokens[this.#at + 1]?.text ?? "");
-		if (isBraced) this.#at++;
-		const isDegree = this.#take("\\circ", "\\degree");
-		if (isBraced) this.#expect("}");
+		const isBraced = this.next === "{" && /^\\(?:circ|degree)$/.test(this.tokens[this.at + 1]?.text ?? "");
+		if (isBraced) this.at++;
+		const isDegree = this.take("\\circ", "\\degree");
+		if (isBraced) this.expect("}");
 		return isDegree;
 	}
 	#postfixed(base) {
-		if (this.#take("!")) return this.#postfixed(apply("factorial", base));
-		if (this.#take("\\%", "%", "\\percent", "\\percentage", "\\pct")) return this.#postfixed(apply("percent", base));
-		if (this.#take("\\circ", "\\degree", "\\degrees")) return this.#postfixed(base);
-		if (!(this.#tokens[this.#at]?.type === "words" && /^(?:percent(?:age)?|pct|%)$/.test(this.#tokens[this.#at].text))) return base;
-		this.#at++;
+		if (this.take("!")) return this.#postfixed(apply("factorial", base));
+		if (this.take("\\%", "%", "\\percent", "\\percentage", "\\pct")) return this.#postfixed(apply("percent", base));
+		if (this.take("\\circ", "\\degree", "\\degrees")) return this.#postfixed(base);
+		if (!(this.tokens[this.at]?.type === "words" && /^(?:percent(?:age)?|pct|%)$/.test(this.tokens[this.at].text))) return base;
+		this.at++;
 		return apply("percent", base);
 	}
 	#primary() {
-		const token = this.#tokens[this.#at];
+		const token = this.tokens[this.at];
 		if (token === void 0) throw new Unreadable();
 		if (token.type === "words") return this.#declared();
 		if (token.text in closers) return this.#group(token.text);
 		if (token.text in bars) return this.#barred(token.text);
-		this.#at++;
+		this.at++;
 		if (token.type === "number") return this.#inBase(numberTree(token.text));
 		if (token.type === "name") return this.#named(token.text);
 		if (token.type === "command") return this.#command(token.text);
@@ -6086,22 +6281,22 @@ var Parser = class {
 	}
 	/** 204_5 is written to the base 5, and is told apart from 204. */
 	#inBase(number) {
-		return this.#take("_") ? apply("in-base", number, this.#argument()) : number;
+		return this.take("_") ? apply("in-base", number, this.#argument()) : number;
 	}
 	/** Words before a value say what it is: \text{area} = 3; words alone are a name. */
 	#declared() {
-		const words = this.#tokens[this.#at++].text;
+		const words = this.tokens[this.at++].text;
 		return symbol(words.toLowerCase());
 	}
 	#group(open) {
 		if (++this.#depth > deepest) throw new Unreadable();
-		this.#at++;
+		this.at++;
 		const barsBefore = this.#bars;
 		this.#bars = [];
-		const inside = closers[open].includes(this.#next) ? bare([]) : this.#lists();
-		this.#skipWords();
-		const close = this.#next;
-		this.#expect(...closers[open]);
+		const inside = closers[open].includes(this.next) ? bare([]) : this.#lists();
+		this.skipWords();
+		const close = this.next;
+		this.expect(...closers[open]);
 		this.#bars = barsBefore;
 		this.#depth--;
 		if (isList(inside)) return grouped(open, close, inside.items);
@@ -6109,52 +6304,62 @@ var Parser = class {
 	}
 	#barred(open) {
 		const [close, name] = bars[open];
-		this.#at++;
+		this.at++;
 		this.#bars = [...this.#bars, close];
 		const inside = this.#sum();
 		this.#bars = this.#bars.slice(0, -1);
-		this.#expect(close);
+		this.expect(close);
 		return apply(name, inside);
 	}
 	/** A name with its index and primes; of a function, with what it is applied to. */
 	#named(name) {
-		const own = this.#take("_") ? indexed(name, this.#argument()) : symbol(name);
+		const own = this.take("_") ? indexed(name, this.#argument()) : symbol(name);
 		let primes = "";
-		while (this.#take("'")) primes += "'";
+		while (this.take("'")) primes += "'";
 		const primed = primes === "" ? own : apply(`prime${primes}`, own);
-		if (!/^[fghFG]$/.test(name) || this.#next !== "(") return primed;
+		if (!/^[fghFG]$/.test(name) || this.next !== "(") return primed;
 		return apply("call", primed, this.#group("("));
 	}
 	/** Parses the argument of ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
 	#argument() {
-		const token = this.#tokens[this.#at];
+		const token = this.tokens[this.at];
 		if (token?.type === "number" && token.text.length > 1) return this.#firstDigit(token.text);
 		if (token?.text === "{") return this.#group("{");
-		if (this.#take("-")) return apply("negate", this.#argument());
+		if (this.take("-")) return apply("negate", this.#argument());
 		return this.#primary();
 	}
 	/** \frac12 is a half; a power in plain text, 2^10, has all of its digits. */
 	#firstDigit(digits) {
-		const isPower = /^[\^_]$/.test(this.#tokens[this.#at - 1]?.text ?? "");
-		const isRest = /^\\[dtc]?frac$/.test(this.#tokens[this.#at - 1]?.text ?? "") && digits.length === 2;
+		const isPower = /^[\^_]$/.test(this.tokens[this.at - 1]?.text ?? "");
+		const isRest = /^\\[dtc]?frac$/.test(this.tokens[this.at - 1]?.text ?? "") && digits.length === 2;
 		if (!isPower && isRest) {
-			this.#at++;
+			this.at++;
 			return bare([numberTree(digits[0]), numberTree(digits[1])]);
 		}
-		this.#at++;
+		this.at++;
 		return numberTree(digits);
 	}
 	#command(name) {
 		if (functions$1.has(name)) return this.#function(name.slice(1));
 		if (bigOperators.has(name)) return this.#bigOperator(name.slice(1));
-		if (name in relations || closing.has(name)) throw new Unreadable();
 		const form = forms.find(([pattern]) => pattern.test(name))?.[1];
-		return form === void 0 ? this.#named(name.replace(/^\\inf(?:inity)?$/, "\\infty")) : this.#form(form);
+		if (form !== void 0) return this.#form(form, name);
+		if (prefixes.has(name)) return this.#prefixed(name);
+		if (!names.has(name)) throw new Unreadable();
+		return this.#named(name.replace(/^\\inf(?:inity)?$/, "\\infty"));
 	}
-	#form(form) {
+	/** Angle ABC is another one than BAC. */
+	#prefixed(prefix) {
+		let name = prefix;
+		for (; this.tokens[this.at]?.type === "name"; this.at++) name += ` ${this.next}`;
+		if (name === prefix) throw new Unreadable();
+		return this.take("_") ? indexed(name, this.#argument()) : symbol(name);
+	}
+	#form(form, name) {
 		if (form === "fraction") return this.#fraction();
 		if (form === "root") return this.#root();
 		if (form === "matrix") return this.#matrix();
+		if (form === "accent") return apply(`accent ${name}`, this.#argument());
 		return form === "look" ? this.#argument() : apply(form, this.#argument(), this.#argument());
 	}
 	#fraction() {
@@ -6163,55 +6368,45 @@ var Parser = class {
 		return apply("divide", above, this.#argument());
 	}
 	#root() {
-		if (!this.#take("[")) return apply("sqrt", this.#argument());
+		if (!this.take("[")) return apply("sqrt", this.#argument());
 		const index = this.#sum();
-		this.#expect("]");
+		this.expect("]");
 		return apply("root", this.#argument(), index);
 	}
 	#function(name) {
-		const base = this.#take("_") ? [this.#argument()] : [];
-		const exponent = this.#take("^") ? this.#argument() : null;
-		const argument = this.#next === "(" || this.#next === "{" ? this.#factor() : this.#openArgument();
+		const base = this.take("_") ? [this.#argument()] : [];
+		const exponent = this.take("^") ? this.#argument() : null;
+		const argument = this.next === "(" || this.next === "{" ? this.#factor() : this.#openArgument();
 		if (exponent === null) return apply(name, argument, ...base);
 		return isApply(exponent, "negate") && /^(?:sin|cos|tan)$/.test(name) ? apply(`arc${name}`, argument) : apply("power", apply(name, argument, ...base), exponent);
 	}
 	/** \sin 2x \cos x: up to the next function or operation. */
 	#openArgument() {
 		let argument = this.#factor();
-		while (this.#continuesProduct() && !functions$1.has(this.#next) && this.#next !== "(") argument = apply("multiply", argument, this.#factor());
+		while (this.#continuesProduct() && !functions$1.has(this.next) && this.next !== "(") argument = apply("multiply", argument, this.#factor());
 		return argument;
 	}
 	#bigOperator(name) {
 		const bounds = [];
-		while (this.#next === "_" || this.#next === "^") {
-			this.#at++;
+		while (this.next === "_" || this.next === "^") {
+			this.at++;
 			bounds.push(this.#argument());
 		}
 		return apply(name, ...bounds, this.#product());
 	}
 	#matrix() {
-		const name = this.#braced();
+		const name = this.braced();
 		if (!/^[pbvBV]?matrix$|^array$/.test(name)) throw new Unreadable();
-		if (name === "array" && this.#next === "{") this.#braced();
+		if (name === "array" && this.next === "{") this.braced();
 		const rows = [[]];
-		while (!this.#take("\\end")) if (this.#take("\\\\")) rows.push([]);
-		else if (!this.#take("&")) rows.at(-1).push(this.#relation());
-		this.#braced();
+		while (!this.take("\\end")) if (this.take("\\\\")) rows.push([]);
+		else if (!this.take("&")) rows.at(-1).push(this.#relation());
+		this.braced();
 		return {
 			kind: "matrix",
 			isDeterminant: name === "vmatrix",
 			rows: rows.filter(({ length }) => length > 0)
 		};
-	}
-	/** The name in {…}. */
-	#braced() {
-		this.#expect("{");
-		let name = "";
-		for (; !this.#take("}"); this.#at++) name += this.#tokens[this.#at]?.text ?? this.#end();
-		return name;
-	}
-	#end() {
-		throw new Unreadable();
 	}
 };
 // src/rl/answers/fingerprint.ts
@@ -6820,7 +7015,7 @@ function isSameMath(expected, found, tolerance) {
 	const [a, b] = [withoutSigns(expected), withoutSigns(found)];
 	const [x, y] = unnamed(a, b);
 	if (x.kind === "relation" || y.kind === "relation") return isSameRelation(x, y, tolerance);
-	if (isApply(x, "union") || isApply(y, "union")) return isSameUnion(x, y, tolerance);
+	if (isSetOperation(x) || isSetOperation(y)) return isSameOperation(x, y, tolerance);
 	if (x.kind === "group" || y.kind === "group") return isSameGroup(x, y, tolerance);
 	if (x.kind === "matrix" || y.kind === "matrix") return isSameMatrix(x, y, tolerance);
 	return isSameScalar(x, y, tolerance);
@@ -6914,7 +7109,7 @@ function isSameRelation(a, b, tolerance) {
 	if (a.kind !== "relation" || b.kind !== "relation") return false;
 	if (isEquation(a) && isEquation(b)) return isSameEquation(a, b, tolerance);
 	if (isSameInequality(a, b, tolerance)) return true;
-	return [b, flipped(b)].some(({ operators, sides }) => operators.join() === a.operators.join() && a.sides.every((side, i) => isSameMath(side, sides[i], tolerance)));
+	return (b.operators.every((operator) => operator in mirrored || isMutual(operator)) ? [b, flipped(b)] : [b]).some(({ operators, sides }) => operators.join() === a.operators.join() && a.sides.every((side, i) => isSameMath(side, sides[i], tolerance)));
 }
 /** −x > −1 is x < 1. */
 function isSameInequality(a, b, tolerance) {
@@ -6941,7 +7136,8 @@ function isSameEquation(a, b, tolerance) {
 	const isSame = (x, y) => isSameMath(x, y, tolerance);
 	if (a.sides.length !== b.sides.length) return false;
 	if (a.sides.every((side, i) => isSame(side, b.sides[i]))) return true;
-	return a.sides.length === 2 && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b);
+	const isMembership = [...a.operators, ...b.operators].includes("in");
+	return a.sides.length === 2 && !isMembership && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b);
 }
 var isScalar = ({ kind }) => kind === "number" || kind === "symbol" || kind === "apply";
 /** The quotient of the two differences is the same number everywhere: that of the names replaced by others as well. */
@@ -6989,6 +7185,13 @@ var interval = (from, [lower, upper], to) => ({
 });
 var partsOf = (tree) => isApply(tree, "union") ? tree.of.flatMap(partsOf) : [tree];
 var isSameUnion = (a, b, tolerance) => isSameSet(partsOf(a), partsOf(b), tolerance);
+var isSetOperation = (tree) => isApply(tree, "union") || isApply(tree, "intersection") || isApply(tree, "without");
+function isSameOperation(a, b, tolerance) {
+	if ([a, b].some((tree) => isApply(tree, "union"))) return isSameUnion(a, b, tolerance);
+	if (!isSetOperation(a) || !isSetOperation(b) || a.name !== b.name) return false;
+	if (a.name === "intersection") return isSameSet(a.of, b.of, tolerance);
+	return a.of.every((part, i) => isSameMath(part, b.of[i], tolerance));
+}
 /** The same values, in any order and however often. */
 function isSameSet(a, b, tolerance) {
 	if (a.length > mostItems || b.length > mostItems) return false;
@@ -7037,9 +7240,20 @@ function expectedMath(text) {
 		literal: expectedLiteral(text)
 	};
 	if (answer.literal !== null) return answer;
+	if (isOnlyWritten(answer.whole, text)) return {
+		...answer,
+		...unread,
+		text: answer.whole
+	};
 	if (isOfSeveralNumbers(text)) return null;
 	return !(answer.math === null || answer.math.tree.kind === "symbol") || isShortPhrase(answer.text) || answer.text.startsWith("\\") ? answer : null;
 }
+var unread = {
+	math: null,
+	product: null
+};
+/** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
+var isOnlyWritten = (whole, text) => spansOf(text).length === 0 && !/[\\=]/.test(text) && !isRead(whole) && /\d/.test(whole) && whole.length <= 60 && whole.split(" ").length <= 4;
 /** “3 hours 20 minutes” is no number, and its last one is not the answer. */
 var isOfSeveralNumbers = (text) => spansOf(text).length === 0 && !isRead(text) && /\d[^\d]*\p{L}{2}[^\d]*\d/u.test(text) && !/[\\=]/.test(text);
 /** Words such as “odd” or “Tuesday” are compared as they are; a sentence could be put in another way. */
@@ -7047,8 +7261,11 @@ var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text
 function readAnswer(text) {
 	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
 	const hedged = kind !== "unmarked" && isHedged(stated);
-	if (kind === "marked") return answerOf(stated, hedged);
-	return answerOf(kind === "said" ? saidMath(stated) : lastMath(stated), hedged);
+	return {
+		...answerOf(kind === "marked" ? stated : kind === "said" ? saidMath(stated) : lastMath(stated)),
+		isHedged: hedged,
+		whole: writtenAlike(withoutStop(stated))
+	};
 }
 /** LaTeX out of JSON that was escaped twice. */
 var repaired = (text) => text.includes("\\begin") ? text : text.replace(/\\\\(?=[a-zA-Z(){}[\],;!%$])/g, "\\");
@@ -7087,28 +7304,32 @@ function together(text, found) {
 	const measure = measureBehind(text.slice(group.at(-1).to));
 	return `${group.map((span) => span.text).join(", ")}${measure}`;
 }
-var answerOf = (text, hedged) => {
-	const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, "");
+var withoutStop = (text) => text.trim().replace(/(?<!\\)[.,;:]+$/, "");
+/** Dates and times of day are no quotients and differences. */
+var isCalendar = (text) => ["date", "time"].includes(readLiteral(text)?.kind ?? "") || /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text);
+var answerOf = (text) => {
+	const trimmed = withoutStop(text);
 	const [math, product] = [parseMath(trimmed), parseMath(trimmed, "variables")];
+	if (isCalendar(trimmed) || math?.words.some(isChanging)) return {
+		text: writtenAlike(trimmed),
+		...unread
+	};
 	const value = trimmed.replace(/^[^,=]*=/, "");
 	const isDecimal = math?.tree.kind === "group" && !value.includes("=") && readLiteral(value)?.kind === "number";
 	return {
 		text: writtenAlike(trimmed),
-		...isDecimal ? {
-			math: null,
-			product: null
-		} : {
+		...isDecimal ? unread : {
 			math,
 			product
-		},
-		isHedged: hedged
+		}
 	};
 };
 var looks = [
 	[/\$|\\(?:left|right|displaystyle|quad|qquad)(?![a-zA-Z])|\\[()[\],;:! ]/g, " "],
 	[/\\(?:text|textbf|textit|textnormal|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, "$1"],
 	[/\\[dtc]frac/g, "\\frac"],
-	[/\s+/g, " "]
+	[/\s+/g, " "],
+	[/(?<=[^\p{L}\d.]) | (?=[^\p{L}\d.])/gu, ""]
 ];
 var writtenAlike = (text) => looks.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text).trim();
 /** Choices are compared without their brackets; words without their case. */
@@ -7120,14 +7341,14 @@ var choice = (text) => {
 function saysMath(expected, completion, tolerance) {
 	const found = readAnswer(completion);
 	if (found.isHedged && !expected.isHedged) return false;
-	if (choice(expected.text) === choice(found.text)) return true;
+	if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true;
 	if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance);
 	if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false;
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") && saysNumber(expected, completion, tolerance);
 }
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
-var isScaled = ({ math }) => math !== null && multiplierOf(math.words[0] ?? "")?.factor !== 1n;
+var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
 /** Mathematics ignores the sign of a currency before its number. */
 var isOtherCurrency = ({ literal }, { math }) => literal?.kind === "number" && conversion(literal.unit, unitOf(math?.words[0] ?? "")) === null;
 /** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
@@ -7136,13 +7357,15 @@ function isOtherDecimal({ literal }, { text }, tolerance) {
 	return (found?.kind === "number" || found?.kind === "list" && found.decimal !== null) && !isSameLiteral(literal, found, tolerance);
 }
 function saysNumber({ literal }, completion, tolerance) {
-	if (literal?.kind !== "number" && (literal?.kind !== "list" || literal.decimal === null)) return false;
+	if (literal === null || literal.kind === "ratio") return false;
+	if (literal.kind === "list" && literal.decimal === null) return false;
 	const found = statedLiteral(completion, literal);
 	if (found === null || literal.kind === "list" && found.kind !== "number") return false;
 	return isSameLiteral(literal, found, tolerance);
 }
 function isSameParsed(expected, found, tolerance) {
 	if (expected === null || found === null) return false;
+	if (isOtherThing(found.words.join(" "), expected.words.join(" "))) return false;
 	const factor = factorBetween(found.words, expected.words);
 	if (factor === null) return false;
 	const tree = isSame(factor, whole(1n)) ? found.tree : inUnit(found.tree, factor);

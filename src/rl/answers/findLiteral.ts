@@ -1,7 +1,9 @@
 /** Finds the written answer of a completion, of the kind that the expected one is. */
 import type { Literal, WrittenNumber } from './literal.ts'
 import { numberOf, numberSource, plainMath, readLiteral } from './readLiteral.ts'
-import { readUnit, unitOf } from './units.ts'
+import { product } from './rational.ts'
+import { isBare } from './surroundings.ts'
+import { multiplierOf, readUnit, unitOf } from './units.ts'
 import { isHedged, statedAnswer } from './statedAnswer.ts'
 
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
@@ -16,11 +18,25 @@ export function statedLiteral(completion: string, expected: Literal): Literal | 
   const whole = readLiteral(text)
   if (whole !== null) return whole
   if (kind !== 'unmarked' && isHedged(text)) return null
-  const pointed = isDecimal(expected) ? text.replace(decimalComma, '.') : text
-  if (kind === 'marked') return lastNumber(pointed)
+  if (isFactorial(text)) return null
+  return kind === 'marked' ? onlyNumber(withPoints(text, expected)) : literalIn(text, kind, expected)
+}
+
+/** Of several numbers in a box none is the answer. */
+const onlyNumber = (text: string): WrittenNumber | null =>
+  numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null
+
+function literalIn(text: string, kind: 'said' | 'unmarked', expected: Literal): Literal | null {
+  const pointed = withPoints(text, expected)
   const found = kind === 'said' ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)
   return found ?? (mayBeDecimal(expected) ? lastNumber(text) : null)
 }
+
+const withPoints = (text: string, expected: Literal): string =>
+  isDecimal(expected) ? text.replace(decimalComma, '.') : text
+
+/** “7!” alone; at the end of a sentence it is 7. */
+const isFactorial = (text: string): boolean => /^[^\p{L}]*\d\s*!$/u.test(text)
 
 const isDecimal = (expected: Literal): boolean => expected.kind === 'number' && expected.place !== null
 const mayBeDecimal = (expected: Literal): boolean => expected.kind === 'list' && expected.decimal !== null
@@ -56,8 +72,11 @@ export function numberIn(text: string, which: 'first' | 'last'): string | null {
   const plain = plainMath(text)
   const found = numbersOf(plain).at(which === 'first' ? 0 : -1)
   if (found === undefined || bareNumber(plain, found) === null) return null
-  const unit = found[2] === '' ? readUnit(plain.slice(found.index + found[0].length, found.index + 60)) : null
-  return unit === null ? found[0] : `${found[0]} ${unit.text}`
+  const behind = plain.slice(found.index + found[0].length, found.index + 60)
+  const { rest } = multiplierOf(behind)
+  const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`
+  const unit = found[2] === '' ? readUnit(rest) : null
+  return unit === null ? scaled : `${scaled} ${unit.text}`
 }
 
 function lastOf(text: string, expected: Literal): Literal | null {
@@ -80,19 +99,15 @@ function lastNumber(text: string): WrittenNumber | null {
   return last === undefined ? null : bareNumber(plain, last)
 }
 
-const computesBefore =
-  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either)\s*$|\d\s*,\s*$/iu
-const computesAfter =
-  /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u
-
 /** The number with its unit; null where it is part of something else. */
 function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null {
   const before = text.slice(Math.max(0, found.index - 40), found.index)
   const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40)
   const isListed = /^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before)
-  if (isListed || computesBefore.test(before) || computesAfter.test(after) || isFactor(after)) return null
+  if (isListed || !isBare(before, after) || isFactor(after)) return null
+  const { factor, rest } = multiplierOf(after)
   const number = numberOf(found)
-  return number && { ...number, unit: unitOf(found[2] || after) }
+  return number && { ...number, value: product(number.value, factor), unit: unitOf(found[2] || rest) }
 }
 
 /** 2x is no number, 2m is one. */

@@ -1,6 +1,6 @@
 /** Answers that are written down rather than computed: numbers, lists of them, ratios, dates and times. */
 import type { Unit } from './unitTable.ts'
-import { conversion } from './units.ts'
+import { conversion, isOtherThing } from './units.ts'
 import {
   isNear,
   isRecurring,
@@ -19,6 +19,8 @@ export interface WrittenNumber extends Written {
   readonly isPercentage: boolean
   /** Known unit; null if none is written. */
   readonly unit: Unit | null
+  /** What stands behind the number, where the text is nothing else. */
+  readonly words?: string
 }
 
 export interface WrittenList {
@@ -73,7 +75,7 @@ const hundredth: Rational = { above: 1n, below: 100n }
 
 function isSameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number): boolean {
   const factor = conversion(a.unit, b.unit)
-  if (factor === null) return false
+  if (factor === null || isOtherThing(a.words ?? '', b.words ?? '')) return false
   if (a.isPercentage === b.isPercentage) return isNear(times(a, factor), b, tolerance)
   const [share, plain] = a.isPercentage ? [a, b] : [b, a]
   if (plain.unit !== null) return false

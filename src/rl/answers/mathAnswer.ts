@@ -4,14 +4,16 @@ import { isSameLiteral, type Literal } from './literal.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSame, whole, type Rational } from './rational.ts'
 import { inUnit, isSameMath } from './sameMath.ts'
-import { readLiteral } from './readLiteral.ts'
+import { isChanging, readLiteral } from './readLiteral.ts'
 import { isHedged, statedAnswer } from './statedAnswer.ts'
-import { conversion, measureBehind, multiplierOf, unitOf } from './units.ts'
+import { conversion, isOtherThing, measureBehind, multiplierOf, unitOf } from './units.ts'
 import type { Unit } from './unitTable.ts'
 
 export interface MathAnswer {
   /** The answer as written, without spaces and marks that change only its look. */
   readonly text: string
+  /** The same of the whole text that states it. */
+  readonly whole: string
   /** null where it is words or mathematics that is not known. */
   readonly math: ParsedMath | null
   /** The same where letters behind numbers are variables: 12m is 12 times m, too. */
@@ -30,10 +32,22 @@ export interface ExpectedMath extends MathAnswer {
 export function expectedMath(text: string): ExpectedMath | null {
   const answer = { ...readAnswer(text), literal: expectedLiteral(text) }
   if (answer.literal !== null) return answer
+  if (isOnlyWritten(answer.whole, text)) return { ...answer, ...unread, text: answer.whole }
   if (isOfSeveralNumbers(text)) return null
   const isWords = answer.math === null || answer.math.tree.kind === 'symbol'
   return !isWords || isShortPhrase(answer.text) || answer.text.startsWith('\\') ? answer : null
 }
+
+const unread = { math: null, product: null }
+
+/** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
+const isOnlyWritten = (whole: string, text: string): boolean =>
+  spansOf(text).length === 0 &&
+  !/[\\=]/.test(text) &&
+  !isRead(whole) &&
+  /\d/.test(whole) &&
+  whole.length <= 60 &&
+  whole.split(' ').length <= 4
 
 /** “3 hours 20 minutes” is no number, and its last one is not the answer. */
 const isOfSeveralNumbers = (text: string): boolean =>
@@ -46,8 +60,8 @@ const isShortPhrase = (text: string): boolean =>
 function readAnswer(text: string): MathAnswer {
   const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null)
   const hedged = kind !== 'unmarked' && isHedged(stated)
-  if (kind === 'marked') return answerOf(stated, hedged)
-  return answerOf(kind === 'said' ? saidMath(stated) : lastMath(stated), hedged)
+  const own = kind === 'marked' ? stated : kind === 'said' ? saidMath(stated) : lastMath(stated)
+  return { ...answerOf(own), isHedged: hedged, whole: writtenAlike(withoutStop(stated)) }
 }
 
 /** LaTeX out of JSON that was escaped twice. */
@@ -107,17 +121,24 @@ function together(text: string, found: readonly Span[]): string {
   return `${group.map((span) => span.text).join(', ')}${measure}`
 }
 
-const answerOf = (text: string, hedged: boolean): MathAnswer => {
-  const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, '')
+const withoutStop = (text: string): string => text.trim().replace(/(?<!\\)[.,;:]+$/, '')
+
+/** Dates and times of day are no quotients and differences. */
+const isCalendar = (text: string): boolean =>
+  ['date', 'time'].includes(readLiteral(text)?.kind ?? '') ||
+  /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text)
+
+const answerOf = (text: string): Omit<MathAnswer, 'isHedged' | 'whole'> => {
+  const trimmed = withoutStop(text)
   const [math, product] = [parseMath(trimmed), parseMath(trimmed, 'variables')]
+  if (isCalendar(trimmed) || math?.words.some(isChanging)) return { text: writtenAlike(trimmed), ...unread }
   // The comma of 3,5 cm and 1.234,56 is a decimal one.
   const value = trimmed.replace(/^[^,=]*=/, '')
   const isDecimal =
     math?.tree.kind === 'group' && !value.includes('=') && readLiteral(value)?.kind === 'number'
   return {
     text: writtenAlike(trimmed),
-    ...(isDecimal ? { math: null, product: null } : { math, product }),
-    isHedged: hedged,
+    ...(isDecimal ? unread : { math, product }),
   }
 }
 
@@ -126,6 +147,7 @@ const looks: readonly (readonly [RegExp, string])[] = [
   [/\\(?:text|textbf|textit|textnormal|mbox|mathrm|mathbf|boxed)\s*\{([^{}]*)\}/g, '$1'],
   [/\\[dtc]frac/g, '\\frac'],
   [/\s+/g, ' '],
+  [/(?<=[^\p{L}\d.]) | (?=[^\p{L}\d.])/gu, ''],
 ]
 
 const writtenAlike = (text: string): string =>
@@ -141,7 +163,7 @@ const choice = (text: string): string => {
 export function saysMath(expected: ExpectedMath, completion: string, tolerance: number): boolean {
   const found = readAnswer(completion)
   if (found.isHedged && !expected.isHedged) return false
-  if (choice(expected.text) === choice(found.text)) return true
+  if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true
   if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
   if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
@@ -152,7 +174,7 @@ export function saysMath(expected: ExpectedMath, completion: string, tolerance: 
 
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
 const isScaled = ({ math }: MathAnswer): boolean =>
-  math !== null && multiplierOf(math.words[0] ?? '')?.factor !== 1n
+  math !== null && !isSame(multiplierOf(math.words[0] ?? '').factor, whole(1n))
 
 /** Mathematics ignores the sign of a currency before its number. */
 const isOtherCurrency = ({ literal }: ExpectedMath, { math }: MathAnswer): boolean =>
@@ -166,7 +188,8 @@ function isOtherDecimal({ literal }: ExpectedMath, { text }: MathAnswer, toleran
 }
 
 function saysNumber({ literal }: ExpectedMath, completion: string, tolerance: number): boolean {
-  if (literal?.kind !== 'number' && (literal?.kind !== 'list' || literal.decimal === null)) return false
+  if (literal === null || literal.kind === 'ratio') return false
+  if (literal.kind === 'list' && literal.decimal === null) return false
   const found = statedLiteral(completion, literal)
   if (found === null || (literal.kind === 'list' && found.kind !== 'number')) return false
   return isSameLiteral(literal, found, tolerance)
@@ -174,6 +197,7 @@ function saysNumber({ literal }: ExpectedMath, completion: string, tolerance: nu
 
 function isSameParsed(expected: ParsedMath | null, found: ParsedMath | null, tolerance: number): boolean {
   if (expected === null || found === null) return false
+  if (isOtherThing(found.words.join(' '), expected.words.join(' '))) return false
   const factor = factorBetween(found.words, expected.words)
   if (factor === null) return false
   const tree = isSame(factor, whole(1n)) ? found.tree : inUnit(found.tree, factor)

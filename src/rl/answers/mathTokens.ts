@@ -15,7 +15,7 @@ const mostTokens = 600
 
 /** Commands without meaning for the value. */
 const ignored =
-  /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y
+  /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\q?quad|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y
 
 const wrappers =
   /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y

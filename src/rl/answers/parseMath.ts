@@ -2,7 +2,8 @@
  * Parses LaTeX and plain mathematics into a tree. Reading guide: `list` holds values with commas between, then come
  * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
  */
-import { mathTokens, type MathToken } from './mathTokens.ts'
+import { mathTokens } from './mathTokens.ts'
+import { TokenReader, Unreadable } from './tokenReader.ts'
 import { withUnits } from './unitTokens.ts'
 import {
   bars,
@@ -11,8 +12,11 @@ import {
   closing,
   forms,
   functions,
+  names,
+  prefixes,
   relations,
   separators,
+  setOperations,
   type CommandForm,
 } from './mathCommands.ts'
 import { apply, isApply, symbol, type MathTree } from './mathTree.ts'
@@ -39,52 +43,15 @@ export function parseMath(text: string, letters: 'units' | 'variables' = 'units'
   }
 }
 
-class Unreadable extends Error {}
-
-class Parser {
-  #at = 0
+class Parser extends TokenReader {
   #depth = 0
-  #words: string[] = []
   /** Inside |…| a bar closes. */
   #bars: string[] = []
-  readonly #tokens: readonly MathToken[]
-
-  constructor(tokens: readonly MathToken[]) {
-    this.#tokens = tokens
-  }
-
   whole(): ParsedMath {
     const tree = this.#lists()
-    if (this.#at < this.#tokens.length && !/^[.,;:]$/.test(this.#next)) throw new Unreadable()
-    if (this.#at < this.#tokens.length - 1) throw new Unreadable()
-    return { tree, words: this.#words }
-  }
-
-  get #next(): string {
-    const token = this.#tokens[this.#at]
-    return token === undefined || token.type === 'words' ? '' : token.text
-  }
-
-  #take(...texts: readonly string[]): boolean {
-    const isNext = this.#at < this.#tokens.length && texts.includes(this.#next)
-    if (isNext) this.#at++
-    return isNext
-  }
-
-  #expect(...texts: readonly string[]): void {
-    if (!this.#take(...texts)) throw new Unreadable()
-  }
-
-  /** Units and other words; cm² is written with a power behind them. */
-  #skipWords(): void {
-    const skipped: string[] = []
-    while (this.#tokens[this.#at]?.type === 'words') {
-      const [words, sign, power] = this.#tokens.slice(this.#at, this.#at + 3)
-      const isRaised = sign?.text === '^' && power?.type === 'number'
-      skipped.push(isRaised ? `${words!.text}^${power.text}` : words!.text)
-      this.#at += isRaised ? 3 : 1
-    }
-    if (skipped.length > 0) this.#words.push(skipped.join(' '))
+    if (this.at < this.tokens.length && !/^[.,;:]$/.test(this.next)) throw new Unreadable()
+    if (this.at < this.tokens.length - 1) throw new Unreadable()
+    return { tree, words: this.words }
   }
 
   #lists(): MathTree {
@@ -95,54 +62,57 @@ class Parser {
   #list(): MathTree {
     const items: MathTree[] = []
     do {
-      while (this.#take(...separators));
+      while (this.take(...separators));
       items.push(this.#relation())
     } while (this.#startsItem())
     return items.length === 1 ? items[0]! : bare(items)
   }
 
   #startsItem(): boolean {
-    const isSeparated = separators.includes(this.#next)
-    return isSeparated && this.#at < this.#tokens.length - 1
+    const isSeparated = separators.includes(this.next)
+    return isSeparated && this.at < this.tokens.length - 1
   }
 
   #separated(separator: string, read: () => MathTree): MathTree[] {
     const items = [read()]
-    while (this.#next === separator && this.#at < this.#tokens.length - 1) {
-      this.#at++
+    while (this.next === separator && this.at < this.tokens.length - 1) {
+      this.at++
       items.push(read())
     }
     return items
   }
 
   #relation(): MathTree {
-    const from = this.#words.length
+    const from = this.words.length
     const [sides, operators]: [MathTree[], string[]] = [[this.#union()], []]
-    this.#skipWords()
-    for (let operator = relations[this.#next]; operator !== undefined; operator = relations[this.#next]) {
-      this.#at++
+    this.skipWords()
+    for (let operator = relations[this.next]; operator !== undefined; operator = relations[this.next]) {
+      this.at++
       // The unit of an equation is that of its last side.
-      this.#words.length = from
+      this.words.length = from
       operators.push(operator)
       sides.push(this.#union())
-      this.#skipWords()
+      this.skipWords()
     }
     return related(operators, sides)
   }
 
   #union(): MathTree {
-    const parts = [this.#sum()]
-    while (this.#take('\\cup', '\\union')) parts.push(this.#sum())
-    return parts.length === 1 ? parts[0]! : apply('union', ...parts)
+    let total = this.#sum()
+    for (let name = setOperations[this.next]; name !== undefined; name = setOperations[this.next]) {
+      this.at++
+      total = apply(name, total, this.#sum())
+    }
+    return total
   }
 
   #sum(): MathTree {
     if (++this.#depth > deepest) throw new Unreadable()
     let total = this.#signed()
     for (;;) {
-      const sign = ['+', '-', '\\pm', '\\mp'].find((each) => this.#take(each))
+      const sign = ['+', '-', '\\pm', '\\mp'].find((each) => this.take(each))
       if (sign === undefined) break
-      const term = this.#product()
+      const term = this.#ratio()
       total = sign === '+' ? apply('add', total, term) : apply('add', total, withSign(sign, term))
     }
     this.#depth--
@@ -150,31 +120,39 @@ class Parser {
   }
 
   #signed(): MathTree {
-    const sign = ['+', '-', '\\pm', '\\mp'].find((each) => this.#take(each))
-    if (sign === undefined || sign === '+') return this.#product()
-    if (this.#next === '-') throw new Unreadable()
-    return withSign(sign, this.#product())
+    const sign = ['+', '-', '\\pm', '\\mp'].find((each) => this.take(each))
+    if (sign === undefined || sign === '+') return this.#ratio()
+    if (this.next === '-') throw new Unreadable()
+    return withSign(sign, this.#ratio())
+  }
+
+  /** A ratio of two values is their quotient; one of more is told by what each is of the first. */
+  #ratio(): MathTree {
+    const first = this.#product()
+    const others: MathTree[] = []
+    while (this.take(':', '\\colon')) others.push(this.#product())
+    if (others.length < 2) return others.reduce((a, b) => apply('divide', a, b), first)
+    return apply('ratio', ...others.map((other) => apply('divide', other, first)))
   }
 
   #product(): MathTree {
     let total = this.#factor()
     for (;;) {
-      if (this.#take('*', '\\cdot', '\\times', '\\ast'))
-        total = apply('multiply', total, this.#signedFactor())
-      else if (this.#take('/', ':', '\\div', '\\colon')) total = apply('divide', total, this.#signedFactor())
+      if (this.take('*', '\\cdot', '\\times', '\\ast')) total = apply('multiply', total, this.#signedFactor())
+      else if (this.take('/', '\\div')) total = apply('divide', total, this.#signedFactor())
       else if (this.#continuesProduct()) total = this.#joined(total)
       else return total
     }
   }
 
   #signedFactor(): MathTree {
-    return this.#take('-') ? apply('negate', this.#factor()) : this.#factor()
+    return this.take('-') ? apply('negate', this.#factor()) : this.#factor()
   }
 
   /** 3\frac{1}{2} and 1 1/2 are mixed numbers; other values side by side are multiplied. */
   #joined(total: MathTree): MathTree {
-    const isFraction = /^\\[dtc]?frac$/.test(this.#next)
-    if (this.#tokens[this.#at]?.type === 'number') return this.#mixed(total)
+    const isFraction = /^\\[dtc]?frac$/.test(this.next)
+    if (this.tokens[this.at]?.type === 'number') return this.#mixed(total)
     const factor = this.#factor()
     const isPart = isFraction && isApply(factor, 'divide') && factor.of.every(({ kind }) => kind === 'number')
     return isPart && isCount(total) ? apply('add', total, factor) : apply('multiply', total, factor)
@@ -182,22 +160,23 @@ class Parser {
 
   #mixed(total: MathTree): MathTree {
     const above = this.#factor()
-    if (!isCount(total) || !this.#take('/')) throw new Unreadable()
+    if (!isCount(total) || !this.take('/')) throw new Unreadable()
     return apply('add', total, apply('divide', above, this.#factor()))
   }
 
   #continuesProduct(): boolean {
-    const token = this.#tokens[this.#at]
+    const token = this.tokens[this.at]
     if (token === undefined || token.type === 'words') return false
     if (token.type === 'number' || token.type === 'name') return true
     if (token.text in bars) return this.#bars.at(-1) !== token.text
     if (token.type === 'sign') return ['(', '[', '{'].includes(token.text)
-    return !(token.text in relations) && !closing.has(token.text) && !separators.includes(token.text)
+    const isBetween = token.text in relations || token.text in setOperations
+    return !isBetween && !closing.has(token.text) && !separators.includes(token.text)
   }
 
   #factor(): MathTree {
     let base = this.#postfixed(this.#primary())
-    while (this.#take('^')) {
+    while (this.take('^')) {
       if (this.#degree()) continue
       base = this.#postfixed(apply('power', base, this.#argument()))
     }
@@ -206,33 +185,32 @@ class Parser {
 
   /** A degree sign changes no number. */
   #degree(): boolean {
-    const isBraced = this.#next === '{' && /^\\(?:circ|degree)$/.test(this.#tokens[this.#at + 1]?.text ?? '')
-    if (isBraced) this.#at++
-    const isDegree = this.#take('\\circ', '\\degree')
-    if (isBraced) this.#expect('}')
+    const isBraced = this.next === '{' && /^\\(?:circ|degree)$/.test(this.tokens[this.at + 1]?.text ?? '')
+    if (isBraced) this.at++
+    const isDegree = this.take('\\circ', '\\degree')
+    if (isBraced) this.expect('}')
     return isDegree
   }
 
   #postfixed(base: MathTree): MathTree {
-    if (this.#take('!')) return this.#postfixed(apply('factorial', base))
-    if (this.#take('\\%', '%', '\\percent', '\\percentage', '\\pct'))
+    if (this.take('!')) return this.#postfixed(apply('factorial', base))
+    if (this.take('\\%', '%', '\\percent', '\\percentage', '\\pct'))
       return this.#postfixed(apply('percent', base))
-    if (this.#take('\\circ', '\\degree', '\\degrees')) return this.#postfixed(base)
+    if (this.take('\\circ', '\\degree', '\\degrees')) return this.#postfixed(base)
     const isDeclared =
-      this.#tokens[this.#at]?.type === 'words' &&
-      /^(?:percent(?:age)?|pct|%)$/.test(this.#tokens[this.#at]!.text)
+      this.tokens[this.at]?.type === 'words' && /^(?:percent(?:age)?|pct|%)$/.test(this.tokens[this.at]!.text)
     if (!isDeclared) return base
-    this.#at++
+    this.at++
     return apply('percent', base)
   }
 
   #primary(): MathTree {
-    const token = this.#tokens[this.#at]
+    const token = this.tokens[this.at]
     if (token === undefined) throw new Unreadable()
     if (token.type === 'words') return this.#declared()
     if (token.text in closers) return this.#group(token.text)
     if (token.text in bars) return this.#barred(token.text)
-    this.#at++
+    this.at++
     if (token.type === 'number') return this.#inBase(numberTree(token.text))
     if (token.type === 'name') return this.#named(token.text)
     if (token.type === 'command') return this.#command(token.text)
@@ -241,25 +219,25 @@ class Parser {
 
   /** 204_5 is written to the base 5, and is told apart from 204. */
   #inBase(number: MathTree): MathTree {
-    return this.#take('_') ? apply('in-base', number, this.#argument()) : number
+    return this.take('_') ? apply('in-base', number, this.#argument()) : number
   }
 
   /** Words before a value say what it is: \text{area} = 3; words alone are a name. */
   #declared(): MathTree {
-    const words = this.#tokens[this.#at++]!.text
+    const words = this.tokens[this.at++]!.text
     return symbol(words.toLowerCase())
   }
 
   #group(open: string): MathTree {
     if (++this.#depth > deepest) throw new Unreadable()
-    this.#at++
+    this.at++
     const barsBefore = this.#bars
     this.#bars = []
-    const isEmpty = closers[open]!.includes(this.#next)
+    const isEmpty = closers[open]!.includes(this.next)
     const inside = isEmpty ? bare([]) : this.#lists()
-    this.#skipWords()
-    const close = this.#next
-    this.#expect(...closers[open]!)
+    this.skipWords()
+    const close = this.next
+    this.expect(...closers[open]!)
     this.#bars = barsBefore
     this.#depth--
     if (isList(inside)) return grouped(open, close, inside.items)
@@ -268,57 +246,68 @@ class Parser {
 
   #barred(open: string): MathTree {
     const [close, name] = bars[open]!
-    this.#at++
+    this.at++
     this.#bars = [...this.#bars, close]
     const inside = this.#sum()
     this.#bars = this.#bars.slice(0, -1)
-    this.#expect(close)
+    this.expect(close)
     return apply(name, inside)
   }
 
   /** A name with its index and primes; of a function, with what it is applied to. */
   #named(name: string): MathTree {
-    const own = this.#take('_') ? indexed(name, this.#argument()) : symbol(name)
+    const own = this.take('_') ? indexed(name, this.#argument()) : symbol(name)
     let primes = ''
-    while (this.#take("'")) primes += "'"
+    while (this.take("'")) primes += "'"
     const primed = primes === '' ? own : apply(`prime${primes}`, own)
-    if (!/^[fghFG]$/.test(name) || this.#next !== '(') return primed
+    if (!/^[fghFG]$/.test(name) || this.next !== '(') return primed
     return apply('call', primed, this.#group('('))
   }
 
   /** Parses the argument of ^, _, \frac or \sqrt: a group in braces, else one digit or name. */
   #argument(): MathTree {
-    const token = this.#tokens[this.#at]
+    const token = this.tokens[this.at]
     if (token?.type === 'number' && token.text.length > 1) return this.#firstDigit(token.text)
     if (token?.text === '{') return this.#group('{')
-    if (this.#take('-')) return apply('negate', this.#argument())
+    if (this.take('-')) return apply('negate', this.#argument())
     return this.#primary()
   }
 
   /** \frac12 is a half; a power in plain text, 2^10, has all of its digits. */
   #firstDigit(digits: string): MathTree {
-    const isPower = /^[\^_]$/.test(this.#tokens[this.#at - 1]?.text ?? '')
-    const isRest = /^\\[dtc]?frac$/.test(this.#tokens[this.#at - 1]?.text ?? '') && digits.length === 2
+    const isPower = /^[\^_]$/.test(this.tokens[this.at - 1]?.text ?? '')
+    const isRest = /^\\[dtc]?frac$/.test(this.tokens[this.at - 1]?.text ?? '') && digits.length === 2
     if (!isPower && isRest) {
-      this.#at++
+      this.at++
       return bare([numberTree(digits[0]!), numberTree(digits[1]!)])
     }
-    this.#at++
+    this.at++
     return numberTree(digits)
   }
 
   #command(name: string): MathTree {
     if (functions.has(name)) return this.#function(name.slice(1))
     if (bigOperators.has(name)) return this.#bigOperator(name.slice(1))
-    if (name in relations || closing.has(name)) throw new Unreadable()
     const form = forms.find(([pattern]) => pattern.test(name))?.[1]
-    return form === undefined ? this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty')) : this.#form(form)
+    if (form !== undefined) return this.#form(form, name)
+    if (prefixes.has(name)) return this.#prefixed(name)
+    if (!names.has(name)) throw new Unreadable()
+    return this.#named(name.replace(/^\\inf(?:inity)?$/, '\\infty'))
   }
 
-  #form(form: CommandForm): MathTree {
+  /** Angle ABC is another one than BAC. */
+  #prefixed(prefix: string): MathTree {
+    let name = prefix
+    for (; this.tokens[this.at]?.type === 'name'; this.at++) name += ` ${this.next}`
+    if (name === prefix) throw new Unreadable()
+    return this.take('_') ? indexed(name, this.#argument()) : symbol(name)
+  }
+
+  #form(form: CommandForm, name: string): MathTree {
     if (form === 'fraction') return this.#fraction()
     if (form === 'root') return this.#root()
     if (form === 'matrix') return this.#matrix()
+    if (form === 'accent') return apply(`accent ${name}`, this.#argument())
     return form === 'look' ? this.#argument() : apply(form, this.#argument(), this.#argument())
   }
 
@@ -330,16 +319,16 @@ class Parser {
   }
 
   #root(): MathTree {
-    if (!this.#take('[')) return apply('sqrt', this.#argument())
+    if (!this.take('[')) return apply('sqrt', this.#argument())
     const index = this.#sum()
-    this.#expect(']')
+    this.expect(']')
     return apply('root', this.#argument(), index)
   }
 
   #function(name: string): MathTree {
-    const base = this.#take('_') ? [this.#argument()] : []
-    const exponent = this.#take('^') ? this.#argument() : null
-    const argument = this.#next === '(' || this.#next === '{' ? this.#factor() : this.#openArgument()
+    const base = this.take('_') ? [this.#argument()] : []
+    const exponent = this.take('^') ? this.#argument() : null
+    const argument = this.next === '(' || this.next === '{' ? this.#factor() : this.#openArgument()
     if (exponent === null) return apply(name, argument, ...base)
     const isInverse = isApply(exponent, 'negate') && /^(?:sin|cos|tan)$/.test(name)
     return isInverse
@@ -350,46 +339,34 @@ class Parser {
   /** \sin 2x \cos x: up to the next function or operation. */
   #openArgument(): MathTree {
     let argument = this.#factor()
-    while (this.#continuesProduct() && !functions.has(this.#next) && this.#next !== '(')
+    while (this.#continuesProduct() && !functions.has(this.next) && this.next !== '(')
       argument = apply('multiply', argument, this.#factor())
     return argument
   }
 
   #bigOperator(name: string): MathTree {
     const bounds: MathTree[] = []
-    while (this.#next === '_' || this.#next === '^') {
-      this.#at++
+    while (this.next === '_' || this.next === '^') {
+      this.at++
       bounds.push(this.#argument())
     }
     return apply(name, ...bounds, this.#product())
   }
 
   #matrix(): MathTree {
-    const name = this.#braced()
+    const name = this.braced()
     if (!/^[pbvBV]?matrix$|^array$/.test(name)) throw new Unreadable()
-    if (name === 'array' && this.#next === '{') this.#braced()
+    if (name === 'array' && this.next === '{') this.braced()
     const rows: MathTree[][] = [[]]
-    while (!this.#take('\\end')) {
-      if (this.#take('\\\\')) rows.push([])
-      else if (!this.#take('&')) rows.at(-1)!.push(this.#relation())
+    while (!this.take('\\end')) {
+      if (this.take('\\\\')) rows.push([])
+      else if (!this.take('&')) rows.at(-1)!.push(this.#relation())
     }
-    this.#braced()
+    this.braced()
     return {
       kind: 'matrix',
       isDeterminant: name === 'vmatrix',
       rows: rows.filter(({ length }) => length > 0),
     }
-  }
-
-  /** The name in {…}. */
-  #braced(): string {
-    this.#expect('{')
-    let name = ''
-    for (; !this.#take('}'); this.#at++) name += this.#tokens[this.#at]?.text ?? this.#end()
-    return name
-  }
-
-  #end(): never {
-    throw new Unreadable()
   }
 }

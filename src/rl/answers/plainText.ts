@@ -5,8 +5,8 @@ const fullWidth = /[\uff01-\uff5e]/g
 const vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 
-/** Raised digits after a 10 are an exponent; after a unit they stay, since m² is a unit. */
-const raisedExponent = /(?<=10)(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g
+/** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
+const raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g
 
 const digitsOf = (raised: string): string => [...raised].map((digit) => superscripts.indexOf(digit)).join('')
 

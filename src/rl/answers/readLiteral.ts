@@ -1,5 +1,6 @@
 /** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
 import { readDate, readTime } from './readDate.ts'
+import { readCompound } from './readCompound.ts'
 import { placeOf, writtenNumber, type Literal, type WrittenList, type WrittenNumber } from './literal.ts'
 import { decimal, fraction, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
 import { multiplierOf, readUnit, unitOf } from './units.ts'
@@ -55,12 +56,16 @@ export function readLiteral(text: string): Literal | null {
     .trim()
   if (plain.length > 1000 || !/\d/.test(plain)) return null
   const value = lastSide(plain)
-  return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readList(value)
+  const named = readDate(value) ?? readTime(value) ?? readRatio(value)
+  return named ?? readNumber(value) ?? readCompound(value) ?? readList(value)
 }
 
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
-const lastSide = (text: string): string =>
-  /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf('=') + 1).trim()
+function lastSide(text: string): string {
+  const at = text.lastIndexOf('=')
+  const isSeveral = /[,;]|\b(?:and|or)\b/.test(text.slice(0, at + 1).replaceAll(/\([^()]*\)|,(?=\d{3})/g, ''))
+  return isSeveral || /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(at + 1).trim()
+}
 
 function readRatio(text: string): Literal | null {
   if (!/^\d{1,9}(?:\s*:\s*\d{1,9})+$/.test(text)) return null
@@ -89,11 +94,22 @@ function pointedNumber(text: string): WrittenNumber | null {
   const found = alone.exec(text)
   if (found === null) return null
   const rest = multiplierOf(found[8] ?? '')
-  if (rest === null || !isUnit(rest.rest)) return null
+  if (!isUnit(rest.rest)) return null
   const number = numberOf(found)
   if (number === null) return null
-  return { ...number, value: product(number.value, whole(rest.factor)), unit: unitOf(found[2] || rest.rest) }
+  return {
+    ...number,
+    value: product(number.value, rest.factor),
+    unit: unitOf(found[2] || rest.rest),
+    words: rest.rest,
+  }
 }
+
+/** Words that make another value of the number, or several. */
+const changing =
+  /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu
+
+export const isChanging = (words: string): boolean => changing.test(words)
 
 /** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
@@ -104,8 +120,8 @@ function isUnit(rest: string): boolean {
   if (words === '' || readUnit(rest)?.rest === '') return true
   if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false
   const list = words.split(/\s+/)
-  if (list.length > 4 || /\d/.test(words.replace(/\^?\d$/, ''))) return false
-  if (list.some((word) => /^(?:and|or|plus|minus|over|to|not|if|but|of)$/i.test(word))) return false
+  if (list.length > 4 || /\d/.test(words)) return false
+  if (isChanging(words)) return false
   return list[0]!.replace(/\W/gu, '').length !== 1 || unitOf(words) !== null
 }
 

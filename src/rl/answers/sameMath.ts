@@ -5,10 +5,12 @@ import {
   childrenOf,
   holds,
   isApply,
+  type ApplyTree,
   type GroupTree,
   type MathTree,
   type RelationTree,
 } from './mathTree.ts'
+import { isMutual } from './mathCommands.ts'
 import { product, type Rational } from './rational.ts'
 import { isSameScalar, isVariable } from './sameScalar.ts'
 
@@ -17,7 +19,7 @@ export function isSameMath(expected: MathTree, found: MathTree, tolerance: numbe
   const [a, b] = [withoutSigns(expected), withoutSigns(found)]
   const [x, y] = unnamed(a, b)
   if (x.kind === 'relation' || y.kind === 'relation') return isSameRelation(x, y, tolerance)
-  if (isApply(x, 'union') || isApply(y, 'union')) return isSameUnion(x, y, tolerance)
+  if (isSetOperation(x) || isSetOperation(y)) return isSameOperation(x, y, tolerance)
   if (x.kind === 'group' || y.kind === 'group') return isSameGroup(x, y, tolerance)
   if (x.kind === 'matrix' || y.kind === 'matrix') return isSameMatrix(x, y, tolerance)
   return isSameScalar(x, y, tolerance)
@@ -101,7 +103,8 @@ function isSameRelation(a: MathTree, b: MathTree, tolerance: number): boolean {
   if (a.kind !== 'relation' || b.kind !== 'relation') return false
   if (isEquation(a) && isEquation(b)) return isSameEquation(a, b, tolerance)
   if (isSameInequality(a, b, tolerance)) return true
-  return [b, flipped(b)].some(
+  const isEitherWay = b.operators.every((operator) => operator in mirrored || isMutual(operator))
+  return (isEitherWay ? [b, flipped(b)] : [b]).some(
     ({ operators, sides }) =>
       operators.join() === a.operators.join() &&
       a.sides.every((side, i) => isSameMath(side, sides[i]!, tolerance)),
@@ -133,7 +136,8 @@ function isSameEquation(a: RelationTree, b: RelationTree, tolerance: number): bo
   const isSame = (x: MathTree, y: MathTree) => isSameMath(x, y, tolerance)
   if (a.sides.length !== b.sides.length) return false
   if (a.sides.every((side, i) => isSame(side, b.sides[i]!))) return true
-  return a.sides.length === 2 && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b)
+  const isMembership = [...a.operators, ...b.operators].includes('in')
+  return a.sides.length === 2 && !isMembership && [...a.sides, ...b.sides].every(isScalar) && isMultiple(a, b)
 }
 
 const isScalar = ({ kind }: MathTree): boolean => kind === 'number' || kind === 'symbol' || kind === 'apply'
@@ -185,6 +189,16 @@ const partsOf = (tree: MathTree): readonly MathTree[] =>
 
 const isSameUnion = (a: MathTree, b: MathTree, tolerance: number): boolean =>
   isSameSet(partsOf(a), partsOf(b), tolerance)
+
+const isSetOperation = (tree: MathTree): tree is ApplyTree =>
+  isApply(tree, 'union') || isApply(tree, 'intersection') || isApply(tree, 'without')
+
+function isSameOperation(a: MathTree, b: MathTree, tolerance: number): boolean {
+  if ([a, b].some((tree) => isApply(tree, 'union'))) return isSameUnion(a, b, tolerance)
+  if (!isSetOperation(a) || !isSetOperation(b) || a.name !== b.name) return false
+  if (a.name === 'intersection') return isSameSet(a.of, b.of, tolerance)
+  return a.of.every((part, i) => isSameMath(part, b.of[i]!, tolerance))
+}
 
 /** The same values, in any order and however often. */
 function isSameSet(a: readonly MathTree[], b: readonly MathTree[], tolerance: number): boolean {

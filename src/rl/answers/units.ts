@@ -1,5 +1,5 @@
 /** Reads units: what is measured in different ones is not compared by its number alone. */
-import { product, quotient, whole, type Rational } from './rational.ts'
+import { powerOfTen, product, quotient, whole, type Rational } from './rational.ts'
 import { namedUnit, ownUnit, type Unit } from './unitTable.ts'
 
 /** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
@@ -32,7 +32,7 @@ export interface ReadUnit {
 
 type Factor = Omit<ReadUnit, 'text'>
 
-const power = /^\s?(?:\^-?\d|[23](?![\d.])|(?:squared|cubed)(?!\p{L}))/u
+const power = /^(?:\s?\^-?\d|[23](?![\d.])|\s?(?:squared|cubed)(?!\p{L}))/u
 const squareOrCubic = /^(?:sq\.?|square|cu\.?|cubic) /
 /** “9 in total” is not 9 inches. */
 const symbol = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω]|[μµ]?\p{L}+)/u
@@ -114,6 +114,16 @@ export function conversion(from: Unit | null, to: Unit | null): Rational | null 
   return isSame ? quotient(from.factor, to.factor) : null
 }
 
+const wordsOf = (text: string): string[] =>
+  [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ''))
+
+/** Whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+export function isOtherThing(a: string, b: string): boolean {
+  const [own, other] = [wordsOf(a), wordsOf(b)]
+  if (own.length === 0 || other.length === 0 || (unitOf(a) !== null && unitOf(b) !== null)) return false
+  return !own.some((word) => other.includes(word))
+}
+
 /** The percent sign, or the unit, that stands behind a value on the same line; empty for neither. */
 export function measureBehind(text: string): string {
   if (/^[ ~$)\\]{0,3}(?:\\?%|percent\b|pct\b)/.test(text)) return '\\%'
@@ -122,21 +132,22 @@ export function measureBehind(text: string): string {
   return unit === null ? '' : ` ${unit.text}`
 }
 
-/** Words that multiply the number before them; null: by an unknown amount. */
-export function multiplierOf(words: string): { readonly factor: bigint; readonly rest: string } | null {
-  const [whole = '', word = ''] =
-    /^\s*(hundred|thousand|million|billion|trillion|dozen|score)s?\b/i.exec(words) ?? []
-  const factors: Readonly<Record<string, bigint>> = {
-    ...{
-      '': 1n,
-      hundred: 100n,
-      thousand: 1000n,
-      million: 10n ** 6n,
-      billion: 10n ** 9n,
-      trillion: 10n ** 12n,
-    },
-    ...{ dozen: 12n, score: 20n },
-  }
-  const factor = factors[word.toLowerCase()]
-  return factor === undefined ? null : { factor, rest: words.slice(whole.length) }
+const scales: Readonly<Record<string, Rational>> = {
+  ...{ ten: whole(10n), dozen: whole(12n), score: whole(20n), hundred: whole(100n), thousand: whole(1000n) },
+  ...{ lakh: powerOfTen(5), million: powerOfTen(6), mn: powerOfTen(6), crore: powerOfTen(7) },
+  ...{ billion: powerOfTen(9), bn: powerOfTen(9), trillion: powerOfTen(12), tn: powerOfTen(12) },
+  ...Object.fromEntries(
+    'half third fourth fifth sixth seventh eighth ninth tenth'
+      .split(' ')
+      .map((name, i) => [name, { above: 1n, below: BigInt(i + 2) }]),
+  ),
+  ...{ halve: { above: 1n, below: 2n }, quarter: { above: 1n, below: 4n } },
+  ...{ hundredth: powerOfTen(-2), thousandth: powerOfTen(-3), millionth: powerOfTen(-6) },
+}
+const scale = new RegExp(`^\\s*(${Object.keys(scales).join('|')})s?\\b`, 'i')
+
+/** What the words behind a number multiply it with, 1 for most, and the words behind that. */
+export function multiplierOf(words: string): { readonly factor: Rational; readonly rest: string } {
+  const [all = '', word = ''] = scale.exec(words) ?? []
+  return { factor: scales[word.toLowerCase()] ?? whole(1n), rest: words.slice(all.length) }
 }

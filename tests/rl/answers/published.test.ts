@@ -17,6 +17,7 @@ const differing: readonly (readonly [answer: string, completion: string])[] = [
     '$1\\leq|z|\\leq \\frac{3}{2}$',
     '$z \\in \\left[-\\frac{3}{2}, -1\\right] \\cup \\left[1, \\frac{3}{2}\\right]$',
   ],
+  ['\\\\boxed{W(n) = 1 \\\\text{ and } W(n) = -1', 'W(x)=1orW(x)=-1'],
   ['$x \\in [-2,7]$', '$-2 \\\\le x \\\\le 7$'],
 ]
 const isComputed = (completion: string) => /pmatrix\} ?\+? ?\\begin/.test(completion)

@@ -1,0 +1,56 @@
+/** What the words and signs around a number make of it: a part of something else, a bound, or nothing at all. */
+import { isSame } from './rational.ts'
+import { conversion, readUnit, unitOf } from './units.ts'
+
+const before: readonly RegExp[] = [
+  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\d\s*,\s*$/iu,
+  // Denied, bounded or one of several.
+  /(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
+  /\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
+  /\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+  /\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
+  /\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
+  /\d\s+(?:in|out of)\s*$/,
+  // Computed with in words.
+  /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of)\s*$/i,
+  /\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i,
+]
+
+const after: readonly RegExp[] = [
+  /^\(|^\s*(?:[+*×·÷^/√<>≤≥≠]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+  /^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
+  /^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
+  /^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
+  /^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+  /^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
+  /^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i,
+]
+
+const unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/
+const unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s
+
+/** Whether a number stands for itself between `left` and `right`. */
+export const isBare = (left: string, right: string): boolean =>
+  !before.some((pattern) => pattern.test(left)) &&
+  !after.some((pattern) => pattern.test(right)) &&
+  !isPart(left, right)
+
+/** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
+function isPart(left: string, right: string): boolean {
+  if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true
+  const [, first = '', join] = unitBefore.exec(left) ?? []
+  if (isTogether(first, join, right)) return true
+  const [, own = '', next, other = ''] = unitBehind.exec(right) ?? []
+  return isTogether(own, next, other)
+}
+
+/** Whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+function isTogether(name: string, join: string | undefined, behind: string): boolean {
+  const unit = unitOf(name)
+  if (unit === null) return false
+  if (join === undefined || join === 'to') return true
+  const other = readUnit(behind)?.unit
+  if (other === undefined) return false
+  const factor = conversion(unit, other)
+  return factor === null || !isSame(factor, { above: 1n, below: 1n })
+}
