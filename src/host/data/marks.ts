@@ -38,7 +38,7 @@ function areMarks(values: readonly unknown[]): boolean {
 }
 
 /** Whether a column holds marks beyond doubt: by its name, or by the words in it. */
-export function isMarks(columns: Columns, column: string): boolean {
+function isMarks(columns: Columns, column: string): boolean {
   const values = columns.values(column)
   if (!areMarks(values)) return false
   return names.includes(plainName(column)) || values.every(isVerdict)
