@@ -329,9 +329,10 @@ test('a file says what it was taken for, what stays aside, and asks which list h
       images: ['a.png'],
     },
     { Question: 'Which is odd?', Choices: ['2', '4', '5'], Answer: 2, system: '', images: [] },
+    { Question: 'Which is 1?', Choices: ['1', '2', '3'], Answer: 0, system: '', images: ['b.png'] },
   ]
-  await drop(page, writeFile(app, 'quiz.json', JSON.stringify({ easy: rows, hard: rows.slice(1) })))
-  await expect(page.getByText('holds several lists: “easy” (2), “hard” (1)')).toBeVisible()
+  await drop(page, writeFile(app, 'quiz.json', JSON.stringify({ easy: rows, hard: rows.slice(2) })))
+  await expect(page.getByText('holds several lists: “easy” (3), “hard” (1)')).toBeVisible()
   await page.getByLabel('List with the rows').fill('easy')
   await page.getByRole('button', { name: 'Read', exact: true }).click()
 
@@ -346,7 +347,7 @@ test('a file says what it was taken for, what stays aside, and asks which list h
   )
   await expectNoProblems(page)
   await page.getByRole('button', { name: 'Import', exact: true }).click()
-  await expect(page.getByText('Imported 2 rows as “quiz”.')).toBeVisible()
+  await expect(page.getByText('Imported 3 rows as “quiz”.')).toBeVisible()
   const [imported] = await client.call('datasets.list')
   const { rows: kept } = await client.call('datasets.rows', {
     versionId: imported!.versions[0]!.id,

@@ -299,135 +299,13 @@ describe('columnWarnings', () => {
       '“label” (which answers are good) is not used.',
     ])
   })
-})
-
-describe('marks of good and bad answers', () => {
-  const marked = (column: string, good: unknown, bad: unknown, answer = 'completion'): DataRow[] => [
-    { prompt: 'p', [answer]: 'a', [column]: good },
-    { prompt: 'p', [answer]: 'b', [column]: bad },
-  ]
-  const pairs: readonly Parameters<typeof marked>[] = [
-    ['label', 1, -1],
-    ['label', 'good', 'bad'],
-    ['label', 'yes', 'no'],
-    ['liked', true, false],
-    ['desirable', 1, 0],
-    ['quality', 'accepted', 'rejected'],
-    ['feedback', 'thumbs_up', 'thumbs_down', 'response'],
-    ['thumbs_up', '1', '0', 'response'],
-  ]
-  test.each(pairs.map((pair) => ({ pair })))('$pair make pairs', ({ pair }) => {
-    const rows = marked(...pair)
-    const { id, mapping } = detectShape(rows)
-    expect(id).toBe('unpaired-preference')
-    const mapper = new RowMapper(mapping)
-    const made = rows.flatMap((row, at) => mapper.take({ row, number: at + 1, line: null }))
-    expect(made).toMatchObject([{ row: { prompt: 'p', chosen: 'a', rejected: 'b' } }])
-  })
-
-  test.each<[string, DataRow[], string[]]>([
-    ['a class beside a response', marked('label', 1, 0, 'response'), ['label']],
-    [
-      'a verdict on a question and its answer',
-      [{ question: 'q', answer: 'a', status: 'rejected' }],
-      ['status'],
-    ],
-  ])('%s is named', (_, rows, left) => {
-    const { id, leftAside } = detectShape(rows)
-    expect(id).not.toBe('unpaired-preference')
-    expect(leftAside.map(({ column }) => column)).toEqual(left)
-  })
-
-  test('between 1 and -1, nothing says what 0 is', () => {
-    const rows = [...marked('label', 1, -1), { prompt: 'p', completion: 'c', label: 0 }]
-    expect(detectShape(rows)).toMatchObject({
-      id: 'prompt-completion',
-      leftAside: [{ text: '“label” (a class, a position or a mark) is not used.' }],
-    })
-  })
 
   test('SFT imitates no bad ones, whatever their mark is called', () => {
-    expect(() => warnings('demonstrations', ...marked('quality', 'approved', 'rejected'))).toThrow(
+    const row = { prompt: 'p', completion: 'c' }
+    const rows = ['approved', 'rejected'].map((quality) => ({ ...row, quality }))
+    expect(() => warnings('demonstrations', ...rows)).toThrow(
       'The column “quality” marks answers as good or bad',
     )
-  })
-})
-
-test.each<[DataRow, Record<string, string>]>([
-  [
-    { prompt: 'Hi', good: 'a', bad: 'b' },
-    { good: 'better answers', bad: 'worse answers' },
-  ],
-  [
-    { prompt: 'Hi', chosen: 'a', rejected: ['b', 'c'] },
-    { chosen: 'better answers', rejected: 'worse answers' },
-  ],
-  [{ prompt: 'Hi', chosen: 'a', rejected: 'b', margin: 1 }, { margin: 'by how much an answer is better' }],
-  [{ prompt: 'Hi', canonical_solution: 'c', task_id: 'T/0' }, { canonical_solution: 'a solution' }],
-  [
-    { prompt: 'P', question: 'Q', answer: 'A', response: 'R' },
-    { question: '', response: '' },
-  ],
-  [{ prompt: 'P', chosen: 'a', rejected: 'b', label: 0 }, { label: 'a class, a position or a mark' }],
-  [{ prompt: 'P', answer: 'a', toxicity_scores: [0.9] }, { toxicity_scores: 'a number about an answer' }],
-  [{ prompt: 'P', answer: 'a', history: 'Rome' }, { history: '' }],
-])('what %j holds besides is named', (row, left) => {
-  expect(detectShape([row]).leftAside).toEqual(
-    Object.entries(left).map(([column, meaning]) => ({
-      column,
-      text: `“${column}” ${meaning === '' ? '' : `(${meaning}) `}is not used.`,
-    })),
-  )
-})
-
-test.each<[DataRow, string]>([
-  [{ answer_0: 'a long answer', answer_1: 'another', score_0: 1, score_1: 0 }, '{COLUMN}'],
-  [{ message_id: 'm-17', role: 'user' }, '{COLUMN}'],
-  [{ text: 'bad', label: 0, label_text: 'negative' }, '{text}'],
-  [{ code: 'def long(): pass', body_text: 'Write it' }, '{body_text}'],
-])('of %j a template is made only of what may be a question', (row, template) => {
-  expect(detectShape([row]).template).toBe(template)
-})
-
-describe('the right one of several choices', () => {
-  const choices = ['4', '3', '5', '6']
-  const read = (...answers: readonly unknown[]) => {
-    const rows = answers.map((answer) => ({ question: 'q', choices, answer }))
-    const { mapping, doubts } = detectShape(rows)
-    const items = rows.map((row) => mapItem({ row, number: 1, line: 1 }, mapping))
-    return { doubts, answers: items.map((item) => (isProblem(item) ? item.sentence : item.row['answer'])) }
-  }
-
-  test('digits written as text are positions, unless they are the choices', () => {
-    expect(read('0', '1', '2')).toEqual({
-      answers: ['A', 'B', 'C'],
-      doubts: ['“answer” is read as the position of the right choice, counted from 0.'],
-    })
-    expect(read('4', '1', '2').answers).toEqual(['D', 'A', 'B'])
-    expect(read('4', '3', '5')).toEqual({ answers: ['A', 'B', 'C'], doubts: [] })
-  })
-
-  test.each([
-    [1, 2, 3],
-    ['1', '2', '1'],
-  ])('%j, %j, %j do not tell where positions begin', (...answers) => {
-    expect(read(...answers)).toEqual({
-      answers,
-      doubts: [expect.stringContaining('the rows do not tell whether positions count from 0 or from 1')],
-    })
-  })
-
-  test('several right ones stay as they are', () => {
-    expect(read([0, 1], [1, 2])).toEqual({
-      answers: [
-        [0, 1],
-        [1, 2],
-      ],
-      doubts: [
-        '“answer” may name several right choices; it is kept as it is.',
-        '“answer” is not text, so rewards that compare with a single answer cannot be used.',
-      ],
-    })
   })
 })
 
