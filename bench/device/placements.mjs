@@ -1,4 +1,4 @@
-/** What ONNX Runtime says, in its most talkative log, of where it placed the nodes of its programs. */
+/** Reads from ONNX Runtime’s most talkative log where it placed the nodes of its programs. */
 
 const heading = /(?:All nodes|Node\(s\)) placed on \[(\w+)\]\. Number of nodes: (\d+)/g
 

@@ -42,7 +42,7 @@ if (unknown.length > 0)
   throw new Error(`There is no part ${unknown.join(', ')}; there are ${parts.join(', ')}.`)
 const endsAt = Date.now() + Number(flags.seconds) * 1000
 
-/** What a process said, in at most `seconds`. */
+/** Runs a process for at most `seconds` and returns what it said. */
 function ended(command, args, { env = {}, seconds = (endsAt - Date.now()) / 1000 } = {}) {
   return new Promise((settle) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
@@ -58,7 +58,7 @@ function ended(command, args, { env = {}, seconds = (endsAt - Date.now()) / 1000
   })
 }
 
-/** What a process prints last, as JSON; or why it printed none. A part that fails or hangs does not end the others. */
+/** Returns the JSON that a process prints last, or why it printed none. A part that fails or hangs does not end the others. */
 async function lastLine(command, args) {
   const { stdout, stderr, status, signal } = await ended(command, args)
   const line = stdout
@@ -80,7 +80,7 @@ const commandOf = (part) =>
   part === 'selftest' ? ['selftest', '--device', flags.device] : benchOf(flags.device, part)
 
 /**
- * What mending a failure needs without the card: the part once more, with the runtime telling all that it does. Its log goes
+ * Gathers what mending a failure needs without the card: runs the part once more, with the runtime telling all that it does. Its log goes
  * beside the results, where it placed the nodes into them.
  */
 async function evidence(part) {

@@ -37,7 +37,7 @@ export const offeredDevices = Object.fromEntries(
   deviceKinds.map((kind) => [kind, `${deviceTitles[kind]}${kind === 'cpu' ? '' : ` (${neverRun})`}`]),
 ) as Readonly<Record<DeviceKind, string>>
 
-/** What everybody should know of a kind of device, whatever its check found; in sentences. */
+/** Sentences that everybody should know of a kind of device, whatever its check found. */
 export const deviceRemarks = (kind: DeviceKind): string[] => [
   ...(kind === 'cpu' ? [] : [`E${neverRun.slice(1)}.`]),
   ...(kind === 'cuda'
@@ -56,7 +56,7 @@ const shortProducts: Readonly<Partial<Record<DeviceKind, readonly BasePrecision[
   dml: ['f16'],
 }
 
-/** Whether a device computes with a base of this precision. */
+/** Tells whether a device computes with a base of this precision. */
 export const computesIn = (kind: DeviceKind, precision: BasePrecision): boolean =>
   !(isHalfPrecision(precision) || precision === 'tf32') || (shortProducts[kind]?.includes(precision) ?? false)
 

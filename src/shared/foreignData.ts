@@ -1,4 +1,4 @@
-/** How to convert files that hold data in a form that is not read, told from their names. */
+/** Tells from a file’s name how to convert data in a form that is not read. */
 
 const lastPart = (file: string): string => /[^/\\]*$/.exec(file)?.[0] ?? file
 
@@ -63,13 +63,13 @@ export interface ForeignData {
   readonly advice: string
 }
 
-/** What a file is by its name, if that is a form of data that is not read. */
+/** Tells what a file is by its name, if that is a form of data that is not read. */
 export function foreignNamed(file: string): ForeignData | undefined {
   const [, sentence, advice] = forms.find(([ending]) => ending.test(file.toLowerCase())) ?? []
   return sentence === undefined || advice === undefined ? undefined : { sentence, advice: advice(file) }
 }
 
-/** What a folder is by the names in it, if save_to_disk of datasets wrote it. */
+/** Tells what a folder is by the names in it, if save_to_disk of datasets wrote it. */
 export function foreignFolder(folder: string, names: readonly string[]): ForeignData | undefined {
   const load = `from datasets import load_from_disk; load_from_disk(${JSON.stringify(lastPart(folder))})`
   const isSplit = names.includes('dataset_dict.json')

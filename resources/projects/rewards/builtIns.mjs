@@ -4596,7 +4596,7 @@ function isNear(a, b, tolerance) {
 	return tolerance > roundingOnly || order(difference, order(first, second) < 0 ? second : first) < 0;
 }
 // src/rl/answers/unitTable.ts
-/** Units that are told apart, with what they measure and how large they are. */
+/** Lists the known units, with their dimensions and their size in base units. */
 /** Names of words with spaces between are spellings of one unit; `m:2 s:-1` are m²/s. */
 var rows = [
 	["m meter metre", "m"],
@@ -4940,7 +4940,7 @@ function exponentOf(words) {
 	if (/sq/.test(words)) return 2;
 	return /cu/.test(words) ? 3 : Number(/-?\d/.exec(words)?.[0] ?? 1);
 }
-/** A rate of what is not known is told apart from others: $5 per apple. */
+/** A rate per unknown thing, as in $5 per apple, equals only a rate per the same thing. */
 function unknownFactor(text) {
 	const [name] = /^\p{L}+/u.exec(text) ?? [];
 	if (name === void 0) return null;
@@ -4966,13 +4966,13 @@ function combined(a, b, sign) {
 		factor: product(a.factor, other.factor)
 	};
 }
-/** How many of `to` one `from` is; null where they measure different things. A unit that is not known could be either. */
+/** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 function conversion(from, to) {
 	if (from === null || to === null) return whole(1n);
 	return [.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0)) ? quotient(from.factor, to.factor) : null;
 }
 var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
-/** Whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+/** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
 function isOtherThing(a, b) {
 	const [own, other] = [wordsOf$1(a), wordsOf$1(b)];
 	if (own.length === 0 || other.length === 0 || unitOf(a) !== null && unitOf(b) !== null) return false;
@@ -5016,7 +5016,7 @@ var scales$1 = {
 	millionth: powerOfTen(-6)
 };
 var scale = new RegExp(`^\\s*(${Object.keys(scales$1).join("|")})s?\\b`, "i");
-/** What the words behind a number multiply it with, 1 for most, and the words behind that. */
+/** Splits the words behind a number into a factor, 1 for most, and the rest. */
 function multiplierOf(words) {
 	const [all = "", word = ""] = scale.exec(words) ?? [];
 	return {
@@ -5206,7 +5206,7 @@ function pointedNumber(text) {
 /** Words that make another value of the number, or several. */
 var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu;
 var isChanging = (words) => changing.test(words);
-/** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
+/** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
 	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
 	if (words === "" || readUnit(rest)?.rest === "") return true;
@@ -5257,7 +5257,7 @@ function readList(text) {
 	} : null;
 }
 // src/rl/answers/surroundings.ts
-/** What the words and signs around a number make of it: a part of something else, a bound, or nothing at all. */
+/** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
 var before = [
 	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\d\s*,\s*$/iu,
 	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
@@ -5280,7 +5280,7 @@ var after = [
 ];
 var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
 var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
-/** Whether a number stands for itself between `left` and `right`. */
+/** Tells whether a number stands for itself between `left` and `right`. */
 var isBare = (left, right) => !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {
@@ -5290,7 +5290,7 @@ function isPart(left, right) {
 	const [, own = "", next, other = ""] = unitBehind.exec(right) ?? [];
 	return isTogether(own, next, other);
 }
-/** Whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+/** Tells whether two quantities side by side are one; with “and” or a comma between only those in different units. */
 function isTogether(name, join, behind) {
 	const unit = unitOf(name);
 	if (unit === null) return false;
@@ -5830,7 +5830,7 @@ var relations = {
 	"\\approx": "about",
 	"≈": "about"
 };
-/** Whether a relation says the same read from right to left. */
+/** Tells whether a relation says the same read from right to left. */
 var isMutual = (operator) => operator in mutual || [
 	"=",
 	"!=",
@@ -5976,7 +5976,7 @@ function withRemarks(tokens) {
 	return result;
 }
 var isRemark = (tokens) => tokens.length > 0 && (tokens.every(({ type }) => type === "words") || isUnit(tokens) && isClear([], tokens));
-/** Where the unit at the end of a value begins; the length where there is none. */
+/** Finds where the unit at the end of a value begins; the length where there is none. */
 function unitStart(values) {
 	const first = Math.max(1, values.length - longestUnit);
 	for (let from = first; from < values.length; from++) {
@@ -6013,7 +6013,7 @@ var clear = /* @__PURE__ */ new Set([
 	"mL",
 	"Hz"
 ]);
-/** Whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
+/** Tells whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
 function isClear(value, unit) {
 	const isPlain = (token) => token.type === "name" && token.isDeclared !== true;
 	if (!unit.some(isPlain)) return true;
@@ -6201,7 +6201,7 @@ var Parser = class extends TokenReader {
 		if (this.next === "-") throw new Unreadable();
 		return withSign(sign, this.#ratio());
 	}
-	/** A ratio of two values is their quotient; one of more is told by what each is of the first. */
+	/** Reads a ratio: the quotient of two values, or several values each divided by the first. */
 	#ratio() {
 		const first = this.#product();
 		const others = [];
@@ -7095,9 +7095,9 @@ function valueOf(equation, other) {
 	if (isComputed(equation) && other.kind !== "relation") return isName(last) ? equation.sides.at(-2) : last;
 	return isName(first) && equation.operators.includes("in") ? last : equation;
 }
-/** Whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+/** Tells whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
 var isComputed = ({ operators, sides }) => operators.every((operator) => operator === "=") && sides.every((side, i) => !holds(side, isVariable) || i === sides.length - 1 && isName(side));
-/** Whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Tells whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 var isName = (tree) => {
 	const isSum = isApply(tree, "add") || isApply(tree, "negate");
 	if (isApply(tree, "call") || isApply(tree, "index")) return true;

@@ -49,7 +49,7 @@ export function openCudaLibraries(): CudaProblem | null {
   return null
 }
 
-/** Whether this process multiplies in TF32; null: it has not opened CUDA yet. */
+/** True if this process multiplies in TF32; null before it opens CUDA. */
 let inTf32: boolean | null = null
 
 /**

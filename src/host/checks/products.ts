@@ -35,7 +35,7 @@ const samples = 2048
 const at = (values: Float32Array | undefined, index: number): number => values?.[index] ?? NaN
 
 /**
- * How far products of a device are from those in f64: root mean square over numbers drawn from the result, each relative to
+ * Measures how far products of a device are from those in f64: root mean square over numbers drawn from the result, each relative to
  * the length of its sum, √Σ (x w)². f32 leaves about 10⁻⁶, factors in TF32 2·10⁻⁴, in bf16 2·10⁻³.
  *
  * W is a column times a row, made on the device: there are hundreds of megabytes of it, and none here.

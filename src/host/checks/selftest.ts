@@ -41,7 +41,7 @@ const allShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) =
 interface Limits {
   /** Relative; rounding of the forward passes gives about a tenth of it. */
   readonly gradient: number
-  /** How far parameters are moved: rounding makes slopes over short distances wrong. */
+  /** Distance that parameters are moved: rounding makes slopes over short distances wrong. */
   readonly distance: number
   /** Nats; both sides compute in the same precision, in different orders. */
   readonly gap: number

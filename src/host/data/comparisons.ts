@@ -6,7 +6,7 @@ import { parsedLiteral } from '#shared/literals.ts'
 const name = z.string().min(1)
 const two = z.tuple([name, name])
 
-/** Which of two answers is better: a value in a column, the sign of a number, or the higher or lower of two numbers. */
+/** Evidence of which of two answers is better: a value in a column, the sign of a number, or the higher or lower of two numbers. */
 const judge = z.union([
   z.strictObject({ column: name, first: z.string(), second: z.string() }),
   /** Negative: the first. */

@@ -7,7 +7,7 @@ const answerMark = '\n\nAssistant:'
 /** Whether a text begins with a human's turn and has an answer. */
 export const isDialogue = (text: string): boolean => /^\s*Human:/.test(text) && text.includes(answerMark)
 
-/** Whether a text is nothing but a dialogue that waits for its answer, as Nectar has them. */
+/** Tells whether a text is nothing but a dialogue that waits for its answer, as Nectar has them. */
 export const isDialoguePrompt = (text: string): boolean =>
   isDialogue(text) && text.trimEnd().endsWith('Assistant:')
 

@@ -78,7 +78,7 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
       )
 }
 
-/** Whether a text begins with an object that goes on in the next line, as programs write JSON to be read by people. */
+/** Tells whether a text begins with an object that goes on in the next line, as programs write JSON to be read by people. */
 export function isOverSeveralLines(text: string): boolean {
   const [first = '', second = ''] = text.split('\n', 20).filter((line) => line.trim() !== '')
   const isBegun = /^\{\s*(?:"[^"]*"\s*:.*)?$/.test(first.trim()) && !first.trim().endsWith('}')

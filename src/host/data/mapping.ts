@@ -285,7 +285,7 @@ function writeChoices(columns: Columns, { column, answer, first, isPlace }: Choi
   columns[answer] = right.letter
 }
 
-/** Whether a choice is meant by its letter or its text. */
+/** Tells whether a choice is meant by its letter or its text. */
 export const isNamed =
   (given: unknown) =>
   ({ letter, text }: Choice): boolean =>

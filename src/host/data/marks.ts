@@ -27,7 +27,7 @@ const names: readonly string[] = [
 /** In these a number may as well be a class or a place. */
 const vague: readonly string[] = ['label', 'labels']
 
-/** Whether values are marks of which each side is written in one way: with 1, 0 and -1, nothing says what 0 is. */
+/** Tells whether values are marks of which each side is written in one way: with 1, 0 and -1, nothing says what 0 is. */
 function areMarks(values: readonly unknown[]): boolean {
   const said = values.map((value) => String(value).trim())
   return (
@@ -37,14 +37,14 @@ function areMarks(values: readonly unknown[]): boolean {
   )
 }
 
-/** Whether a column holds marks beyond doubt: by its name, or by the words in it. */
+/** Tells whether a column holds marks beyond doubt: by its name, or by the words in it. */
 function isMarks(columns: Columns, column: string): boolean {
   const values = columns.values(column)
   if (!areMarks(values)) return false
   return names.includes(plainName(column)) || values.every(isVerdict)
 }
 
-/** Whether nothing but a mark can be meant, whatever column the answer is in. */
+/** Tells whether nothing but a mark can be meant, whatever column the answer is in. */
 export const isSureMarks = (columns: Columns, column: string): boolean =>
   isMarks(columns, column) &&
   (columns.kind(column) === 'boolean' ||

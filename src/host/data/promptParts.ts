@@ -14,7 +14,7 @@ export const answerNames = [
 
 export const questionNames = ['question', 'query', 'problem', 'input_text', 'text_input', 'q']
 export const chatNames = ['messages', 'conversations', 'conversation', 'dialog', 'dialogue', 'chat']
-/** What an answer in another column answers. */
+/** Names of columns that hold the prompt to an answer in another column. */
 export const promptNames = ['prompt', ...questionNames, 'instruction', 'input', ...chatNames]
 
 export const rename = (from: string, to: string): Mapping =>

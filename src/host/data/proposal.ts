@@ -1,4 +1,4 @@
-/** What a rule proposes for the columns it recognises. */
+/** Defines what a rule proposes for the columns it recognises. */
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Mapping } from './mapping.ts'
 

@@ -77,7 +77,7 @@ const noQuestion =
 /** Shorter names are those of languages and codes. */
 const shortestName = 3
 
-/** Of the texts that may be a question, the longest on average is likeliest what a model is to read. */
+/** Picks the column that looks most like a question: the one whose texts are longest on average. */
 function templateOf(columns: Columns): string | null {
   const texts = [...columns.kinds.keys()].filter((name) => columns.kind(name) === 'text')
   const numbers = [...columns.kinds.keys()].filter((name) => columns.kind(name) === 'number')

@@ -142,7 +142,7 @@ const verlColumns: readonly VerlColumn[] = [
   ['response', 'completion'],
 ]
 
-/** Where a column holds a record, the keys that lead to its part. */
+/** Keys that lead, where a column holds a record, to its part. */
 function verlPath(given: Given, key: string): readonly string[] {
   const [column, keys] = [given(`data.${key}_key`), given(`data.${key}_dict_keys`)]
   const parts = (Array.isArray(keys) ? (keys as unknown[]) : []).filter((part) => typeof part === 'string')

@@ -274,7 +274,7 @@ function finished(
   return config
 }
 
-/** Problems of a value are told with its name in the file beside ours. */
+/** Names a setting as the file does, beside our own name, where its value has a problem. */
 function inTheirNames<Result>(taken: readonly TakenSetting[], read: () => Result): Result {
   try {
     return read()

@@ -1,4 +1,4 @@
-/** Which training is meant where a script starts several programs. */
+/** Decides which training is meant where a script starts several programs. */
 import { AppError } from '#shared/errors.ts'
 import { trainerNamed, trainers } from './trlAlgorithm.ts'
 

@@ -6,7 +6,7 @@ import path from 'node:path'
 const absolutePaths = (list: string): string[] =>
   list.split(path.delimiter).filter((each) => path.isAbsolute(each))
 
-/** Whether something lies in a folder, which is the same under every path that leads to it; what a path in it leads to may change. */
+/** Tells whether something lies in a folder, which is the same under every path that leads to it; what a path in it leads to may change. */
 export function isInside(place: string, folder: string | null): boolean {
   if (folder === null) return false
   return [absolutePath, realPath].some((way) => {

@@ -28,7 +28,7 @@ export const relations: Readonly<Record<string, string>> = {
   },
 }
 
-/** Whether a relation says the same read from right to left. */
+/** Tells whether a relation says the same read from right to left. */
 export const isMutual = (operator: string): boolean =>
   operator in mutual || ['=', '!=', 'about'].includes(operator)
 

@@ -126,7 +126,7 @@ class Parser extends TokenReader {
     return withSign(sign, this.#ratio())
   }
 
-  /** A ratio of two values is their quotient; one of more is told by what each is of the first. */
+  /** Reads a ratio: the quotient of two values, or several values each divided by the first. */
   #ratio(): MathTree {
     const first = this.#product()
     const others: MathTree[] = []

@@ -111,7 +111,7 @@ const changing =
 
 export const isChanging = (words: string): boolean => changing.test(words)
 
-/** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
+/** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
   const words = rest
     .replaceAll(/[{}]/g, ' ')

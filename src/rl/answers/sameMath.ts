@@ -84,12 +84,12 @@ function valueOf(equation: RelationTree, other: MathTree): MathTree {
   return isName(first) && equation.operators.includes('in') ? last : equation
 }
 
-/** Whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+/** Tells whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
 const isComputed = ({ operators, sides }: RelationTree): boolean =>
   operators.every((operator) => operator === '=') &&
   sides.every((side, i) => !holds(side, isVariable) || (i === sides.length - 1 && isName(side)))
 
-/** Whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
+/** Tells whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 const isName = (tree: MathTree): boolean => {
   const isSum = isApply(tree, 'add') || isApply(tree, 'negate')
   const isIndexed = isApply(tree, 'call') || isApply(tree, 'index')

@@ -1,4 +1,4 @@
-/** What the words and signs around a number make of it: a part of something else, a bound, or nothing at all. */
+/** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
 import { isSame } from './rational.ts'
 import { conversion, readUnit, unitOf } from './units.ts'
 
@@ -29,7 +29,7 @@ const after: readonly RegExp[] = [
 const unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/
 const unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s
 
-/** Whether a number stands for itself between `left` and `right`. */
+/** Tells whether a number stands for itself between `left` and `right`. */
 export const isBare = (left: string, right: string): boolean =>
   !before.some((pattern) => pattern.test(left)) &&
   !after.some((pattern) => pattern.test(right)) &&
@@ -44,7 +44,7 @@ function isPart(left: string, right: string): boolean {
   return isTogether(own, next, other)
 }
 
-/** Whether two quantities side by side are one; with “and” or a comma between only those in different units. */
+/** Tells whether two quantities side by side are one; with “and” or a comma between only those in different units. */
 function isTogether(name: string, join: string | undefined, behind: string): boolean {
   const unit = unitOf(name)
   if (unit === null) return false

@@ -1,7 +1,7 @@
-/** Units that are told apart, with what they measure and how large they are. */
+/** Lists the known units, with their dimensions and their size in base units. */
 import { fraction, powerOfTen, product, whole, type Rational } from './rational.ts'
 
-/** What quantities are measured in. Those of the same dimensions are compared by what they come to. */
+/** A unit of measurement. Quantities of the same dimensions are compared in base units. */
 export interface Unit {
   /** Base units with their exponents, in one order. */
   readonly dimensions: Readonly<Record<string, number>>

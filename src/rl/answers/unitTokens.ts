@@ -51,7 +51,7 @@ const isRemark = (tokens: readonly MathToken[]): boolean =>
   tokens.length > 0 &&
   (tokens.every(({ type }) => type === 'words') || (isUnit(tokens) && isClear([], tokens)))
 
-/** Where the unit at the end of a value begins; the length where there is none. */
+/** Finds where the unit at the end of a value begins; the length where there is none. */
 function unitStart(values: readonly MathToken[]): number {
   const first = Math.max(1, values.length - longestUnit)
   for (let from = first; from < values.length; from++) {
@@ -90,7 +90,7 @@ const writtenText = (tokens: readonly MathToken[]): string =>
 /** Letters that are hardly variables side by side. */
 const clear = new Set(['mm', 'cm', 'dm', 'km', 'kg', 'in', 'ft', 'yd', 'lb', 'oz', 'ml', 'mL', 'Hz'])
 
-/** Whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
+/** Tells whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
 function isClear(value: readonly MathToken[], unit: readonly MathToken[]): boolean {
   const isPlain = (token: MathToken): boolean => token.type === 'name' && token.isDeclared !== true
   if (!unit.some(isPlain)) return true

@@ -79,7 +79,7 @@ function exponentOf(words: string): number {
   return /cu/.test(words) ? 3 : Number(/-?\d/.exec(words)?.[0] ?? 1)
 }
 
-/** A rate of what is not known is told apart from others: $5 per apple. */
+/** A rate per unknown thing, as in $5 per apple, equals only a rate per the same thing. */
 function unknownFactor(text: string): Factor | null {
   const [name] = /^\p{L}+/u.exec(text) ?? []
   if (name === undefined) return null
@@ -106,7 +106,7 @@ function combined(a: Unit, b: Unit, sign: 1 | -1): Unit {
   return { dimensions, factor: product(a.factor, other.factor) }
 }
 
-/** How many of `to` one `from` is; null where they measure different things. A unit that is not known could be either. */
+/** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 export function conversion(from: Unit | null, to: Unit | null): Rational | null {
   if (from === null || to === null) return whole(1n)
   const bases = new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])
@@ -117,7 +117,7 @@ export function conversion(from: Unit | null, to: Unit | null): Rational | null 
 const wordsOf = (text: string): string[] =>
   [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ''))
 
-/** Whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
+/** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
 export function isOtherThing(a: string, b: string): boolean {
   const [own, other] = [wordsOf(a), wordsOf(b)]
   if (own.length === 0 || other.length === 0 || (unitOf(a) !== null && unitOf(b) !== null)) return false
@@ -146,7 +146,7 @@ const scales: Readonly<Record<string, Rational>> = {
 }
 const scale = new RegExp(`^\\s*(${Object.keys(scales).join('|')})s?\\b`, 'i')
 
-/** What the words behind a number multiply it with, 1 for most, and the words behind that. */
+/** Splits the words behind a number into a factor, 1 for most, and the rest. */
 export function multiplierOf(words: string): { readonly factor: Rational; readonly rest: string } {
   const [all = '', word = ''] = scale.exec(words) ?? []
   return { factor: scales[word.toLowerCase()] ?? whole(1n), rest: words.slice(all.length) }

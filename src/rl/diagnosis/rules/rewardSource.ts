@@ -144,7 +144,7 @@ function decidingWord(
   return best !== null && best.explained >= nearlyAll ? best : null
 }
 
-/** Whether completions without the row's answer earned well in several steps. */
+/** Tells whether completions without the row's answer earned well in several steps. */
 function paysWrongOnes(run: DiagnosedRun): boolean {
   const [scale, paid] = [rewardScaleOf(run), seriesOf(run, 'reward/without_answer')]
   const best = paid.toSorted((a, b) => b.value - a.value).slice(0, few)
@@ -183,7 +183,7 @@ function seenSpan(run: DiagnosedRun): number {
   return Math.max(...seen) - Math.min(...seen)
 }
 
-/** Whether nearly all completions are right, so that only noise is left between them. */
+/** Tells whether nearly all completions are right, so that only noise is left between them. */
 const isSolved = (run: DiagnosedRun): boolean =>
   placeOn(rewardScaleOf(run), averageOf(seriesOf(run, 'reward').slice(-10))) >= 0.9
 
