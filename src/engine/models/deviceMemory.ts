@@ -178,6 +178,10 @@ export function lengthsOf(tokens: number, length: number): Lengths {
   }
 }
 
+/** Layers of the longest segment. */
+export const longestOf = (segments: readonly Segment[]): number =>
+  Math.max(...segments.map(({ first, end }) => end - first))
+
 export interface PlanRequest extends MemoryRequest {
   /** Of the card; null: nobody knows. */
   readonly memoryBytes: number | null

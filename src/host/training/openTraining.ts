@@ -4,6 +4,7 @@ import { isOnThisMachine } from '#shared/config/addresses.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
+import { readCheck } from '#host/devices/deviceRecords.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
@@ -204,6 +205,7 @@ async function openPolicy(
     rolloutPrecision,
     activations: memory,
     products: base.products,
+    memoryBytes: readCheck(device, cacheDirectory)?.memoryBytes ?? null,
     optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,
   })
