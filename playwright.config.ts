@@ -1,8 +1,8 @@
 import { defineConfig } from '@playwright/test'
-import { telemetryOff } from './src/shared/telemetry.ts'
+import { runtimeEnvironment } from './src/shared/runtimeEnvironment.ts'
 import { systemBrowser } from './tests/e2e/browser.ts'
 
-Object.assign(process.env, telemetryOff)
+Object.assign(process.env, runtimeEnvironment)
 
 // What other programs keep on a developer's machine is no part of a test; a journey about it says where to look.
 process.env['TURNWISE_FOUND_MODELS'] ??= '0'

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
-import { telemetryOff } from './src/shared/telemetry.ts'
+import { LongestFirst } from './scripts/test/longestFirst.ts'
+import { runtimeEnvironment } from './src/shared/runtimeEnvironment.ts'
 
 const golden = ['tests/golden/**/*.test.ts']
 
@@ -9,7 +10,7 @@ const golden = ['tests/golden/**/*.test.ts']
 const pure = ['tests/{renderer,rl,shared}/**/!(gradientCheck).test.ts']
 
 /** Where a module takes the place of another, which only Vite's imports can do. */
-const replacing = ['tests/rl/losses/gradientCheck.test.ts']
+const replacing = ['tests/rl/losses/gradientCheck.test.ts', 'tests/host/checks/tf32.test.ts']
 
 /** Files that measure their process, or leave something in it that others would notice. */
 const alone = [
@@ -30,7 +31,7 @@ const fakeElectron = fileURLToPath(new URL('tests/electron/fakeElectron.ts', imp
 process.env['OMP_NUM_THREADS'] ??= '1'
 
 // Tests load ONNX Runtime too, and start processes that do.
-Object.assign(process.env, telemetryOff)
+Object.assign(process.env, runtimeEnvironment)
 
 // What other programs keep on a developer's machine is no part of a test.
 process.env['TURNWISE_FOUND_MODELS'] ??= '0'
@@ -49,6 +50,7 @@ export default defineConfig({
     // Most files share processes, whose start would take longer than the tests (`isolate`).
     environment: 'node',
     maxWorkers: availableParallelism() + 1, // many tests wait for processes and the disk
+    sequence: { sequencer: LongestFirst },
     pool: 'forks', // a native crash ends one test file, not the run
     // Guards against what hangs; how long a test takes is nothing that it says.
     testTimeout: 600_000,

@@ -13,8 +13,8 @@ import { isNewEnough, nodeProblem } from './node.mjs'
 /** Set in the restarted process, so that it happens once. */
 const CHILD_MARK = 'TURNWISE_CHILD'
 
-/** As src/shared/telemetry.ts: ONNX Runtime reports to its maker unless a process begins with it. */
-const TELEMETRY_OFF = { ORT_DISABLE_TELEMETRY: '1' }
+/** As src/shared/runtimeEnvironment.ts: ONNX Runtime reports to its maker and multiplies in TF32 unless a process begins with it. */
+const RUNTIME_ENVIRONMENT = { ORT_DISABLE_TELEMETRY: '1', NVIDIA_TF32_OVERRIDE: '0' }
 
 const here = fileURLToPath(import.meta.url)
 
@@ -57,7 +57,13 @@ function refuse() {
 function restart(node) {
   const flags = [...process.execArgv, '--disable-warning=ExperimentalWarning']
   const command = [...flags, here, ...process.argv.slice(2)]
-  const env = { ...compileCache(), ...mallocSettings(), ...process.env, ...TELEMETRY_OFF, [CHILD_MARK]: '1' }
+  const env = {
+    ...compileCache(),
+    ...mallocSettings(),
+    ...process.env,
+    ...RUNTIME_ENVIRONMENT,
+    [CHILD_MARK]: '1',
+  }
   // Becoming the new process leaves nobody in between: signals, terminal and exit status are its own.
   if (typeof process.execve === 'function' && process.platform !== 'win32')
     process.execve(node, [node, ...command], env)

@@ -233,7 +233,7 @@ class Bench:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--dtype", choices=["f32", "bf16"], default="bf16")
+    parser.add_argument("--dtype", choices=["f32", "tf32", "bf16"], default="bf16")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--only", default="peak,logprobs,prefill,decode,train,step")
     parser.add_argument("--batch", type=lambda given: [int(part) for part in given.split(",")], default=[1, 8, 16])
@@ -242,8 +242,8 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=3, help="measured rounds of each part")
     flags = parser.parse_args()
     torch.manual_seed(1)
-    torch.backends.cuda.matmul.allow_tf32 = False  # f32 is f32 on both sides
-    bench = Bench(flags, dict(f32=torch.float32, bf16=torch.bfloat16)[flags.dtype])
+    torch.backends.cuda.matmul.allow_tf32 = flags.dtype == "tf32"  # otherwise f32 is f32 on both sides
+    bench = Bench(flags, torch.bfloat16 if flags.dtype == "bf16" else torch.float32)
     card = torch.cuda.get_device_name() if flags.device == "cuda" else "CPU"
     report = dict(torch=torch.__version__, device=flags.device, card=card, dtype=flags.dtype)
     for part in flags.only.split(","):

@@ -59,17 +59,36 @@ function sentences({ parts }) {
             `PyTorch in ${dtype} on ${peer.card}: log-probabilities ${peer.logprobsApart.toExponential(1)} from ours.`,
           ],
     ),
-    ...failed.map(([name, part]) => `${name} failed: ${part.failed}`),
+    ...failed.flatMap(([name, part]) => failureLines(name, part)),
+  ]
+}
+
+/** A part that failed: why, the checks that did, and what its programs computed on the processor instead. */
+function failureLines(name, { failed, failures = [], placements = [], runtimeLog }) {
+  return [
+    `${name} failed: ${failed}`,
+    ...failures.map((check) => `  ${check.name}: ${check.measured} of ${check.limit}. ${check.sentence}`),
+    ...placements.map(
+      ({ provider, nodes, sessions }) => `  ${nodes} nodes of ${sessions} programs on ${provider}`,
+    ),
+    ...(runtimeLog === undefined ? [] : [`  The runtime's log: ${runtimeLog}`]),
   ]
 }
 
 export function table(results) {
-  const { device, shape, parts } = results
-  const { f32, bf16 } = parts.torch ?? {}
-  const rows = lines(results).map(([name, ours, of]) => [name, ours, f32 && of(f32), bf16 && of(bf16)])
-  const header = `| ${shape} on ${device} | turnwise f32 | PyTorch f32 | PyTorch bf16 |`
+  const { device, shape, base, parts } = results
+  const peers = Object.entries(parts.torch ?? {}).filter(([, peer]) => typeof peer === 'object')
+  const rows = lines(results).map(([name, ours, of]) => [name, ours, ...peers.map(([, peer]) => of(peer))])
+  const header = `| ${[`${shape} on ${device}`, `turnwise ${base}`, ...peers.map(([dtype]) => `PyTorch ${dtype}`)].join(' | ')} |`
   const body = rows
     .filter(([, ...figures]) => figures.some((figure) => figure !== undefined))
     .map(([name, ...figures]) => `| ${name} | ${figures.map(shown).join(' | ')} |`)
-  return [header, '|---|---|---|---|', ...body, '', ...shares(results), ...sentences(results)].join('\n')
+  return [
+    header,
+    `|${'---|'.repeat(2 + peers.length)}`,
+    ...body,
+    '',
+    ...shares(results),
+    ...sentences(results),
+  ].join('\n')
 }

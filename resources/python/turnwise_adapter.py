@@ -23,8 +23,9 @@ import random
 import re
 import shutil
 import signal
+import site
+import subprocess
 import sys
-import sysconfig
 import tempfile
 import threading
 import types
@@ -65,19 +66,15 @@ class Beside:
     """
     Imports from the folder of the code: files that were allowed, by their content, and nothing else there. `modules`: the
     SHA-256 of each, by path. What was not allowed is as if it were not there, so that it takes the place of nothing.
+    `paths`: where Python imports from before anything else is known to it.
     """
 
-    def __init__(self, folder, modules):
+    def __init__(self, folder, modules, paths):
         self.folder = folder
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
-        # The standard library, and packages installed in an environment inside the folder, are that of the interpreter, which
-        # was allowed itself. What else lies in its environment is not, nor are other folders on its path: a package that is
-        # being edited lies there as the person's code does.
-        named = ("stdlib", "platstdlib", "purelib", "platlib")
-        roots = [self.place(sysconfig.get_path(each)) for each in named]
-        paths = [self.place(each) for each in sys.path if os.path.isabs(each)]
-        packages = [each for each in paths if each and {"site-packages", "dist-packages"} & set(each.split(os.sep))]
-        self.installed = {each for each in [*roots, *packages] if each not in (None, os.path.normpath(folder))}
+        self.paths = paths
+        # Those that Python brings along, which look in archives and folders.
+        self.usual_hooks = list(sys.path_hooks)
         self.left_out = set()
 
     def place(self, path):
@@ -91,40 +88,86 @@ class Beside:
         return None
 
     def is_installed(self, place):
-        return any(place == each or place.startswith(os.path.join(each, "")) for each in self.installed)
+        """
+        The standard library, and packages installed in an environment inside the folder, are that of the interpreter, which
+        was allowed itself. What else lies in its environment is not, nor are other folders on its path: a package that is
+        being edited lies there as the person's code does.
+        """
+        packages = site.getsitepackages([sys.prefix, sys.exec_prefix, *site.PREFIXES])
+        own = [self.place(each) for each in [*self.paths, *packages, site.getusersitepackages()]]
+        roots = {each for each in own if each not in (None, os.path.normpath(self.folder))}
+        return any(place == each or place.startswith(os.path.join(each, "")) for each in roots)
+
+    def guards(self, path):
+        """Whether what lies there is imported as it was allowed, or not at all."""
+        place = self.place(path)
+        return place is not None and not self.is_installed(place)
 
     def digest(self, path):
         place = self.place(path)
         return place and self.modules.get(os.path.normcase(place))
 
     def content(self, path):
-        """Reads a file; what changed since it was allowed is not run."""
+        """Reads a file; what changed since it was allowed is not run, nor what nobody was asked about."""
         with open(path, "rb") as file:
             data = file.read()
-        if hashlib.sha256(data).hexdigest() != self.digest(path):
+        digest = self.digest(path)
+        if digest is None:
+            raise ImportError(f"{path} was not allowed, so it was not run: nobody is asked about it, or it is new.")
+        if hashlib.sha256(data).hexdigest() != digest:
             raise ImportError(f"{path} changed after it was allowed, so it was not run. Start again to be asked about it.")
         return data
 
     def hook(self, path):
-        place = self.place(path)
-        if place is None or self.is_installed(place):
+        if not self.guards(path):
             raise ImportError
-        return FinderBeside(path, self) if os.path.isdir(path) else NothingThere()
+        if os.path.isdir(path):
+            return FinderBeside(path, self)
+        # It may be no place in the folder but the name by which a package knows its own finder.
+        for hook in sys.path_hooks:
+            if hook != self.hook and hook not in self.usual_hooks:
+                try:
+                    return hook(path)
+                except ImportError:
+                    pass
+        return NothingThere()
 
     def open(self):
+        """Python was started with `-S`: only now does it read its environment, whose files may lead into the folder."""
         sys.path_hooks.insert(0, self.hook)
         sys.path_importer_cache.clear()
-        sys.path.insert(0, self.folder)
+        self.check_files()
         self.forbid_caches()
         self.follow_into_children()
+        site.main()
+        sys.path.insert(0, self.folder)
+
+    def check_files(self):
+        """Has every loader run sources and compiled modules of the folder as they were allowed, whatever found them."""
+        loaders = importlib._bootstrap_external.FileLoader, importlib.machinery.ExtensionFileLoader
+        read, create = loaders[0].get_data, loaders[1].create_module
+
+        def get_data(loader, path):
+            return self.content(path) if path == loader.path and self.guards(path) else read(loader, path)
+
+        def create_module(loader, spec):
+            if not self.guards(spec.origin):
+                return create(loader, spec)
+            # Loads a copy of the bytes that were allowed: the file could change between a look at it and its loading.
+            copy, remove = private_copy(os.path.basename(spec.origin), self.content(spec.origin))
+            try:
+                return create(loader, importlib.machinery.ModuleSpec(spec.name, loader, origin=copy))
+            finally:
+                remove()
+
+        loaders[0].get_data, loaders[1].create_module = get_data, create_module
 
     def forbid_caches(self):
         """Keeps every loader from compiled code that lies beside a source here."""
         usual = importlib._bootstrap_external.cache_from_source
 
         def cache_from_source(path, *arguments, **named):
-            place = self.place(path)
-            if place is None or self.is_installed(place):
+            if not self.guards(path):
                 return usual(path, *arguments, **named)
             raise NotImplementedError
 
@@ -135,15 +178,15 @@ class Beside:
         usual = multiprocessing.spawn.get_preparation_data
 
         def get_preparation_data(name):
-            return {"turnwise": Rule(self.folder, dict(self.modules)), **usual(name)}
+            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths), **usual(name)}
 
         multiprocessing.spawn.get_preparation_data = get_preparation_data
-        # Without the working folder on their path, from which they would import before they are told anything.
+        # They read neither their environment nor the working folder before they are told anything.
         command = multiprocessing.spawn.get_command_line
-        multiprocessing.spawn.get_command_line = lambda **named: without_folder(command(**named))
+        multiprocessing.spawn.get_command_line = lambda **named: untold(command(**named))
         if hasattr(multiprocessing.util, "spawnv_passfds"):
             start = multiprocessing.util.spawnv_passfds
-            multiprocessing.util.spawnv_passfds = lambda path, words, fds: start(path, without_folder(words), fds)
+            multiprocessing.util.spawnv_passfds = lambda path, words, fds: start(path, untold(words), fds)
         # What a server of forks imports ahead, it imports before it is told anything: it imports nothing ahead.
         try:
             import multiprocessing.forkserver as server
@@ -153,20 +196,32 @@ class Beside:
         server._forkserver._preload_modules = []
 
 
-def without_folder(words):
-    """Words that start Python, whose code takes the working folder off the path first."""
+def untold(words):
+    """Words that start Python as Turnwise does: without its environment, and with no working folder on its path."""
+    program, *others = words
     first = "import sys; sys.path[:] = [each for each in sys.path if each]; "
-    return [first + word if before == "-c" else word for before, word in zip([None, *words], words)]
+    return [program, "-S", *(first + word if before == "-c" else word for before, word in zip(words, others))]
+
+
+def leave_environment_to_others():
+    """Keeps the `-S` of this process from Python that other packages start with the same flags."""
+    usual = subprocess._args_from_interpreter_flags
+
+    def flags():
+        return [word for word in usual() if word != "-S"]
+
+    subprocess._args_from_interpreter_flags = multiprocessing.util._args_from_interpreter_flags = flags
 
 
 class Rule:
     """Opens the folder wherever it is unpickled, which takes this file's text alone."""
 
-    def __init__(self, folder, modules):
+    def __init__(self, *arguments):
         self.opening = (
             f'here = {{"__name__": "turnwise_imports", "source": {source!r}}}\n'
             "exec(compile(here['source'], 'turnwise_adapter.py', 'exec'), here)\n"
-            f"here['Beside']({folder!r}, {modules!r}).open()"
+            "here['leave_environment_to_others']()\n"
+            f"here['Beside'](*{arguments!r}).open()"
         )
 
     def __reduce__(self):
@@ -185,8 +240,8 @@ class FinderBeside(importlib.machinery.FileFinder):
         self.beside = beside
         super().__init__(
             path,
-            (lambda name, file: ExtensionBeside(name, file, beside), importlib.machinery.EXTENSION_SUFFIXES),
-            (lambda name, file: SourceBeside(name, file, beside), importlib.machinery.SOURCE_SUFFIXES),
+            (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
+            (importlib.machinery.SourceFileLoader, importlib.machinery.SOURCE_SUFFIXES),
         )
 
     def find_spec(self, name, target=None):
@@ -196,35 +251,6 @@ class FinderBeside(importlib.machinery.FileFinder):
             return spec
         self.beside.left_out.add(name)
         return None
-
-
-class SourceBeside(importlib.machinery.SourceFileLoader):
-    """Runs the source that was allowed and never a cache of it, which may hold other code."""
-
-    def __init__(self, name, path, beside):
-        super().__init__(name, path)
-        self.beside = beside
-
-    def path_stats(self, path):
-        raise OSError
-
-    def get_data(self, path):
-        return self.beside.content(path) if path == self.path else super().get_data(path)
-
-
-class ExtensionBeside(importlib.machinery.ExtensionFileLoader):
-    """Loads a copy of the bytes that were allowed: the file could change between a look at it and its loading."""
-
-    def __init__(self, name, path, beside):
-        super().__init__(name, path)
-        self.beside = beside
-
-    def create_module(self, spec):
-        copy, remove = private_copy(os.path.basename(self.path), self.beside.content(self.path))
-        try:
-            return super().create_module(importlib.machinery.ModuleSpec(spec.name, self, origin=copy))
-        finally:
-            remove()
 
 
 def private_copy(name, data):
@@ -263,10 +289,12 @@ class Code:
         if os.path.isabs(folder):
             if os.path.isdir(folder):
                 os.chdir(folder)
-            self.beside = Beside(folder, modules)
+            self.beside = Beside(folder, modules, list(sys.path))
             self.beside.open()
             # Folders of PYTHONPATH in there, which Python must not see as it starts.
             sys.path[1:1] = paths
+        else:
+            site.main()
         sys.modules[name] = self.module
         # The copy of a run may differ from the file: tracebacks and inspect show what runs.
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
@@ -756,6 +784,7 @@ def main():
         pipe.write(text.encode() + b"\n")
         pipe.flush()
 
+    leave_environment_to_others()
     say({"id": 0, "python": list(sys.version_info[:3])})
     code = Code()
     while True:

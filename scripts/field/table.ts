@@ -61,14 +61,16 @@ async function saying(file: string, look: () => Promise<string[]>): Promise<stri
 }
 
 async function dataLines(file: string): Promise<string[]> {
-  const { shape, notes } = await inspectDataFile(file)
+  const { shape, notes, oddValues } = await inspectDataFile(file)
   const { rows, problems } = await inspectDataFile(file, { mapping: shape.mapping })
   const [prompt] = shape.prompt === null ? [] : previewPrompts(rows.slice(0, 1), shape.prompt, null)
   const [row = {}] = rows
   return [
     `${shape.title}, by ${shape.evidence}`,
     ...notes.map((note) => `  ${note}`),
-    ...[...shape.leftAside.map(({ text }) => text), ...shape.doubts].map((text) => `  ! ${text}`),
+    ...[...shape.leftAside.map(({ text }) => text), ...shape.doubts, ...oddValues].map(
+      (text) => `  ! ${text}`,
+    ),
     ...(prompt === undefined
       ? []
       : [`  prompt ${JSON.stringify('text' in prompt ? prompt.text : prompt.problem)}`]),

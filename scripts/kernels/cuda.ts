@@ -4,10 +4,9 @@
  * tests/fixtures/kernels/cuda.json.
  *
  * The provider decides by its own registry of kernels before anything is computed; only the libraries of NVIDIA that it is
- * linked with must be there. Here they are stand-ins that answer every call with success and lend memory of the host:
- * enough to place nodes, and to compute nothing.
+ * linked with must be there. Here they are stand-ins (standIns.ts).
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -19,6 +18,7 @@ import { dialectOf, sessionOptions } from '#engine/runtime/device.ts'
 import { InferenceSession } from '#engine/runtime/onnxRuntime.ts'
 import { cudaFolderVariable, type Device } from '#shared/device.ts'
 import { allKernels, familyShapes, kernelsOf, withPrograms } from './programs.ts'
+import { buildStandIns } from './standIns.ts'
 
 const device: Device = { kind: 'cuda', threads: 1, deviceId: 0 }
 const output = path.join(import.meta.dirname, '../../tests/fixtures/kernels/cuda.json')
@@ -29,40 +29,6 @@ interface Placement {
   readonly cpu: readonly string[]
   /** Copies between host and device that the runtime put into the graph. */
   readonly copies: number
-}
-
-/** Calls that must answer with more than success. */
-const memory = `
-#include <stdlib.h>
-#include <string.h>
-#define LEND(name) long name(void **p, size_t n) { *p = malloc(n ? n : 1); return 0; }
-#define TAKE(name) long name(void *p) { free(p); return 0; }
-LEND(cudaMalloc) LEND(cudaMallocHost) TAKE(cudaFree) TAKE(cudaFreeHost)
-long cudaHostAlloc(void **p, size_t n, unsigned flags) { *p = malloc(n ? n : 1); return 0; }
-long cudaMemcpy(void *to, const void *from, size_t n, int kind) { memcpy(to, from, n); return 0; }
-long cudaMemcpyAsync(void *to, const void *from, size_t n, int kind, void *s) { memcpy(to, from, n); return 0; }
-long cudaMemGetInfo(size_t *available, size_t *total) { *available = *total = (size_t)8 << 30; return 0; }
-long cudaGetDevice(int *device) { *device = 0; return 0; }
-long cudaGetDeviceCount(int *count) { *count = 1; return 0; }
-long cudaGetDeviceProperties(void *properties, int device) { memset(properties, 0, 1008); return 0; }
-`
-
-/** Stand-ins for all libraries that the provider is linked with. */
-function buildStandIns(library: string, folder: string): void {
-  const provider = path.join(library, 'libonnxruntime_providers_cuda.so')
-  const text = (command: string, ...args: string[]) =>
-    execFileSync(command, args, { encoding: 'utf8', maxBuffer: 2 ** 26 })
-  const found = (output: string, pattern: RegExp) =>
-    Array.from(output.matchAll(pattern), ([, name = '']) => name)
-  const needed = found(text('readelf', '-d', provider), /NEEDED.*\[(lib(?:cu|nv)[^\]]+)\]/g)
-  const symbols = found(text('nm', '-D', '--undefined-only', provider), / U (_*(?:cu|nvrtc)\w+)/gi)
-  const written = new Set(found(memory, /(?:long |LEND\(|TAKE\()(cuda\w+)/g))
-  const others = [...new Set(symbols)].filter((name) => !written.has(name))
-  const source = path.join(folder, 'standIns.c')
-  writeFileSync(source, `${memory}${others.map((name) => `long ${name}() { return 0; }`).join('\n')}\n`)
-  for (const name of needed) {
-    text('gcc', '-w', '-shared', '-fPIC', '-o', path.join(folder, name), source, `-Wl,-soname,${name}`)
-  }
 }
 
 /** Everything below a line like this was said of that model. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { DeviceOption } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
+import { heldIn, type HeldPrecision, type RolloutPrecision } from '#shared/precision.ts'
 import { parseRunConfig, type RunConfigInput } from '#shared/runConfig.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 import type { Trajectory } from '#rl/rollout/trajectory.ts'
@@ -52,7 +52,7 @@ export interface PolicyOptions {
   /** CPU threads; absent: one per core. */
   readonly threads?: number
   /** Precision of the frozen matrices; absent: what the adapter was trained on, or f32. */
-  readonly base?: BasePrecision
+  readonly base?: HeldPrecision
   /** Weights that generation uses if the base is f32: exact (`f32`, the default) or rounded (`int8`). */
   readonly precision?: RolloutPrecision
   /** Maximum length of prompt plus completion in tokens; absent: the model's own limit. */
@@ -295,7 +295,7 @@ function candidate(subject: ModelSubject | RunSubject, dataDirectory: string) {
       ? checkpointDirectory(run, checkpoint)
       : resolveCheckpoint(dataDirectory, subject.run, checkpoint).directory
   const { model, contextLength, base } = runSections(run, adapter)
-  return { directory: model, adapter, contextLength, base: base.precision }
+  return { directory: model, adapter, contextLength, base: heldIn(base.precision) }
 }
 
 /**

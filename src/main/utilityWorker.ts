@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { utilityProcess, type UtilityProcess } from 'electron'
-import { telemetryOff } from '#shared/telemetry.ts'
+import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { scriptPath } from '#host/processes/childProcess.ts'
 import { heard, isLastWord } from '#host/processes/hostChannel.ts'
@@ -46,7 +46,7 @@ function startUtility<Sent, Heard>(
 ): WorkerProcess<Sent, Heard> {
   const child = utilityProcess.fork(script, [], {
     serviceName,
-    env: { ...process.env, ...environment, ...telemetryOff },
+    env: { ...process.env, ...environment, ...runtimeEnvironment },
     stdio: log === null ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],
   })
   const life = new Life(child, log)

@@ -1,4 +1,5 @@
-import { isHalfPrecision, type BasePrecision, type HalfPrecision } from './precision.ts'
+import { tf32Override } from './runtimeEnvironment.ts'
+import { isHalfPrecision, type BasePrecision } from './precision.ts'
 
 /** Where the tensors of a run are computed. Part of the run config, so it says only what a person chooses. */
 export const deviceKinds = ['cpu', 'cuda', 'dml', 'webgpu', 'coreml'] as const
@@ -16,6 +17,8 @@ export interface Device {
   readonly threads: number
   /** Which GPU of that kind, from 0 up; the CPU has only 0. */
   readonly deviceId: number
+  /** Products in f32 read their factors in TF32, with 11 significant bits of 24: on CUDA alone, and all of a process or none. */
+  readonly tf32?: boolean
 }
 
 export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
@@ -26,20 +29,38 @@ export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
   coreml: 'Core ML',
 }
 
+/** Of every kind but the CPU: WebGPU was seen to work on a software GPU alone. */
+export const neverRun = 'experimental: never run on a card by us'
+
+/** The kinds as they are offered. */
+export const offeredDevices = Object.fromEntries(
+  deviceKinds.map((kind) => [kind, `${deviceTitles[kind]}${kind === 'cpu' ? '' : ` (${neverRun})`}`]),
+) as Readonly<Record<DeviceKind, string>>
+
+/** What everybody should know of a kind of device, whatever its check found; in sentences. */
+export const deviceRemarks = (kind: DeviceKind): string[] => [
+  ...(kind === 'cpu' ? [] : [`E${neverRun.slice(1)}.`]),
+  ...(kind === 'cuda'
+    ? [
+        `Products in f32 are computed in f32 (${tf32Override}=0), in TF32 if a run sets base.precision to tf32.`,
+      ]
+    : []),
+]
+
 /** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
 
-/** Which 16 bits a kind of device multiplies matrices in. WebGPU’s are not used: nobody has tried them. */
-const halfProducts: Readonly<Partial<Record<DeviceKind, readonly HalfPrecision[]>>> = {
-  cuda: ['bf16', 'f16'],
+/** What a kind of device multiplies matrices in beside f32. WebGPU’s 16 bits are not used: nobody has tried them. */
+const shortProducts: Readonly<Partial<Record<DeviceKind, readonly BasePrecision[]>>> = {
+  cuda: ['tf32', 'bf16', 'f16'],
   dml: ['f16'],
 }
 
-/** Whether a device computes with a base that is held so. */
+/** Whether a device computes with a base of this precision. */
 export const computesIn = (kind: DeviceKind, precision: BasePrecision): boolean =>
-  !isHalfPrecision(precision) || (halfProducts[kind]?.includes(precision) ?? false)
+  !(isHalfPrecision(precision) || precision === 'tf32') || (shortProducts[kind]?.includes(precision) ?? false)
 
-/** The devices that compute with a base that is held so, for a sentence. */
+/** The devices that compute with a base of this precision, for a sentence. */
 export const devicesFor = (precision: BasePrecision): string =>
   deviceKinds
     .filter((kind) => computesIn(kind, precision))

@@ -4,6 +4,7 @@
  */
 
 import { isObject, type JsonObject as Fields } from './config/paths.ts'
+import { parsedLiteral } from './literals.ts'
 import { parsedJson } from './parsedJson.ts'
 
 /** A message as chat templates read it. Further fields, such as `tool_calls`, are handed to the template. */
@@ -92,20 +93,28 @@ function readEntry(entry: unknown): readonly ChatMessage[] | string {
   // Parquet writes every field of every message.
   const rest = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
   if (callRoles.includes(written.toLowerCase())) return callMessage(content, rest)
-  const calls = callsOf(rest['tool_calls'])
+  const { function_call: call, ...withoutCall } = rest
+  const calls = callsOf(isObject(call) ? [{ type: 'function', function: call }] : rest['tool_calls'])
   const text = textOf(content, calls !== null)
   if (text.fault !== undefined) return text.fault
   return [
-    { role: roleOf(written), content: text.text, ...rest, ...(calls === null ? {} : { tool_calls: calls }) },
+    {
+      role: roleOf(written),
+      content: text.text,
+      ...withoutCall,
+      ...(calls === null ? {} : { tool_calls: calls }),
+    },
   ]
 }
 
 const nameOf = (entry: Fields, names: readonly string[]): string | null =>
   names.find((name) => typeof entry[name] === 'string') ?? null
 
-/** A turn such as {human: …, assistant: …}; null where the keys are no roles. */
+/** A turn such as {human: …, assistant: …}; null where the keys are no roles: the “model” beside an answer makes no turn. */
 function turnOf(entry: Fields): readonly ChatMessage[] | null {
   const parts = Object.entries(entry).filter(([name]) => roles.has(name.toLowerCase()))
+  const isWhole = parts.length === Object.keys(entry).length
+  if (!isWhole && !parts.some(([name]) => roleOf(name) === 'user')) return null
   if (parts.length === 0 || !parts.every(([, content]) => typeof content === 'string')) return null
   return parts.map(([name, content]) => ({ role: roleOf(name), content: String(content) }))
 }
@@ -152,7 +161,7 @@ function partText(part: unknown): string | { readonly type: string } {
   return type === 'text' && typeof written === 'string' ? written : { type: String(type) }
 }
 
-/** The conversation that a value is, or holds as JSON text; null for anything else. */
+/** The conversation that a value is, or holds as text; null for anything else. */
 export function chatIn(value: unknown): readonly ChatMessage[] | null {
   if (typeof value === 'string') return chatInText(value)
   const read = readChat(value)
@@ -163,10 +172,10 @@ export function chatIn(value: unknown): readonly ChatMessage[] | null {
 export const isMoreThanText = (message: ChatMessage): boolean =>
   ['tool_calls', 'reasoning_content', 'reasoning', 'thinking'].some((name) => name in message)
 
-/** The conversation that a text holds as JSON; null where the text is anything else. */
+/** The conversation that a text holds in JSON or in Python’s notation; null where the text is anything else. */
 export function chatInText(text: string): readonly ChatMessage[] | null {
-  if (!/^\s*[[{]/.test(text) || !/"(?:role|from|messages)"\s*:/.test(text)) return null
-  const read = readChat(parsedJson(text))
+  if (!/^\s*[[{]/.test(text) || !/["'](?:role|from|messages)["']\s*:/.test(text)) return null
+  const read = readChat(parsedLiteral(text))
   return isNoChat(read) ? null : read
 }
 
@@ -181,5 +190,6 @@ export const isPlainChat = (value: unknown): boolean =>
       roleOf(entry['role']) === entry['role'] &&
       !callRoles.includes(entry['role']) &&
       typeof entry['content'] === 'string' &&
-      !('tool_calls' in entry),
+      !('tool_calls' in entry) &&
+      !('function_call' in entry),
   )

@@ -12,8 +12,18 @@ export const roundedPrecisions = [...blockPrecisions, ...halfPrecisions] as cons
 export type RoundedPrecision = (typeof roundedPrecisions)[number]
 
 /** What the linears of the frozen base are held in. */
-export const basePrecisions = ['f32', ...roundedPrecisions] as const
+export const heldPrecisions = ['f32', ...roundedPrecisions] as const
+export type HeldPrecision = (typeof heldPrecisions)[number]
+
+/** What a run can choose: what its base is held in, or `tf32`, which is held in f32 and multiplied less exactly. */
+export const basePrecisions = ['f32', 'tf32', ...roundedPrecisions] as const
 export type BasePrecision = (typeof basePrecisions)[number]
+
+/** null: the base stays exact. */
+export const roundedTo = (precision: BasePrecision): RoundedPrecision | null =>
+  precision === 'f32' || precision === 'tf32' ? null : precision
+
+export const heldIn = (precision: BasePrecision): HeldPrecision => roundedTo(precision) ?? 'f32'
 
 export const isHalfPrecision = (precision: BasePrecision): precision is HalfPrecision =>
   precision === 'bf16' || precision === 'f16'

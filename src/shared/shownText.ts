@@ -1,10 +1,10 @@
 /**
  * A name or a path as text that hides nothing: characters that move the cursor, reverse the direction, or cannot be seen are written
- * as their code.
+ * as their code, and so are spaces after twenty others.
  */
 export const shownText = (text: string): string =>
   text.replaceAll(
-    /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
+    /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}|(?<= {20}) /gu,
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   )
 

@@ -75,8 +75,8 @@ describe('dataset', () => {
       expect.stringMatching(/^Added “choices”, 1 row, id/),
       expect.stringMatching(/^For details/),
       '“images” (images; only text is read) is not used.',
-      'The numbers in “Answer” are taken to count the choices from 0.',
-      'The columns were kept as they are; with --remap they become those that a run reads.',
+      '“Answer” is read as the position of the right choice, counted from 0.',
+      'The columns were kept as they are. Import the data with --remap to get the columns that a run reads.',
       '',
     ])
     const mapped = await place.run('dataset', 'import', file, '--remap', '--split', 'test')
@@ -90,14 +90,32 @@ describe('dataset', () => {
     expect(csv.stderr).toContain('Option --split is only for')
   })
 
+  test('unknown columns come with a template to start from; values that say nothing are counted in all rows', async () => {
+    const words = await place.run('dataset', 'import', place.write('u.csv', 'body_text,n\nWhat?,1\n'))
+    expect(words.stdout).toMatch(
+      /^Read as CSV\. No known kind of data set has these columns: “body_text” and “n”\.\n/,
+    )
+    expect(words.stdout).toContain('such as "data": {"prompt": {"template": "{body_text}"}}.')
+    const rows = Array.from({ length: 300 }, (_, at) => `q${at},${at < 250 ? 'a' : at < 290 ? '' : 'nan'}`)
+    const odd = await place.run(
+      'dataset',
+      'import',
+      place.write('odd.csv', `question,answer\n${rows.join('\n')}\n`),
+    )
+    expect(odd.stdout).toContain('“answer” is empty in 40 of 300 rows: ')
+    expect(odd.stdout).toContain('“answer” holds the text “nan” in 10 of 300 rows.')
+  })
+
   test('what is no data is refused in words', async () => {
     const wrong = await place.run('dataset', 'import', place.write('a.csv', 'q\n'))
     expect([wrong.status, wrong.stdout]).toEqual([1, ''])
     expect(wrong.stderr).toContain('a.csv holds no rows')
-    const kind = await place.run('dataset', 'import', place.write('a.txt', 'q\n'))
+    const kind = await place.run('dataset', 'import', place.write('a.foo', 'q\n'))
     expect(kind.stderr).toContain(
       'Data files end in .jsonl, .ndjson, .json, .csv, .tsv, .parquet; text files may be packed (.gz, .zst).',
     )
+    const text = await place.run('dataset', 'import', place.write('a.txt', 'q\n'))
+    expect(text.stderr).toContain('a.txt is a text file, which is not read as data.')
     expect((await place.run('dataset', 'show', 'none')).stderr).toContain('There is no data set “none”')
   })
 })

@@ -1,9 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createProgram, leavesOf, nameOf, summaryOf } from '#cli/main.ts'
 import { answer, createWorkplace } from './turnwise.ts'
 
 const commands = leavesOf(createProgram(process, [])).map((command) => [nameOf(command), command] as const)
 const oneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
+
+// Which library it loads depends on the data directory, which a command names: what is loaded before stays.
+test('no command is made with ONNX Runtime loaded', () => {
+  const main = path.resolve(import.meta.dirname, '../../src/cli/main.ts')
+  const loaded = `Object.keys(require.cache).filter((file) => file.includes('onnxruntime'))`
+  const code = (more: string) =>
+    `import(${JSON.stringify(main)}).then(async () => { ${more}; console.log(JSON.stringify(${loaded})) })`
+  const said = (more = '') =>
+    JSON.parse(execFileSync(process.execPath, ['-e', code(more)], { encoding: 'utf8' })) as string[]
+  const runtime = path.resolve(import.meta.dirname, '../../src/engine/runtime/onnxRuntime.ts')
+  expect(said(`await import(${JSON.stringify(runtime)})`)).not.toEqual([])
+  expect(said()).toEqual([])
+})
 
 describe('help', () => {
   test('lists every command', async () => {

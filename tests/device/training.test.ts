@@ -60,7 +60,7 @@ async function trained(folder: string, kind: 'cpu' | 'webgpu'): Promise<Trained>
       train: path.join(demo, 'train.jsonl'),
       heldOut: path.join(demo, 'heldout.jsonl'),
     },
-    rollout: { ...config.rollout, promptsPerStep: 4, groupSize: 4, maxNewTokens: 8 },
+    rollout: { ...config.rollout, promptsPerStep: 2, groupSize: 4, maxNewTokens: 8 },
     evaluation: { every: 0, rows: 1 },
     checkpoints: { every: 1, keepLast: 2 },
     steps: 2,

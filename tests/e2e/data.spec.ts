@@ -276,7 +276,32 @@ test('an empty file is called empty', async ({ app }) => {
   await app.open('/data')
   await drop(page, writeFile(app, 'empty.csv', ''))
   await expect(page.getByText('The file is empty: it has no rows.')).toBeVisible()
-  await expect(page.getByText('Its columns have no known names')).toHaveCount(0)
+  await expect(page.getByText('No known kind of data set')).toHaveCount(0)
+})
+
+test('two answers and a winner become pairs; columns without a known name start with a template', async ({
+  app,
+}) => {
+  const { page, client } = app
+  await app.open('/data')
+  const row = { prompt: '2 + 3?', response_1: '5', response_2: '6', winner: 'response_1', score: 3 }
+  await drop(page, writeFile(app, 'battles.jsonl', `${JSON.stringify(row)}\n`))
+  await expect(page.getByText('Two answers, one of them preferred')).toBeVisible()
+  await expect(page.getByText('“score” (how good an answer is) is not used.')).toBeVisible()
+  await expectNoProblems(page)
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('Imported 1 row as “battles”.')).toBeVisible()
+  const [imported] = await client.call('datasets.list')
+  const versionId = imported!.versions[0]!.id
+  const { rows } = await client.call('datasets.rows', { versionId, from: 0, count: 1 })
+  expect(rows[0]).toMatchObject({ prompt: '2 + 3?', chosen: '5', rejected: '6' })
+
+  await app.open('/data')
+  await drop(page, writeFile(app, 'unknown.csv', 'body_text,n\nWhat is 2 + 3?,nan\n'))
+  await expect(page.getByText('No known kind of data set has these columns.')).toBeVisible()
+  await page.getByRole('button', { name: '{body_text}', exact: true }).click()
+  await expect(page.getByLabel('Template of the prompt')).toHaveValue('{body_text}')
+  await expectNoProblems(page)
 })
 
 test('an address without a data set says so', async ({ app }) => {
@@ -313,7 +338,9 @@ test('a file says what it was taken for, what stays aside, and asks which list h
   await expect(page.getByText('Recognised by the columns “Question” and “Answer”.')).toBeVisible()
   await expect(page.getByText('Read the list “easy”; left aside: “hard” (1).')).toBeVisible()
   await expect(page.getByText('“images” (images; only text is read) is not used.')).toBeVisible()
-  await expect(page.getByText('The numbers in “Answer” are taken to count the choices from 0.')).toBeVisible()
+  await expect(
+    page.getByText('“Answer” is read as the position of the right choice, counted from 0.'),
+  ).toBeVisible()
   await expect(page.getByLabel('What the prompt is made of', { exact: true })).toContainText(
     '“system”, then “Question” and “Choices” as one message',
   )

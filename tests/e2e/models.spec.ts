@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import type { Page } from '@playwright/test'
 import { startHub } from '../host/hub/loopbackHub.ts'
@@ -53,6 +53,19 @@ function safetensorsHeader(
   const { __metadata__: _, ...tensors } = header
   return tensors
 }
+
+test('what a model lacks is said before it is imported', async ({ app }) => {
+  const { page, dataDirectory } = app
+  const folder = path.join(dataDirectory, 'without-text')
+  cpSync(starter, folder, { recursive: true })
+  rmSync(path.join(folder, 'tokenizer.json'))
+  await app.open('/models')
+  await page.getByRole('button', { name: 'Add a model' }).click()
+  await page.getByRole('menuitem', { name: 'From a folder' }).click()
+  await chooseFolder(page, folder)
+  await expect(page.getByText(/tokenizer\.json/).first()).toBeVisible()
+  await expectNoProblems(page)
+})
 
 test('a checkpoint is exported as an adapter whose files are what was trained', async ({ app }) => {
   const { page, dataDirectory } = app

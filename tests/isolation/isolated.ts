@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 
 const inside = path.join(import.meta.dirname, 'inside.ts')
 const root = path.resolve(import.meta.dirname, '../..')
@@ -30,8 +31,7 @@ export interface Seen {
 
 /** Programs begin without what the runner of the tests was given to be quiet: they have to see to it themselves. */
 function plainEnvironment(): NodeJS.ProcessEnv {
-  const { ORT_DISABLE_TELEMETRY: _, ...env } = process.env
-  return env
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in runtimeEnvironment)))
 }
 
 /** `command`: program and arguments, all paths absolute. */

@@ -101,3 +101,24 @@ test('what reading would change is not plain', () => {
   const plain = Object.entries(spellings).filter(([, value]) => isPlainChat(value))
   expect(plain.map(([name]) => name)).toEqual(['role and content'])
 })
+
+test('OpenAI’s older function_call is a call of a tool, and the function answers as one', () => {
+  const call = { name: 'add', arguments: '{"a": 2}' }
+  const chat = [
+    { role: 'assistant', content: null, function_call: call },
+    { role: 'function', name: 'add', content: '5' },
+  ]
+  expect(readChat(chat)).toEqual([
+    {
+      role: 'assistant',
+      content: '',
+      tool_calls: [{ type: 'function', function: { name: 'add', arguments: { a: 2 } } }],
+    },
+    { role: 'tool', name: 'add', content: '5' },
+  ])
+  expect(isPlainChat([{ role: 'assistant', content: '', function_call: call }])).toBe(false)
+})
+
+test('the model beside an answer is no turn of it', () => {
+  expect(readChat([{ answer: 'x', model: 'm', rank: 1 }])).toEqual({ fault: 'message 1 has no role' })
+})

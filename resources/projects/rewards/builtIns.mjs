@@ -4562,12 +4562,22 @@ var powerOfTen = (exponent) => exponent < 0 ? {
 	above: 1n,
 	below: 10n ** BigInt(-exponent)
 } : whole(10n ** BigInt(exponent));
-/** Digits that stand for the same number of decimals are read exactly: “12”, “.5”, “1.50e-3”. */
+var isRecurring = (digits) => digits.includes("̅");
+/** Digits that stand for the same number of decimals are read exactly: “12”, “.5”, “1.50e-3”, “0.3̅”. */
 function decimal(text) {
+	if (isRecurring(text)) return recurring(text);
 	const [digits = "", exponent = "0"] = text.toLowerCase().split("e");
 	const [before = "", after = ""] = digits.split(".");
 	const unsigned = product(whole(BigInt(`${before}${after}`.replace("-", "") || "0")), powerOfTen(Number(exponent) - after.length));
 	return digits.startsWith("-") ? negated(unsigned) : unsigned;
+}
+/** The digits that recur are a fraction of 9, 99, … behind those that do not. */
+function recurring(text) {
+	const start = text.search(/\d\u0305/);
+	const [fixed, block] = [text.slice(0, start), text.slice(start).replaceAll("̅", "")];
+	const after = fixed.split(".")[1]?.length ?? 0;
+	const part = fraction(BigInt(block), 10n ** BigInt(after) * (10n ** BigInt(block.length) - 1n));
+	return sum(decimal(fixed), part);
 }
 /** Tolerances up to this one forgive rounding only. */
 var roundingOnly = 1e-6;
@@ -4585,35 +4595,444 @@ function isNear(a, b, tolerance) {
 	if (order(difference, product(decimal(String(tolerance)), order(x, y) < 0 ? y : x)) > 0) return false;
 	return tolerance > roundingOnly || order(difference, order(first, second) < 0 ? second : first) < 0;
 }
+// src/rl/answers/unitTable.ts
+/** Units that are told apart, with what they measure and how large they are. */
+/** Names of words with spaces between are spellings of one unit; `m:2 s:-1` are m²/s. */
+var rows = [
+	["m meter metre", "m"],
+	[
+		"in inch inches",
+		"m",
+		254n,
+		10000n
+	],
+	[
+		"ft foot feet",
+		"m",
+		3048n,
+		10000n
+	],
+	[
+		"yd yard",
+		"m",
+		9144n,
+		10000n
+	],
+	[
+		"mi mile",
+		"m",
+		1609344n,
+		1000n
+	],
+	["g gram gramme", "g"],
+	[
+		"tonne",
+		"g",
+		1000000n
+	],
+	[
+		"lb pound lbs",
+		"g",
+		45359237n,
+		100000n
+	],
+	[
+		"oz ounce",
+		"g",
+		45359237n,
+		1600000n
+	],
+	[
+		"l liter litre L",
+		"m:3",
+		1n,
+		1000n
+	],
+	["s sec second", "s"],
+	[
+		"min minute",
+		"s",
+		60n
+	],
+	[
+		"h hr hour",
+		"s",
+		3600n
+	],
+	[
+		"day",
+		"s",
+		86400n
+	],
+	[
+		"week",
+		"s",
+		604800n
+	],
+	["month", "month"],
+	[
+		"year yr",
+		"month",
+		12n
+	],
+	[
+		"ha hectare",
+		"m:2",
+		10000n
+	],
+	[
+		"acre",
+		"m:2",
+		40468564224n,
+		10000000n
+	],
+	[
+		"mph",
+		"m:1 s:-1",
+		1609344n,
+		3600000n
+	],
+	[
+		"kph kmh",
+		"m:1 s:-1",
+		1000n,
+		3600n
+	],
+	[
+		"N newton",
+		"g:1 m:1 s:-2",
+		1000n
+	],
+	[
+		"J joule",
+		"g:1 m:2 s:-2",
+		1000n
+	],
+	[
+		"W watt",
+		"g:1 m:2 s:-3",
+		1000n
+	],
+	[
+		"Pa pascal",
+		"g:1 m:-1 s:-2",
+		1000n
+	],
+	[
+		"V volt",
+		"A:-1 g:1 m:2 s:-3",
+		1000n
+	],
+	[
+		"Ω ohm",
+		"A:-2 g:1 m:2 s:-3",
+		1000n
+	],
+	["A amp ampere", "A"],
+	["K kelvin", "K"],
+	["Hz hertz", "s:-1"],
+	["mol mole", "mol"],
+	["gallon gal", "gallon"],
+	[
+		"quart qt",
+		"gallon",
+		1n,
+		4n
+	],
+	[
+		"pint",
+		"gallon",
+		1n,
+		8n
+	],
+	...[
+		"$ dollar USD",
+		"€ euro EUR",
+		"£ GBP",
+		"¥ yen JPY",
+		"₹ rupee INR",
+		"¢ cent"
+	].map((names) => [names, names.split(" ")[0]]),
+	...[
+		"°C celsius",
+		"°F fahrenheit",
+		"° degree deg",
+		"rad radian",
+		"eV",
+		"cal calorie",
+		"kcal"
+	].map((names) => [names, names.split(" ")[0]]),
+	...[
+		"bit",
+		"byte",
+		"KB",
+		"MB",
+		"GB",
+		"TB",
+		"ton"
+	].map((name) => [name, name])
+];
+var prefixes = [...[
+	[
+		"G",
+		"giga",
+		9
+	],
+	[
+		"M",
+		"mega",
+		6
+	],
+	[
+		"k",
+		"kilo",
+		3
+	],
+	[
+		"d",
+		"deci",
+		-1
+	],
+	[
+		"c",
+		"centi",
+		-2
+	],
+	[
+		"m",
+		"milli",
+		-3
+	],
+	[
+		"μ",
+		"micro",
+		-6
+	],
+	[
+		"n",
+		"nano",
+		-9
+	]
+]];
+var prefixed = /* @__PURE__ */ new Set([
+	"m",
+	"g",
+	"l",
+	"s",
+	"N",
+	"J",
+	"W",
+	"Pa",
+	"V",
+	"Ω",
+	"A",
+	"Hz",
+	"mol"
+]);
+/** Of lengths and the like only what people write: ds would be two variables, Gg a typing error. */
+var smallOnly = {
+	m: /[kdcmμn]/,
+	g: /[kcmμn]/,
+	l: /[dcmμ]/,
+	s: /[mμn]/
+};
+var dimensionsOf = (text) => Object.fromEntries(text.split(" ").map((part) => {
+	const [base = "", exponent = "1"] = part.split(":");
+	return [base, Number(exponent)];
+}));
+function unitsOf([names, dimensions, above = 1n, below = 1n]) {
+	const [symbol = "", ...others] = names.split(" ");
+	const unit = {
+		dimensions: dimensionsOf(dimensions),
+		factor: fraction(above, below)
+	};
+	const own = [symbol, ...others].map((name) => [name, unit]);
+	if (!prefixed.has(symbol)) return own;
+	const multiples = prefixes.filter(([prefix]) => smallOnly[symbol]?.test(prefix) ?? /[GMkmμ]/.test(prefix));
+	return [...own, ...multiples.flatMap(([prefix, word, exponent]) => {
+		const multiple = {
+			...unit,
+			factor: product(unit.factor, powerOfTen(exponent))
+		};
+		return [symbol, ...others].map((name) => [`${name.length > 2 && name !== "mol" ? word : prefix}${name}`, multiple]);
+	})];
+}
+var byName = new Map(rows.flatMap(unitsOf));
+/** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
+function namedUnit(name) {
+	const plain = name.replace("µ", "μ");
+	const singular = plain.length > 2 ? plain.replace(/s$/, "") : plain;
+	const spellings = [plain, singular];
+	if (plain.length > 1) spellings.push(plain.toLowerCase(), singular.toLowerCase());
+	return spellings.map((spelling) => byName.get(spelling)).find((unit) => unit !== void 0) ?? null;
+}
+/** A unit that is not known: equal only to itself. */
+var ownUnit = (name) => ({
+	dimensions: { [name]: 1 },
+	factor: whole(1n)
+});
+// src/rl/answers/units.ts
+/** Reads units: what is measured in different ones is not compared by its number alone. */
+/** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
+var plainUnits = [
+	[/\\(?:text|textrm|textbf|mathrm|mathbf|operatorname|mbox|rm)(?![a-zA-Z])\s*/g, " "],
+	[/\\[dt]?frac\s*((?:\{[^{}]*\}|\{(?:[^{}]|\{[^{}]*\})*\}))\s*(\{(?:[^{}]|\{[^{}]*\})*\})/g, "$1/$2"],
+	[/\\(?:cdot|times)(?![a-zA-Z])|[⋅*]/g, "·"],
+	[/\^?\s*\{?\s*\\(?:circ|degrees?)(?![a-zA-Z])\s*\}?/g, "°"],
+	[/\\mu(?![a-zA-Z])\s*/g, "μ"],
+	[/\\Omega(?![a-zA-Z])/g, "Ω"],
+	[/\\[,;:! ]|~/g, " "],
+	[/²/g, "^2"],
+	[/³/g, "^3"],
+	[/⁻¹/g, "^-1"],
+	[/⁻²/g, "^-2"],
+	[/[{}]/g, " "],
+	[/\^\s*(-?)\s*(\d)/g, "^$1$2"],
+	[/(?:\bdegrees?|\bdeg|°)\s*(?=celsius|fahrenheit)/gi, ""],
+	[/°\s*(?=[CF](?!\p{L}))/gu, "°"],
+	[/\s+/g, " "]
+];
+var power$2 = /^\s?(?:\^-?\d|[23](?![\d.])|(?:squared|cubed)(?!\p{L}))/u;
+var squareOrCubic = /^(?:sq\.?|square|cu\.?|cubic) /;
+/** “9 in total” is not 9 inches. */
+var symbol$1 = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω]|[μµ]?\p{L}+)/u;
+var divides = /^\s?(?:\/|per(?!\p{L})|an?(?= (?:hour|minute|second|day|week|month|year)))\s?/u;
+var multiplies = /^\s?·\s?|^ (?=\p{L}{1,3}(?:\^-\d|\/))/u;
+/** The unit that the words behind or before a number begin with; null for none of the known. */
+function readUnit(words) {
+	const plain = plainUnits.reduce((text, [pattern, as]) => text.replace(pattern, as), words).trimStart();
+	let read = factorOf(plain);
+	if (read === null) return null;
+	for (let next = furtherFactor(read); next !== null; next = furtherFactor(read)) read = next;
+	return {
+		unit: read.unit,
+		text: plain.slice(0, plain.length - read.rest.length),
+		rest: read.rest.trim()
+	};
+}
+/** The unit with what it is multiplied with or divided by; null where nothing follows. */
+function furtherFactor({ unit, rest }) {
+	const divisor = divides.exec(rest)?.[0];
+	const joined = divisor ?? multiplies.exec(rest)?.[0];
+	if (joined === void 0) return null;
+	const behind = rest.slice(joined.length);
+	const next = factorOf(behind) ?? (divisor === void 0 ? null : unknownFactor(behind));
+	return next && {
+		unit: combined(unit, next.unit, divisor === void 0 ? 1 : -1),
+		rest: next.rest
+	};
+}
+var unitOf = (words) => readUnit(words)?.unit ?? null;
+/** “cm^2”, “square feet”, “seconds squared”. */
+function factorOf(text) {
+	const prefix = squareOrCubic.exec(text)?.[0] ?? "";
+	const name = symbol$1.exec(text.slice(prefix.length))?.[0] ?? "";
+	const unit = name === "" ? null : namedUnit(name);
+	if (unit === null) return null;
+	const behind = text.slice(prefix.length + name.length);
+	const exponent = power$2.exec(behind)?.[0] ?? "";
+	return {
+		unit: toPower(unit, exponentOf(exponent) * exponentOf(prefix)),
+		rest: behind.slice(exponent.length)
+	};
+}
+function exponentOf(words) {
+	if (/sq/.test(words)) return 2;
+	return /cu/.test(words) ? 3 : Number(/-?\d/.exec(words)?.[0] ?? 1);
+}
+/** A rate of what is not known is told apart from others: $5 per apple. */
+function unknownFactor(text) {
+	const [name] = /^\p{L}+/u.exec(text) ?? [];
+	if (name === void 0) return null;
+	return {
+		unit: ownUnit(name.toLowerCase().replace(/s$/, "")),
+		rest: text.slice(name.length)
+	};
+}
+function toPower({ dimensions, factor }, exponent) {
+	const one = Array.from({ length: Math.abs(exponent) }).reduce((total) => product(total, factor), whole(1n));
+	const raised = Object.entries(dimensions).map(([base, own]) => [base, own * exponent]);
+	return {
+		dimensions: Object.fromEntries(raised),
+		factor: exponent < 0 ? quotient(whole(1n), one) : one
+	};
+}
+function combined(a, b, sign) {
+	const other = toPower(b, sign);
+	const dimensions = { ...a.dimensions };
+	for (const [base, exponent] of Object.entries(other.dimensions)) dimensions[base] = (dimensions[base] ?? 0) + exponent;
+	return {
+		dimensions,
+		factor: product(a.factor, other.factor)
+	};
+}
+/** How many of `to` one `from` is; null where they measure different things. A unit that is not known could be either. */
+function conversion(from, to) {
+	if (from === null || to === null) return whole(1n);
+	return [.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0)) ? quotient(from.factor, to.factor) : null;
+}
+/** The percent sign, or the unit, that stands behind a value on the same line; empty for neither. */
+function measureBehind(text) {
+	if (/^[ ~$)\\]{0,3}(?:\\?%|percent\b|pct\b)/.test(text)) return "\\%";
+	const line = text.split("\n", 1)[0].slice(0, 60);
+	const unit = /^(?: |~|\\[,;: ]|\\text|\\mathrm|\^)/.test(line) ? readUnit(line) : null;
+	return unit === null ? "" : ` ${unit.text}`;
+}
+/** Words that multiply the number before them; null: by an unknown amount. */
+function multiplierOf(words) {
+	const [whole = "", word = ""] = /^\s*(hundred|thousand|million|billion|trillion|dozen|score)s?\b/i.exec(words) ?? [];
+	const factor = {
+		"": 1n,
+		hundred: 100n,
+		thousand: 1000n,
+		million: 10n ** 6n,
+		billion: 10n ** 9n,
+		trillion: 10n ** 12n,
+		dozen: 12n,
+		score: 20n
+	}[word.toLowerCase()];
+	return factor === void 0 ? null : {
+		factor,
+		rest: words.slice(whole.length)
+	};
+}
 // src/rl/answers/literal.ts
-/** Answers that are written down rather than computed: numbers, lists of them, ratios, dates and times. */
 /** Whether `found` says what `expected` says. Lists keep their order but in braces. */
 function isSameLiteral(expected, found, tolerance) {
-	if (expected.kind === "number") return found.kind === "number" && isSameNumber$1(expected, found, tolerance);
-	if (expected.kind === "list") return found.kind === "list" && isSameList(expected, found, tolerance);
-	if (expected.kind === "ratio") return found.kind === "ratio" && isSameRatio(expected, found);
-	if (expected.kind === "time") return found.kind === "time" && found.seconds === expected.seconds;
-	return found.kind === "date" && isSameDate(expected, found);
+	const [a, b] = withDecimals(expected, found);
+	if (a.kind === "number") return b.kind === "number" && isSameNumber$1(a, b, tolerance);
+	if (a.kind === "list") return b.kind === "list" && isSameList(a, b, tolerance);
+	if (a.kind === "ratio") return b.kind === "ratio" && isSameRatio(a, b);
+	if (a.kind === "time") return b.kind === "time" && b.seconds === a.seconds;
+	return b.kind === "date" && isSameDate(a, b);
 }
+/** 3,5 is 3.5 beside a number that is not whole, else a list. */
+function withDecimals(a, b) {
+	return [a.kind === "list" && b.kind === "number" && isPart(b) ? a.decimal ?? a : a, b.kind === "list" && a.kind === "number" && isPart(a) ? b.decimal ?? b : b];
+}
+/** A decimal, or a fraction that is not whole. */
+var isPart = ({ value, place }) => place !== null || !isWhole(value);
 var hundredth = {
 	above: 1n,
 	below: 100n
 };
 function isSameNumber$1(a, b, tolerance) {
-	if (a.unit !== null && b.unit !== null && a.unit !== b.unit) return false;
-	if (a.isPercentage === b.isPercentage) return isNear(a, b, tolerance);
+	const factor = conversion(a.unit, b.unit);
+	if (factor === null) return false;
+	if (a.isPercentage === b.isPercentage) return isNear(times$1(a, factor), b, tolerance);
 	const [share, plain] = a.isPercentage ? [a, b] : [b, a];
 	if (plain.unit !== null) return false;
-	return isNear(asShare(share), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
+	return isNear(times$1(share, hundredth), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
 }
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
 var isUnsigned = ({ value }) => order(size(value), whole(1n)) > 0;
-var asShare = ({ value, place }) => ({
-	value: product(value, hundredth),
-	place: place && product(place, hundredth)
+var times$1 = ({ value, place }, factor) => ({
+	value: product(value, factor),
+	place: place && product(place, factor)
 });
 function isSameList(a, b, tolerance) {
 	if (a.items.length !== b.items.length) return false;
+	if (a.decimal !== null && b.decimal !== null && !isSameNumber$1(a.decimal, b.decimal, tolerance)) return false;
 	if (a.brackets !== b.brackets && a.brackets !== "" && b.brackets !== "") return false;
 	if (a.brackets !== "{}") return a.items.every((item, i) => isSameNumber$1(item, b.items[i], tolerance));
 	const left = [...b.items];
@@ -4639,148 +5058,18 @@ function writtenNumber(value, place) {
 		unit: null
 	};
 }
-/** The place of the last digit of a decimal; null for a whole number. */
+/** The place of the last digit of a decimal; null for a whole number and for one whose digits recur. */
 function placeOf$1(digits) {
+	if (isRecurring(digits)) return null;
 	const [mantissa = "", exponent] = digits.toLowerCase().split("e");
 	const after = mantissa.split(".")[1]?.length ?? 0;
 	return after === 0 && exponent === void 0 ? null : powerOfTen(Number(exponent ?? 0) - after);
-}
-// src/rl/answers/units.ts
-var byName = new Map([
-	[
-		"mm",
-		"millimeter",
-		"millimetre"
-	],
-	[
-		"cm",
-		"centimeter",
-		"centimetre"
-	],
-	[
-		"m",
-		"meter",
-		"metre"
-	],
-	[
-		"km",
-		"kilometer",
-		"kilometre"
-	],
-	[
-		"in",
-		"inch",
-		"inches"
-	],
-	[
-		"ft",
-		"foot",
-		"feet"
-	],
-	["yd", "yard"],
-	["mi", "mile"],
-	["mg", "milligram"],
-	["g", "gram"],
-	["kg", "kilogram"],
-	[
-		"lb",
-		"pound",
-		"lbs"
-	],
-	["oz", "ounce"],
-	[
-		"ml",
-		"milliliter",
-		"millilitre",
-		"mL"
-	],
-	[
-		"l",
-		"liter",
-		"litre",
-		"L"
-	],
-	[
-		"s",
-		"sec",
-		"second"
-	],
-	["min", "minute"],
-	[
-		"h",
-		"hr",
-		"hour"
-	],
-	["day"],
-	["week"],
-	["month"],
-	["year"],
-	[
-		"$",
-		"dollar",
-		"USD"
-	],
-	[
-		"€",
-		"euro",
-		"EUR"
-	],
-	["£", "GBP"],
-	[
-		"¥",
-		"yen",
-		"JPY"
-	],
-	[
-		"₹",
-		"rupee",
-		"INR"
-	],
-	["¢", "cent"],
-	["°C"],
-	["°F"],
-	[
-		"°",
-		"degree",
-		"deg"
-	],
-	["N"],
-	["J"],
-	["W"],
-	["V"],
-	["A"],
-	["K"],
-	["Hz"],
-	["Pa"]
-].flatMap(([name, ...others]) => [name, ...others].map((each) => [each, name])));
-/** The unit that the words behind or before a number begin with, raised digits included; null for none of the known. */
-function unitOf(words) {
-	const [, first = "", raised = ""] = /^\s*([\p{L}°]+|[$€£¥₹¢])(\S*)/u.exec(words) ?? [];
-	const name = byName.get(first) ?? byName.get(first.replace(/s$/, "")) ?? byName.get(first.toLowerCase().replace(/s$/, ""));
-	return name === void 0 ? null : `${name}${raised.replace(/^\^\{?(\d)\}?$/, "$1").replace("²", "2").replace("³", "3")}`;
-}
-/** Words that multiply the number before them; null: by an unknown amount. */
-function multiplierOf(words) {
-	const [whole = "", word = ""] = /^\s*(hundred|thousand|million|billion|trillion|dozen|score)s?\b/i.exec(words) ?? [];
-	const factor = {
-		"": 1n,
-		hundred: 100n,
-		thousand: 1000n,
-		million: 10n ** 6n,
-		billion: 10n ** 9n,
-		trillion: 10n ** 12n,
-		dozen: 12n,
-		score: 20n
-	}[word.toLowerCase()];
-	return factor === void 0 ? null : {
-		factor,
-		rest: words.slice(whole.length)
-	};
 }
 // src/rl/answers/readLiteral.ts
 /** Reads a text that is one written answer and nothing else but its unit: “$1,200.00”, “x = 3/4”, “8 apples”, “12:30”. */
 /** LaTeX that only changes how a number looks becomes plain text. */
 var appearance = [
+	[/(?<![\\$\d])\$(?=\S)([^$\n]{1,400}?)(?<=[^\s\\])\$(?![\d$])/g, " $1 "],
 	[/\\(?:left|right|displaystyle|mathrm|mathbf|textbf|text|rm|bf)(?![a-zA-Z])\s*/g, " "],
 	[/\\[dct]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}/g, " $1/$2"],
 	[/\\[dct]?frac\s*(\d)\s*(\d)(?!\d)/g, " $1/$2"],
@@ -4790,14 +5079,16 @@ var appearance = [
 	[/\\\$/g, "$$"],
 	[/\\\(|\\\)|\\\[|\\\]/g, " "],
 	[/\^\s*\{?\s*\\(?:circ|degree)\s*\}?|\\degree(?![a-zA-Z])/g, "°"],
-	[/\\(?:,|;|!|:|quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, " "],
+	[/\\(?:,|;|!|:| |quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, " "],
 	[/\\([{}])/g, "$1"]
 ];
+/** The exponent of a unit is no number of its own. */
+var raised = /(?<=\d[\s{]{1,4}|\d(?=\p{L}{2}))((?:\p{L}{1,12}\/)?\p{L}{1,12})[\s}]*\^\s*(?:\{\s*)?([23])(?!\d)(?:\s*\})?/gu;
 /** Display, fractions of whole numbers and units as plain text. */
 function plainMath(text) {
-	return appearance.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text).replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, " ").trim();
+	return appearance.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text).replace(raised, (all, name, exponent) => unitOf(name) === null ? all : `${name}${exponent === "2" ? "²" : "³"}`).replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, " ").trim();
 }
-var digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d+)?|\.\d+`;
+var digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d*(?:\d\u0305)+|\.\d+)?|\.\d+`;
 var exponent = String.raw`(?:[eE][-+]?\d{1,3}(?![\d.]))?`;
 var percent = String.raw`(?:\s*(?:%|percent(?:age)?\b|pct\b))?`;
 /** A number as it may stand in running text, its groups: sign, currency, digits, “/ denominator”, percent. */
@@ -4805,12 +5096,12 @@ var numberSource = String.raw`([-+]?)\s*([$€£¥₹]?)\s*((?:${digits})${expon
 var alone = new RegExp(`^${numberSource}(.*)$`, "s");
 var spaced = /^([-+]?\d{1,3})((?: \d{3})+)(?![\d,./])/;
 var leading = /^(?:about|approximately|approx\.?|roughly|exactly|≈|~|\\approx)\s*/i;
-/** The literal; null where the text is something else. `asks` allows a comma as the decimal point. */
-function readLiteral(text, asks = "answer") {
+/** The literal; null where the text is something else. */
+function readLiteral(text) {
 	const plain = plainMath(text).replace(leading, "").replace(/[.,;]\s*$/, "").trim();
 	if (plain.length > 1e3 || !/\d/.test(plain)) return null;
 	const value = lastSide(plain);
-	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks);
+	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readList(value);
 }
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
 var lastSide = (text) => /[<>≤≥≠!]|\\[lgn]e/.test(text) ? text : text.slice(text.lastIndexOf("=") + 1).trim();
@@ -4821,27 +5112,35 @@ function readRatio(text) {
 		parts: text.split(":").map((part) => BigInt(part.trim()))
 	};
 }
-/** A number with its unit; null where more than a unit stands beside it. */
-function readNumber(text, asks = "answer") {
-	const joined = text.replace(spaced, (number) => number.replaceAll(" ", ""));
-	const comma = asks === "decimal" ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/;
-	const found = alone.exec(joined.replace(comma, "$1.$2"));
+/** Commas that can be decimal points: they hold no groups of three digits apart. */
+var comma = /^([-+]?\s*[$€£]?\s*(?:0|\d+(?=,(?:\d{1,2}|\d{4,})(?!\d)))),(\d+)(?![\d.,])/;
+/** 1.234,56 has points between its groups. */
+var pointed = /^([-+]?\s*[$€£]?\s*[1-9]\d{0,2}(?:\.\d{3})+),(\d+)(?![\d.,])/;
+/** A number with its unit; null where more than a unit stands beside it. A decimal comma must be certain. */
+function readNumber(text) {
+	const plain = text.replace(spaced, (number) => number.replaceAll(" ", "")).replace(pointed, (_, before, after) => `${before.replaceAll(".", "")}.${after}`);
+	const number = pointedNumber(plain);
+	if (number !== null) return number;
+	const measured = pointedNumber(plain.replace(comma, "$1.$2"));
+	return measured !== null && (measured.unit !== null || measured.isPercentage) ? measured : null;
+}
+function pointedNumber(text) {
+	const found = alone.exec(text);
 	if (found === null) return null;
 	const rest = multiplierOf(found[8] ?? "");
-	if (rest === null || !isUnit(rest.rest)) return null;
+	if (rest === null || !isUnit$1(rest.rest)) return null;
 	const number = numberOf(found);
 	if (number === null) return null;
-	const unit = unitOf(found[2] || rest.rest);
 	return {
 		...number,
 		value: product(number.value, whole(rest.factor)),
-		unit
+		unit: unitOf(found[2] || rest.rest)
 	};
 }
 /** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
-function isUnit(rest) {
-	const words = rest.replaceAll(/[{}]/g, " ").trim();
-	if (words === "") return true;
+function isUnit$1(rest) {
+	const words = rest.replaceAll(/[{}]/g, " ").trim().replace(/^\(([^()]+)\)$/, "$1");
+	if (words === "" || readUnit(rest)?.rest === "") return true;
 	if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false;
 	const list = words.split(/\s+/);
 	if (list.length > 4 || /\d/.test(words.replace(/\^?\d$/, ""))) return false;
@@ -4873,19 +5172,152 @@ var brackets = [
 	"[]",
 	"{}"
 ];
-function readList(text, asks) {
+function readList(text) {
 	const around = brackets.find(([open, close]) => text.startsWith(open) && text.endsWith(close)) ?? "";
 	const inside = around === "" ? text : text.slice(1, -1);
 	const parts = inside.split(inside.includes(";") ? /;/ : /,(?:\s*and\s)?|\s(?:and|or)\s/);
 	const spacedOut = parts.length === 1 ? inside.trim().split(/\s+/) : parts;
 	if (spacedOut.length < 2 && around === "") return null;
-	const items = spacedOut.map((part) => readNumber(part.trim(), inside.includes(";") ? asks : "answer"));
+	const items = spacedOut.map((part) => readNumber(part.trim()));
+	const decimal = around === "" && comma.test(text) ? pointedNumber(text.replace(comma, "$1.$2")) : null;
 	return items.every((item) => item !== null) ? {
 		kind: "list",
 		brackets: around,
-		items
+		items,
+		decimal
 	} : null;
 }
+// src/rl/answers/numberWords.ts
+/** Reads numbers in words where they are the whole answer: “twenty-one”, “three quarters”, “two and a half”. */
+var listed$1 = (words, from, step) => words.split(" ").map((word, i) => [word, from + step * i]);
+var small = new Map(listed$1("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 0, 1));
+var tens = new Map(listed$1("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10));
+var scales = [
+	["trillion", 0xe8d4a51000],
+	["billion", 1e9],
+	["million", 1e6],
+	["thousand", 1e3]
+];
+var parts = new Map([...listed$1("half third fourth fifth sixth seventh eighth ninth tenth", 2, 1), ...[
+	["halve", 2],
+	["quarter", 4],
+	["hundredth", 100],
+	["thousandth", 1e3]
+]]);
+/** The text with a number in words as digits; the same text where it is anything else. */
+function withDigits(text) {
+	const plain = text.replaceAll(/\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]*)\}/g, "$1").replaceAll(/[$"“”`]|\\[()[\] ,]/g, " ").trim().replace(/[.,;!]+$/, "");
+	if (plain.length > 150 || !/^[A-Za-z][A-Za-z,/^²³ -]*$/.test(plain)) return text;
+	const reader = new WordReader(plain.split(/[\s,]+|-(?=[a-z])/i));
+	const value = reader.value();
+	if (value === null || !isMeasure(reader.rest, value)) return text;
+	return `${value.below === 1n ? String(value.above) : `${value.above}/${value.below}`} ${reader.rest}`.trim();
+}
+/** What may stand behind: a unit, percent, or things that are counted. “One must know” counts nothing. */
+var isMeasure = (rest, { above, below }) => rest === "" || /^(?:percent|per cent|dozen)$/i.test(rest) || readUnit(rest)?.rest === "" || below === 1n && above !== 1n && /^[a-z]{2,}s$/i.test(rest);
+var WordReader = class {
+	#at = 0;
+	#words;
+	constructor(words) {
+		this.#words = words;
+	}
+	get rest() {
+		return this.#words.slice(this.#at).join(" ");
+	}
+	get #next() {
+		return this.#words[this.#at]?.toLowerCase() ?? "";
+	}
+	#take(...words) {
+		const isNext = words.includes(this.#next);
+		if (isNext) this.#at++;
+		return isNext;
+	}
+	value() {
+		const isNegative = this.#take("minus", "negative");
+		const value = this.#unsigned();
+		return value !== null && isNegative ? negated(value) : value;
+	}
+	#unsigned() {
+		if (this.#next === "half") return this.#part(1);
+		const count = this.#cardinal();
+		if (count === null) return null;
+		if (this.#take("point")) return this.#decimals(count);
+		const part = this.#part(count);
+		if (part !== null) return part;
+		const before = this.#at;
+		if (!this.#take("and")) return whole(BigInt(count));
+		const above = this.#cardinal();
+		const rest = above === null ? null : this.#part(above);
+		if (rest !== null) return sum(whole(BigInt(count)), rest);
+		this.#at = before;
+		return whole(BigInt(count));
+	}
+	/** Thirds, quarters and the like of a count. */
+	#part(count) {
+		const below = parts.get(this.#next.replace(/s$/, ""));
+		if (below === void 0) return null;
+		this.#at++;
+		return fraction(BigInt(count), BigInt(below));
+	}
+	#decimals(count) {
+		let digits = "";
+		for (let digit = small.get(this.#next); digit !== void 0 && digit < 10; digit = small.get(this.#next)) {
+			digits += String(digit);
+			this.#at++;
+		}
+		return digits === "" ? null : decimal(`${count}.${digits}`);
+	}
+	/** “a” counts only before a hundred, a thousand, a half. */
+	#isArticle() {
+		const behind = this.#words[this.#at + 1]?.toLowerCase() ?? "";
+		return /^an?$/.test(this.#next) && !/^(?:hundred|thousand|[mbtr]+illion|dozen)$/.test(behind) && !parts.has(behind);
+	}
+	#cardinal() {
+		if (this.#isArticle()) return null;
+		let [total, isFound] = [0, false];
+		for (const [name, scale] of [...scales, ["", 1]]) {
+			const before = this.#at;
+			const count = this.#scaled(name, isFound);
+			if (count === null) this.#at = before;
+			else [total, isFound] = [total + count * scale, true];
+		}
+		return isFound ? total : null;
+	}
+	/** A number before the name of its scale; the last one of several has no name and may have “and” before it. */
+	#scaled(name, isFurther) {
+		const before = this.#at;
+		if (isFurther && name === "") this.#take("and");
+		const count = this.#belowThousand();
+		return (name === "" ? !this.#isPartBehindAnd(before) : this.#take(name)) ? count : null;
+	}
+	/** “two thousand and three quarters” is 2000¾. */
+	#isPartBehindAnd(from) {
+		return this.#words[from]?.toLowerCase() === "and" && parts.has(this.#next.replace(/s$/, ""));
+	}
+	#belowThousand() {
+		const first = this.#take("a", "an") ? 1 : this.#belowHundred();
+		if (first === null || first > 9 || first === 0 || !this.#take("hundred")) return first;
+		const before = this.#at;
+		const hasAnd = this.#take("and");
+		const rest = this.#belowHundred();
+		if (rest !== null && rest > 0 && !(hasAnd && this.#isPartBehindAnd(before))) return first * 100 + rest;
+		this.#at = before;
+		return first * 100;
+	}
+	#belowHundred() {
+		const ten = tens.get(this.#next);
+		if (ten === void 0) {
+			const one = small.get(this.#next);
+			if (one !== void 0) this.#at++;
+			return one ?? null;
+		}
+		this.#at++;
+		const one = small.get(this.#next);
+		if (one === void 0 || one === 0 || one > 9) return ten;
+		this.#at++;
+		return ten + one;
+	}
+};
 // src/rl/answers/plainText.ts
 /** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
 var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
@@ -4899,11 +5331,28 @@ var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit
 var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
 /** Digits in groups of three that are held apart by something that is no comma. */
 var grouped$1 = /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!\s?|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g;
-var plainCharacters = (text) => text.replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+/** Italics and bold marks of Markdown around an answer; 2 * 3 and a_b are none. */
+var emphasis = /(?<![\w)*}\\])(\*|__)(?=[\w$\\(-])([^*_\n]{1,80}?)(?<=\S)\1(?![\w(*])/g;
+var overlined = /(\d\.\d{0,40})\s*\\(?:overline|bar|dot)\s*(\{\s*\d{1,40}\s*\}|\d)/g;
+var dotted = /(\d\.\d{0,40})(\\dot\s*\{?\d\}?\d{0,40}\\dot\s*\{?\d\}?)/g;
+var bracketed = /(?<![\w.,)\]}]|[-+*/^×·]\s)(\d{1,20}\.\d{0,20})\((\d{1,20})\)(?!\s*[-+*/^×·=(\d\p{L}]|\s*\\(?:cdot|times|frac|sqrt))/gu;
+var continued = /(?<![\d.,])(\d{1,20}\.\d{0,20}?)((\d)\3{2,20}|(\d{2,20})\4{1,10})\s*(?:\.{3,4}|…|\\[lc]?dots(?![a-zA-Z]))/g;
+var lined = (digits) => digits.replaceAll(/\d/g, "$&̅");
+var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(overlined, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(bracketed, (_, fixed, block) => fixed + lined(block)).replace(continued, (_, fixed, block) => fixed + lined(recurringBlock(block))).replace(/(?<=\d)[\u0304\u0307]/g, "̅");
+/** 12 of 1212. */
+var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
+var plainCharacters = (text) => withRecurring(text).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
 function statedAnswer(text, isAnswer) {
+	const { text: stated, kind } = written(text, (line) => isAnswer(withDigits(line)));
+	return {
+		text: withDigits(stated),
+		kind
+	};
+}
+function written(text, isAnswer) {
 	const own = withSigns(plainCharacters(withoutThoughts(text)));
 	const marked = tagged(own) ?? boxed(own);
 	if (marked !== null) return {
@@ -4988,12 +5437,11 @@ function closingBrace(text, from) {
 }
 /** “, ”, “ and ”, “ or ” between two boxes, with few words more. */
 var areTogether = (between) => between.length <= 60 && (between.trim() === "" || /,|;|\band\b|\bor\b/.test(between));
-/** A minus before a box and a percent sign behind it belong to its content. */
+/** A minus before a box and a percent sign or unit behind it belong to its content. */
 function withSurroundings(text, { start, end, inside }) {
 	const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start));
-	const percent = /^\s*[$)\\]{0,2}\s*(?:\\?%|percent\b|pct\b)/.test(text.slice(end + 1, end + 20));
 	const goesOn = /^(?:\s*[/*]\s*\d+|\^\{?-?\d+\}?)/.exec(text.slice(end + 1, end + 20))?.[0] ?? "";
-	return `${isNegative ? "-" : ""}${inside.trim()}${goesOn}${percent ? "\\%" : ""}`;
+	return `${isNegative ? "-" : ""}${inside.trim()}${goesOn}${measureBehind(text.slice(end + 1, end + 80))}`;
 }
 // src/rl/answers/findLiteral.ts
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
@@ -5003,15 +5451,16 @@ function expectedLiteral(text) {
 }
 /** The answer of a completion; null where none is found. */
 function statedLiteral(completion, expected) {
-	const asks = expected.kind === "number" && expected.place !== null ? "decimal" : "answer";
-	const { text, kind } = statedAnswer(completion, (line) => readLiteral(line, asks) !== null);
-	const whole = readLiteral(text, asks);
+	const { text, kind } = statedAnswer(completion, (line) => readLiteral(line) !== null);
+	const whole = readLiteral(text);
 	if (whole !== null) return whole;
 	if (kind !== "unmarked" && isHedged(text)) return null;
-	const pointed = asks === "decimal" ? text.replace(decimalComma, ".") : text;
-	if (kind === "said") return firstOf(pointed, expected.kind);
-	return kind === "marked" ? lastNumber(pointed) : lastOf(pointed, expected);
+	const pointed = isDecimal(expected) ? text.replace(decimalComma, ".") : text;
+	if (kind === "marked") return lastNumber(pointed);
+	return (kind === "said" ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)) ?? (mayBeDecimal(expected) ? lastNumber(text) : null);
 }
+var isDecimal = (expected) => expected.kind === "number" && expected.place !== null;
+var mayBeDecimal = (expected) => expected.kind === "list" && expected.decimal !== null;
 /** A comma that cannot hold groups of three digits apart. */
 var decimalComma = /(?<=(?<![\d.,])\d{1,15}),(?=(?:\d{1,2}|\d{4,15})(?![\d.,]))/g;
 /** Patterns of the other kinds in running text. */
@@ -5031,11 +5480,13 @@ function firstOf(text, kind) {
 	const first = numbersOf(plain)[0];
 	return first === void 0 ? null : bareNumber(plain, first);
 }
-/** The text of the last number, or the first; null where there is none, or it is part of something else. */
+/** The text of the last number, or the first, with its unit; null where there is none, or it is part of something else. */
 function numberIn(text, which) {
 	const plain = plainMath(text);
 	const found = numbersOf(plain).at(which === "first" ? 0 : -1);
-	return found !== void 0 && bareNumber(plain, found) !== null ? found[0] : null;
+	if (found === void 0 || bareNumber(plain, found) === null) return null;
+	const unit = found[2] === "" ? readUnit(plain.slice(found.index + found[0].length, found.index + 60)) : null;
+	return unit === null ? found[0] : `${found[0]} ${unit.text}`;
 }
 function lastOf(text, expected) {
 	const { kind } = expected;
@@ -5051,7 +5502,7 @@ function lastNumber(text) {
 	return last === void 0 ? null : bareNumber(plain, last);
 }
 var computesBefore = /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either)\s*$|\d\s*,\s*$/iu;
-var computesAfter = /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*[-\d\\]|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u;
+var computesAfter = /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u;
 /** The number with its unit; null where it is part of something else. */
 function bareNumber(text, found) {
 	const before = text.slice(Math.max(0, found.index - 40), found.index);
@@ -5065,8 +5516,8 @@ function bareNumber(text, found) {
 }
 /** 2x is no number, 2m is one. */
 function isFactor(after) {
-	const glued = /^[\p{L}_]+/u.exec(after)?.[0];
-	return glued?.length === 1 && unitOf(glued) === null;
+	const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after);
+	return letter !== null && unitOf(letter[0]) === null;
 }
 // src/rl/answers/mathTokens.ts
 /** Beyond these a text is no answer. */
@@ -5076,7 +5527,7 @@ var mostTokens = 600;
 var ignored = /\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|limits|quad|qquad|enspace|thinspace|rm|bf|it|tiny|small|large)(?![a-zA-Z])|\\[,;:! ]|\\(?=\s)|~|\$|\\[()[\]]/y;
 var wrappers = /\\(text|textbf|textit|textrm|textnormal|mbox|mathrm|operatorname|mathbf|mathit|mathbb|mathcal|mathsf|boldsymbol|bf|rm)\*?\s*\{/y;
 var names = [
-	[/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y, "number"],
+	[/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, "number"],
 	[/\\(?:[a-zA-Z]+|[{}|%\\])/y, "command"],
 	[/(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y, "command"],
 	[/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, "words"],
@@ -5084,7 +5535,7 @@ var names = [
 	[/\p{L}/uy, "name"],
 	[/<=|>=|!=|==|\*\*|\S/uy, "sign"]
 ];
-var plainNumber = /\d+(?:\.\d+)?|\.\d+/y;
+var plainNumber = /\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y;
 var signs = {
 	"**": "^",
 	"·": "*",
@@ -5164,10 +5615,11 @@ function named(type, text) {
 }
 /** A single letter in \mathrm or \text is a name; “and” and “or” hold values apart. */
 function wordsOf(inside) {
-	const words = inside.trim();
+	const words = inside.replaceAll("~", " ").trim();
 	if (/^\p{L}$/u.test(words)) return {
 		type: "name",
-		text: words
+		text: words,
+		isDeclared: true
 	};
 	return /^,?\s*(?:and|or)$/.test(words) ? {
 		type: "command",
@@ -5260,6 +5712,103 @@ var forms = [
 	[/^\\[dt]?binom$/, "binomial"],
 	[/^\\(?:boxed|fbox|overline|vec|hat|widehat|overrightarrow)$/, "look"]
 ];
+// src/rl/answers/unitTokens.ts
+var isEnd = (token) => token === void 0 || token.type !== "words" && (token.text in relations || [
+	...separators,
+	";",
+	")",
+	"]",
+	"\\}"
+].includes(token.text));
+var inUnit$1 = /^(?:[\^/*{}()-]|\\(?:[dt]?frac|cdot|times|circ|degrees?|mu|Omega|text)|[°μµΩ])$/u;
+var longestUnit = 24;
+/** The same tokens, those of a unit at the end of a value as one of words. */
+function withUnits(read) {
+	const tokens = withRemarks(read);
+	const result = [];
+	let start = 0;
+	for (let end = 0; end <= tokens.length; end++) {
+		if (!(end === tokens.length - 1 && /^[.,;:]$/.test(tokens[end].text)) && !isEnd(tokens[end])) continue;
+		const values = tokens.slice(start, end);
+		const from = unitStart(values);
+		result.push(...values.slice(0, from));
+		if (from < values.length) result.push({
+			type: "words",
+			text: writtenText(values.slice(from)),
+			isApart: true
+		});
+		if (end < tokens.length) result.push(tokens[end]);
+		start = end + 1;
+	}
+	return result;
+}
+/** Words in brackets behind a value, as in 9 (apples), multiply nothing. */
+function withRemarks(tokens) {
+	const result = [];
+	for (let at = 0; at < tokens.length; at++) {
+		const before = result.at(-1);
+		const close = tokens.findIndex(({ text }, i) => i > at && text === ")");
+		const inside = tokens.slice(at + 1, Math.max(at + 1, close));
+		if (!(tokens[at].text === "(" && before !== void 0 && endsValue(before)) || !isRemark(inside)) result.push(tokens[at]);
+		else {
+			result.push({
+				type: "words",
+				text: writtenText(inside),
+				isApart: true
+			});
+			at = close;
+		}
+	}
+	return result;
+}
+var isRemark = (tokens) => tokens.length > 0 && (tokens.every(({ type }) => type === "words") || isUnit(tokens) && isClear([], tokens));
+/** Where the unit at the end of a value begins; the length where there is none. */
+function unitStart(values) {
+	const first = Math.max(1, values.length - longestUnit);
+	for (let from = first; from < values.length; from++) {
+		const unit = values.slice(from);
+		if (endsValue(values[from - 1]) && isUnit(unit) && isClear(values.slice(0, from), unit)) return from;
+	}
+	return values.length;
+}
+var endsValue = ({ type, text }) => type === "number" || [
+	"}",
+	")",
+	"\\pi",
+	"%",
+	"\\%"
+].includes(text);
+function isUnit(tokens) {
+	return tokens.every(({ type, text }, i) => type === "words" || type === "name" || inUnit$1.test(text) || type === "number" && isPower(tokens, i)) && readUnit(writtenText(tokens))?.rest === "";
+}
+var isPower = (tokens, at) => /\^[{-]*$/.test(tokens.slice(Math.max(0, at - 3), at).map(({ text }) => text).join(""));
+var writtenText = (tokens) => tokens.map(({ text, type, isApart }) => isApart || type === "words" ? ` ${text}` : type === "command" ? `${text} ` : text).join("");
+/** Letters that are hardly variables side by side. */
+var clear = /* @__PURE__ */ new Set([
+	"mm",
+	"cm",
+	"dm",
+	"km",
+	"kg",
+	"in",
+	"ft",
+	"yd",
+	"lb",
+	"oz",
+	"ml",
+	"mL",
+	"Hz"
+]);
+/** Whether plain letters are a unit and no variables: mg may be mass times gravity, 2πhr an area. */
+function isClear(value, unit) {
+	const isPlain = (token) => token.type === "name" && token.isDeclared !== true;
+	if (!unit.some(isPlain)) return true;
+	if (value.some(isPlain)) return false;
+	const after = unit.findIndex((token, i) => !isPlain(token) || i > 0 && token.isApart);
+	const name = unit.slice(0, after < 0 ? unit.length : after).map(({ text }) => text).join("");
+	if (clear.has(name)) return true;
+	return value.length > 0 && value.every(({ type, text }) => type === "number" || /^(?:[-+/{}]|\\[dt]?frac)$/.test(text)) && (unit[0].isApart || unit.some(({ text }) => text === "/" || text === "\\circ"));
+}
 // src/rl/answers/mathTree.ts
 var apply = (name, ...of) => ({
 	kind: "apply",
@@ -5282,14 +5831,10 @@ var isApply = (tree, name) => tree.kind === "apply" && tree.name === name;
 /** Pieces of trees, as a parser puts them together. */
 var numberTree = (digits) => {
 	const plain = digits.replaceAll(",", "");
-	const place = plain.includes(".") ? plain.split(".")[1].length : 0;
 	return {
 		kind: "number",
 		value: decimal(plain),
-		place: place === 0 ? null : {
-			above: 1n,
-			below: 10n ** BigInt(place)
-		}
+		place: placeOf$1(plain)
 	};
 };
 /** Relation of sides, without the approximation that follows an exact value, as in “x = 1/3 ≈ 0.33”. */
@@ -5345,10 +5890,11 @@ var indexed = (name, index) => index.kind === "number" && index.place === null ?
 * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
 */
 var deepest = 60;
-/** null for what is no mathematics, or none that is known. */
-function parseMath(text) {
-	const tokens = mathTokens(text);
-	if (tokens === null || tokens.length === 0) return null;
+/** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
+function parseMath(text, letters = "units") {
+	const read = mathTokens(text);
+	if (read === null || read.length === 0) return null;
+	const tokens = letters === "units" ? withUnits(read) : read;
 	try {
 		return new Parser(tokens).whole();
 	} catch (error) {
@@ -5373,7 +5919,7 @@ var Parser = class {
 		if (this.#at < this.#tokens.length - 1) throw new Unreadable();
 		return {
 			tree,
-			words: this.#words.join(" ")
+			words: this.#words
 		};
 	}
 	get #next() {
@@ -5390,12 +5936,14 @@ var Parser = class {
 	}
 	/** Units and other words; cm² is written with a power behind them. */
 	#skipWords() {
+		const skipped = [];
 		while (this.#tokens[this.#at]?.type === "words") {
 			const [words, sign, power] = this.#tokens.slice(this.#at, this.#at + 3);
 			const isRaised = sign?.text === "^" && power?.type === "number";
-			this.#words.push(isRaised ? `${words.text}${power.text}` : words.text);
+			skipped.push(isRaised ? `${words.text}^${power.text}` : words.text);
 			this.#at += isRaised ? 3 : 1;
 		}
+		if (skipped.length > 0) this.#words.push(skipped.join(" "));
 	}
 	#lists() {
 		const lists = this.#separated(";", () => this.#list());
@@ -5406,7 +5954,6 @@ var Parser = class {
 		do {
 			while (this.#take(...separators));
 			items.push(this.#relation());
-			this.#skipWords();
 		} while (this.#startsItem());
 		return items.length === 1 ? items[0] : bare(items);
 	}
@@ -5422,11 +5969,15 @@ var Parser = class {
 		return items;
 	}
 	#relation() {
+		const from = this.#words.length;
 		const [sides, operators] = [[this.#union()], []];
+		this.#skipWords();
 		for (let operator = relations[this.#next]; operator !== void 0; operator = relations[this.#next]) {
 			this.#at++;
+			this.#words.length = from;
 			operators.push(operator);
 			sides.push(this.#union());
+			this.#skipWords();
 		}
 		return related(operators, sides);
 	}
@@ -6274,6 +6825,26 @@ function isSameMath(expected, found, tolerance) {
 	if (x.kind === "matrix" || y.kind === "matrix") return isSameMatrix(x, y, tolerance);
 	return isSameScalar(x, y, tolerance);
 }
+/** The answer in another unit, `factor` of which are one of its own; null for what is no value. */
+function inUnit(tree, factor) {
+	if (tree.kind === "number") return {
+		...tree,
+		value: product(tree.value, factor),
+		place: tree.place && product(tree.place, factor)
+	};
+	if (isApply(tree, "negate")) return apply("negate", inUnit(tree.of[0], factor));
+	if (isScalar(tree)) return apply("multiply", {
+		kind: "number",
+		value: factor,
+		place: null
+	}, tree);
+	if (tree.kind !== "group") return isEquation(tree) ? inUnit(tree.sides.at(-1), factor) : null;
+	const items = tree.items.map((item) => inUnit(item, factor));
+	return items.every((item) => item !== null) ? {
+		...tree,
+		items
+	} : null;
+}
 var isPlusMinus = (tree) => isApply(tree, "plus-minus") || isApply(tree, "minus-plus");
 /** 2 ± √3 is two values; every ± of an expression has the same sign, and every ∓ the other. */
 function withoutSigns(tree) {
@@ -6326,8 +6897,11 @@ function lastTwo(tree) {
 function valueOf(equation, other) {
 	const [first, last] = [equation.sides[0], equation.sides.at(-1)];
 	if (isName(first) && other.kind !== "relation") return last;
+	if (isComputed(equation) && other.kind !== "relation") return isName(last) ? equation.sides.at(-2) : last;
 	return isName(first) && equation.operators.includes("in") ? last : equation;
 }
+/** Whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+var isComputed = ({ operators, sides }) => operators.every((operator) => operator === "=") && sides.every((side, i) => !holds(side, isVariable) || i === sides.length - 1 && isName(side));
 /** Whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 var isName = (tree) => {
 	const isSum = isApply(tree, "add") || isApply(tree, "negate");
@@ -6500,7 +7074,7 @@ var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
 	from: index,
 	to: index + span.length
 }));
-/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with a percent sign behind. */
+/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with the percent sign or unit behind. */
 function together(text, found) {
 	const group = found.slice(0, 1);
 	for (const next of found.slice(1)) {
@@ -6510,14 +7084,23 @@ function together(text, found) {
 		group.push(next);
 	}
 	group.sort((a, b) => a.from - b.from);
-	const percent = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1).to))?.[0] ?? "";
-	return `${group.map((span) => span.text).join(", ")}${percent}`;
+	const measure = measureBehind(text.slice(group.at(-1).to));
+	return `${group.map((span) => span.text).join(", ")}${measure}`;
 }
 var answerOf = (text, hedged) => {
 	const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, "");
+	const [math, product] = [parseMath(trimmed), parseMath(trimmed, "variables")];
+	const value = trimmed.replace(/^[^,=]*=/, "");
+	const isDecimal = math?.tree.kind === "group" && !value.includes("=") && readLiteral(value)?.kind === "number";
 	return {
 		text: writtenAlike(trimmed),
-		math: parseMath(trimmed),
+		...isDecimal ? {
+			math: null,
+			product: null
+		} : {
+			math,
+			product
+		},
 		isHedged: hedged
 	};
 };
@@ -6539,21 +7122,42 @@ function saysMath(expected, completion, tolerance) {
 	if (found.isHedged && !expected.isHedged) return false;
 	if (choice(expected.text) === choice(found.text)) return true;
 	if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance);
-	if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true;
+	if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false;
+	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") && saysNumber(expected, completion, tolerance);
 }
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
-var isScaled = ({ math }) => math !== null && multiplierOf(math.words)?.factor !== 1n;
+var isScaled = ({ math }) => math !== null && multiplierOf(math.words[0] ?? "")?.factor !== 1n;
+/** Mathematics ignores the sign of a currency before its number. */
+var isOtherCurrency = ({ literal }, { math }) => literal?.kind === "number" && conversion(literal.unit, unitOf(math?.words[0] ?? "")) === null;
+/** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
+function isOtherDecimal({ literal }, { text }, tolerance) {
+	const found = literal?.kind === "list" && literal.decimal !== null ? readLiteral(text) : null;
+	return (found?.kind === "number" || found?.kind === "list" && found.decimal !== null) && !isSameLiteral(literal, found, tolerance);
+}
 function saysNumber({ literal }, completion, tolerance) {
-	if (literal?.kind !== "number") return false;
-	const number = statedLiteral(completion, literal);
-	return number !== null && isSameLiteral(literal, number, tolerance);
+	if (literal?.kind !== "number" && (literal?.kind !== "list" || literal.decimal === null)) return false;
+	const found = statedLiteral(completion, literal);
+	if (found === null || literal.kind === "list" && found.kind !== "number") return false;
+	return isSameLiteral(literal, found, tolerance);
 }
 function isSameParsed(expected, found, tolerance) {
-	if (expected === null) return false;
-	const [unit, other] = [unitOf(expected.words), unitOf(found.words)];
-	if (unit !== null && other !== null && unit !== other) return false;
-	return isSameMath(expected.tree, found.tree, tolerance);
+	if (expected === null || found === null) return false;
+	const factor = factorBetween(found.words, expected.words);
+	if (factor === null) return false;
+	const tree = isSame(factor, whole(1n)) ? found.tree : inUnit(found.tree, factor);
+	return tree !== null && isSameMath(expected.tree, tree, tolerance);
+}
+/** How many units of the second answer one of the first is; null where they differ in more than that. */
+function factorBetween(found, expected) {
+	const [own, other] = [found, expected].map((words) => words.map(unitOf).filter((unit) => unit !== null));
+	const factor = conversion(own[0] ?? null, other[0] ?? null);
+	const isAlike = (units) => units.every((unit) => {
+		const one = conversion(unit, units[0]);
+		return one !== null && isSame(one, whole(1n));
+	});
+	if (own.length === 0 || other.length === 0 || isAlike(own) && isAlike(other)) return factor;
+	return own.length === other.length && own.every((unit, i) => isAlike([unit, other[i]])) ? whole(1n) : null;
 }
 // src/rl/environments/answerRewards.ts
 /**

@@ -2,7 +2,7 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceKinds, deviceTitles } from '#shared/device.ts'
 import { plural } from '#shared/plural.ts'
-import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import {
   benchParts,
   type BenchLengths,
@@ -35,7 +35,7 @@ export const bench = (context: Context) =>
     )
     .addOption(
       new Option('--base <PRECISION>', 'weight precision of the frozen base, for training and decoding')
-        .choices(basePrecisions)
+        .choices(heldPrecisions)
         .default('f32' as const),
     )
     .option(

@@ -22,6 +22,11 @@ export const selftest = (context: Context) =>
     )
     .option('--directions <N>', 'random directions per gradient (default 1, with --full 4)', whole(1))
     .addOption(new Option('--device <KIND>', 'device to check (default cpu)').choices(deviceKinds))
+    .option(
+      '--tf32',
+      'multiply as a run with base.precision tf32 does, with wider limits; needs --device cuda',
+      false,
+    )
     .option(...threads, whole(1, maxThreads))
     .action(async ({ full, only, directions, ...options }) => {
       const { dataDirectory, output } = context()
@@ -49,9 +54,13 @@ export const selftest = (context: Context) =>
 async function openDevice(given: {
   readonly device?: DeviceKind | undefined
   readonly threads?: number | undefined
+  readonly tf32?: boolean
 }): Promise<Device> {
   const { chooseDevice } = await import('#host/models/openModel.ts')
-  return chooseDevice({ kind: given.device ?? null, threads: given.threads ?? null })
+  return chooseDevice({
+    ...{ kind: given.device ?? null, threads: given.threads ?? null },
+    tf32: given.tf32 ?? false,
+  })
 }
 
 function conclude(findings: readonly SelftestFinding[], output: Output): void {

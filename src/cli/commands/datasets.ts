@@ -9,6 +9,7 @@ import { inspectDataFile, type DataFileInspection, type DataFiles } from '#host/
 import { findDataSet, listDataSets, type ListedDataSet } from '#host/data/dataSetLibrary.ts'
 import type { DataSetInfo } from '#host/data/dataSetVersion.ts'
 import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
+import { oddValues } from '#host/data/oddValues.ts'
 import { previewPrompts, promptLengths, type LengthHistogram, type PreviewModel } from '#host/data/preview.ts'
 import { detectShape, type DetectedShape } from '#host/data/shapes.ts'
 import { scratchFolder } from '#host/files/scratch.ts'
@@ -79,6 +80,7 @@ const add = (context: Context) =>
       for (const line of [
         ...readAs(found),
         ...importWords(info, isNew),
+        ...oddValues(info.columns, shape, plural(info.rows, 'row')),
         ...proposalWords(found, options.remap, version),
       ])
         here.output.line(line)
@@ -171,7 +173,7 @@ async function importFiles(
 /** Says what the file was taken for and by which columns. */
 const readAs = ({ format, shape, notes }: DataFileInspection): string[] => [
   shape.id === 'unknown'
-    ? `Read as ${format.title}; its columns say of no kind of data set what they are: ${shape.evidence}.`
+    ? `Read as ${format.title}. No known kind of data set has these columns: ${shape.evidence}.`
     : `Read as ${format.title}: ${shape.title}, by ${shape.evidence}.`,
   ...notes,
 ]
@@ -186,9 +188,12 @@ function proposalWords(
 ): string[] {
   const { prompt, mapping, leftAside, doubts } = shape
   const said = [...leftAside.map(({ text }) => text), ...doubts]
+  if (prompt === null) return [...said, ...templateWords(shape)]
   if (!isMapped && mapping.length > 0)
-    return [...said, 'The columns were kept as they are; with --remap they become those that a run reads.']
-  if (prompt === null) return [...said, 'No prompt is to be seen: say with data.prompt what it is made of.']
+    return [
+      ...said,
+      'The columns were kept as they are. Import the data with --remap to get the columns that a run reads.',
+    ]
   const shown = previewPrompts(version.rows(0, previewedRows), prompt, null)
   return [
     ...said,
@@ -196,6 +201,13 @@ function proposalWords(
     ...shown.map((each) => `  row ${each.row + 1}: ${'text' in each ? onOneLine(each.text) : each.problem}`),
   ]
 }
+
+/** Says how a config makes prompts of columns that no rule knows. */
+const templateWords = ({ template }: DetectedShape): string[] => [
+  template === null
+    ? 'No column holds a text that could be a prompt.'
+    : `No column is recognised as the prompt. Say in the run’s config what it is made of, such as "data": {"prompt": {"template": ${JSON.stringify(template)}}}.`,
+]
 
 const longestPreview = 160
 
@@ -290,21 +302,16 @@ function columnRow({ name, kinds, missing, unique, length }: ColumnStatistics): 
   return [name, words, unique === null ? 'more than 10000' : `${unique}`, spread]
 }
 
-function shapeLines({
-  title,
-  evidence,
-  prompt,
-  mapping,
-  answer,
-  leftAside,
-  doubts,
-}: DetectedShape): string[] {
+function shapeLines(shape: DetectedShape): string[] {
+  const { id, title, evidence, prompt, mapping, answer, leftAside, doubts } = shape
   return [
-    `Looks like: ${title}, by ${evidence}`,
+    id === 'unknown'
+      ? `No known kind of data set has these columns: ${evidence}`
+      : `Looks like: ${title}, by ${evidence}`,
     ...leftAside.map(({ text }) => text),
     ...doubts,
     ...(mapping.length === 0 ? [] : [`Proposed remap (dataset import --remap): ${JSON.stringify(mapping)}`]),
-    ...(prompt === null ? [] : [`Proposed data.prompt: ${JSON.stringify(prompt)}`]),
+    ...(prompt === null ? templateWords(shape) : [`Proposed data.prompt: ${JSON.stringify(prompt)}`]),
     ...(answer === null ? [] : [`Column to compare with: ${answer}`]),
   ]
 }

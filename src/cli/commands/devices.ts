@@ -4,6 +4,7 @@ import { devNull } from 'node:os'
 import { Argument, Command, Option } from '@commander-js/extra-typings'
 import {
   deviceKinds,
+  deviceRemarks,
   deviceTitles,
   oldestCudaDriver,
   type DeviceCheck,
@@ -16,7 +17,7 @@ import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { readCudaManifest } from '#host/devices/cudaManifest.ts'
 import { checkDevice, type CheckNews } from '#host/devices/deviceCheck.ts'
-import { deviceFile } from '#host/devices/deviceFile.ts'
+import { deviceFile, type CheckedDevice } from '#host/devices/deviceFile.ts'
 import { readCheck, type SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { measureMachine } from '#host/devices/throughput.ts'
 import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
@@ -97,6 +98,7 @@ const list = (context: Context) =>
       const library = manifest === null ? null : planCuda(dataDirectory, manifest)
       const rows = reports.map((each) => ({
         ...each,
+        remarks: deviceRemarks(each.kind),
         check: each.available ? readCheck({ kind: each.kind, deviceId: 0 }, cache) : null,
       }))
       output.json({ devices: rows, cudaLibrary: library })
@@ -107,19 +109,20 @@ const list = (context: Context) =>
       }
     })
 
-type Row = DeviceReport & { readonly check: DeviceCheck | null }
+type Row = DeviceReport & { readonly remarks: readonly string[]; readonly check: DeviceCheck | null }
 
 function sentences(row: Row, library: CudaPlan | null): string[] {
-  const { kind, check } = row
+  const { kind, check, remarks } = row
   if (!row.available) {
     return [
       `Not available. ${row.reason}`,
       `${row.hint} ${row.command}`.trim(),
       ...(kind === 'cuda' ? libraryLines(library) : []),
+      ...remarks,
     ]
   }
-  if (check !== null) return [checkWords(check)]
-  return [kind === 'cpu' ? 'Always there.' : `Not checked yet: turnwise device check ${kind}`]
+  if (check !== null) return [checkWords(check), ...remarks]
+  return [kind === 'cpu' ? 'Always there.' : `Not checked yet: turnwise device check ${kind}`, ...remarks]
 }
 
 const libraryLines = (library: CudaPlan | null): string[] =>
@@ -232,7 +235,7 @@ const report = (context: Context) =>
       const { output } = here
       requireFree(file, { overwrite }) // before the long work
       const { devices: known } = await askDevices(here.dataDirectory)
-      const checked: (DeviceReport & { check: DeviceCheck | null })[] = []
+      const checked: CheckedDevice[] = []
       for (const device of known.filter(({ kind }) => only === undefined || kind === only))
         checked.push({ ...device, check: await checkOf(device, here) })
       const written = deviceFile(checked)

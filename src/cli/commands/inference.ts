@@ -1,14 +1,13 @@
 /** Commands that run a model: generate, score and grad. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceOptions } from '#shared/device.ts'
-import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { writeUserFile } from '#host/files/atomic.ts'
 import { readMessages, type AnsweredCompletion, type Question } from '#host/models/completing.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import type { OpenModelRequest } from '#host/models/openModel.ts'
-import { readGradInput, readScoreInput } from '#host/models/scoring.ts'
 import { maxThreads, real, threads, usageError, whole, type Context } from '../command.ts'
 
 /** With the options of every command that opens a model. */
@@ -19,7 +18,7 @@ export const modelCommand = (name: string) =>
       new Option(
         '--base <PRECISION>',
         'precision of its matrices (default: as the adapter was trained, or f32)',
-      ).choices(basePrecisions),
+      ).choices(heldPrecisions),
     )
     .addOption(
       new Option(
@@ -122,9 +121,9 @@ export const score = (context: Context) =>
     .action(async (options) => {
       const { dataDirectory, output } = context()
       const request = openRequest(options, dataDirectory)
+      const { readScoreInput, scoreSequences } = await import('#host/models/scoring.ts')
       const input = readScoreInput(options.input, limitsOf(request))
       const { openModel } = await import('#host/models/openModel.ts')
-      const { scoreSequences } = await import('#host/models/scoring.ts')
       using model = await openModel(request)
       const scores = await scoreSequences(model, input)
       writeUserFile(options.output, `${JSON.stringify(scores)}\n`, { overwrite: true })
@@ -149,9 +148,9 @@ export const grad = (context: Context) =>
     .action(async (options) => {
       const { dataDirectory, output } = context()
       const request = openRequest(options, dataDirectory)
+      const { adapterGradients, readGradInput, writeGradients } = await import('#host/models/scoring.ts')
       const input = readGradInput(options.input, limitsOf(request))
       const { openModel } = await import('#host/models/openModel.ts')
-      const { adapterGradients, writeGradients } = await import('#host/models/scoring.ts')
       using model = await openModel(request)
       const gradients = await adapterGradients(model, input)
       const file = await writeGradients(options.output, gradients)

@@ -3,11 +3,11 @@ import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { servedRows } from '#shared/api/serving.ts'
 import { deviceOptions, type DeviceOption } from '#shared/device.ts'
-import { basePrecisions, rolloutPrecisions } from '#shared/precision.ts'
+import { heldPrecisions, rolloutPrecisions } from '#shared/precision.ts'
 import { createHost } from '#host/createHost.ts'
 import { faultWords } from '#host/faults.ts'
 import { launchProgram, runProgram } from '#host/processes/programs.ts'
-import { serveHost, type ServedHost } from '#host/serveHost.ts'
+import type { ServedHost } from '#host/serveHost.ts'
 import type { ServingRequest } from '#host/serving/serving.ts'
 import { maxThreads, threads, usageError, whole, type CommandContext, type Context } from '../command.ts'
 import {
@@ -83,7 +83,7 @@ export const serve = (context: Context) =>
     .option('--model <MODEL>', 'with --openai: base model, a folder or a name from model list')
     .addOption(
       new Option('--base <PRECISION>', 'with --openai: precision of its matrices (default f32)').choices(
-        basePrecisions,
+        heldPrecisions,
       ),
     )
     .addOption(
@@ -163,6 +163,8 @@ async function serveUntilInterrupted(
   { dataDirectory, output }: CommandContext,
 ): Promise<void> {
   const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
+  // Other commands do without a server, which takes as long to load as all that is in it.
+  const { serveHost } = await import('#host/serveHost.ts')
   const host = await serveHost({ dataDirectory, onFault, ...options })
   if (host.cleared.count > 0) output.note(clearedWords(host.cleared))
   const interrupted = Promise.withResolvers<unknown>()

@@ -2,8 +2,9 @@
 import { readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { oldestCudaDriver } from '#shared/device.ts'
-import type { Hint } from '#shared/errors.ts'
+import { oldestCudaDriver, type Device } from '#shared/device.ts'
+import { AppError, type Hint } from '#shared/errors.ts'
+import { tf32Override } from '#shared/runtimeEnvironment.ts'
 import { cudaFolder } from './onnxRuntime.ts'
 
 /** Stay although they are no addons, which Node finds out after loading them (glibc's RTLD_NODELETE). */
@@ -46,6 +47,27 @@ export function openCudaLibraries(): CudaProblem | null {
       return { reason: `${name} of the CUDA library cannot be loaded: ${problem}.`, remedy: remedies.library }
   }
   return null
+}
+
+/** Whether this process multiplies in TF32; null: it has not opened CUDA yet. */
+let inTf32: boolean | null = null
+
+/**
+ * NVIDIA's libraries read `NVIDIA_TF32_OVERRIDE` once in a process, when they are first used. It stands at 0 there
+ * (runtimeEnvironment.ts), until a device is opened for a run that chose TF32.
+ * @throws AppError `device/unavailable` where the process multiplies otherwise already.
+ */
+export function settleProducts({ kind, tf32 = false }: Device): void {
+  if (kind !== 'cuda') return
+  if (inTf32 === null && tf32) Reflect.deleteProperty(process.env, tf32Override)
+  inTf32 ??= tf32
+  if (inTf32 === tf32) return
+  const [now, wanted] = tf32 ? ['f32', 'TF32'] : ['TF32', 'f32']
+  throw new AppError(
+    'device/unavailable',
+    `This process multiplies in ${now} on CUDA, and a process cannot do both: ${wanted} was asked for too.`,
+    'Nothing was computed. In a run, set base.precision to f32, or the device of the judge to cpu.',
+  )
 }
 
 /** Why it cannot be loaded; null if it can. */

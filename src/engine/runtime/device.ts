@@ -3,7 +3,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { InferenceSession as Ort } from 'onnxruntime-node'
 import {
+  computesIn,
   deviceKinds,
+  devicesFor,
   deviceTitles,
   holdsTensors,
   type Device,
@@ -11,10 +13,11 @@ import {
   type DeviceReport,
 } from '#shared/device.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
+import type { BasePrecision } from '#shared/precision.ts'
 import type { Dialect } from '../graph/onnx.ts'
 import type { Int8Form } from '../models/blocks.ts'
 import { defaultThreads, processorFeatures } from '../processor.ts'
-import { cudaAgain, driverProblem, openCudaLibraries } from './cudaLibrary.ts'
+import { cudaAgain, driverProblem, openCudaLibraries, settleProducts } from './cudaLibrary.ts'
 import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
 
 /**
@@ -65,8 +68,14 @@ export function sessionOptions(device: Device, purpose: SessionPurpose): Ort.Ses
     interOpNumThreads: 1,
     executionMode: 'sequential',
     enableMemPattern: false,
-    logSeverityLevel: 3,
+    logSeverityLevel: logSeverity(),
   }
+}
+
+/** Errors alone; for developers, TURNWISE_RUNTIME_LOG names a lower level: at 0 the runtime writes all it does to standard error. */
+function logSeverity(): 0 | 1 | 2 | 3 | 4 {
+  const given = Number(process.env['TURNWISE_RUNTIME_LOG'] || 3)
+  return given === 0 || given === 1 || given === 2 || given === 4 ? given : 3
 }
 
 /** How programs are written for this device. Without a kernel a node would run on the CPU, and its tensors travel there. */
@@ -93,6 +102,7 @@ export async function availableDevices(): Promise<DeviceReport[]> {
  * that asked for a GPU must not spend a night on the CPU.
  */
 export async function requireDevice(device: Device): Promise<void> {
+  if (device.tf32 === true) requireProducts(device.kind, 'tf32')
   const problem = await problemOf(device)
   if (problem === null) return
   const { reason, remedy, cause } = problem
@@ -100,8 +110,19 @@ export async function requireDevice(device: Device): Promise<void> {
   throw new AppError('device/unavailable', message, remedy, cause)
 }
 
+/** Errors: AppError 'device/unavailable' where the device has no products in this precision. */
+export function requireProducts(kind: DeviceKind, precision: BasePrecision): void {
+  if (computesIn(kind, precision)) return
+  throw new AppError(
+    'device/unavailable',
+    `${deviceTitles[kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`,
+    'Set base.precision to f32 or int8, or choose another device.',
+  )
+}
+
 async function problemOf(device: Device): Promise<Problem | null> {
   const { kind } = device
+  settleProducts(device) // before NVIDIA's libraries are loaded
   const missing = missingPart(kind) ?? (kind === 'cuda' ? openCudaLibraries() : null)
   if (missing !== null) return missing
   try {
@@ -137,8 +158,10 @@ async function report(kind: DeviceKind): Promise<DeviceReport> {
   return { kind, available: false, reason, hint: text, command }
 }
 
-function executionProviders({ kind, deviceId }: Device): Ort.ExecutionProviderConfig[] {
+function executionProviders(device: Device): Ort.ExecutionProviderConfig[] {
+  const { kind, deviceId } = device
   if (kind === 'cpu') return ['cpu']
+  settleProducts(device)
   // Nodes the device has no kernel for go to the CPU; a device that is missing throws all the same.
   return [kind === 'cuda' || kind === 'dml' ? { name: kind, deviceId } : kind, 'cpu']
 }

@@ -12,11 +12,16 @@ import { Session, int64s } from './session.ts'
 
 type Dtype = GradientCase['dtype']
 
+type ByDtype = Readonly<Record<Dtype, number>>
+
 /** Large enough to drown rounding, small enough that the fifth derivative does not show. */
-const STEP: Readonly<Record<Dtype, number>> = { float64: 5e-4, float32: 1e-2 }
+const stepOf = ({ tf32 }: Device): ByDtype => ({ float64: 5e-4, float32: tf32 === true ? 0.05 : 1e-2 })
 
 /** The largest error a correct rule has, with room: what rounding leaves in each type. */
-export const gradientLimits: Readonly<Record<Dtype, number>> = { float64: 1e-9, float32: 1e-4 }
+export const gradientLimits = ({ tf32 }: Device): ByDtype => ({
+  float64: 1e-9,
+  float32: tf32 === true ? 2e-2 : 1e-4,
+})
 
 /** A dimension when it runs: a sum of products. */
 function lengthOf(dim: Dim): number {
@@ -99,7 +104,7 @@ export async function gradientError(
     purpose: 'learn',
   })
   const evaluate = async (step: number) => concatenated(await forward.run(feedsAt(step)), built.length)
-  const derivative = await directionalDerivative(evaluate, STEP[dtype])
+  const derivative = await directionalDerivative(evaluate, stepOf(device)[dtype])
   const cotangents = Float64Array.from(derivative, () => random.normal())
 
   const result = await runBackward(gradientCase, { values, built, cotangents, feeds: feedsAt(0), device })

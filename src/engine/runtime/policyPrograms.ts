@@ -1,11 +1,11 @@
 /** Chooses how a policy computes: layer by layer, or in whole programs. */
-import { computesIn, devicesFor, deviceTitles, holdsTensors, type DeviceKind } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
+import { holdsTensors, type DeviceKind } from '#shared/device.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'
 import { segmentsOf } from '../models/segmentPrograms.ts'
 import { headWeightName, type ModelSource } from '../models/source.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
+import { requireProducts } from './device.ts'
 import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
 import { AdapterUpload, DeviceTensors, HostTensors } from './deviceTensors.ts'
 import { generationWeights, headMatrix, learningPurpose } from '../models/frozenWeights.ts'
@@ -69,12 +69,7 @@ export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPro
 /** Errors: AppError 'device/unavailable' where the device has no products in the 16 bits that the base is held in. */
 function refuseHalves({ source, learning: { device }, form }: PolicyProgramOptions): void {
   const precision = halfPrecisionOf(source)
-  if (precision === null || form !== undefined || computesIn(device.kind, precision)) return
-  throw new AppError(
-    'device/unavailable',
-    `${deviceTitles[device.kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`,
-    'Set base.precision to f32 or int8, or choose another device.',
-  )
+  if (precision !== null && form === undefined) requireProducts(device.kind, precision)
 }
 
 async function layerPrograms({

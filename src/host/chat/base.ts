@@ -7,7 +7,7 @@ import type { Conversation } from '#shared/api/chat.ts'
 import { servedRows } from '#shared/api/serving.ts'
 import { computesIn } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BasePrecision } from '#shared/precision.ts'
+import type { HeldPrecision } from '#shared/precision.ts'
 import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
 import { adapterBase } from '#host/adapters/peft.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -46,7 +46,7 @@ export function adapterOf(sources: CandidateSources, model: string, column: Colu
 }
 
 /** What the adapters were trained on; null: an exact base. One that only some GPUs compute with is nearly the same in f32. */
-function trainedBase(sources: CandidateSources, { model, columns }: ChatBase): BasePrecision | null {
+function trainedBase(sources: CandidateSources, { model, columns }: ChatBase): HeldPrecision | null {
   const bases = columns.flatMap((column) => {
     const folder = adapterOf(sources, model, column)
     return folder === null ? [] : (adapterBase(folder) ?? [])
@@ -65,7 +65,7 @@ function trainedBase(sources: CandidateSources, { model, columns }: ChatBase): B
 }
 
 export interface BaseNeeds {
-  readonly base: BasePrecision
+  readonly base: HeldPrecision
   readonly weightBytes: number
   /** Keys and values of one sequence that fills the context. */
   readonly contextBytes: number

@@ -1,6 +1,6 @@
 /** Request and report of a bench; `bench.ts` measures. */
 import type { DeviceKind } from '#shared/device.ts'
-import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
+import type { HeldPrecision, RolloutPrecision } from '#shared/precision.ts'
 
 /** `step`: a whole GRPO step; `parity`: the device's tokens and gradients beside the CPU's. */
 export const benchParts = ['prefill', 'decode', 'train', 'step', 'parity'] as const
@@ -24,7 +24,7 @@ export interface BenchRequest {
   readonly batches: readonly number[]
   readonly precisions: readonly RolloutPrecision[]
   /** What the base is held in; a rounded one is what decoding reads too, whatever `precisions` say. */
-  readonly base: BasePrecision
+  readonly base: HeldPrecision
   /** Measured steps of each part, after one that is not counted. */
   readonly steps: number
   readonly lengths: BenchLengths
@@ -48,7 +48,7 @@ export interface BenchReport {
   }
   readonly decode?: readonly {
     readonly batch: number
-    readonly precision: BasePrecision
+    readonly precision: HeldPrecision
     readonly tokensPerSecond: number
   }[]
   readonly train?: {

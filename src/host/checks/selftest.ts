@@ -19,6 +19,7 @@ import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
 import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
+import { productCases, productError } from './products.ts'
 import { probeAlgorithms, probeMatrix } from './probe.ts'
 
 export interface SelftestRequest {
@@ -37,23 +38,42 @@ const quickShape: ModelShapeName = 'tiny-qwen3'
 /** One of each family. */
 const allShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
 
-/** Relative; f32 rounding of the forward passes gives about a tenth of it. */
-const gradientLimit = 1e-3
-/** Nats; both sides compute in f32, in different orders. */
-const gapLimit = 1e-4
+interface Limits {
+  /** Relative; rounding of the forward passes gives about a tenth of it. */
+  readonly gradient: number
+  /** How far parameters are moved: rounding makes slopes over short distances wrong. */
+  readonly distance: number
+  /** Nats; both sides compute in the same precision, in different orders. */
+  readonly gap: number
+  /** Relative: `productError`. */
+  readonly product: number
+}
+
+const limitsOf = ({ tf32 }: Pick<Device, 'tf32'>): Limits =>
+  tf32 === true
+    ? { gradient: 0.15, distance: 0.02, gap: 2e-2, product: 6e-4 }
+    : { gradient: 1e-3, distance: 0.004, gap: 1e-4, product: 3e-5 }
 
 /** Yields findings as they are made; all names of one part begin alike, up to a slash. */
 export async function* runSelftest({
   device,
   full,
-  parts = full ? selftestParts : ['operators', 'architectures'],
+  parts = full ? selftestParts : ['operators', 'products', 'architectures'],
   directions = full ? 4 : 1,
 }: SelftestRequest): AsyncGenerator<SelftestFinding> {
   if (parts.includes('operators')) yield* operatorFindings(device)
-  if (parts.includes('architectures')) {
-    for (const shape of full ? allShapes : [quickShape]) yield* shapeFindings(shape, device, directions)
-  }
+  if (parts.includes('products')) yield* productFindings(device)
+  const shapes = full ? allShapes : [quickShape]
+  if (parts.includes('architectures')) yield* shapesFindings(shapes, device, directions)
   if (parts.includes('probes')) yield* probeFindings(device)
+}
+
+async function* shapesFindings(
+  shapes: readonly ModelShapeName[],
+  device: Device,
+  directions: number,
+): AsyncGenerator<SelftestFinding> {
+  for (const shape of shapes) yield* shapeFindings(shape, device, directions)
 }
 
 async function* shapeFindings(
@@ -65,8 +85,9 @@ async function* shapeFindings(
   try {
     await writeRandomModel(directory, modelShapes[shape], seed, 'F32')
     using policy = await openSelftestPolicy(directory, device)
-    yield* gradientFindings(policy, shape, directions)
-    yield await gapFinding(policy, shape)
+    const limits = limitsOf(device)
+    yield* gradientFindings(policy, shape, directions, limits)
+    yield await gapFinding(policy, shape, limits)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
@@ -94,12 +115,23 @@ async function* operatorFindings(device: Device): AsyncGenerator<SelftestFinding
     yield finding(
       `operators/${name}`,
       await gradientError(gradientCase, seed, device),
-      gradientLimits[dtype],
+      gradientLimits(device)[dtype],
       {
         good: 'The gradient rule agrees with finite differences of the operator.',
         bad: 'The gradient rule does not agree with finite differences of the operator: every model that uses it would train with wrong gradients.',
       },
     )
+  }
+}
+
+async function* productFindings(device: Device): AsyncGenerator<SelftestFinding> {
+  const { product } = limitsOf(device)
+  for (const productCase of productCases) {
+    const error = await productError(productCase, seed, device)
+    yield finding(`products/${productCase.name}`, error, product, {
+      good: 'The product of large matrices is that of their numbers.',
+      bad: 'The product of large matrices is less exact than it has to be: the device rounds the numbers that it multiplies.',
+    })
   }
 }
 
@@ -133,6 +165,7 @@ export async function* gradientFindings(
   policy: OrtPolicy,
   shape: string,
   directions: number,
+  limits: Limits = limitsOf({}),
 ): AsyncGenerator<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 2))
   const task = lossTask(policy, random)
@@ -142,10 +175,16 @@ export async function* gradientFindings(
     for (const factor of ['A', 'B'] as const) {
       let worst = 0
       for (let round = 0; round < directions; round++) {
-        const slope = await slopeError(policy, task, { gradients, linear, factor, random })
+        const slope = await slopeError(policy, task, {
+          gradients,
+          linear,
+          factor,
+          random,
+          h: limits.distance,
+        })
         worst = Math.max(worst, slope)
       }
-      yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, gradientLimit, {
+      yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, limits.gradient, {
         good: 'The gradient agrees with finite differences of the loss.',
         bad: 'The gradient does not agree with finite differences of the loss: training would move in the wrong direction.',
       })
@@ -200,13 +239,14 @@ interface Probe {
   readonly linear: LinearName
   readonly factor: 'A' | 'B'
   readonly random: SequentialRandom
+  readonly h: number
 }
 
 /** |slope by differences − slope by gradient| relative to the larger of slope and gradient. */
 async function slopeError(
   policy: OrtPolicy,
   task: LossTask,
-  { gradients, linear, factor, random }: Probe,
+  { gradients, linear, factor, random, h }: Probe,
 ): Promise<number> {
   const isMoved = ({ name }: NamedTensor) => isOf(name, linear) && name.endsWith(factor)
   const start = policy.adapterTensors('actor')
@@ -223,7 +263,6 @@ async function slopeError(
     return task.loss()
   }
   const central = async (h: number) => ((await lossAt(h)) - (await lossAt(-h))) / (2 * h)
-  const h = 0.004
   // Two distances, so that the error of the difference itself is of fourth order (Richardson 1911).
   const slope = (4 * (await central(h)) - (await central(2 * h))) / 3
   policy.restoreAdapter('actor', start)
@@ -247,7 +286,11 @@ const sampling: SamplingOptions = {
 }
 
 /** Largest difference between a log-probability recorded while sampling and the learner's for the same token. */
-export async function gapFinding(policy: OrtPolicy, shape: string): Promise<SelftestFinding> {
+export async function gapFinding(
+  policy: OrtPolicy,
+  shape: string,
+  limits: Limits = limitsOf({}),
+): Promise<SelftestFinding> {
   const random = new SequentialRandom(randomStream(seed, 3))
   const requests = [3, 17, 8].map((length, index) => ({
     promptIds: Int32Array.from({ length }, () => random.integer(policy.vocabSize)),
@@ -264,7 +307,7 @@ export async function gapFinding(policy: OrtPolicy, shape: string): Promise<Self
       gap = Math.max(gap, Math.abs(logprob - (scored[at] ?? Infinity)))
     })
   }
-  return finding(`${shape}/samplerGap`, gap, gapLimit, {
+  return finding(`${shape}/samplerGap`, gap, limits.gap, {
     good: 'Sampler and learner agree on the log-probabilities.',
     bad: 'Sampler and learner disagree about the same tokens: every importance ratio would be wrong.',
   })

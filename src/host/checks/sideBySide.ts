@@ -1,5 +1,5 @@
 /** Compares adapters of one base model: the base is opened once, and each adapter has a role of its own. */
-import type { BasePrecision } from '#shared/precision.ts'
+import type { HeldPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
 import { int8Form } from '#engine/runtime/device.ts'
@@ -48,7 +48,7 @@ interface Found {
   readonly folder: ModelFolder
   /** null: the base alone. */
   readonly adapter: Adapter | null
-  readonly base: BasePrecision
+  readonly base: HeldPrecision
 }
 
 function readCandidate({ directory, adapter: place, contextLength = null }: Candidate): Found {

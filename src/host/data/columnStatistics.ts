@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
 import type { DataRow } from './dataFile.ts'
+import { oddForm } from './oddForm.ts'
 
 const kinds = ['text', 'number', 'boolean', 'list', 'object', 'null'] as const
 type Kind = (typeof kinds)[number]
@@ -21,6 +22,8 @@ export const columnStatisticsSchema = z.strictObject({
   length: range.nullable(),
   /** Of the numbers; null where there are none. */
   value: range.nullable(),
+  /** Values that say nothing by their form (`oddValues.ts`); absent: none, or not counted. */
+  odd: z.record(z.string(), count).optional(),
 })
 
 export type ColumnStatistics = z.output<typeof columnStatisticsSchema>
@@ -52,10 +55,13 @@ class Column {
   readonly #length = new Range()
   readonly #value = new Range()
   #distinct: Set<unknown> | null = new Set()
+  readonly #odd = new Map<string, number>()
   #rows = 0
 
   add(value: unknown): void {
     this.#rows++
+    const form = oddForm(value)
+    if (form !== null) this.#odd.set(form, (this.#odd.get(form) ?? 0) + 1)
     const kind = kindOf(value)
     this.#kinds.set(kind, (this.#kinds.get(kind) ?? 0) + 1)
     if (typeof value === 'string' || Array.isArray(value)) this.#length.add(value.length)
@@ -73,6 +79,7 @@ class Column {
       unique: this.#distinct?.size ?? null,
       length: this.#length.summary(),
       value: this.#value.summary(),
+      ...(this.#odd.size === 0 ? {} : { odd: Object.fromEntries(this.#odd) }),
     }
   }
 }

@@ -12,6 +12,7 @@ import {
 import { formatOf, readRows, type DataFormat } from './table.ts'
 import { TableStatistics, type ColumnStatistics } from './columnStatistics.ts'
 import type { Mapping } from './mapping.ts'
+import { amongRows, oddValues } from './oddValues.ts'
 import { RowMapper } from './pairs.ts'
 import { detectShape, type DetectedShape } from './shapes.ts'
 
@@ -80,6 +81,8 @@ export interface DataFileInspection {
   /** Of the file as it is. */
   readonly shape: DetectedShape
   readonly columns: readonly ColumnStatistics[]
+  /** Sentences on values among the first rows that say nothing. */
+  readonly oddValues: readonly string[]
   /** The first rows, mapped. */
   readonly rows: readonly DataRow[]
   readonly problems: readonly RowProblem[]
@@ -118,11 +121,11 @@ export async function inspectDataFile(
   const mapped = isWhole ? [...taken, ...mapper.end()] : taken
   const statistics = new TableStatistics()
   for (const { row } of read) statistics.add(row)
+  const [shape, columns] = [detectShape(read.map(({ row }) => row)), statistics.summary()]
   return {
     format: { id: format.id, title: format.title },
     ...{ sizeBytes, notes: [...notes] },
-    shape: detectShape(read.map(({ row }) => row)),
-    columns: statistics.summary(),
+    ...{ shape, columns, oddValues: oddValues(columns, shape, amongRows(read.length, isWhole)) },
     rows: mapped.flatMap((item) => (isProblem(item) ? [] : [item.row])),
     problems: mapped.filter(isProblem),
     isWhole,

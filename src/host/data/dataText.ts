@@ -1,6 +1,6 @@
 /**
  * The bytes of a data file as UTF-8 text, whatever they are in: packed with gzip or zstd, in UTF-16, behind a byte order
- * mark. Files that hold something else than rows are named as what they are.
+ * mark.
  */
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -8,51 +8,12 @@ import { TextDecoder } from 'node:util'
 import zlib from 'node:zlib'
 import { AppError } from '#shared/errors.ts'
 import type { DataFile } from './dataFile.ts'
+import { foreignContent } from './foreignFiles.ts'
 
 const beginning = 4_096
 /** A file that unpacks to more than this many times its size, and to more than a gibibyte, fills disks. */
 const maxExpansion = 200
 const freelyUnpacked = 1 << 30
-
-interface Foreign {
-  readonly looksSo: (bytes: Buffer, text: string) => boolean
-  readonly sentence: string
-  readonly advice: string
-}
-
-/** Files that are mistaken for data. */
-const foreign: readonly Foreign[] = [
-  {
-    looksSo: (_, text) => text.startsWith('version https://git-lfs.github.com/spec'),
-    sentence: 'is a pointer of Git LFS, not the file itself',
-    advice: 'Fetch the file with `git lfs pull`, or download it from the page of its repository.',
-  },
-  {
-    looksSo: (_, text) => /^\s*<(?:!doctype\s+html|html)\b/i.test(text),
-    sentence: 'is a web page, not data',
-    advice: 'What was saved is probably a sign-in or error page: download the file itself.',
-  },
-  {
-    looksSo: (bytes) => bytes.subarray(0, 4).toString('latin1') === 'PK\u0003\u0004',
-    sentence: 'is a zip archive or a spreadsheet',
-    advice: 'Unpack it, or save the sheet as CSV.',
-  },
-  {
-    looksSo: (bytes) => bytes.subarray(0, 5).toString('latin1') === '%PDF-',
-    sentence: 'is a PDF',
-    advice: 'Export its rows as CSV or JSON Lines.',
-  },
-  {
-    looksSo: (bytes) => bytes.subarray(0, 6).toString('latin1') === 'ARROW1',
-    sentence: 'is an Arrow file',
-    advice: 'Save the data set as Parquet or JSON Lines.',
-  },
-  {
-    looksSo: (bytes) => bytes.subarray(0, 15).toString('latin1') === 'SQLite format 3',
-    sentence: 'is an SQLite database',
-    advice: 'Export the table as CSV.',
-  },
-]
 
 const isParquet = (bytes: Buffer): boolean => bytes.subarray(0, 4).toString('latin1') === 'PAR1'
 const hasParquetName = (file: string): boolean => path.extname(file).toLowerCase() === '.parquet'
@@ -60,8 +21,7 @@ const hasParquetName = (file: string): boolean => path.extname(file).toLowerCase
 /** Errors: AppError 'data/invalid' where the first bytes say that the file holds something else than its name does. */
 export async function requireData(file: DataFile): Promise<void> {
   const bytes = await file.read(0, Math.min(file.sizeBytes, beginning))
-  const text = bytes.toString('latin1')
-  const found = foreign.find(({ looksSo }) => looksSo(bytes, text))
+  const found = foreignContent(file.path, bytes)
   if (found !== undefined) throw invalid(file, found.sentence, found.advice)
   if (isParquet(bytes) && !hasParquetName(file.path))
     throw invalid(file, 'is a Parquet file', 'Rename it, so that its name ends in .parquet.')
@@ -97,7 +57,7 @@ async function* through(file: DataFile, codec: NodeJS.ReadWriteStream, name: str
         throw invalid(
           file,
           `unpacks to more than ${maxExpansion} times its size`,
-          'Unpack it yourself if it is meant so.',
+          'If that is intended, unpack it yourself.',
         )
       yield piece as Buffer
     }
@@ -155,4 +115,14 @@ export async function* linesWithFeeds(pieces: Pieces): AsyncGenerator<Buffer> {
     isOld ??= piece.includes(0x0d) && !piece.includes(0x0a)
     yield isOld ? Buffer.from(piece.map((byte) => (byte === 0x0d ? 0x0a : byte))) : piece
   }
+}
+
+/** What is said of bytes that are not UTF-8, as a sentence's end: which encoding they are likeliest in, and how to convert them. */
+export function notUtf8(bytes: Buffer): string {
+  const high = bytes.filter((byte) => byte >= 0x80).length
+  // Western text has an accented letter here and there; other scripts have little else.
+  const isWestern = high > 0 && 4 * high <= bytes.length
+  return isWestern
+    ? 'it is not UTF-8 text, but probably Windows-1252 (Latin-1); convert the file with `iconv -f WINDOWS-1252 -t UTF-8`'
+    : 'it is not UTF-8 text; save the file as UTF-8'
 }

@@ -7,6 +7,16 @@ const answerMark = '\n\nAssistant:'
 /** Whether a text begins with a human's turn and has an answer. */
 export const isDialogue = (text: string): boolean => /^\s*Human:/.test(text) && text.includes(answerMark)
 
+/** Whether a text is nothing but a dialogue that waits for its answer, as Nectar has them. */
+export const isDialoguePrompt = (text: string): boolean =>
+  isDialogue(text) && text.trimEnd().endsWith('Assistant:')
+
+/** The messages of a dialogue that waits for its answer; null for any other text. */
+export function waitingDialogue(text: string): readonly ChatMessage[] | null {
+  if (!isDialoguePrompt(text)) return null
+  return turnsOf(text.slice(0, text.lastIndexOf(answerMark)))
+}
+
 export interface DialoguePrompt {
   readonly messages: readonly ChatMessage[]
   /** Number of characters before the answers. */

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
 import { type DataFile, type ReadItem } from './dataFile.ts'
 import { parseKeepingDigits } from './jsonNumbers.ts'
+import { notUtf8 } from './dataText.ts'
 import { lineBlocks } from './lines.ts'
 
 /** Rows in the order of the file, a block of lines at a time. */
@@ -18,8 +19,11 @@ export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly Re
     for (const bytes of linesOf(block)) {
       line++
       if (isBlank(bytes)) continue
+      const place = { number: ++number, line }
       const isReadable = isText || isUtf8(bytes)
-      items.push(readLine(isReadable ? bytes : null, { number: ++number, line }))
+      items.push(
+        isReadable ? parseRow(bytes.toString('utf8'), place, bytes) : { ...place, sentence: notUtf8(bytes) },
+      )
     }
     yield items
   }
@@ -36,11 +40,6 @@ function* linesOf(block: Buffer): Generator<Buffer> {
 
 const isBlank = (bytes: Buffer): boolean =>
   bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
-
-function readLine(bytes: Buffer | null, place: { readonly number: number; readonly line: number }): ReadItem {
-  if (bytes === null) return { ...place, sentence: 'it is not UTF-8 text' }
-  return parseRow(bytes.toString('utf8'), place, bytes)
-}
 
 /* One JSON text to one row, by the runtime's own parser: it is ten times as fast as a strict one. */
 

@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '#shared/errors.ts'
 import { isProblem, type DataFile, type DataRow, type ReadItem } from './dataFile.ts'
-import { textPieces } from './dataText.ts'
+import { notUtf8, textPieces } from './dataText.ts'
 import { chooseList } from './jsonLists.ts'
 import { readJsonLines, parseRow } from './jsonLines.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
@@ -53,7 +53,7 @@ interface Entry {
 
 function readEntry({ bytes, line }: Entry, number: number): ReadItem {
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
-  if (!isUtf8(bytes)) return { number, line, sentence: 'it is not UTF-8 text' }
+  if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes) }
   const item = parseRow(bytes.toString('utf8').trim(), { number, line })
   return isProblem(item) ? item : { ...item, row: unwrapped(item.row) }
 }

@@ -1,4 +1,5 @@
 /** Chooses the list of a JSON document that holds the rows. */
+import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { DataFile } from './dataFile.ts'
 import { textPieces } from './dataText.ts'
@@ -12,6 +13,8 @@ interface TopLevelValue {
   opening: string
   /** Entries of a list. */
   count: number
+  /** The first key of an object; null for other values. */
+  firstKey: string | null
 }
 
 /**
@@ -55,18 +58,42 @@ const noSuch = (file: DataFile, split: string, names: readonly string[]): AppErr
 
 function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError {
   const sentence = `${file.path} must hold a list of objects.`
-  const isByColumn = values.length > 0 && values.every(({ opening }) => opening === '{' || opening === '[')
-  return isByColumn
+  const named = values.map(({ key }) => `“${key}”`).slice(0, 5)
+  const keys = `${named.join(', ')}${values.length > named.length ? ', …' : ''}`
+  if (values.length === 0 || !values.every(({ opening }) => opening === '{' || opening === '['))
+    return new AppError('data/invalid', sentence, 'Write the rows as a list, [{…}, {…}], or as JSON Lines.')
+  const isById = values.every(
+    ({ opening, firstKey }) => opening === '{' && firstKey !== null && !/^\d+$/.test(firstKey),
+  )
+  return isById
     ? new AppError(
         'data/invalid',
-        `${sentence} It is written column by column (${values
-          .map(({ key }) => `“${key}”`)
-          .slice(0, 5)
-          .join(', ')}).`,
+        `${sentence} It is one object with a row under each key (${keys}).`,
+        `Write one row per line: jq -c 'to_entries[] | {id: .key} + .value' ${path.basename(file.path)} > rows.jsonl`,
+      )
+    : new AppError(
+        'data/invalid',
+        `${sentence} It is written column by column (${keys}).`,
         'Write it row by row: with pandas, to_json(…, orient="records", lines=True).',
       )
-    : new AppError('data/invalid', sentence)
 }
+
+/** Whether a text begins with an object that goes on in the next line, as programs write JSON to be read by people. */
+export function isOverSeveralLines(text: string): boolean {
+  const [first = '', second = ''] = text.split('\n', 20).filter((line) => line.trim() !== '')
+  const isBegun = /^\{\s*(?:"[^"]*"\s*:.*)?$/.test(first.trim()) && !first.trim().endsWith('}')
+  return (
+    isBegun && /^(?:"(?:[^"\\]|\\.)*"\s*:|[[\]{}])/.test(second.trim()) && !second.trim().startsWith('{"')
+  )
+}
+
+/** For objects that are written over several lines in a file that should hold one a line. */
+export const overSeveralLines = (file: string): AppError =>
+  new AppError(
+    'data/invalid',
+    `${file} must hold one JSON object per line, but its objects go over several lines.`,
+    `Write each on one line: jq -c . ${path.basename(file)} > rows.jsonl`,
+  )
 
 /** Lists the values right under the document's object; null if the document is a list. */
 async function topLevel(file: DataFile): Promise<readonly TopLevelValue[] | null> {
@@ -105,7 +132,7 @@ class TopLevelScanner {
     if (this.#escaped) this.#escaped = false
     else if (byte === backslash) this.#escaped = true
     else if (byte === quote) this.#inText = false
-    if (this.#inText && this.#depth === 1 && this.#text.length < longestKey) this.#text.push(byte)
+    if (this.#inText && this.#depth <= 2 && this.#text.length < longestKey) this.#text.push(byte)
   }
 
   #outside(sign: string): void {
@@ -122,13 +149,23 @@ class TopLevelScanner {
       if (sign === ':') this.#key = Buffer.from(this.#text).toString('utf8')
     } else if (sign === ',') this.#key = null
     else if (this.values.at(-1)?.key !== this.#key)
-      this.values.push({ key: this.#key, opening: sign, count: 0 })
+      this.values.push({ key: this.#key, opening: sign, count: 0, firstKey: null })
   }
 
-  /** Counts the entries of a list. */
   #inValue(sign: string): void {
     const current = this.values.at(-1)
-    if (current?.opening.startsWith('[') !== true || sign === ']') return
+    if (current?.opening === '{') this.#inObject(current, sign)
+    else if (current?.opening.startsWith('[') === true && sign !== ']') this.#inList(current, sign)
+  }
+
+  /** Takes the first key. */
+  #inObject(current: TopLevelValue, sign: string): void {
+    if (sign === '"') this.#text = []
+    if (sign === ':') current.firstKey ??= Buffer.from(this.#text).toString('utf8')
+  }
+
+  /** Counts the entries. */
+  #inList(current: TopLevelValue, sign: string): void {
     if (current.count === 0 && sign === '{') current.opening = '[{'
     if (current.count === 0 || sign === ',') current.count++
   }

@@ -1,5 +1,6 @@
 /** Columns that change what a row means: whoever does not use one says so. */
 import { type Columns, plainName } from './columnKinds.ts'
+import { numberIn } from './comparisons.ts'
 import { markOf } from './pairs.ts'
 
 export interface LeftColumn {
@@ -61,11 +62,26 @@ const choiceColumn =
   /^(?:(?:option|choice|answer|opt)_?[a-h1-9]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
 const fewestChoices = 3
 
+/** Numbers, or lists of them, that tell how good an answer is: chosen_rating, score_a, preference_strength, HelpSteer's five. */
+const ratingColumn =
+  /^(?:\w+_)?(?:ratings?|scores?|rewards?|ranks?|upvotes|preference|preference_strength|helpfulness|correctness|coherence|winner|(?:better|safer|best|preferred)_(?:response|answer)(?:_id)?)(?:_(?:chosen|rejected|[ab]|\d|model_a|model_b))?$/
+
+function isRating(columns: Columns, column: string): boolean {
+  if (!ratingColumn.test(plainName(column))) return false
+  const kind = columns.kind(column)
+  const isNumbers = columns
+    .values(column)
+    .flat()
+    .every((value) => numberIn(value) !== null)
+  return isNumbers || (/winner|preference/.test(plainName(column)) && kind === 'text')
+}
+
 function meaningOf(columns: Columns, column: string): string | undefined {
   const plain = plainName(column)
   if (labels.includes(plain) && columns.values(column).every((value) => markOf(value) !== null))
     return 'which answers are good'
   if (Object.hasOwn(meanings, plain)) return meanings[plain]
+  if (isRating(columns, column)) return 'how good an answer is'
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
   return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
 }
@@ -73,6 +89,7 @@ function meaningOf(columns: Columns, column: string): string | undefined {
 /** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */
 function isHeld({ rows }: Columns, column: string, used: readonly string[]): boolean {
   const held = rows.filter((row) => {
+    if (numberIn(row[column]) !== null) return false
     const text = JSON.stringify(row[column] ?? '').slice(1, -1)
     return used.some((name) => JSON.stringify(row[name] ?? '').includes(text))
   })

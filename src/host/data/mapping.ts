@@ -1,11 +1,12 @@
 /** Maps a file's columns to the columns that a run reads, as a list of small steps stored with the data set. */
 import { z } from 'zod'
 import { chatIn, isMoreThanText, isNoChat, readChat, type ChatMessage } from '#shared/messages.ts'
-import { parsedJson } from '#shared/parsedJson.ts'
+import { parsedLiteral } from '#shared/literals.ts'
 import { shorten } from '#shared/plural.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 import type { DataRow, ReadItem, ReadRow } from './dataFile.ts'
-import { dialogueAnswer, dialoguePrompt } from './dialogues.ts'
+import { comparedPair, compareStep, isNoPair, listIn, rankedPair, rankedStep } from './comparisons.ts'
+import { dialogueAnswer, dialoguePrompt, waitingDialogue } from './dialogues.ts'
 
 const name = z.string().min(1)
 
@@ -37,6 +38,10 @@ export const mappingSchema = z.array(
     }),
     /** Rows with one completion and a mark become rows with a good and a bad one to the same prompt. */
     z.strictObject({ kind: z.literal('pairs'), label: name }),
+    /** A list of one text, written as text (`["…"]`), becomes that text. */
+    z.strictObject({ kind: z.literal('only-text'), column: name }),
+    compareStep,
+    rankedStep,
     z.strictObject({ kind: z.literal('drop'), column: name }),
   ]),
 )
@@ -84,6 +89,24 @@ function applyStep(columns: Columns, step: MappingStep): void {
     case 'choices':
       writeChoices(columns, step)
       return
+    default:
+      applyRareStep(columns, step)
+  }
+}
+
+type RareStep = Extract<MappingStep, { kind: 'only-text' | 'compare' | 'ranked' | 'pairs' | 'drop' }>
+
+function applyRareStep(columns: Columns, step: RareStep): void {
+  switch (step.kind) {
+    case 'only-text':
+      columns[step.column] = onlyText(columns[step.column], step.column)
+      return
+    case 'compare':
+      takePair(columns, comparedPair(columns, step), step.answers)
+      return
+    case 'ranked':
+      takePair(columns, rankedPair(columns, step), [step.column])
+      return
     case 'pairs':
       // Needs the other rows: `pairs.ts`.
       return
@@ -94,9 +117,16 @@ function applyStep(columns: Columns, step: MappingStep): void {
 
 function moveColumn(columns: Columns, from: string, to: string): void {
   const value = valueAt(columns, from)
-  if (value === undefined) throw new MappingError(`it has no column “${from}”`)
+  if (value === undefined) throw new MappingError(missingAt(columns, from))
   if (Object.hasOwn(columns, from)) Reflect.deleteProperty(columns, from)
   columns[to] = value
+}
+
+function missingAt(columns: DataRow, path: string): string {
+  const [column = ''] = path.split('.')
+  return column === path || !Object.hasOwn(columns, column)
+    ? `it has no column “${path}”`
+    : `its column “${column}” holds nothing at “${path.slice(column.length + 1)}”`
 }
 
 /** A column's value, or what a dotted path leads to; undefined where there is none. */
@@ -111,11 +141,33 @@ function valueAt(columns: DataRow, path: string): unknown {
   return value
 }
 
+/** The texts of a list that is written as text; null for any other value. */
+export function textsIn(value: unknown): readonly string[] | null {
+  const list = typeof value === 'string' ? listIn(value) : null
+  return list !== null && list.length > 0 && list.every((text) => typeof text === 'string') ? list : null
+}
+
+/** Values that are no such list stay. Errors: MappingError where a list holds several texts. */
+function onlyText(value: unknown, column: string): unknown {
+  const texts = textsIn(value)
+  if (texts === null) return value
+  if (texts.length === 1) return texts[0]
+  throw new MappingError(`its column “${column}” is a list of ${texts.length} texts; a list of one is read`)
+}
+
+/** Errors: MappingError where the row makes no pair. */
+function takePair(columns: Columns, made: ReturnType<typeof comparedPair>, from: readonly string[]): void {
+  if (isNoPair(made)) throw new MappingError(made.fault)
+  for (const column of from) Reflect.deleteProperty(columns, column)
+  Object.assign(columns, made)
+}
+
 /** Errors: MappingError where it is no conversation. */
 function chatOf(value: unknown, column: string): readonly ChatMessage[] {
-  const read = chatIn(value) ?? readChat(value)
+  const dialogue = typeof value === 'string' ? waitingDialogue(value) : null
+  const read = dialogue ?? chatIn(value) ?? readChat(value)
   if (!isNoChat(read)) return read
-  throw new MappingError(`its column “${column}” is no conversation: ${read.fault}`)
+  throw new MappingError(`its column “${column}” is not a conversation: ${read.fault}`)
 }
 
 /** Whether a chat in any spelling ends with a message of the assistant. */
@@ -143,24 +195,30 @@ const isLeftOut = (message: ChatMessage): boolean =>
 function takeSharedPrompt(columns: Columns): void {
   const { chosen, rejected } = columns
   if (typeof chosen === 'string' && typeof rejected === 'string') {
-    const prompt = dialoguePrompt(chosen, rejected)
-    if (prompt === null)
-      throw new MappingError('“chosen” and “rejected” share no dialogue of Human and Assistant')
-    const [better, worse] = [chosen, rejected].map((text) => dialogueAnswer(text, prompt.end))
-    if (better === undefined || worse === undefined || better === null || worse === null)
-      throw new MappingError(
-        '“chosen” or “rejected” goes on for several turns after what both have in common',
-      )
-    Object.assign(columns, { prompt: prompt.messages, chosen: better, rejected: worse })
+    takeSharedDialogue(columns, chosen, rejected)
     return
   }
   const [a, b] = [chatOf(chosen, 'chosen'), chatOf(rejected, 'rejected')]
   const differs = a.findIndex((message, at) => JSON.stringify(message) !== JSON.stringify(b[at]))
   const shared = differs < 0 ? Math.min(a.length, b.length) - 1 : differs
   if (shared < 1) throw new MappingError('“chosen” and “rejected” begin with different messages')
+  if (a.length > shared + 1 || b.length > shared + 1)
+    throw new MappingError('“chosen” or “rejected” goes on for several turns after what both have in common')
   columns['prompt'] = a.slice(0, shared)
   columns['chosen'] = a.slice(shared)
   columns['rejected'] = b.slice(shared)
+}
+
+function takeSharedDialogue(columns: Columns, chosen: string, rejected: string): void {
+  const prompt = dialoguePrompt(chosen, rejected)
+  if (prompt === null)
+    throw new MappingError(
+      '“chosen” and “rejected” do not begin with the same dialogue of Human and Assistant',
+    )
+  const [better, worse] = [chosen, rejected].map((text) => dialogueAnswer(text, prompt.end))
+  if (better === undefined || worse === undefined || better === null || worse === null)
+    throw new MappingError('“chosen” or “rejected” goes on for several turns after what both have in common')
+  Object.assign(columns, { prompt: prompt.messages, chosen: better, rejected: worse })
 }
 
 const textIn = (value: unknown): string =>
@@ -208,7 +266,7 @@ type ChoicesStep = Extract<MappingStep, { kind: 'choices' }>
 
 function writeChoices(columns: Columns, { column, answer, first }: ChoicesStep): void {
   const choices = choicesIn(columns[column])
-  if (choices === null) throw new MappingError(`its column “${column}” is no list of possible answers`)
+  if (choices === null) throw new MappingError(`its column “${column}” is not a list of possible answers`)
   columns[column] = choices.map(({ letter, text }) => `${letter}. ${text}`).join('\n')
   if (answer === null) return
   const given = columns[answer]
@@ -231,15 +289,40 @@ interface Choice {
   readonly text: string
 }
 
-/** Reads a list of texts, or {text: […], label: […]} as ARC has it; null for anything else. */
+/**
+ * Reads a list of texts, {text: […], label: […]} as ARC has it, {A: …, B: …} or a list of {key, value} as MedQA has it; null
+ * for anything else.
+ */
 export function choicesIn(value: unknown): readonly Choice[] | null {
-  if (typeof value === 'string') return /^\s*[[{]/.test(value) ? choicesIn(parsedJson(value)) : null
+  if (typeof value === 'string') return /^\s*[[{]/.test(value) ? choicesIn(parsedLiteral(value)) : null
+  return letteredChoices(value) ?? listedChoices(value)
+}
+
+function listedChoices(value: unknown): readonly Choice[] | null {
   const object = isJsonObject(value) ? value : null
   const texts = object === null ? value : object['text']
   if (!Array.isArray(texts) || texts.length < 2 || !texts.every((text) => typeof text === 'string'))
     return null
   const labels = Array.isArray(object?.['label']) ? object['label'].map(String) : []
   return texts.map((text: string, index) => ({ text, letter: labels[index] ?? letterAt(index) }))
+}
+
+/** An object of letters and texts, or a list of such pairs; letters without a text, as Parquet writes them, are left out. */
+function letteredChoices(value: unknown): readonly Choice[] | null {
+  const pairs = Array.isArray(value)
+    ? value.map((entry: unknown) =>
+        isJsonObject(entry) ? [entry['key'] ?? entry['label'], entry['value'] ?? entry['text']] : [],
+      )
+    : isJsonObject(value)
+      ? Object.entries(value)
+      : []
+  const choices = pairs.flatMap(([letter, text]): Choice[] =>
+    typeof letter === 'string' && /^\(?[A-Z\d]\)?$/i.test(letter) && typeof text === 'string'
+      ? [{ letter, text }]
+      : [],
+  )
+  const isOther = ([, text]: readonly unknown[]) => text !== null && text !== undefined
+  return choices.length > 1 && choices.length === pairs.filter(isOther).length ? choices : null
 }
 
 const letterAt = (index: number): string => String.fromCharCode('A'.charCodeAt(0) + index)

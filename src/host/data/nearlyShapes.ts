@@ -1,15 +1,34 @@
-/** Sentences on what unknown columns are nearly. */
+/** Sentences on what columns that no proposal uses are nearly. */
 import { isChatKind } from '#shared/columnKind.ts'
-import { isNoChat, readChat } from '#shared/messages.ts'
+import { chatIn, isNoChat, readChat } from '#shared/messages.ts'
 import type { Columns } from './columnKinds.ts'
+import { listNames, twoAnswers } from './comparedRules.ts'
 import { chatsIn, waits } from './promptParts.ts'
 
-/** None where no column is nearly anything. */
-export const nearlyAny = (columns: Columns): string[] =>
-  [...columns.kinds.keys()].flatMap((name) => {
+/** `used`: columns that a proposal reads. None where no other column is nearly anything. */
+export const nearlyAny = (columns: Columns, used: readonly string[]): string[] => [
+  ...[...columns.kinds.keys()].flatMap((name) => {
     const [first] = columns.values(name)
+    if (used.includes(name)) return []
     return hints.map((hint) => hint({ name, first, columns })).filter((sentence) => sentence !== null)
-  })
+  }),
+  ...nearlyPairs(columns, used),
+]
+
+/** Two answers, or a list of several, without anything that clearly says which is better. */
+function nearlyPairs(columns: Columns, used: readonly string[]): string[] {
+  const [first, second] = twoAnswers(columns)?.columns ?? []
+  if (first !== undefined && second !== undefined && !used.includes(first))
+    return [
+      `“${first}” and “${second}” are nearly preference pairs, but no column says clearly which is better. To train on pairs, name them “chosen” and “rejected”, or add a column “winner” that holds “${first}” or “${second}”.`,
+    ]
+  const list = columns.find(listNames, (kind) => kind === 'texts')
+  return list === undefined || used.includes(list) || columns.find(['labels']) !== undefined
+    ? []
+    : [
+        `“${list}” holds several answers to a prompt. To train on pairs, write the better one as “chosen” and a worse one as “rejected”; to imitate them, write a row for each, with the answer as “completion”.`,
+      ]
+}
 
 interface Column {
   readonly name: string
@@ -25,9 +44,9 @@ const hints: readonly ((column: Column) => string | null)[] = [
     return isNoChat(read) ? `“${name}” is nearly a conversation, but ${read.fault}.` : null
   },
   function pythonChat({ name, first }) {
-    const isSo = typeof first === 'string' && /^\[\{'(?:role|from)':/.test(first)
+    const isSo = typeof first === 'string' && /^\[\{'(?:role|from)':/.test(first) && chatIn(first) === null
     return isSo
-      ? `“${name}” holds a conversation in Python’s notation, not in JSON: write it with json.dumps or to_json.`
+      ? `“${name}” holds a conversation in Python’s notation that cannot be read: write it as JSON with json.dumps or to_json.`
       : null
   },
   function unknownRole({ name, columns }) {

@@ -3,13 +3,19 @@ import { answerColumns } from '#shared/api/datasets.ts'
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, isNoChat, readChat, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { type Columns, plainName } from './columnKinds.ts'
-import { choicesIn, isTurn, type Mapping } from './mapping.ts'
+import { isDialoguePrompt } from './dialogues.ts'
+import { choicesIn, isTurn, textsIn, type Mapping } from './mapping.ts'
 
 export const systemNames = ['system', 'system_prompt', 'system_message']
 export const answerNames = [
   ...answerColumns,
   ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a'],
 ]
+
+export const questionNames = ['question', 'query', 'problem', 'input_text', 'text_input', 'q']
+export const chatNames = ['messages', 'conversations', 'conversation', 'dialog', 'dialogue', 'chat']
+/** What an answer in another column answers. */
+export const promptNames = ['prompt', ...questionNames, 'instruction', 'input', ...chatNames]
 
 export const rename = (from: string, to: string): Mapping =>
   from === to ? [] : [{ kind: 'column', from, to }]
@@ -20,16 +26,25 @@ export interface Asked {
   readonly isConversational: boolean
 }
 
-export const chatStep = (columns: Columns, column: string): Mapping =>
-  columns.kind(column) === 'other-chat' ? [{ kind: 'chat', column }] : []
+/** The step that makes what a run reads of a column in another spelling; none where it is so already. */
+export function chatStep(columns: Columns, column: string): Mapping {
+  if (columns.kind(column) === 'other-chat') return [{ kind: 'chat', column }]
+  if (columns.kind(column) !== 'text') return []
+  const values = columns.values(column)
+  const isAll = (reads: (text: string) => boolean) =>
+    values.length > 0 && values.every((value) => typeof value === 'string' && reads(value))
+  if (isAll(isDialoguePrompt)) return [{ kind: 'chat', column }]
+  return isAll((text) => textsIn(text) !== null) ? [{ kind: 'only-text', column }] : []
+}
 
 /** A column of prompts, as text or chat, under the name `prompt`, with the system message and the turns beside it. */
 export function asPrompt(columns: Columns, column: string): Asked {
   const system = columns.find(systemNames, (kind) => kind === 'text')
-  if (isChatKind(columns.kind(column))) {
+  const spelled = chatStep(columns, column)
+  if (isChatKind(columns.kind(column)) || spelled[0]?.kind === 'chat') {
     return {
       mapping: [
-        ...chatStep(columns, column),
+        ...spelled,
         ...rename(column, 'prompt'),
         ...(system === undefined || hasSystem(columns, column)
           ? []
@@ -40,8 +55,9 @@ export function asPrompt(columns: Columns, column: string): Asked {
     }
   }
   const beside = questionParts(columns, column)
-  if (beside === null) return { mapping: rename(column, 'prompt'), used: [column], isConversational: false }
-  return { ...beside, isConversational: true }
+  if (beside === null)
+    return { mapping: [...spelled, ...rename(column, 'prompt')], used: [column], isConversational: false }
+  return { ...beside, mapping: [...spelled, ...beside.mapping], isConversational: true }
 }
 
 /** Whether conversations begin with a system message of their own. */
@@ -110,7 +126,7 @@ function choicesStep(columns: Columns, column: string, answer: string | null): M
 export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
   const step = mapping.find(({ kind }) => kind === 'choices')
   if (step?.kind !== 'choices' || step.answer === null || columns.kind(step.answer) !== 'number') return []
-  return [`The numbers in “${step.answer}” are taken to count the choices from ${step.first}.`]
+  return [`“${step.answer}” is read as the position of the right choice, counted from ${step.first}.`]
 }
 
 export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage[])[] =>

@@ -1,26 +1,33 @@
 /** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
 import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
+import { comparedAnswers, rankedAnswers } from './comparedRules.ts'
 import { isDialogue } from './dialogues.ts'
 import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
+import { againstRatings, listDoubts, sameAnswers } from './pairDoubts.ts'
 import { markOf } from './pairs.ts'
 import {
   answerNames,
   asPrompt,
   chatsIn,
   chatStep,
+  chatNames,
   choiceDoubts,
+  promptNames,
+  questionNames,
   questionParts,
   rename,
   systemNames,
   waits,
 } from './promptParts.ts'
+import type { Proposal } from './proposal.ts'
 
 export type ShapeId =
   | 'verl'
   | 'preference'
+  | 'compared-answers'
+  | 'ranked-answers'
   | 'unpaired-preference'
   | 'stepwise'
   | 'prompt-completion'
@@ -30,17 +37,6 @@ export type ShapeId =
   | 'question-answer'
   | 'text'
   | 'unknown'
-
-export interface Proposal {
-  readonly evidence: string
-  readonly isConversational: boolean
-  readonly mapping: Mapping
-  readonly prompt: RunConfig['data']['prompt'] | null
-  readonly answer: string | null
-  /** Columns of the file that the proposal reads. */
-  readonly used: readonly string[]
-  readonly doubts: readonly string[]
-}
 
 interface ShapeRule {
   readonly id: ShapeId
@@ -53,6 +49,8 @@ interface ShapeRule {
 export const rules: readonly ShapeRule[] = [
   { id: 'verl', title: 'verl (prompt, reward_model)', detect: verl },
   { id: 'preference', title: 'preference (chosen, rejected)', detect: preference },
+  { id: 'compared-answers', title: 'two answers, one of them preferred', detect: comparedAnswers },
+  { id: 'ranked-answers', title: 'several answers, best to worst', detect: rankedAnswers },
   { id: 'unpaired-preference', title: 'completions marked as good or bad (KTO)', detect: unpaired },
   { id: 'stepwise', title: 'stepwise (prompt, completions, labels)', detect: stepwise },
   { id: 'prompt-completion', title: 'prompt and completion', detect: promptCompletion },
@@ -63,8 +61,6 @@ export const rules: readonly ShapeRule[] = [
   { id: 'text', title: 'text', detect: plainText },
 ]
 
-const questionNames = ['question', 'query', 'problem', 'input_text', 'text_input', 'q']
-const chatNames = ['messages', 'conversations', 'conversation', 'dialog', 'dialogue', 'chat']
 const labelNames = ['label', 'kto_tag', 'labels']
 
 const promptColumn = { column: 'prompt' } as const
@@ -82,7 +78,7 @@ function verl(columns: Columns): Proposal | null {
     doubts: columns
       .values(model)
       .some((value) => typeof (value as { ground_truth?: unknown }).ground_truth === 'object')
-      ? [`“${path}” is not text: rewards that compare with one answer do not apply.`]
+      ? [`“${path}” is not text, so rewards that compare with a single answer cannot be used.`]
       : [],
   }
 }
@@ -103,7 +99,11 @@ function preference(columns: Columns): Proposal | null {
     ...rename(chosen, 'chosen'),
     ...rename(rejected, 'rejected'),
   ]
-  const doubts = sameAnswers(columns, chosen, rejected)
+  const doubts = [
+    ...sameAnswers(columns, chosen, rejected),
+    ...againstRatings(columns),
+    ...listDoubts(columns, chosen, rejected),
+  ]
   const evidence = columnsNamed(chosen, rejected)
   if (sharesPrompt(columns, chosen, rejected))
     return {
@@ -112,7 +112,7 @@ function preference(columns: Columns): Proposal | null {
       used: [chosen, rejected, ...definedOf(columns.find(['prompt', ...questionNames]))],
       mapping: [...names, { kind: 'shared-prompt' }],
     }
-  const from = columns.find(['prompt', ...questionNames, 'instruction', 'input', ...chatNames], isPromptKind)
+  const from = columns.find(promptNames, isPromptKind)
   if (from === undefined)
     return {
       ...{ evidence, isConversational: false, mapping: names, prompt: null, answer: null },
@@ -146,15 +146,6 @@ function sharesPrompt(columns: Columns, chosen: string, rejected: string): boole
     return one.length > 1 && JSON.stringify(one[0]) === JSON.stringify(two[0]) && one[0]?.role !== 'assistant'
   })
   return columns.rows.length > 0 && 2 * sharing.length >= columns.rows.length
-}
-
-function sameAnswers({ rows }: Columns, chosen: string, rejected: string): string[] {
-  const same = rows.filter((row) => JSON.stringify(row[chosen]) === JSON.stringify(row[rejected])).length
-  return same === 0
-    ? []
-    : [
-        `In ${same} of the first ${rows.length} rows “${chosen}” and “${rejected}” are the same: they teach nothing.`,
-      ]
 }
 
 function unpaired(columns: Columns): Proposal | null {
@@ -206,7 +197,7 @@ function stepwise(columns: Columns): Proposal | null {
   return {
     evidence: columnsNamed(prompt, completions, marks),
     ...{ isConversational, mapping, prompt: promptColumn, answer: null, used: [...used, completions, marks] },
-    doubts: ['Marks of single steps are learned from by no algorithm here; the prompts can be trained on.'],
+    doubts: ['No algorithm here learns from marks of single steps, but runs can train on the prompts.'],
   }
 }
 
@@ -222,7 +213,7 @@ function promptCompletion(columns: Columns): Proposal | null {
       prompt: promptColumn,
       answer: 'completion',
       used: [...used, completion],
-      doubts: [],
+      doubts: listDoubts(columns, prompt, completion),
     },
     mapping: [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')],
   }
@@ -240,7 +231,11 @@ function promptOnly(columns: Columns): Proposal | null {
     ...(answer === null
       ? { mapping, answer }
       : { mapping: [...mapping, ...rename(answer, 'answer')], answer: 'answer' }),
-    doubts: [...choiceDoubts(mapping, columns), ...answerDoubts(columns, answer)],
+    doubts: [
+      ...listDoubts(columns, prompt),
+      ...choiceDoubts(mapping, columns),
+      ...answerDoubts(columns, answer),
+    ],
   }
 }
 
@@ -318,33 +313,46 @@ function questionAnswer(columns: Columns): Proposal | null {
 
 function textTask(columns: Columns, question: string, answer: string): Proposal {
   const beside = questionParts(columns, question)
-  const path = columns.values(answer).every(hasTexts) ? `${answer}.text.0` : answer
+  const lists = columns.values(answer)
+  const path = lists.every(isTextList) && lists.some(hasTexts) ? `${answer}.text.0` : answer
   const evidence = columnsNamed(question, path)
   const mapping = [...(beside?.mapping ?? []), ...rename(path, 'answer')]
   return {
     ...{ evidence, answer: 'answer', isConversational: beside !== null, mapping },
     prompt: beside === null ? { messages: [{ role: 'user', content: `{${question}}` }] } : promptColumn,
     used: [...(beside?.used ?? [question]), answer],
-    doubts: [...choiceDoubts(mapping, columns), ...(path === answer ? answerDoubts(columns, answer) : [])],
+    doubts: [
+      ...choiceDoubts(mapping, columns),
+      ...(path === answer ? answerDoubts(columns, answer) : withoutTexts(columns, answer)),
+    ],
   }
 }
 
 /** SQuAD's {text: […], answer_start: […]}. */
-const hasTexts = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  Array.isArray((value as { text?: unknown }).text) &&
-  typeof (value as { text: unknown[] }).text[0] === 'string'
+const isTextList = (value: unknown): value is { readonly text: readonly unknown[] } =>
+  typeof value === 'object' && value !== null && Array.isArray((value as { text?: unknown }).text)
+
+const hasTexts = (value: unknown): boolean => isTextList(value) && typeof value.text[0] === 'string'
+
+/** SQuAD 2 has questions without an answer. */
+function withoutTexts({ rows }: Columns, answer: string): string[] {
+  const without = rows.filter((row) => !hasTexts(row[answer])).length
+  return without === 0
+    ? []
+    : [
+        `In ${without} of the first ${rows.length} rows “${answer}” is an empty list, as for SQuAD 2’s questions without an answer; they are left out when the columns are mapped.`,
+      ]
+}
 
 /** Sentences on answers that rewards can hardly compare with. */
 function answerDoubts(columns: Columns, answer: string | null): string[] {
   if (answer === null) return []
   if (columns.values(answer).some((value) => typeof value === 'object'))
-    return [`“${answer}” is not text: rewards that compare with one answer do not apply.`]
+    return [`“${answer}” is not text, so rewards that compare with a single answer cannot be used.`]
   const texts = columns.values(answer).filter((value) => typeof value === 'string')
   const marked = texts.filter((text) => /####|\\boxed\s*\{/.test(text)).length
   return texts.length > 0 && 2 * marked >= texts.length
-    ? [`“${answer}” holds whole solutions: rewards compare with what stands behind #### or in \\boxed{}.`]
+    ? [`“${answer}” holds whole solutions: rewards compare with what comes after #### or inside \\boxed{}.`]
     : []
 }
 

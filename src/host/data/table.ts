@@ -5,10 +5,12 @@ import { AppError } from '#shared/errors.ts'
 import { plural, shorten } from '#shared/plural.ts'
 import path from 'node:path'
 import type { DataFile, ReadItem } from './dataFile.ts'
-import { requireData, textPieces } from './dataText.ts'
+import { notUtf8, requireData, textPieces } from './dataText.ts'
+import { requireNamedData } from './foreignFiles.ts'
 import { lineBlocks } from './lines.ts'
 import { readJsonLines } from './jsonLines.ts'
 import { readJsonList } from './jsonList.ts'
+import { isOverSeveralLines, overSeveralLines } from './jsonLists.ts'
 
 const maxRecordLength = 8 << 20
 const maxRunaways = 64
@@ -20,38 +22,46 @@ async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]>
   yield* parquet.readParquet(file)
 }
 
-/** A JSON list under the name of lines is read as what it is. */
+/**
+ * A JSON list under the name of lines is read as what it is. Errors: AppError 'data/invalid' where objects are written over
+ * several lines.
+ */
 async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
-  if (await beginsWithBracket(file)) {
+  const text = await beginningOf(file)
+  if (text.startsWith('[')) {
     file.note('Read as one JSON list, not as JSON Lines.')
     yield* readJsonList(file)
-  } else yield* readJsonLines(file)
+    return
+  }
+  if (isOverSeveralLines(text)) throw overSeveralLines(file.path)
+  yield* readJsonLines(file)
 }
 
-async function beginsWithBracket(file: DataFile): Promise<boolean> {
+/** The first piece of the text that holds more than white space. */
+async function beginningOf(file: DataFile): Promise<string> {
   for await (const piece of textPieces(file)) {
-    const [first] = piece.toString('latin1').trimStart()
-    if (first !== undefined) return first === '['
+    const text = piece.toString('latin1').trimStart()
+    if (text !== '') return text
   }
-  return false
+  return ''
 }
 
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
 /** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
 async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenerator<readonly ReadItem[]> {
-  const parser = new TableParser(file.path, defaultDelimiter)
+  const parser = new TableParser(file, defaultDelimiter)
   for await (const block of lineBlocks(file)) {
     if (block === null) throw new AppError('data/invalid', `${file.path} has a line longer than 64 MiB.`)
-    yield parser.push(block.toString('utf8'), { isLast: false, isText: isUtf8(block) })
+    yield parser.push(block.toString('utf8'), { isLast: false, fault: isUtf8(block) ? null : notUtf8(block) })
   }
-  yield parser.push('', { isLast: true, isText: true })
+  yield parser.push('', { isLast: true, fault: null })
 }
 
 interface PushOptions {
   readonly isLast: boolean
-  /** False where the bytes were not all UTF-8. */
-  readonly isText: boolean
+  /** What is said of values that are not UTF-8; null where the bytes are all UTF-8. */
+  readonly fault: string | null
 }
 
 interface StepResult {
@@ -62,26 +72,27 @@ interface StepResult {
 
 /** Follows records over the blocks they arrive in; knows the line each begins at. */
 class TableParser {
-  readonly #path: string
+  readonly #file: Pick<DataFile, 'path' | 'note'>
   readonly #defaultDelimiter: string
   #layout: { readonly delimiter: string; readonly newline: '\n' | '\r' } | null = null
   #names: readonly string[] | null = null
   /** From the beginning of the first record not yet taken. */
   #text = ''
-  #isText = true
+  #fault: string | null = null
   #line = 1
   #number = 0
   #runaways = 0
+  #hasDecimalComma = false
   #items: ReadItem[] = []
 
-  constructor(path: string, defaultDelimiter: string) {
-    this.#path = path
+  constructor(file: Pick<DataFile, 'path' | 'note'>, defaultDelimiter: string) {
+    this.#file = file
     this.#defaultDelimiter = defaultDelimiter
   }
 
-  push(text: string, { isLast, isText }: PushOptions): readonly ReadItem[] {
+  push(text: string, { isLast, fault }: PushOptions): readonly ReadItem[] {
     this.#text += text
-    this.#isText &&= isText
+    this.#fault ??= fault
     if (this.#layout === null) this.#begin()
     while (this.#text !== '') {
       const isBroken = this.#takeRecords(isLast)
@@ -90,7 +101,7 @@ class TableParser {
       if (!isBroken && ++this.#runaways > maxRunaways) {
         throw new AppError(
           'data/invalid',
-          `${this.#path}, line ${this.#line}, and ${maxRunaways} lines before it open a quotation mark that is never closed.`,
+          `${this.#file.path}, line ${this.#line}, and ${maxRunaways} lines before it open a quotation mark that is never closed.`,
           'Values that hold quotation marks must be quoted, with the marks inside doubled.',
         )
       }
@@ -110,6 +121,9 @@ class TableParser {
     }
     const layout = layoutOf(this.#text, this.#defaultDelimiter)
     this.#layout = delimiter === undefined ? layout : { ...layout, delimiter }
+    const taken = this.#layout.delimiter
+    if (taken !== this.#defaultDelimiter)
+      this.#file.note(`Read with ${delimiterNames[taken] ?? `“${taken}”`} between the columns.`)
   }
 
   /** Takes whole records off the text, up to one whose quotation marks do not fit; then true. */
@@ -139,15 +153,15 @@ class TableParser {
     const last = values.at(-1) ?? ''
     // Lines may end in \r\n here and in \n there, when files were put together; the parser looks for \n.
     if (last.endsWith('\r')) values[values.length - 1] = last.slice(0, -1)
-    if (this.#names === null) this.#names = columnNames(values, this.#path, this.#isText)
+    if (this.#names === null) this.#names = columnNames(values, this.#file, this.#fault)
     else this.#items.push(this.#item(values, { names: this.#names, line }))
   }
 
   #item(values: readonly string[], { names, line }: { names: readonly string[]; line: number }): ReadItem {
     const number = ++this.#number
-    if (!this.#isText && values.some((value) => value.includes('\uFFFD'))) {
-      return { number, line, sentence: 'it is not UTF-8 text; save the file as UTF-8' }
-    }
+    if (this.#fault !== null && values.some((value) => value.includes('\uFFFD')))
+      return { number, line, sentence: this.#fault }
+    if (this.#layout?.delimiter === ';') this.#noteDecimalComma(values)
     if (values.length !== names.length) {
       return {
         number,
@@ -160,12 +174,21 @@ class TableParser {
     return { number, line, row }
   }
 
+  /** Where semicolons stand between columns, commas may stand in numbers. */
+  #noteDecimalComma(values: readonly string[]): void {
+    if (this.#hasDecimalComma || !values.some((value) => /^-?\d+,\d+$/.test(value))) return
+    this.#hasDecimalComma = true
+    this.#file.note(
+      'Some numbers have a decimal comma, such as 3,5. They stay as they are, but rewards that compare numbers expect a decimal point: replace the commas, or export the table with points.',
+    )
+  }
+
   /** The line whose quotation marks do not fit is left out; reading goes on behind it. */
   #dropLine(): void {
     const newline = this.#layout?.newline ?? '\n'
     const sentence = 'it has a quotation mark in the middle of a value'
     if (this.#names === null)
-      throw new AppError('data/invalid', `${this.#path}, line ${this.#line}: ${sentence}.`)
+      throw new AppError('data/invalid', `${this.#file.path}, line ${this.#line}: ${sentence}.`)
     this.#items.push({ number: ++this.#number, line: this.#line++, sentence })
     const end = this.#text.indexOf(newline)
     this.#text = end < 0 ? '' : this.#text.slice(end + 1)
@@ -178,11 +201,15 @@ function newlinesIn(source: string, newline: string): number {
   return count
 }
 
-/** Spreadsheets of some countries write semicolons into files called .csv. */
+const delimiterNames: Readonly<Record<string, string>> = {
+  ...{ ',': 'commas', ';': 'semicolons', '\t': 'tabs', '|': 'vertical bars (|)' },
+}
+
+/** Spreadsheets of some countries write semicolons into files called .csv; databases write vertical bars. */
 function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; newline: '\n' | '\r' } {
   const newline = text.includes('\n') || !text.includes('\r') ? '\n' : '\r'
   const header = (text.trimStart().split(newline, 1)[0] ?? '').replaceAll(/"[^"]*"/g, '')
-  const counts = [defaultDelimiter, ',', '\t', ';'].map((delimiter) => ({
+  const counts = [defaultDelimiter, ',', '\t', ';', '|'].map((delimiter) => ({
     delimiter,
     count: header.split(delimiter).length - 1,
   }))
@@ -190,18 +217,32 @@ function layoutOf(text: string, defaultDelimiter: string): { delimiter: string; 
   return { delimiter: first?.delimiter ?? defaultDelimiter, newline }
 }
 
-function columnNames(cells: readonly string[], path: string, isText: boolean): readonly string[] {
-  if (cells.some((cell) => cell.includes('\0') || (!isText && cell.includes('\uFFFD'))))
+const longestName = 80
+
+/** Errors: AppError 'data/invalid' for a first line that names no columns. */
+function columnNames(
+  cells: readonly string[],
+  file: Pick<DataFile, 'path' | 'note'>,
+  fault: string | null,
+): readonly string[] {
+  if (cells.some((cell) => cell.includes('\0') || (fault !== null && cell.includes('\uFFFD'))))
     throw new AppError(
       'data/invalid',
-      `The first line of ${path} is not UTF-8 text.`,
-      'Save the file as UTF-8.',
+      `The first line of ${file.path} cannot be read: ${fault ?? 'it is not UTF-8 text; save the file as UTF-8'}.`,
     )
   const names = cells.map((cell, index) => (cell.trim() === '' ? `column ${index + 1}` : cell))
+  // A year or a question is what a row holds, not what a column is called.
+  const value = names.find((name) => /^-?[\d.,]+$|[?!.]$/.test(name.trim()) || name.length > longestName)
+  const advice = 'If the first line is a row, put a line with names such as question,answer in front of it.'
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) {
-    throw new AppError('data/invalid', `${path} has two columns called “${shorten(twice)}”.`)
-  }
+  if (twice !== undefined)
+    throw new AppError(
+      'data/invalid',
+      `${file.path} has two columns called “${shorten(twice)}”.`,
+      value === undefined ? 'Rename one of them.' : advice,
+    )
+  if (value !== undefined)
+    file.note(`“${shorten(value)}” was taken for the name of a column, but looks like a value. ${advice}`)
   return names
 }
 
@@ -242,11 +283,7 @@ export function formatNamed(file: string): DataFormat | undefined {
 export function formatOf(file: string): DataFormat {
   const format = formatNamed(file)
   if (format !== undefined) return format
-  throw new AppError(
-    'data/invalid',
-    `${file} is not a supported data file.`,
-    `Data files end in ${dataExtensions.join(', ')}; text files may be packed (.gz, .zst).`,
-  )
+  return requireNamedData(file, dataExtensions)
 }
 
 /** Rows of a file in order, some at a time. Errors: AppError 'data/invalid' where it holds something else; 'file/unreadable'. */

@@ -8,7 +8,7 @@ import {
   type DeviceKind,
   type DeviceSpeed,
 } from '#shared/device.ts'
-import type { BasePrecision } from '#shared/precision.ts'
+import { heldIn, type BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
@@ -58,7 +58,7 @@ export function autoDevice(request: AutoRequest): DeviceChoice {
 
 /** A device that holds tensors would have a rounded base in f32, with all the memory that it was to save. */
 export const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
-  base === 'f32' || (!holdsTensors({ kind }) && computesIn(kind, base))
+  heldIn(base) === 'f32' ? computesIn(kind, base) : !holdsTensors({ kind }) && computesIn(kind, base)
 
 const nobodyPassed = (base: BasePrecision): string =>
   base === 'f32'

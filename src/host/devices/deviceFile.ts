@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs'
 import { cpus, homedir, hostname, release, totalmem, userInfo } from 'node:os'
 import path from 'node:path'
-import type { DeviceCheck, DeviceReport } from '#shared/device.ts'
+import { deviceRemarks, type DeviceCheck, type DeviceReport } from '#shared/device.ts'
 import { describeVersions } from '#host/dataDirectory.ts'
 
 /** A card as Linux knows it; other systems tell nothing here. */
@@ -14,6 +14,8 @@ export interface Card {
   readonly driver: string | null
   readonly version: string | null
 }
+
+export type CheckedDevice = DeviceReport & { readonly check: DeviceCheck | null }
 
 export interface DeviceFile {
   readonly format: 1
@@ -28,11 +30,11 @@ export interface DeviceFile {
   readonly names: readonly string[]
   /** Vulkan drivers by the names of their files. */
   readonly vulkan: readonly string[]
-  readonly devices: readonly (DeviceReport & { readonly check: DeviceCheck | null })[]
+  readonly devices: readonly (CheckedDevice & { readonly remarks: readonly string[] })[]
 }
 
 /** Errors: none; what the system does not tell is left out. */
-export function deviceFile(devices: DeviceFile['devices']): DeviceFile {
+export function deviceFile(devices: readonly CheckedDevice[]): DeviceFile {
   const [processor] = cpus()
   return withoutPlaces({
     format: 1,
@@ -43,7 +45,7 @@ export function deviceFile(devices: DeviceFile['devices']): DeviceFile {
     cards: linuxCards(),
     names: nvidiaNames(),
     vulkan: vulkanDrivers(),
-    devices,
+    devices: devices.map((each) => ({ ...each, remarks: deviceRemarks(each.kind) })),
   })
 }
 

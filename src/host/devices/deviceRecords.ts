@@ -13,7 +13,7 @@ import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { fittingPrecisions } from '#host/models/memoryFit.ts'
 
 /** Which device: threads do not count. */
-export type DevicePlace = Pick<Device, 'kind' | 'deviceId'>
+export type DevicePlace = Pick<Device, 'kind' | 'deviceId' | 'tf32'>
 
 const proofSchema = z.object({
   /** What the test ran on, as a digest and in words. */
@@ -130,17 +130,17 @@ function write(file: string, content: object): void {
   writeFileAtomic(file, `${JSON.stringify(content, null, 2)}\n`)
 }
 
-const proofFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
-  path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}.json`)
+const proofFile = ({ kind, deviceId, tf32 = false }: DevicePlace, cacheDirectory: string): string =>
+  path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}${tf32 ? '-tf32' : ''}.json`)
 const speedFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
   path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}-speed.json`)
 
 const throughputFile = ({ kind, deviceId }: DevicePlace, cacheDirectory: string): string =>
   path.join(cacheDirectory, 'devices', `${kind}-${String(deviceId)}-throughput.json`)
 
-/** The runtime, the adapters and the driver, as far as the system tells without asking the device. */
+/** What is tested, the runtime, the adapters and the driver, as far as the system tells without asking the device. */
 function identityOf({ kind, deviceId }: DevicePlace): string {
-  const parts = [kind, String(deviceId), runtimeVersion(), release(), ...linuxGraphics()]
+  const parts = [kind, String(deviceId), ...selftestParts, runtimeVersion(), release(), ...linuxGraphics()]
   return `${kind} ${digestOf(parts)}`
 }
 
@@ -191,7 +191,7 @@ function contents(file: string): string {
 
 /* What a self-test answers; `selftest.ts` runs it. */
 
-export const selftestParts = ['operators', 'architectures', 'probes'] as const
+export const selftestParts = ['operators', 'products', 'architectures', 'probes'] as const
 export type SelftestPart = (typeof selftestParts)[number]
 
 /** One question to this installation and its answer. */

@@ -63,10 +63,10 @@ class Printed implements PrintedEvents {
 
   #isOurs(line: string): boolean {
     const { groups } = piece.exec(line) ?? {}
-    const said = warning.exec(line)?.groups?.['message']
+    const said = warningIn(line)
     if (groups !== undefined) this.#takePiece(groups)
-    if (said !== undefined) this.#warn(String(JSON.parse(said)))
-    return groups !== undefined || said !== undefined
+    if (said !== null) this.#warn(said)
+    return groups !== undefined || said !== null
   }
 
   /** An event with a gap in it is lost as a whole, which the next one shows. */
@@ -97,6 +97,15 @@ class Printed implements PrintedEvents {
     const { data } = file.safeParse(event)
     if (data === undefined) this.#ready.push(event)
     else this.#failure ??= writePart(path.join(this.#folder, data.folder, data.name), data)
+  }
+}
+
+/** null for a line that is none: what several processes print may run together. */
+function warningIn(line: string): string | null {
+  try {
+    return String(JSON.parse(warning.exec(line)?.groups?.['message'] ?? ''))
+  } catch {
+    return null
   }
 }
 

@@ -1,4 +1,5 @@
 /** The processes of a trainer: what they find in their environment, and why they ended. */
+import { tf32Override } from '#shared/runtimeEnvironment.ts'
 import { pythonEnvironment } from '#host/python/pythonEnvironment.ts'
 import type { EngineConfig } from './launch.ts'
 
@@ -7,6 +8,8 @@ export const trainerEnvironment = (threads: number | null, { model }: EngineConf
   ...(model === null ? { HF_HUB_OFFLINE: '1' } : {}),
   HF_HUB_DISABLE_TELEMETRY: '1',
   ...pythonEnvironment(null),
+  // Whether PyTorch uses TF32 is the trainer's business.
+  [tf32Override]: undefined,
   // The folder of a script is no place to import from.
   PYTHONSAFEPATH: '1',
   PYTHONIOENCODING: 'utf-8',

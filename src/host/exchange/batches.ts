@@ -40,7 +40,7 @@ function processesOf(given: Given, remark: Remark): number {
   const known = asNumber(given('num_processes'))
   if (known === null)
     remark(
-      'The number of processes is not in the file, and one was assumed: with several, a step has that many times as much.',
+      'The file does not say how many processes it runs on, so one was assumed; with N processes a batch is N times as large.',
     )
   return known ?? 1
 }
@@ -165,12 +165,12 @@ export const trlInterval = (
     const strategy = given(name.strategy)
     if (strategy === 'no') return 0
     if (strategy !== 'steps') {
-      remark(`${name.strategy} “${String(strategy)}” has no equivalent; Turnwise counts steps.`)
+      remark(`${name.strategy} “${String(strategy)}” has no equivalent; Turnwise takes a number of steps.`)
       return undefined
     }
     const every = given(name.steps) ?? given('logging_steps')
     if (typeof every === 'number' && every > 0 && every < 1) {
-      remark(`${name.steps} is a share of all steps there; Turnwise counts steps.`)
+      remark(`${name.steps} is a fraction of all steps; Turnwise takes a number of steps.`)
       return undefined
     }
     return inSteps(every, groupSize === null ? 1 : updatesPerStep(trlSizes(given))) ?? undefined

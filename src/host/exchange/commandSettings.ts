@@ -8,6 +8,7 @@ import type { ImportNote } from './importNotes.ts'
 import { scalar } from './scalars.ts'
 import { readShell, type ShellCommand } from './shellSource.ts'
 import type { ShellWord } from './shellWords.ts'
+import { meantProgram } from './startedTraining.ts'
 
 export interface CommandSettings {
   readonly settings: ReadonlyMap<string, unknown>
@@ -16,15 +17,18 @@ export interface CommandSettings {
   readonly program: string | null
 }
 
-/** null where the text is no command, or has neither flags nor words of settings. */
-export function commandSettings(text: string, home: string): CommandSettings | null {
+/**
+ * null where the text is no command, or has neither flags nor words of settings. `wanted`: the trainer whose command counts where
+ * a script starts several.
+ */
+export function commandSettings(text: string, home: string, wanted: string | null): CommandSettings | null {
   if (!isScript(text)) return null
   const commands = readShell(text, home)
-  return fromWords(commands) ?? fromFlags(commands)
+  return fromWords(commands, wanted) ?? fromFlags(commands, wanted)
 }
 
 /** A document begins with a name and a colon, or a bracket. */
-function isScript(text: string): boolean {
+export function isScript(text: string): boolean {
   if (/^#!.*sh\b/.test(text)) return true
   const [first = ''] = text.split('\n').filter((line) => !/^\s*(#.*)?$/.test(line))
   return !/^\s*([{["'-]|%YAML|[\w.-]+\s*:(\s|$))/.test(first)
@@ -32,23 +36,31 @@ function isScript(text: string): boolean {
 
 const pairPattern = /^\+{0,2}[A-Za-z_][\w.]*=/
 
-function fromWords(commands: readonly ShellCommand[]): CommandSettings | null {
+/** Words of Hydra of the meant program, and of lines that start none. */
+function fromWords(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
   const having = commands.filter((words) => words.some(({ text }) => pairPattern.test(text)))
-  const pairs = having.flatMap((words) => words.filter(({ text }) => pairPattern.test(text)))
-  const meant = pairs.filter(({ text }) => pairs.length > 2 || text.slice(0, text.indexOf('=')).includes('.'))
-  if (meant.length === 0) return null
+  const started = having.flatMap((words) => {
+    const program = programOf(words)
+    return program === null ? [] : [{ words, program, stage: null }]
+  })
+  const [first, ...rest] = started.toSorted((a, b) => b.words.length - a.words.length)
+  const meant = first === undefined ? null : meantProgram([first, ...rest], wanted)
+  const left = started.filter((each) => each !== meant)
+  const pairs = having
+    .filter((words) => left.every((each) => each.words !== words))
+    .flatMap((words) => words.filter(({ text }) => pairPattern.test(text)))
+    .filter(({ text }, _, all) => all.length > 2 || text.slice(0, text.indexOf('=')).includes('.'))
+  if (pairs.length === 0) return null
   const taking = new Words()
-  for (const word of meant) {
-    const at = word.text.indexOf('=')
-    taking.add(word.text.slice(0, at).replace(/^\+{1,2}/, ''), [{ ...word, text: word.text.slice(at + 1) }])
-  }
-  const [command = []] = having.toSorted((a, b) => b.length - a.length)
-  taking.noteConfigs(command)
-  return { ...taking.taken, program: programOf(command)?.name ?? null }
+  for (const word of pairs) taking.addPair(word)
+  if (meant !== null) taking.noteConfigs(meant.words)
+  for (const { program } of left) taking.noteProgram(program.name)
+  return { ...taking.taken, program: meant?.program.name ?? null }
 }
 
-function fromFlags(commands: readonly ShellCommand[]): CommandSettings | null {
+function fromFlags(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
   let silent: Program | null = null
+  const started: Started[] = []
   for (const command of commands) {
     const program = programOf(command)
     if (program === null) continue
@@ -56,9 +68,12 @@ function fromFlags(commands: readonly ShellCommand[]): CommandSettings | null {
     const files = command
       .slice(program.at + 1)
       .filter(({ text }, i) => i === 0 && /\.(ya?ml|json)$/.test(text))
-    if (flags.length > 0 || files.length > 0) return commandOf(command, { program, flags, files })
-    silent ??= program
+    if (flags.length > 0 || files.length > 0)
+      started.push({ command, program, flags, files, stage: stageOf(flags) })
+    else silent ??= program
   }
+  const [first, ...rest] = started
+  if (first !== undefined) return commandOf(meantProgram([first, ...rest], wanted), started)
   if (silent === null) return null
   throw new AppError(
     'config/invalid',
@@ -67,19 +82,27 @@ function fromFlags(commands: readonly ShellCommand[]): CommandSettings | null {
   )
 }
 
+/** What LLaMA-Factory's commands train is said by a flag. */
+const stageOf = (flags: readonly Flag[]): string | null =>
+  flags.find(({ name }) => name === 'stage')?.values[0]?.text ?? null
+
 interface Started {
+  readonly command: ShellCommand
   readonly program: Program
+  readonly stage: string | null
   readonly flags: readonly Flag[]
   readonly files: ShellCommand
 }
 
-function commandOf(command: ShellCommand, { program, flags, files }: Started): CommandSettings {
+function commandOf(meant: Started, all: readonly Started[]): CommandSettings {
+  const { command, program, flags, files } = meant
   const taking = new Words()
   const configs = [...files, ...flags.filter(({ name }) => name === 'config').flatMap(({ values }) => values)]
   const own = flags.filter(({ name }) => name !== 'config')
   if (own.length === 0) throw elsewhere(program.name, configs)
   for (const file of configs) taking.noteConfig('config', file.text)
   for (const { name, values } of own) taking.add(name, values)
+  for (const other of all) if (other !== meant) taking.noteProgram(other.program.name)
   if (!taking.taken.settings.has('num_processes')) taking.addProcesses(flagsOf(command.slice(0, program.at)))
   return { ...taking.taken, program: program.name }
 }
@@ -100,6 +123,12 @@ class Words {
     return { settings: this.#settings, notes: this.#notes }
   }
 
+  /** `name=value`, `+name=value` */
+  addPair(word: ShellWord): void {
+    const at = word.text.indexOf('=')
+    this.add(word.text.slice(0, at).replace(/^\+{1,2}/, ''), [{ ...word, text: word.text.slice(at + 1) }])
+  }
+
   add(name: string, values: readonly ShellWord[]): void {
     const [missing] = values.flatMap(({ unknown }) => unknown)
     if (missing !== undefined) {
@@ -116,7 +145,7 @@ class Words {
       this.#note(
         'changed',
         name,
-        `${name}: ${variable} is set under a condition; the value of the first branch was taken.`,
+        `${name}: ${variable} is set conditionally; the value of the first branch was taken.`,
       )
     const [first, ...others] = values.map(({ text }) => scalar(text))
     this.#set(name, values.length === 0 ? true : others.length === 0 ? first : [first, ...others])
@@ -136,11 +165,18 @@ class Words {
     this.#note('left-out', `--${flag}`, text)
   }
 
+  noteProgram(program: string): void {
+    this.#note('left-out', program, `The script also starts ${program}, whose settings were not taken.`)
+  }
+
   /** Files that Hydra adds, other than verl's own defaults. */
   noteConfigs(command: ShellCommand): void {
     for (const { name, values } of flagsOf(command)) {
       const file = values.map(({ text }) => text).join(' ')
-      if (name === 'config_name' && !/^_?ppo(_megatron)?_trainer(\.yaml)?$/.test(file))
+      if (
+        name === 'config_name' &&
+        !/^_?(ppo(_megatron)?_trainer|sft_trainer(_engine)?)(\.yaml)?$/.test(file)
+      )
         this.noteConfig('config-name', file)
     }
   }

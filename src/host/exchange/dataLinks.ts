@@ -1,6 +1,6 @@
 /** Links for rows: where they are, which of them validate, and how a row becomes a prompt. */
-import { isObject } from '#shared/config/paths.ts'
-import { asNumber, one, tidy, type Given, type Link, type Remark, type Unit } from './links.ts'
+import { isObject, type JsonObject } from '#shared/config/paths.ts'
+import { asNumber, asText, one, tidy, type Given, type Link, type Remark, type Unit } from './links.ts'
 
 /** A path, or a list of which the first is taken. */
 export const filesOf = (name: string): Link => one(name, null, firstOf(name))
@@ -12,7 +12,10 @@ const firstOf = (name: string): Unit => ({
 
 function firstFile(name: string, all: readonly unknown[], remark: Remark): string | undefined {
   const [first, ...others] = all
-  if (others.length > 0) remark(`${name}: only the first of ${others.length + 1} was imported.`)
+  if (others.length > 0)
+    remark(
+      `${name}: only ${asText(first)} was taken, the first of ${others.length + 1}; left aside: ${others.map(asText).join(', ')}.`,
+    )
   return typeof first === 'string' && first.trim() !== '' ? first.trim() : undefined
 }
 
@@ -57,8 +60,110 @@ export const llamafactoryFiles = (name: string): Link => ({
 
 export const axolotlFiles = (name: string): Link => ({
   keys: { [name]: null },
-  read: (given, remark) => listedFile(name, ['path'], given, remark),
+  read(given, remark) {
+    const left = Object.keys(firstOfList(given(name)) ?? {}).filter((key) => !axolotlKeys.includes(key))
+    if (left.length > 0)
+      remark(`${name}: ${left.join(', ')} left aside; the import of the rows looks for their columns itself.`)
+    return listedFile(name, ['path'], given, remark)
+  },
 })
+
+/** Keys of a data set that are read, and those that only say how its files are opened. */
+const axolotlKeys: readonly string[] = ['path', 'name', 'split', 'type', 'ds_type', 'data_files', 'revision']
+
+const firstOfList = (list: unknown): JsonObject | null => {
+  const [first] = Array.isArray(list) ? (list as unknown[]) : []
+  return isObject(first) ? first : null
+}
+
+/** axolotl's own form of a row, where a data set spells it out: columns, and a text around them. */
+function axolotlForm(given: Given): JsonObject | null {
+  const type = firstOfList(given('datasets'))?.['type']
+  return isObject(type) ? type : null
+}
+
+const textIn = (form: JsonObject, key: string, initial: string): string =>
+  typeof form[key] === 'string' ? form[key] : initial
+
+/** Its first data set alone, as the rows are. */
+export const axolotlPrompt: Link = {
+  keys: { datasets: null },
+  read(given, remark) {
+    const form = axolotlForm(given)
+    if (form === null) return undefined
+    const columns: Readonly<Record<string, string>> = {
+      instruction: textIn(form, 'field_instruction', 'instruction'),
+      input: textIn(form, 'field_input', 'input'),
+    }
+    const usesInput = typeof form['field_input'] === 'string'
+    if (usesInput)
+      remark(
+        'type.no_input_format was left aside: every row is written with type.format, also without an input.',
+      )
+    const format = usesInput
+      ? textIn(form, 'format', '{instruction} {input} ')
+      : textIn(form, 'no_input_format', textIn(form, 'format', '{instruction} '))
+    const content = format.replaceAll(/\{(\w+)\}/g, (all, name: string) =>
+      Object.hasOwn(columns, name) ? `{${columns[name]}}` : all,
+    )
+    const system = textIn(form, 'system_prompt', '')
+    const field = form['field_system']
+    if (typeof field === 'string') remark(`type.field_system (${field}) was left aside.`)
+    return {
+      messages: [
+        ...(system === '' ? [] : [{ role: 'system', content: escaped(system) }]),
+        { role: 'user', content },
+      ],
+    }
+  },
+}
+
+export const axolotlCompletion: Link = {
+  keys: { datasets: null },
+  read(given) {
+    const form = axolotlForm(given)
+    return form === null ? undefined : textIn(form, 'field_output', 'output')
+  },
+}
+
+/** A column by its name. */
+export const columnOf = (name: string): Link => ({
+  keys: { [name]: null },
+  read(given) {
+    const column = given(name)
+    return typeof column === 'string' && column !== '' ? { column } : undefined
+  },
+})
+
+/** The part of a data set on a hub that a file trains on, and the split that it validates on. */
+export interface HubPart {
+  readonly config: string | null
+  readonly split: string | null
+  readonly test: string | null
+}
+
+const firstWord = (...values: readonly unknown[]): string | null =>
+  values.find((value): value is string => typeof value === 'string' && value !== '') ?? null
+
+export function hubPart(given: Given): HubPart {
+  const entry = firstOfList(given(mixture)) ?? firstOfList(given('datasets')) ?? {}
+  const splits = [given('dataset_splits')].flat()
+  const isTest = (split: unknown) => /test|val|eval/i.test(String(split))
+  return {
+    config: firstWord(
+      ...[given('dataset_config'), entry['config'], entry['name']],
+      [given('dataset_configs')].flat()[0],
+    ),
+    split: firstWord(
+      ...[given('dataset_train_split'), entry['split']],
+      splits.find((split) => !isTest(split)),
+    ),
+    test: firstWord(
+      ...[given('dataset_test_split'), firstOfList(given('test_datasets'))?.['split']],
+      splits.find(isTest),
+    ),
+  }
+}
 
 /** A share below 1 or a number of rows, drawn from the training rows; 0 is none. */
 function splitOf(size: unknown): object | undefined {

@@ -30,17 +30,15 @@ export const noEquivalent = (tool: ToolId, what: string, nearest: string): AppEr
 
 const mostNamed = 3
 
-/** “beta and max_length stand there” */
+/** “beta and max_length are set” */
 export function stands(names: readonly string[]): string {
   const shown = names.slice(0, mostNamed)
   const last = shown.at(-1) ?? ''
-  return shown.length === 1
-    ? `${last} stands there`
-    : `${shown.slice(0, -1).join(', ')} and ${last} stand there`
+  return shown.length === 1 ? `${last} is set` : `${shown.slice(0, -1).join(', ')} and ${last} are set`
 }
 
 export const missing = (...names: readonly string[]): string =>
-  names.length === 1 ? `${names[0] ?? ''} does not` : `${names.join(' and ')} do not`
+  names.length === 1 ? `${names[0] ?? ''} is not` : `${names.join(' and ')} are not`
 
 export const saidAs = (name: string, value: unknown): string => `${name} is ${asText(value)}`
 

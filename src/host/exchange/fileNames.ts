@@ -3,6 +3,7 @@ import { isObject } from '#shared/config/paths.ts'
 import type { ToolId } from '#shared/tools.ts'
 import { isGiven, type Evidence } from './evidence.ts'
 import { entryOf } from './links.ts'
+import { actor, model } from './settingRow.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { NamedValue } from './taking.ts'
 
@@ -19,10 +20,12 @@ export class FileNames implements Evidence {
   readonly unknown: ReadonlySet<string>
   readonly program: string | null
   readonly #tool: ToolId | null
+  readonly #isVerlAnswers: boolean
   readonly #searched: ReadonlySet<string>
 
   constructor(tool: ToolId | null, { settings, searched }: FoundNames, source: SettingsSource) {
     this.#tool = tool
+    this.#isVerlAnswers = tool === 'verl' && isVerlAnswers(settings, source.program)
     this.program = source.program
     const named = [...gathered(tool, settings)].map(
       ([written, value]) => [this.common(written), { written, value }] as const,
@@ -34,8 +37,10 @@ export class FileNames implements Evidence {
   }
 
   /** A name as the table has it. */
-  readonly common = (written: string): string =>
-    this.#tool === null ? written : commonName(this.#tool, written)
+  readonly common = (written: string): string => {
+    if (this.#tool === null) return written
+    return this.#isVerlAnswers ? (entryOf(verlAliases, written) ?? written) : commonName(this.#tool, written)
+  }
 
   readonly given = (name: string): unknown => this.values.get(name)?.value
 
@@ -75,6 +80,29 @@ function commonName(tool: ToolId, written: string): string {
 const trlName = (written: string): string => {
   const name = written.replaceAll('-', '_').replace(/^_+/, '')
   return entryOf(trlAliases, name) ?? name
+}
+
+/** verl's trainers on given answers, the older and the newer one, have names of their own. */
+const isVerlAnswers = (settings: FlatSettings, program: string | null): boolean =>
+  /sft_trainer/.test(program ?? '') ||
+  settings.has('model.partial_pretrain') ||
+  (settings.has('optim.lr') && ![...settings.keys()].some((name) => name.startsWith('actor_rollout_ref')))
+
+const verlAliases: Readonly<Record<string, string>> = {
+  'model.partial_pretrain': model('path'),
+  'model.path': model('path'),
+  'model.lora_rank': model('lora_rank'),
+  'model.lora_alpha': model('lora_alpha'),
+  'model.target_modules': model('target_modules'),
+  'model.lora_adapter_path': model('lora_adapter_path'),
+  'optim.lr': actor('optim.lr'),
+  'optim.lr_scheduler': actor('optim.lr_scheduler_type'),
+  'optim.lr_scheduler_type': actor('optim.lr_scheduler_type'),
+  'optim.lr_warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
+  'optim.warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
+  'optim.weight_decay': actor('optim.weight_decay'),
+  'optim.clip_grad': actor('grad_clip'),
+  'trainer.seed': 'data.seed',
 }
 
 /** Names of earlier versions. */

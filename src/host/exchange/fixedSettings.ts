@@ -108,8 +108,11 @@ const trl: readonly FixedSetting[] = [
   ]),
   ...unread('Turnwise leaves out rows that are too long for the model', ['max_length', 'max_seq_length']),
   ...unread('a command’s launcher says it', ['num_processes']),
-  ...unread('the data set is chosen by data.train and data.heldOut', [
+  ...unread('it says which rows are meant, and they are chosen when the data set is imported', [
     'dataset_config',
+    'dataset_configs',
+    'dataset_splits',
+    'dataset_columns',
     'dataset_train_split',
     'dataset_test_split',
     'datasets',
@@ -271,6 +274,22 @@ const verl: readonly FixedSetting[] = [
     'actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu',
   ]),
   ...unread('Turnwise leaves out long rows', ['data.filter_overlong_prompts', 'data.truncation']),
+  ...unread(machine, [
+    'data.micro_batch_size_per_gpu',
+    'data.micro_batch_size',
+    'model.enable_gradient_checkpointing',
+    'model.strategy',
+    'model.use_liger',
+    'model.fsdp_config.model_dtype',
+    'use_remove_padding',
+    'ulysses_sequence_parallel_size',
+  ]),
+  ...unread('set optimization.beta1 and optimization.beta2', ['optim.betas']),
+  ...unread('conversations are split into prompts and answers when they are imported', [
+    'data.multiturn.enable',
+    'data.multiturn.messages_key',
+    'data.messages_key',
+  ]),
   ...unread(display, [
     'trainer.logger',
     'trainer.project_name',

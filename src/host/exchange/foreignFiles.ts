@@ -33,8 +33,8 @@ const foreign: readonly Foreign[] = [
     hint: 'Give the settings that its command starts the training with.',
   },
   { what: 'Docker Compose’s: it starts containers', signs: [/^services\./], hint: training },
-  { what: 'one of Kubernetes: it starts containers', signs: [/^apiVersion$/, /^kind$/], hint: training },
-  { what: 'a workflow of GitHub', signs: [/^jobs\./, /^(on|true|name)(\.|$)/], hint: training },
+  { what: 'a Kubernetes manifest: it starts containers', signs: [/^apiVersion$/, /^kind$/], hint: training },
+  { what: 'a GitHub Actions workflow', signs: [/^jobs\./, /^(on|true|name)(\.|$)/], hint: training },
   { what: 'pre-commit’s', signs: [/^repos$/], hint: training },
   {
     what: 'the adapter_config.json of a PEFT adapter',
@@ -72,20 +72,25 @@ const foreign: readonly Foreign[] = [
     hint: training,
   },
   { what: 'mergekit’s: it merges models', signs: [/^merge_method$/], hint: training },
+  {
+    what: 'one of NeMo RL’s (grpo, policy, loss_fn), whose settings are not read',
+    signs: [/^(grpo|dpo|sft|distillation|rm)\./, /^policy\./],
+    hint: 'Set the run up in New run: policy.model_name is model there, grpo.num_prompts_per_step rollout.promptsPerStep, grpo.num_generations_per_prompt rollout.groupSize, policy.max_total_sequence_length contextLength, policy.optimizer.kwargs.lr optimization.learningRate.',
+  },
   { what: 'torchtune’s', signs: [/(^|\.)_component_$/], hint: otherTool },
   {
-    what: 'one of LLaMA-Factory that trains nothing: it merges an adapter or exports a model',
+    what: 'one of LLaMA-Factory’s for merging an adapter or exporting a model, which trains nothing',
     signs: [/^export_dir$/, /^model_name_or_path$/],
     hint: training,
   },
   {
-    what: 'one of LLaMA-Factory that trains nothing: it answers rows',
+    what: 'one of LLaMA-Factory’s for generating predictions, which trains nothing',
     signs: [/^do_predict$/, /^finetuning_type$/],
     unless: /^do_train$/,
     hint: training,
   },
   {
-    what: 'one of LLaMA-Factory that trains nothing: it talks with a model',
+    what: 'one of LLaMA-Factory’s for chatting with a model, which trains nothing',
     signs: [/^infer_backend$/],
     hint: training,
   },
@@ -129,7 +134,7 @@ const refusal = ({ what, hint }: Pick<Foreign, 'what' | 'hint'>): AppError =>
 const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; readonly hint: string }[] = [
   {
     what: 'an Ollama Modelfile',
-    sign: /^\s*FROM\s+\S[\s\S]*?^\s*(PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)\s/im,
+    sign: /^[ \t]*FROM[ \t]+\S+[ \t]*$[\s\S]*?^\s*(PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)\s/im,
     hint: 'Open the model that it names as a model instead.',
   },
   { what: 'a Dockerfile', sign: /^FROM\s+\S[\s\S]*?^(RUN|COPY|CMD|ENTRYPOINT)\s/m, hint: training },
@@ -150,6 +155,18 @@ export function requireSettingsText(text: string): void {
   const start = text.slice(0, 20_000)
   const found = foreignTexts.find(({ sign }) => sign.test(start))
   if (found !== undefined) throw refusal(found)
+  if (isToml(start.split('\n')))
+    throw refusal({ what: 'TOML, which none of the tools that are read here uses', hint: otherTool })
+}
+
+/** A section in brackets, with an assignment below it and nothing but assignments above. */
+function isToml(lines: readonly string[]): boolean {
+  const meant = lines.map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'))
+  const section = meant.findIndex((line) => /^\[{1,2}[\w."-]+\]{1,2}$/.test(line))
+  const isAssignment = (line: string) => /^[\w."-]+ *= *["'[{\dtf+-]/.test(line)
+  return (
+    section !== -1 && isAssignment(meant[section + 1] ?? '') && meant.slice(0, section).every(isAssignment)
+  )
 }
 
 const foreignPrograms: readonly { readonly sign: RegExp; readonly title: string }[] = [

@@ -40,6 +40,7 @@ export const generationSettings: readonly SettingRow[] = [
     llamafactory: onlyRead(rowsPerUpdate('per_device_train_batch_size', 8)),
     axolotl: onlyRead(rowsPerUpdate('micro_batch_size', 1)),
     ...prompts,
+    verl: one('data.train_batch_size', 256),
   },
   {
     ours: 'rollout.temperature',

@@ -28,6 +28,7 @@ import { FileNames } from './fileNames.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStudy.ts'
 import type { Given } from './links.ts'
+import { hubPart, type HubPart } from './dataLinks.ts'
 import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
 import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
@@ -88,7 +89,7 @@ function imported({ source, found, recognised, names, algorithm }: Recognised): 
   const run = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
   const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
   run.notes.push(...source.notes, ...left.map(computedNote))
-  const config = finished(run.draft, run.notes, names.given)
+  const config = finished(run, names.given)
   const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
   if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }
   const space = { tool, algorithm: config.algorithm.id, commonName: names.common, given: names.given }
@@ -135,8 +136,7 @@ function ownAlgorithm(settings: FlatSettings): AlgorithmFinding {
     : {
         id: 'grpo',
         names: [],
-        because:
-          'its names are settings of Turnwise, and algorithm.id, which is grpo by default, is not among them',
+        because: 'its names are Turnwise settings, and algorithm.id is not set, so it is grpo, the default',
       }
 }
 
@@ -223,7 +223,7 @@ const naming: readonly (readonly [ours: string, unnamed: string | undefined])[] 
   ['name', undefined],
 ]
 
-function finished(written: JsonObject, notes: ImportNote[], given: Given): RunConfig {
+function finished({ draft: written, notes, taken }: TakenRun, given: Given): RunConfig {
   const draft = naming.reduce((next: JsonObject, [ours, unnamed]) => {
     const value = valueAt(next, ours)
     if (typeof value !== 'string' || !/\$[{(A-Za-z_]/.test(value)) return next
@@ -239,7 +239,11 @@ function finished(written: JsonObject, notes: ImportNote[], given: Given): RunCo
     missing('model', 'The file does not name a model: choose one.')
   if (valueAt(draft, 'data.train') === unnamedData)
     missing('data.train', 'The file does not name training data: choose some.')
-  const config = noteHub(parseRunConfig(draft), notes)
+  const config = noteHub(
+    inTheirNames(taken, () => parseRunConfig(draft)),
+    notes,
+    hubPart(given),
+  )
   const algorithm = algorithmById(config.algorithm.id)
   if (
     algorithm.experience === 'rollout' &&
@@ -251,20 +255,63 @@ function finished(written: JsonObject, notes: ImportNote[], given: Given): RunCo
   return config
 }
 
+/** Problems of a value are told with its name in the file beside ours. */
+function inTheirNames<Result>(taken: readonly TakenSetting[], read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    throw new AppError(error.code, withTheirNames(error.message, taken), error.hint)
+  }
+}
+
+const withTheirNames = (text: string, taken: readonly TakenSetting[]): string =>
+  taken.reduce(
+    (next, { ours, theirs }) =>
+      theirs.length === 0 || ours === 'model' || ours === 'name'
+        ? next
+        : next.replace(
+            new RegExp(`(?<![\\w.])${ours.replaceAll('.', '\\.')}(?![\\w]|\\.\\w)`),
+            `${ours} (${theirs.join(', ')} in the file)`,
+          ),
+    text,
+  )
+
 const isHubName = (name: unknown): name is string =>
   typeof name === 'string' &&
   /^[\w-][\w.-]*\/[\w.-]+$/.test(name) &&
   !/\.(jsonl?|csv|tsv|parquet)$/i.test(name)
 
+/** Names that a shell takes as they are. */
+const isPlain = (name: string | null): name is string => name !== null && /^[\w.@/-]+$/.test(name)
+
+const withoutSlice = (split: string | null): string | null => split?.replace(/\[.*\]$/, '') ?? null
+
+function hubCommand(data: string, config: string | null, split: string | null): string {
+  const whole = withoutSlice(split)
+  const options = [isPlain(config) ? ` --config ${config}` : '', isPlain(whole) ? ` --split ${whole}` : '']
+  return `turnwise dataset import ${data}${options.join('')}`
+}
+
+const sliceWords = (split: string | null): string =>
+  split === null || split === withoutSlice(split)
+    ? ''
+    : ` The file takes ${split} of it, a part that the command cannot name.`
+
 /** A run reads files and folders; a data set of a hub has to be fetched first, and each of its splits is rows of its own. */
-function noteHub(config: RunConfig, notes: ImportNote[]): RunConfig {
+function noteHub(config: RunConfig, notes: ImportNote[], part: HubPart): RunConfig {
   const { train, heldOut } = config.data
   if (!isHubName(train)) return config
   const change = (name: string, text: string) => notes.push({ kind: 'changed', name, text })
   change(
     'data.train',
-    `data.train is ${train}, a name on a hub: \`turnwise dataset import ${train}\` fetches its rows; then choose what it imported.`,
+    `data.train is ${train}, a name on a hub: \`${hubCommand(train, part.config, part.split)}\` fetches its rows; then choose what it imported.${sliceWords(part.split)}`,
   )
+  if (part.test !== null)
+    change(
+      'data.heldOut',
+      `The file validates on ${part.test}: \`${hubCommand(train, part.config, part.test)}\` fetches that split; then choose it as data.heldOut.${sliceWords(part.test)}`,
+    )
   if (heldOut !== train) return config
   change(
     'data.heldOut',

@@ -45,7 +45,7 @@ export function importStudy(search: FoundSearch, config: RunConfig, space: NameS
     const [written = ''] = parameter.names
     const found = translated(parameter, space, notes)
     if (found === null) {
-      const text = `${written} was skipped: it is no setting that ${space.algorithm} has in Turnwise.`
+      const text = `${written} was skipped: ${space.algorithm} has no such setting in Turnwise.`
       if (!notes.some(({ name }) => name === written)) notes.push({ kind: 'left-out', name: written, text })
       continue
     }

@@ -142,7 +142,10 @@ export const targetModules: Unit = {
         (moduleWords[key] ?? []).some((module) => lastPart(module) === lastPart(name)),
       )
     const unknown = names.filter((name) => ours(name).length === 0)
-    if (unknown.length > 0) remark(`${unknown.join(', ')} cannot be adapted.`)
+    if (unknown.length > 0)
+      remark(
+        `${unknown.join(', ')} ${unknown.length === 1 ? 'gets' : 'get'} no adapter in Turnwise, which adapts the linear layers of attention and MLP: ${[...new Set(Object.values(moduleWords).flat())].join(', ')}.`,
+      )
     const found = new Set(names.flatMap(ours))
     return found.size === 0 ? undefined : Object.keys(moduleWords).filter((name) => found.has(name))
   },
@@ -163,7 +166,8 @@ export const trlTargets: Link = {
       remark(
         'use_peft is false, so TRL would train all weights; Turnwise trains a LoRA adapter, here of all linear layers.',
       )
-    return modules === null && adapts !== true ? 'all-linear' : targetModules.read(modules, remark)
+    if (modules === null && adapts !== true) return 'all-linear'
+    return targetModules.read(modules, (text) => remark(`lora_target_modules: ${text}`))
   },
   write: (value, quantities) => ({ lora_target_modules: targetModules.write(value, quantities) }),
 }

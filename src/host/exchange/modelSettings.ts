@@ -2,7 +2,10 @@
 import {
   agilerlPrompt,
   agilerlSplit,
+  axolotlCompletion,
   axolotlFiles,
+  axolotlPrompt,
+  columnOf,
   filesOf,
   heldOutOf,
   llamafactoryFiles,
@@ -21,7 +24,7 @@ const contextOf = (...names: readonly [string, ...string[]]): Link => ({
   read(given, remark) {
     const name = names.find((each) => asNumber(given(each)) !== null)
     if (name === undefined) return undefined
-    remark(`${name} cuts longer rows there; Turnwise leaves them out.`)
+    remark(`${name} truncates longer rows; Turnwise skips them.`)
     return given(name)
   },
 })
@@ -66,13 +69,29 @@ const identity: readonly SettingRow[] = [
     verl: onlyRead(filesOf('data.val_files')),
     areal: onlyRead(filesOf('valid_dataset.path')),
   },
-  { ours: 'data.prompt', isCarried: true, for: generating, trl: trlPrompt, agilerl: agilerlPrompt },
-  { ours: 'data.prompt', isCarried: true, for: answering, agilerl: agilerlPrompt },
+  {
+    ours: 'data.prompt',
+    isCarried: true,
+    for: generating,
+    trl: trlPrompt,
+    agilerl: agilerlPrompt,
+    verl: columnOf('data.prompt_key'),
+  },
+  {
+    ours: 'data.prompt',
+    isCarried: true,
+    for: answering,
+    agilerl: agilerlPrompt,
+    verl: columnOf('data.prompt_key'),
+    axolotl: axolotlPrompt,
+  },
   {
     ours: 'data.completion',
     isCarried: true,
     for: ['sft'],
     agilerl: one('response_column', null, off(undefined, null)),
+    verl: onlyRead(one('data.response_key', null, off(undefined, null))),
+    axolotl: axolotlCompletion,
   },
   {
     ours: 'data.maxPromptTokens',
@@ -126,6 +145,7 @@ const adapter: readonly SettingRow[] = [
     trl: contextOf('max_length', 'max_seq_length'),
     agilerl: contextOf('max_context_length'),
     areal: contextOf('train_dataset.max_length'),
+    verl: rowLength('data.max_length', 1024),
     llamafactory: rowLength('cutoff_len', 2048),
     axolotl: rowLength('sequence_len', 512),
   },
@@ -177,6 +197,7 @@ const adapter: readonly SettingRow[] = [
     ours: 'adapter.initial',
     isCarried: true,
     verl: onlyRead(one(model('lora_adapter_path'), null)),
+    llamafactory: onlyRead(one('adapter_name_or_path', null)),
   },
 ]
 

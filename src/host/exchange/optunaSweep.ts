@@ -154,7 +154,8 @@ function prunerOf(call: PythonCall | undefined, notes: ImportNote[]): JsonObject
   const method = call.method === 'HyperbandPruner' ? 'hyperband' : 'halving'
   const from = asNumber(call.argument(0, 'min_resource')) ?? (method === 'hyperband' ? 1 : null)
   if (!/^(Hyperband|SuccessiveHalving)Pruner$/.test(call.method) || from === null) {
-    const because = from === null ? 'its first rung is not said' : 'early stopping is by halving or Hyperband'
+    const because =
+      from === null ? 'the first rung is not given' : 'early stopping is by halving or Hyperband'
     notes.push(leftOut(call.method, `${call.method} was skipped: ${because}.`))
     return {}
   }

@@ -26,7 +26,7 @@ const settingDicts = /^(init_?hp|mutation_?params|mut_?p|algo_kwargs)$/i
 
 /** TRL's classes; what stands before is the trainer. */
 const trlClass =
-  /^(GRPO|RLOO|DPO|SFT|PPO|KTO|ORPO|CPO|BCO|Reward|OnlineDPO|GKD|XPO|NashMD|PRM)(Config|Trainer)$/
+  /^(GRPO|RLOO|DPO|SFT|PPO|KTO|ORPO|CPO|BCO|Reward|OnlineDPO|GKD|XPO|NashMD|PRM|AsyncGRPO|Distillation|GOLD|MiniLLM|SDFT|SDPO|SSD|TPO)(Config|Trainer)$/
 
 /** Arguments that trainers of earlier versions took beside their settings. */
 const trainerKeywords = [
@@ -78,12 +78,24 @@ const trainerIn = (method: string): string | null => trlClass.exec(method)?.[1]?
 function trainerOf(calls: readonly PythonCall[], wanted: string | null): string | null {
   const trainers = [...new Set(calls.flatMap(({ method }) => trainerIn(method) ?? []))]
   const [first = null] = trainers
+  if (first === null && wanted === null) requireKnownTrainer(calls)
   if (trainers.length < 2) return first
   if (wanted !== null && trainers.includes(wanted)) return wanted
   throw new AppError(
     'config/invalid',
     `The file trains several times, with TRL’s trainers ${trainers.join(' and ')}, and each has settings of its own.`,
     `Choose the algorithm whose settings are meant: ${trainers.join(', ')}; on the command line with --algorithm.`,
+  )
+}
+
+/** Errors: AppError 'config/invalid' where rows of the file's own making are learned. */
+function requireKnownTrainer(calls: readonly PythonCall[]): void {
+  const found = calls.find(({ method }) => /^(Seq2Seq)?Trainer$/.test(method))
+  if (found === undefined) return
+  throw new AppError(
+    'config/invalid',
+    `The file trains with transformers’ own ${found.method}, which learns whatever rows its code prepares, so nothing tells the algorithm.`,
+    'If it learns answers to prompts, choose sft; on the command line with --algorithm sft.',
   )
 }
 
@@ -186,6 +198,16 @@ class Found {
     const files = ['json', 'csv', 'parquet'].includes(String(source)) ? keywords['data_files'] : source
     if (isComputed(files)) this.computed.push('dataset_name')
     else if (typeof files === 'string' || Array.isArray(files)) this.#add('dataset_name', files)
+    if (files === source) this.#addPart(call)
+  }
+
+  /** Configuration and split of a data set on a hub. */
+  #addPart(call: PythonCall): void {
+    const [config, split] = [call.argument(1, 'name'), call.keywords['split']]
+    if (typeof config === 'string') this.#add('dataset_config', config)
+    if (typeof split !== 'string') return
+    const isTest = /test|val|eval/i.test(`${split} ${call.target ?? ''}`)
+    this.#add(isTest ? 'dataset_test_split' : 'dataset_train_split', split)
   }
 
   #addText(name: string, value: unknown): void {

@@ -70,6 +70,10 @@ class Reader {
   /** Names of the parameters of functions. */
   readonly #functions = new Map<string, readonly string[]>()
   readonly #known = new Map<string, unknown>()
+  /** By the places of their brackets. */
+  readonly #calls = new Map<number, PythonCall>()
+  /** `name.attribute = …`: name → attributes. */
+  readonly #attributes = new Map<string, Map<string, Expression>>()
   #at = 0
   #depth = 0
   #work = 0
@@ -81,14 +85,15 @@ class Reader {
   read(): PythonSource {
     this.#tokens.forEach((token, at) => {
       if (token.kind === 'name' && token.text === 'def') this.#define(at + 1)
-      if (token.kind === 'name' && this.#startsLine(at)) this.#assign(at)
+      if (token.kind === 'name' && this.#startsLine(at)) {
+        this.#assign(at)
+        this.#assignAttribute(at)
+      }
     })
     const places = this.#tokens.flatMap((_, at) => (this.#isCall(at) ? [at] : []))
     for (const at of places) this.#bind(at)
-    const calls = places.flatMap((at) => {
-      const value = this.#valueFrom(at)
-      return value instanceof PythonCall ? [value] : []
-    })
+    for (const at of places) this.#valueFrom(at)
+    const calls = [...this.#calls].sort(([a], [b]) => a - b).map(([, call]) => this.#withAssigned(call))
     const names = [...this.#scope.keys()].map((name) => [name, this.#lookUp(name)] as const)
     const returns = this.#tokens.flatMap(({ text }, at) => (text === 'return' ? [at + 1] : []))
     return { names: new Map(names), calls, returned: returns.map((at) => this.#valueFrom(at)) }
@@ -110,6 +115,24 @@ class Reader {
     if (this.#text(sign) !== '=' || constants.has(this.#text(at))) return
     const from = sign + 1
     this.#scope.set(this.#text(at), () => this.#valueFrom(from))
+  }
+
+  /** `name.attribute = …`, of one attribute. The last one counts. */
+  #assignAttribute(at: number): void {
+    const isOne = this.#text(at + 1) === '.' && this.#text(at + 3) === '='
+    if (!isOne || this.#tokens[at + 2]?.kind !== 'name') return
+    const own = this.#attributes.get(this.#text(at)) ?? new Map<string, Expression>()
+    own.set(this.#text(at + 2), () => this.#valueFrom(at + 4))
+    this.#attributes.set(this.#text(at), own)
+  }
+
+  /** An object with what is assigned to it later. */
+  #withAssigned(call: PythonCall): PythonCall {
+    const own = call.target === null ? undefined : this.#attributes.get(call.target)
+    if (own === undefined) return call
+    const assigned = Object.fromEntries([...own].map(([name, value]) => [name, value()]))
+    const { name, args, target } = call
+    return new PythonCall({ name, args, keywords: { ...call.keywords, ...assigned }, target })
   }
 
   /** Parameters of a function, and what they are where they are not given. */
@@ -303,6 +326,7 @@ class Reader {
   }
 
   #call(name: string, from: number): unknown {
+    const bracket = this.#at
     const args: unknown[] = []
     const keywords: [name: string, value: unknown][] = []
     while (this.#at < this.#tokens.length && !this.#takes(')')) {
@@ -315,7 +339,9 @@ class Reader {
     }
     const target = this.#target(from)
     const call = new PythonCall({ name, args, keywords: Object.fromEntries(keywords), target })
-    return entryOf(literalCalls, name)?.(call) ?? call
+    const literal = entryOf(literalCalls, name)?.(call)
+    if (literal === undefined) this.#calls.set(bracket, call)
+    return literal ?? call
   }
 
   /** `name=` before an argument; null: it has a place. */

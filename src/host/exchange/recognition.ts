@@ -95,7 +95,7 @@ export interface Reading {
   readonly study: string | null
 }
 
-/** “Read as TRL’s DPO settings: beta and max_prompt_length stand there, num_generations does not.” */
+/** “Read as TRL’s DPO settings: beta and max_prompt_length are set, num_generations is not.” */
 export function readingSentence({ recognised, finding, form, study }: Reading): string {
   const { title } = algorithmById(finding.id)
   const whose = recognised === null ? 'Turnwise’s own' : `${toolTitles[recognised.tool]}’s`

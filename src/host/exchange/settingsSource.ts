@@ -5,7 +5,7 @@
 import { AppError } from '#shared/errors.ts'
 import { isObject, leaves, type JsonObject } from '#shared/config/paths.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
-import { commandSettings } from './commandSettings.ts'
+import { commandSettings, isScript } from './commandSettings.ts'
 import { requireSettingsText } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
 import { interpolated } from './interpolation.ts'
@@ -64,7 +64,7 @@ function sourceOf(text: string, { trainer, home }: ReadingChoices): SettingsSour
   if (cells !== null) return fromPython(cells, trainer, 'the code cells of a notebook, which were not run')
   if (isPython(text) && !/^#!.*sh\b/.test(text))
     return fromPython(text, trainer, 'a Python file, which was not run')
-  const command = commandSettings(text, home)
+  const command = commandSettings(text, home, trainer)
   if (command !== null)
     return {
       ...nothing,
@@ -90,9 +90,17 @@ function fromDocument(text: string): unknown {
     return parseYaml(text, { ...strictYaml, maxAliasCount: 50 })
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error
+    if (text.trim() !== '' && isScript(text)) throw silentScript()
     throw new AppError('config/invalid', `The file cannot be read as YAML or JSON: ${error.message}.`)
   }
 }
+
+const silentScript = (): AppError =>
+  new AppError(
+    'config/invalid',
+    'The file is a script that starts no training with settings of its own.',
+    'Import the settings file or the command that it starts the training with.',
+  )
 
 /** W&B keeps the settings of a run as `{ name: { value } }`; null: the document is none. */
 function recordOf(document: unknown): JsonObject | null {

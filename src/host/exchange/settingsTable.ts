@@ -100,7 +100,7 @@ const updating: readonly SettingRow[] = [
     trl: one('learning_rate', 2e-5),
     ...rates,
     agilerl: one('lr', 5e-5),
-    verl: one('optim.lr', 1e-5),
+    verl: one(actor('optim.lr'), 1e-5),
     areal: one('actor.optimizer.lr', 1e-3),
   },
   {
@@ -120,6 +120,11 @@ const updating: readonly SettingRow[] = [
     llamafactory: trlSchedule,
     axolotl: transformersSchedule('lr_scheduler', 'cosine'),
     ...schedule,
+    verl: one(
+      actor('optim.lr_scheduler_type'),
+      'cosine',
+      words({ constant: 'constant', cosine: 'cosine' }, { wsd: 'constant' }),
+    ),
   },
   {
     ours: 'optimization.warmupProportion',
@@ -136,6 +141,7 @@ const updating: readonly SettingRow[] = [
     llamafactory: warmupOf(0),
     axolotl: warmupOf(0.03),
     ...warmup,
+    verl: one(actor('optim.lr_warmup_steps_ratio'), 0.1),
   },
   { ours: 'optimization.beta1', ...adam('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
   { ours: 'optimization.beta2', ...adam('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
@@ -181,6 +187,14 @@ const updating: readonly SettingRow[] = [
   { ours: 'optimization.unsoundUpdates', off: 'stop' },
 ]
 
+const passes = {
+  trl: one('num_train_epochs', 3),
+  llamafactory: one('num_train_epochs', 3),
+  axolotl: one('num_epochs', 1),
+  agilerl: agilerlPasses,
+  areal: one('total_train_epochs', 1),
+}
+
 const length: readonly SettingRow[] = [
   ...perTrainer('steps', ({ trl, agilerl }) => ({ trl: trlLength(trl), ...steps(agilerl) })),
   {
@@ -191,15 +205,8 @@ const length: readonly SettingRow[] = [
     axolotl: trlLength(null),
     ...steps(1),
   },
-  {
-    ours: 'passes',
-    trl: one('num_train_epochs', 3),
-    llamafactory: one('num_train_epochs', 3),
-    axolotl: one('num_epochs', 1),
-    agilerl: agilerlPasses,
-    verl: one('trainer.total_epochs', 30),
-    areal: one('total_train_epochs', 1),
-  },
+  { ours: 'passes', for: generating, ...passes, verl: one('trainer.total_epochs', 30) },
+  { ours: 'passes', for: answering, ...passes, verl: one('trainer.total_epochs', 4) },
   ...perTrainer('evaluation.every', ({ trl }) => ({ trl: trlInterval(evaluations, trl), ...evaluation })),
   {
     ours: 'evaluation.every',

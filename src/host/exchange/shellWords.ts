@@ -20,10 +20,7 @@ export interface Variable {
 const maxDepth = 40
 
 export const endless = (): AppError =>
-  new AppError(
-    'config/invalid',
-    'The script’s values grow without end, so it cannot be read for its settings.',
-  )
+  new AppError('config/invalid', 'The script’s variables expand without end, so its settings cannot be read.')
 
 export const plain = (text: string): ShellWord => ({ text, unknown: [], conditional: [], usesHome: false })
 

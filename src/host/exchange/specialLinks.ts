@@ -30,9 +30,10 @@ export const transformersSchedule = (name: string, initial: string): Link => ({
       remark(`The schedule “${kind}” has no equivalent.`)
       return undefined
     }
-    if (kind !== 'cosine') remark(`${kind} became Turnwise’s cosine, which ends at half the learning rate.`)
+    if (kind !== 'cosine')
+      remark(`${kind} was replaced by Turnwise’s cosine, which decays to half the learning rate.`)
     else if (given('lr_scheduler_kwargs.num_cycles') !== 0.25)
-      remark('Its cosine ends at 0; Turnwise’s ends at half the learning rate.')
+      remark('That cosine decays to 0; Turnwise’s decays to half the learning rate.')
     return 'cosine'
   },
   write: (value, quantities) => ({
@@ -52,7 +53,7 @@ export const rewardRange: Link = one('reward_clip_range', null, {
     if (value === null) return null
     const [low, high] = listOf(value).map(asNumber)
     if (typeof low === 'number' && typeof high === 'number' && high > 0 && low === -high) return high
-    remark('Its bounds are not symmetric around 0, as Turnwise’s are.')
+    remark('The bounds are not symmetric around 0; Turnwise’s must be.')
     return undefined
   },
   write: (value) => (value === null ? null : [-Number(value), Number(value)]),
@@ -67,7 +68,8 @@ export const agilerlSchedule: Link = {
   keys: { [usesCosine]: null, 'cosine_lr_schedule_config.num_epochs': null, cosine_lr_schedule_config: null },
   read(given, remark) {
     const hasCosine = given(usesCosine) !== null || given('cosine_lr_schedule_config.num_epochs') !== null
-    if (hasCosine) remark('Its cosine ends at its floor; Turnwise’s ends at half the learning rate.')
+    if (hasCosine)
+      remark('AgileRL’s cosine decays to its own floor; Turnwise’s decays to half the learning rate.')
     return hasCosine ? 'cosine' : 'constant'
   },
   write: (value, quantities) => ({
@@ -111,7 +113,7 @@ export const agilerlKl = (initial: number): Link => one('beta', initial, atMost(
 export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 0.03, {
   read(value, remark) {
     if (value !== null)
-      remark('It also drops the KL term of such trajectories; Turnwise, like TRL, keeps it.')
+      remark('AgileRL also drops the KL term of these trajectories; Turnwise, like TRL, keeps it.')
     return value
   },
   write: (value) => value,
@@ -130,7 +132,9 @@ export const verlKl: Link = {
   read(given, remark) {
     if (given(actor('use_kl_loss')) === true) return given(actor('kl_loss_coef'))
     if (given('algorithm.use_kl_in_reward') !== true) return 0
-    remark('There the divergence is part of the reward; in Turnwise the algorithm decides where it counts.')
+    remark(
+      'The file puts the KL term into the reward; in Turnwise the algorithm decides where it is applied.',
+    )
     return given('algorithm.kl_ctrl.kl_coef')
   },
 }
@@ -148,7 +152,7 @@ export const arealKl: Link = {
     const value = given('actor.kl_ctl')
     if (value !== 0)
       remark(
-        'There the divergence is part of the reward (k1 unless kl_estimator says otherwise); in Turnwise the algorithm decides where it counts.',
+        'AReaL puts the KL term into the reward (k1 unless kl_estimator says otherwise); in Turnwise the algorithm decides where it is applied.',
       )
     return value
   },
@@ -199,12 +203,12 @@ export const decoupled: Link = {
   read(given, remark) {
     if (given('actor.use_decoupled_loss') !== true) return 'off'
     if (given(rejection('action')) === null && given(rejection('upper')) === null) {
-      remark('Without rejection_sampling it ignores the sampler’s probabilities, so Turnwise does too.')
+      remark('Without rejection_sampling AReaL ignores the sampler’s probabilities, and so does this run.')
       return 'off'
     }
     if (given(rejection('level')) !== 'token' || given(rejection('metric')) !== 'ratio')
-      remark('Turnwise’s weights are ratios of single tokens.')
-    if (given(rejection('lower')) !== null) remark('Turnwise’s weights have only an upper limit.')
+      remark('Turnwise computes the weights per token.')
+    if (given(rejection('lower')) !== null) remark('Turnwise only caps the weights from above.')
     return 'on'
   },
 }
@@ -251,13 +255,17 @@ export const preferenceLoss: Link = {
 }
 
 export const nllWeight: Link = {
-  keys,
+  keys: { ...keys, rpo_alpha: null },
   read(given, remark) {
+    // Versions before the list of losses.
+    const earlier = asNumber(given('rpo_alpha'))
+    if (earlier !== null) return earlier
     const [types, weights] = [listOf(given('loss_type')), listOf(given('loss_weights'))]
     const weightOf = (type: unknown) =>
       types.includes(type) ? (asNumber(weights[types.indexOf(type)]) ?? 1) : 0
     const main = weightOf(pairLosses(given)[0]) || 1
-    if (main !== 1) remark(`There the weight ${main} scales the whole pair loss; in Turnwise it is 1.`)
+    if (main !== 1)
+      remark(`In TRL the weight ${main} scales the whole pair loss; in Turnwise that weight is 1.`)
     return tidy(weightOf('sft') / main)
   },
   write(value, { preferenceLoss: loss }) {

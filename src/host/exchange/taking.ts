@@ -60,8 +60,13 @@ export class Taking {
   #take(ours: string, link: Link, read: NonNullable<Link['read']>): void {
     const names = Object.keys(link.keys)
     const told = names.filter((name) => this.#settings.has(name))
-    const remark = (text: string) =>
-      this.notes.push({ kind: 'changed', name: this.#written(told[0] ?? names[0] ?? ours), text })
+    const remark = (sentence: string) => {
+      const name = this.#written(told[0] ?? names[0] ?? ours)
+      // What one setting alone says begins with its name.
+      const isNamed = names.length > 1 || told.some((each) => sentence.includes(each))
+      const text = isNamed ? sentence : `${name}: ${sentence}`
+      this.notes.push({ kind: 'changed', name, text })
+    }
     const value = read(
       (name) => (this.#settings.has(name) ? this.#settings.get(name)?.value : link.keys[name]) ?? null,
       told.length > 0 ? remark : () => undefined,
@@ -124,7 +129,9 @@ export class Taking {
 
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
     if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
-    const because = fixed?.because ?? `${this.#algorithm} has no such setting in Turnwise`
+    const because =
+      fixed?.because ??
+      `it is not among the settings of ${toolTitles[this.#tool]} that Turnwise knows for ${this.#algorithm}`
     const text = `${written} (${shown(value)}) was skipped: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
   }

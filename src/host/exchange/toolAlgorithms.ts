@@ -116,6 +116,8 @@ const verlLosses = ['gspo', 'cispo', 'sapo']
 function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
   const { given, has } = evidence
   const names = ['algorithm.adv_estimator', 'actor_rollout_ref.actor.policy_loss.loss_mode'] as const
+  const answers = verlAnswers(evidence)
+  if (answers !== null) return answers
   requireVerlRewards(evidence, names)
   const estimator = asText(given(names[0]) ?? 'gae')
   const id = entryOf(estimators, estimator)
@@ -129,9 +131,16 @@ function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
   return { id, names, because }
 }
 
-function requireVerlRewards({ has, isUnknown, program }: Evidence, names: readonly string[]): void {
-  if (/sft_trainer/.test(program ?? '') || has('model.partial_pretrain'))
-    throw noEquivalent('verl', 'SFT trainer, whose settings have other names,', 'sft: set it up in New run')
+/** Its trainer on given answers; null: one with rewards. */
+function verlAnswers({ has, program }: Evidence): AlgorithmFinding | null {
+  const isNamed = /sft_trainer/.test(program ?? '')
+  const name = ['model.partial_pretrain', 'optim.lr', 'data.max_length'].find(has)
+  if (!isNamed && (name === undefined || has('algorithm.adv_estimator'))) return null
+  const because = isNamed ? `the command starts ${program ?? ''}` : `${name ?? ''} is of its SFT trainer`
+  return { id: 'sft', names: [], because }
+}
+
+function requireVerlRewards({ isUnknown }: Evidence, names: readonly string[]): void {
   const open = names.find(isUnknown)
   if (open !== undefined)
     throw ask('verl', `the value of ${open} is not in it`, ['grpo', 'ppo', 'gspo', 'rloo'])
@@ -178,7 +187,7 @@ const arealRules: readonly ArealRule[] = [
     because: 'actor.use_sapo_loss is true',
     when: (given) => given('actor.use_sapo_loss') === true,
   },
-  { id: 'ppo', because: 'critic.path stands there', when: (given) => isGiven(given('critic.path')) },
+  { id: 'ppo', because: 'critic.path is set', when: (given) => isGiven(given('critic.path')) },
   {
     id: 'rloo',
     because: `${norm('mean_leave1out')} is true`,
@@ -186,12 +195,13 @@ const arealRules: readonly ArealRule[] = [
   },
   {
     id: 'reinforce',
-    because: `${norm('mean_level')} is not group, so no reward is compared with its group`,
+    because: `${norm('mean_level')} is not group, so rewards are not compared within their group`,
     when: (given) => given(norm('mean_level')) !== 'group',
   },
   {
     id: 'reinforce-plus-plus',
-    because: 'actor.reward_norm has the mean of a group and no spread, and actor.adv_norm that of the batch',
+    because:
+      'actor.reward_norm subtracts the mean of the group without dividing by a standard deviation, and actor.adv_norm divides by that of the batch',
     when: (given) => !isGiven(given(norm('std_level'))) && given('actor.adv_norm.std_level') === 'batch',
   },
   {
@@ -209,10 +219,10 @@ function arealEstimator(given: Evidence['given']): Omit<AlgorithmFinding, 'names
 }
 
 const llamafactoryStages: Readonly<Record<string, readonly [what: string, nearest: string]>> = {
-  pt: ['stage pt (learning plain text)', 'sft, which learns answers'],
+  pt: ['stage pt (pretraining on plain text)', 'sft, which learns answers'],
   rm: ['stage rm (a reward model)', 'dpo, which learns from the same pairs'],
   ppo: ['stage ppo, whose rewards come from a model', 'grpo or ppo with rewards of Turnwise'],
-  kto: ['stage kto (single answers with a thumb)', 'dpo, which takes pairs'],
+  kto: ['stage kto (single answers rated up or down)', 'dpo, which takes pairs'],
 }
 
 function llamafactoryAlgorithm({ given, has }: Evidence): AlgorithmFinding {
@@ -235,8 +245,8 @@ function requireLlamafactoryLoss(given: Evidence['given']): void {
 
 /** Forms of data sets that are learned otherwise, by the beginning of their `type`. */
 const axolotlTypes: Readonly<Record<string, string>> = {
-  completion: 'learning of plain text (datasets.type completion)',
-  pretrain: 'learning of plain text (datasets.type pretrain)',
+  completion: 'pretraining on plain text (datasets.type completion)',
+  pretrain: 'pretraining on plain text (datasets.type pretrain)',
   bradley_terry: 'training of a reward model',
   stepwise_supervised: 'training of a reward model for steps',
 }
@@ -257,7 +267,7 @@ function axolotlAlgorithm({ given, has }: Evidence): AlgorithmFinding {
 }
 
 function requireAnswers(given: Evidence['given'], has: Evidence['has']): void {
-  const plain = 'learning of plain text'
+  const plain = 'pretraining on plain text'
   if (has('pretraining_dataset'))
     throw noEquivalent('axolotl', `${plain} (pretraining_dataset)`, 'sft, which learns answers')
   const reward = ['reward_model', 'process_reward_model'].find((name) => given(name) === true)

@@ -33,7 +33,7 @@ export const axolotlTargets: Link = {
     if (given('lora_target_linear') === true || modules === null) return 'all-linear'
     if (typeof modules === 'string' && /[()[\]*+|\\]/.test(modules)) {
       remark(
-        'lora_target_modules is a pattern for another program’s names of layers; Turnwise adapts all linear layers.',
+        'lora_target_modules is a regular expression over module names, which Turnwise cannot apply; it adapts all linear layers.',
       )
       return 'all-linear'
     }
@@ -47,8 +47,9 @@ export const axolotlInterval = (steps: string, perEpoch: string): Link => ({
   read(given, remark) {
     const every = asNumber(given(steps))
     if (every !== null && every >= 1) return Math.round(every)
-    if (every !== null) remark(`${steps} is a share of all steps there; Turnwise counts steps.`)
-    else if (given(perEpoch) !== null) remark(`${perEpoch} counts times per pass; Turnwise counts steps.`)
+    if (every !== null) remark(`${steps} is a fraction of all steps; Turnwise takes a number of steps.`)
+    else if (given(perEpoch) !== null)
+      remark(`${perEpoch} is a count per epoch; Turnwise takes a number of steps.`)
     return undefined
   },
 })

@@ -24,6 +24,10 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
   bco: ['BCO', 'dpo'],
   gkd: ['GKD', 'sft on answers of the teacher'],
   gold: ['GOLD', 'sft on answers of the teacher'],
+  asyncgrpo: ['AsyncGRPO', 'grpo with a rollout server and rollout.maxStaleness'],
+  sdft: ['SDFT', 'sft on answers of the teacher'],
+  sdpo: ['SDPO', 'grpo'],
+  ssd: ['SSD', 'sft on answers that the model gave before'],
   minillm: ['MiniLLM', 'sft on answers of the teacher'],
   distillation: ['distillation trainer', 'sft on answers of the teacher'],
   xpo: ['XPO', 'dpo on pairs that were judged before'],
@@ -31,7 +35,7 @@ const refusedTrainers: Readonly<Record<string, readonly [title: string, nearest:
 }
 
 /** Trainers that are algorithms here; a script named after a variant of GRPO is that. */
-const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'sft', 'ppo'] as const
+export const trainers = ['grpo', 'gspo', 'rloo', 'dpo', 'sft', 'ppo'] as const
 
 /** Names that only one kind of trainer has. */
 const signs = {
@@ -137,6 +141,12 @@ function trainerIn(source: string | null): string | null {
   return trainers.find((name) => words.includes(`_${name}_`)) ?? null
 }
 
+/** The trainer that a command or script is named after, also one without a counterpart; null: none. */
+export function trainerNamed(source: string): string | null {
+  const words = wordsOf(source.slice(source.lastIndexOf('/') + 1).replace(/\.py$/, ''))
+  return [...Object.keys(refusedTrainers), ...trainers].find((name) => words.includes(`_${name}_`)) ?? null
+}
+
 const wordsOf = (text: string): string => `_${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}_`
 
 const refusedIn = (words: string) =>
@@ -156,7 +166,7 @@ function requireOwnLabel({ given }: Evidence, title: string): void {
     throw new AppError(
       'config/invalid',
       `The file’s names could be ${title}’s, but ${saidAs(name, given(name))}: TRL's ${refused} has no equivalent in Turnwise.`,
-      `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} all the same, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
+      `The closest is ${nearest ?? 'dpo'}. If the file is for ${title} anyway, choose that algorithm; on the command line with --algorithm ${title.toLowerCase()}.`,
     )
   }
 }

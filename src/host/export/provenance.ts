@@ -1,7 +1,7 @@
 /** What an export was made from, as digests and numbers. */
 import { createHash } from 'node:crypto'
 import path from 'node:path'
-import type { BasePrecision } from '#shared/precision.ts'
+import type { HeldPrecision } from '#shared/precision.ts'
 import { loraScale, type LoraConfig } from '#engine/models/config.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { ggufTexts } from '#host/gguf/ggufModel.ts'
@@ -20,7 +20,7 @@ export interface Provenance {
   readonly baseLicense: ModelLicense | null
   readonly architecture: string
   /** How exact the base was while the adapter learned. */
-  readonly learnedOn: BasePrecision
+  readonly learnedOn: HeldPrecision
   /** Weight files of the base by name. */
   readonly baseSha256: Readonly<Record<string, string>>
   readonly tokenizerSha256: string | null

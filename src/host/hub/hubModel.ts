@@ -12,6 +12,7 @@ import { isHubId } from '#host/adapters/peftConfig.ts'
 import { isJsonObject, JsonSyntaxError, parseStrictJson } from '#host/files/strictJson.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { isLicenseFile, writeHubNote } from '#host/models/modelLibrary.ts'
+import { additionalTemplates } from '#host/models/tokenizerFolder.ts'
 import { frontMatter, licenseOfCard, type License } from './card.ts'
 import { fetchFiles, type HubProgress } from './fetchFiles.ts'
 import {
@@ -28,7 +29,7 @@ import {
 
 export interface HubModel {
   readonly commit: HubCommit
-  /** Of its top folder. */
+  /** Those of its top folder, and its additional chat templates. */
   readonly files: readonly HubFile[]
   /** Its link is an address. null: the card states none. */
   readonly license: License | null
@@ -49,7 +50,9 @@ const maxTextBytes = 1 << 20
 /** Errors: those of asking the hub; AppError 'model/invalid' where it has no weights that Turnwise reads. */
 export async function openHubModel(place: HubPlace, access: HubAccess): Promise<HubModel> {
   const commit = await openCommit(place, access)
-  const files = (await listCommit(commit, false)).filter(({ path: file }) => !file.includes('/'))
+  const files = (await listCommit(commit, true)).filter(
+    ({ path: file }) => !file.includes('/') || isTemplate(file),
+  )
   const choices = choicesIn(files)
   if (choices.length === 0) {
     throw invalid(
@@ -192,7 +195,12 @@ export interface ModelWanted {
 
 /** What a model needs, and what it says of itself; never code, pickles or other formats. */
 const isWanted = ({ path: file }: HubFile): boolean =>
-  /\.safetensors$/.test(file) || /^(?:[\w.-]+\.json|chat_template\.jinja)$/.test(file) || isText(file)
+  /\.safetensors$/.test(file) || /^[\w.-]+\.json$/.test(file) || isTemplate(file) || isText(file)
+
+/** The chat template and those beside it, such as that for tools. */
+const isTemplate = (file: string): boolean =>
+  file === 'chat_template.jinja' ||
+  (path.posix.dirname(file) === additionalTemplates && /^[\w.-]+\.jinja$/.test(path.posix.basename(file)))
 
 const isText = (file: string): boolean => file === 'README.md' || isLicenseFile(file)
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import {
   isHalfPrecision,
-  type BasePrecision,
+  type HeldPrecision,
   type BlockPrecision,
   type HalfPrecision,
   type RolloutPrecision,
@@ -53,7 +53,7 @@ const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
 
 /** What the linears are held in: for everything, and what rollouts read where that is f32. */
 export interface WeightPrecisions {
-  readonly base: BasePrecision
+  readonly base: HeldPrecision
   readonly rollout: RolloutPrecision
   readonly int8Form: Int8Form
   /** Most rows that decode together, where it is known. */

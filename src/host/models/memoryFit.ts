@@ -1,6 +1,6 @@
 /** Memory that training a LoRA adapter takes, estimated from the sizes of the frozen weights alone. */
 import { totalmem } from 'node:os'
-import { blockPrecisions, isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
+import { blockPrecisions, isHalfPrecision, type HeldPrecision } from '#shared/precision.ts'
 import { blockForm, blocksPerRow, linearWeights } from '#engine/models/blocks.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { elementCount } from '#host/files/safetensors.ts'
@@ -30,13 +30,13 @@ export function memoryFit(config: ModelConfig, parameters: number, memoryBytes =
 }
 
 /** Of a model whose linears are held so; everything else is in f32. */
-export function weightBytes(config: ModelConfig, parameters: number, precision: BasePrecision): number {
+export function weightBytes(config: ModelConfig, parameters: number, precision: HeldPrecision): number {
   const linears = linearWeights(config)
   const inLinears = linears.reduce((sum, { shape }) => sum + elementCount(shape), 0)
   return linears.reduce((sum, { shape }) => sum + matrixBytes(shape, precision), 4 * (parameters - inLinears))
 }
 
-function matrixBytes(shape: readonly number[], precision: BasePrecision): number {
+function matrixBytes(shape: readonly number[], precision: HeldPrecision): number {
   if (precision === 'f32') return 4 * elementCount(shape)
   if (isHalfPrecision(precision)) return 2 * elementCount(shape)
   const [rows = 0, columns = 0] = shape

@@ -1,6 +1,6 @@
 /** A model opened to be asked: scored, differentiated or let speak. Training is opened in entry.ts. */
 import { computesIn, type Device, type DeviceKind, type DeviceOption } from '#shared/device.ts'
-import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
+import type { HeldPrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { AnsweringRole } from '#engine/runtime/adapterParameters.ts'
 import { defaultDevice, int8Form, requireDevice } from '#engine/runtime/device.ts'
@@ -21,7 +21,7 @@ export interface OpenModelRequest {
   /** What generating reads of a base in f32. */
   readonly precision: RolloutPrecision
   /** What the base is held in; null: as the adapter was trained on it. */
-  readonly base: BasePrecision | null
+  readonly base: HeldPrecision | null
   /** Rows generated together. */
   readonly maxRows: number
   /** Tokens of a completion at most, where it is known. */
@@ -68,13 +68,13 @@ export async function openModel(request: OpenModelRequest): Promise<OpenedModel>
 }
 
 /** What was trained in 16 bits is nearly the same in f32, and so can be asked on every device. */
-const baseOn = ({ kind }: Device, trainedOn: BasePrecision): BasePrecision =>
+const baseOn = ({ kind }: Device, trainedOn: HeldPrecision): HeldPrecision =>
   computesIn(kind, trainedOn) ? trainedOn : 'f32'
 
 /** `auto` is answered for this model. */
 function requestFor(
   { config: model }: ModelFolder,
-  base: BasePrecision,
+  base: HeldPrecision,
   { device, cacheDirectory }: OpenModelRequest,
 ): DeviceRequest {
   const { kind, deviceId = 0 } = device
@@ -90,6 +90,8 @@ export interface DeviceRequest {
   readonly kind: DeviceKind | null
   readonly threads: number | null
   readonly deviceId?: number
+  /** As of `Device`. */
+  readonly tf32?: boolean
 }
 
 /** Opens the requested device; unset parts take the defaults. */
@@ -99,6 +101,7 @@ export async function chooseDevice(requested: DeviceRequest): Promise<Device> {
     kind: requested.kind ?? defaults.kind,
     threads: requested.threads ?? defaults.threads,
     deviceId: requested.deviceId ?? 0,
+    ...(requested.tf32 === true ? { tf32: true } : {}),
   }
   await requireDevice(device)
   return device

@@ -3,7 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
-import { telemetryOff } from '#shared/telemetry.ts'
+import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import type {
   FromTrainer,
@@ -36,7 +36,7 @@ export function forkProcess<Sent, Heard>(
 ): WorkerProcess<Sent, Heard> {
   const child = fork(script, {
     serialization: 'advanced',
-    env: { ...process.env, ...environment, ...telemetryOff },
+    env: { ...process.env, ...environment, ...runtimeEnvironment },
     stdio: ['ignore', output, output, 'ipc'],
   })
   return {

@@ -4,7 +4,7 @@
  */
 import type { DeviceOption } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BasePrecision, RolloutPrecision } from '#shared/precision.ts'
+import type { HeldPrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { SamplingOptions, StopReason, TokenLogprob } from '#engine/policy.ts'
 import type { Question } from '#host/models/completing.ts'
 import { forkProcess, scriptPath } from './childProcess.ts'
@@ -21,7 +21,7 @@ export interface ServingSetup {
   /** The base model's folder. */
   readonly directory: string
   /** What the base is held in; null: f32, and adapters trained on another base are refused. */
-  readonly base: BasePrecision | null
+  readonly base: HeldPrecision | null
   /** What is read of a base in f32. */
   readonly precision: RolloutPrecision
   readonly device: { readonly kind: DeviceOption | null; readonly threads: number | null }

@@ -20,6 +20,7 @@ import { plural } from '#shared/plural.ts'
 import { shellWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
+import { isInside } from './pythonEnvironment.ts'
 
 export interface PythonSource {
   readonly code: string
@@ -72,7 +73,7 @@ export function reviewPython(
   }
   const others =
     parts === undefined
-      ? importable(file).map((each) => [each, contentOf(each)] as const)
+      ? [...startedFrom(program, file), ...importable(file)].map((each) => [each, contentOf(each)] as const)
       : Object.entries(parts)
   return {
     interpreter: program,
@@ -195,6 +196,23 @@ function statusOf(place: string): Stats | null {
 }
 
 const isFile = (place: string): boolean => statusOf(place)?.isFile() === true
+
+/**
+ * Finds what of the interpreter lies in the folder of the code: the program where its links lead there, and the files beside or above it that
+ * say where its library is. An environment holds such a file too.
+ */
+function startedFrom(program: string, file: string): string[] {
+  const folder = path.dirname(file)
+  if (!path.isAbsolute(file) || !existsSync(folder)) return []
+  const places = [path.dirname(program), path.dirname(path.dirname(program))]
+  const settings = places.flatMap((place) =>
+    ['pyvenv.cfg', 'pybuilddir.txt'].map((name) => path.join(place, name)),
+  )
+  return [
+    ...(isInside(realpathSync(program), realpathSync(folder)) ? [program] : []),
+    ...settings.filter((each) => isFile(each) && isInside(each, folder)),
+  ]
+}
 
 /** A name is looked up by the system, a path is meant from `base`. */
 export const programAt = (program: string, base: string): string =>

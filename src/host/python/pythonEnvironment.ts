@@ -2,16 +2,20 @@
 import { realpathSync } from 'node:fs'
 import path from 'node:path'
 
-/** The paths of `PYTHONPATH`, without those that mean whichever folder a process works in. */
-const ownPaths = (): string[] =>
-  (process.env['PYTHONPATH'] ?? '').split(path.delimiter).filter((each) => path.isAbsolute(each))
+/** The paths of a list of folders, without those that mean whichever folder a process works in. */
+const absolutePaths = (list: string): string[] =>
+  list.split(path.delimiter).filter((each) => path.isAbsolute(each))
 
-/** Links are followed: a folder is the same under every path that leads to it. */
-function isInside(place: string, folder: string | null): boolean {
+/** Whether something lies in a folder, which is the same under every path that leads to it; what a path in it leads to may change. */
+export function isInside(place: string, folder: string | null): boolean {
   if (folder === null) return false
-  const between = path.relative(realPath(folder), realPath(place))
-  return between !== '..' && !between.startsWith(`..${path.sep}`) && !path.isAbsolute(between)
+  return [absolutePath, realPath].some((way) => {
+    const between = path.relative(way(folder), way(place))
+    return between !== '..' && !between.startsWith(`..${path.sep}`) && !path.isAbsolute(between)
+  })
 }
+
+const absolutePath = (place: string): string => path.resolve(place)
 
 function realPath(place: string): string {
   try {
@@ -21,22 +25,36 @@ function realPath(place: string): string {
   }
 }
 
+const importPath = (): string[] => absolutePaths(process.env['PYTHONPATH'] ?? '')
+
 /** Folders of `PYTHONPATH` that lie in the folder of the code: what is imported from them is asked about as it is. */
-export const pathsInside = (folder: string): string[] => ownPaths().filter((place) => isInside(place, folder))
+export const pathsInside = (folder: string): string[] =>
+  importPath().filter((place) => isInside(place, folder))
 
 /** Variables that name a folder: a relative one would be another in each process. */
 const folders = ['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONPYCACHEPREFIX']
 
+/** Lists of folders where programs and libraries are looked for: the code works in its folder, where neither was allowed. */
+const lists = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'DYLD_FALLBACK_LIBRARY_PATH']
+
 /** The environment of this process as Python may have it. `folder`: of the code, from which only what was allowed is imported. */
 export function pythonEnvironment(folder: string | null): NodeJS.ProcessEnv {
-  const { PYTHONSTARTUP: _, PYTHONPATH: given, ...rest } = process.env
-  const kept = ownPaths().filter((place) => !isInside(place, folder))
-  const named = Object.entries(rest).filter(
-    ([name, value = '']) => !folders.includes(name) || path.isAbsolute(value),
-  )
-  const paths = kept.join(path.delimiter)
-  return {
-    ...Object.fromEntries(named),
-    ...(given === undefined || paths === '' ? {} : { PYTHONPATH: paths }),
-  }
+  const values = Object.entries(process.env).map(([name, value = '']) => [
+    name,
+    valueFor(name.toUpperCase(), value, folder),
+  ])
+  return Object.fromEntries(values.filter(([, value]) => value !== null)) as NodeJS.ProcessEnv
 }
+
+/** null: Python does not get it. */
+function valueFor(name: string, value: string, folder: string | null): string | null {
+  if (name === 'PYTHONSTARTUP') return null
+  if (name === 'PYTHONPATH') return joined(importPath().filter((place) => !isInside(place, folder)))
+  if (lists.includes(name)) return joined(absolutePaths(value))
+  // Compiled code of every module would be read from there.
+  if (name === 'PYTHONPYCACHEPREFIX' && isInside(value, folder)) return null
+  return folders.includes(name) && !path.isAbsolute(value) ? null : value
+}
+
+const joined = (paths: readonly string[]): string | null =>
+  paths.length === 0 ? null : paths.join(path.delimiter)

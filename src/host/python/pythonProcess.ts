@@ -52,7 +52,7 @@ export class PythonProcess implements Disposable {
 
   private constructor(interpreter: AllowedInterpreter, folder: string | null) {
     const isPosix = process.platform !== 'win32'
-    this.#child = spawn(interpreter, ['-u', '-c', bootstrap], {
+    this.#child = spawn(interpreter, ['-S', '-u', '-c', bootstrap], {
       // Not in the folder of the code.
       cwd: path.dirname(interpreter),
       env: { ...pythonEnvironment(folder), PYTHONHASHSEED: '0', PYTHONIOENCODING: 'utf-8' },

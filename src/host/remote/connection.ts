@@ -3,8 +3,7 @@
  * intervals: a server that is unreachable (it may be restarting) or too busy, or a broken connection.
  */
 import { once } from 'node:events'
-import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Agent as HttpAgent, IncomingMessage } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError } from '#shared/errors.ts'
 import { type AllowedKey, keyHider } from '#host/consents/keys.ts'
@@ -64,12 +63,16 @@ const maxAnswerBytes = 256 * 1024 * 1024
 const firstWaitMs = 250
 const longestWaitMs = 30_000
 
+/** An import of `node:http` takes ten times as long: it loads Node's WebSocket too. */
+const http = process.getBuiltinModule('node:http')
+const https = process.getBuiltinModule('node:https')
+
 export class Connection implements Disposable {
   readonly url: string
   /** Requests that were made again, since the connection was made. */
   retried = 0
   readonly #options: ConnectionOptions
-  readonly #agent: HttpAgent | HttpsAgent
+  readonly #agent: HttpAgent
   readonly #hide: (text: string) => string
   /** When the server last said anything, to whichever request. */
   #heardAt = 0
@@ -79,7 +82,7 @@ export class Connection implements Disposable {
     this.#options = options
     this.#hide = keyHider(options.apiKey)
     const pool = { keepAlive: true, maxSockets: options.maxConcurrent + 2 }
-    this.#agent = this.url.startsWith('https:') ? new HttpsAgent(pool) : new HttpAgent(pool)
+    this.#agent = this.url.startsWith('https:') ? new https.Agent(pool) : new http.Agent(pool)
   }
 
   /**
@@ -128,7 +131,7 @@ export class Connection implements Disposable {
       'content-length': Buffer.byteLength(content),
       ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     }
-    const make = this.url.startsWith('https:') ? httpsRequest : httpRequest
+    const make = this.url.startsWith('https:') ? https.request : http.request
     const outgoing = make(`${this.url}${path}`, { method, headers, agent: this.#agent, signal })
     outgoing.once('socket', (socket) => {
       if (socket.connecting) socket.once('connect', () => patience.connected())

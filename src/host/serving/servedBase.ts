@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 import { randomStream } from '#shared/random.ts'
-import type { BasePrecision } from '#shared/precision.ts'
+import type { HeldPrecision } from '#shared/precision.ts'
 import type { LoraConfig } from '#engine/models/config.ts'
 import type { ChosenToken, Completion, TokenLogprob } from '#engine/policy.ts'
 import type { AnsweringRole, NamedAdapter } from '#engine/runtime/adapterParameters.ts'
@@ -206,7 +206,7 @@ export class ServedBase {
 }
 
 async function openPolicy(setup: ServingSetup, folder: ModelFolder, lora: LoraConfig): Promise<OrtPolicy> {
-  const base: BasePrecision = setup.base ?? 'f32'
+  const base: HeldPrecision = setup.base ?? 'f32'
   const { cacheDirectory } = setup
   const { kind, threads } = setup.device
   const auto = () => autoDevice({ model: folder.config, base, deviceId: 0, cacheDirectory }).kind

@@ -17,7 +17,7 @@ import type { EngineKind } from '#shared/config/engine.ts'
 import type { Device } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent, ScheduleEvent, TrainerState } from '#shared/events.ts'
-import { effectWords } from '#shared/precision.ts'
+import { effectWords, roundedTo } from '#shared/precision.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
@@ -197,8 +197,8 @@ async function roundingNotice({ stages, model, device, cacheDirectory }: Stages)
   const [first] = stages
   if (first === undefined) return []
   const { config, tokenizer } = first.parts
-  const { precision } = config.base
-  if (precision === 'f32') return []
+  const precision = roundedTo(config.base.precision)
+  if (precision === null) return []
   const effect = await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory })
   return [{ type: 'warning', step: 0, message: effectWords(effect) }]
 }

@@ -2,6 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import type { PhaseProgress } from '#shared/events.ts'
+import { roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { GenerateOptions } from '#engine/policy.ts'
 import { encodePrompt, withSwitches, type Prompt, type PromptRow } from '#rl/rollout/prompts.ts'
@@ -35,7 +36,7 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
     ...candidate,
     device: config.device,
     precision: config.rollout.precision,
-    base: config.base.precision === 'f32' ? null : config.base.precision,
+    base: roundedTo(config.base.precision),
     // A workflow may ask for many completions in one episode.
     maxRows: workflow === null ? Math.min(rows.length * samples, maxRows) : maxRows,
     newTokens: config.rollout.maxNewTokens,

@@ -1,6 +1,7 @@
 /** Opens the policy of a stage with everything needed to train it, from a config or a checkpoint. */
 import { holdsTensors, type Device } from '#shared/device.ts'
 import { isOnThisMachine } from '#shared/config/addresses.ts'
+import { heldIn, roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
@@ -80,8 +81,10 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
 }
 
 /** What a checkpoint says of its base. */
-const roundingOf = ({ base: { precision } }: RunConfig): Pick<TrainedState, 'base'> =>
-  precision === 'f32' ? {} : { base: precision }
+function roundingOf({ base }: RunConfig): Pick<TrainedState, 'base'> {
+  const rounded = roundedTo(base.precision)
+  return rounded === null ? {} : { base: rounded }
+}
 
 interface Acting {
   readonly dependencies: Pick<TrainDependencies, 'policy' | 'rolloutMetrics'>
@@ -192,7 +195,7 @@ async function openPolicy(
   { model, device, cacheDirectory, adapter: { lora, tensors }, reference, hasCritic }: PolicySetup,
 ): Promise<OrtPolicy> {
   const rolloutPrecision = holdsTensors(device) ? 'f32' : rollout.precision
-  const precisions = { base: base.precision, rollout: rolloutPrecision, int8Form: int8Form(device) }
+  const precisions = { base: heldIn(base.precision), rollout: rolloutPrecision, int8Form: int8Form(device) }
   const { beta1, beta2, epsilon, weightDecay, memory } = optimization
   return createOrtPolicy({
     source: await asPolicySource(model, precisions, cacheDirectory),

@@ -1,7 +1,7 @@
 /**
  * Chooses a run's device: the configured one, the one it started on, or for `auto` the fastest that passed its check.
  */
-import { deviceTitles, type Device, type DeviceKind } from '#shared/device.ts'
+import { computesIn, deviceTitles, type Device, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { plural } from '#shared/plural.ts'
@@ -40,13 +40,14 @@ export async function chooseRunDevice(request: RunDeviceRequest): Promise<RunDev
   try {
     return { device: await sound(request, kind), reason }
   } catch (error) {
-    if (!isAuto || kind === 'cpu' || !(error instanceof AppError)) throw error
+    const goesOnCpu = kind !== 'cpu' && computesIn('cpu', config.base.precision)
+    if (!isAuto || !goesOnCpu || !(error instanceof AppError)) throw error
     return { device: await sound(request, 'cpu'), reason: error.message }
   }
 }
 
 async function sound({ config, cacheDirectory }: RunDeviceRequest, kind: DeviceKind): Promise<Device> {
-  const device = await chooseDevice({ ...config.device, kind })
+  const device = await chooseDevice({ ...config.device, kind, tf32: config.base.precision === 'tf32' })
   await requireProof(device, cacheDirectory)
   return device
 }
@@ -87,7 +88,7 @@ export async function requireProof(device: Device, cacheDirectory: string): Prom
     `${deviceTitles[device.kind]} computes wrong results on this machine: ${proof.failures.length} of ${plural(proof.checks, 'check')} of the self-test failed, first ${first.name}, with an error of ${measured} where ${first.limit.toExponential(0)} is allowed.`,
     {
       text: 'Nothing was trained. Train on the CPU, or update the graphics driver and test the device again.',
-      command: `\`turnwise selftest --device ${device.kind}\` does so.`,
+      command: `\`turnwise selftest --device ${device.kind}${device.tf32 === true ? ' --tf32' : ''}\` does so.`,
     },
   )
 }

@@ -2,6 +2,7 @@
 import path from 'node:path'
 import type { TrialNews } from '#shared/api/workflows.ts'
 import { packArray } from '#shared/packedArray.ts'
+import { roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { generatedTokens, rewardTrajectories } from '#rl/trajectoryRewards.ts'
@@ -41,7 +42,7 @@ export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
     ...candidate,
     device: config.device,
     precision: config.rollout.precision,
-    base: config.base.precision === 'f32' ? null : config.base.precision,
+    base: roundedTo(config.base.precision),
     maxRows,
     newTokens: config.rollout.maxNewTokens,
     cacheDirectory,

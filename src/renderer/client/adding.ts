@@ -1,4 +1,5 @@
 /** Files and folders on their way in: each is taken to the place that shows what it is before anything happens. */
+import { foreignFolder, foreignNamed } from '#shared/foreignData.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
 import { create } from 'zustand'
@@ -44,7 +45,14 @@ async function addOne(added: AddedFile): Promise<void> {
   if (kind === 'data') await addData(name, path, file)
   else if (kind === 'reward' && file !== undefined) await addReward(name, file)
   else if (kind === 'model' || kind === 'adapter') await addFolder(kind, added)
-  else toast({ title: `Unsupported file: ${name}`, detail: whatHappens.unknown, tone: 'bad' })
+  else toast({ title: `Unsupported file: ${name}`, detail: unknownWords(added), tone: 'bad' })
+}
+
+/** What the file is and how to convert it, where its name tells; else what can be read. */
+function unknownWords({ name, files }: AddedFile): string {
+  const names = files?.map((inside) => inside.name)
+  const foreign = names === undefined ? foreignNamed(name) : foreignFolder(name, names)
+  return foreign === undefined ? whatHappens.unknown : `It ${foreign.sentence}. ${foreign.advice}`
 }
 
 /** What a model or an adapter is made of; other weights beside them are not sent to the host. */

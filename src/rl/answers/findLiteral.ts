@@ -1,7 +1,7 @@
 /** Finds the written answer of a completion, of the kind that the expected one is. */
 import type { Literal, WrittenNumber } from './literal.ts'
 import { numberOf, numberSource, plainMath, readLiteral } from './readLiteral.ts'
-import { unitOf } from './units.ts'
+import { readUnit, unitOf } from './units.ts'
 import { isHedged, statedAnswer } from './statedAnswer.ts'
 
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
@@ -12,15 +12,18 @@ export function expectedLiteral(text: string): Literal | null {
 
 /** The answer of a completion; null where none is found. */
 export function statedLiteral(completion: string, expected: Literal): Literal | null {
-  const asks = expected.kind === 'number' && expected.place !== null ? 'decimal' : 'answer'
-  const { text, kind } = statedAnswer(completion, (line) => readLiteral(line, asks) !== null)
-  const whole = readLiteral(text, asks)
+  const { text, kind } = statedAnswer(completion, (line) => readLiteral(line) !== null)
+  const whole = readLiteral(text)
   if (whole !== null) return whole
   if (kind !== 'unmarked' && isHedged(text)) return null
-  const pointed = asks === 'decimal' ? text.replace(decimalComma, '.') : text
-  if (kind === 'said') return firstOf(pointed, expected.kind)
-  return kind === 'marked' ? lastNumber(pointed) : lastOf(pointed, expected)
+  const pointed = isDecimal(expected) ? text.replace(decimalComma, '.') : text
+  if (kind === 'marked') return lastNumber(pointed)
+  const found = kind === 'said' ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)
+  return found ?? (mayBeDecimal(expected) ? lastNumber(text) : null)
 }
+
+const isDecimal = (expected: Literal): boolean => expected.kind === 'number' && expected.place !== null
+const mayBeDecimal = (expected: Literal): boolean => expected.kind === 'list' && expected.decimal !== null
 
 /** A comma that cannot hold groups of three digits apart. */
 const decimalComma = /(?<=(?<![\d.,])\d{1,15}),(?=(?:\d{1,2}|\d{4,15})(?![\d.,]))/g
@@ -48,11 +51,13 @@ function firstOf(text: string, kind: Kind): Literal | null {
   return first === undefined ? null : bareNumber(plain, first)
 }
 
-/** The text of the last number, or the first; null where there is none, or it is part of something else. */
+/** The text of the last number, or the first, with its unit; null where there is none, or it is part of something else. */
 export function numberIn(text: string, which: 'first' | 'last'): string | null {
   const plain = plainMath(text)
   const found = numbersOf(plain).at(which === 'first' ? 0 : -1)
-  return found !== undefined && bareNumber(plain, found) !== null ? found[0] : null
+  if (found === undefined || bareNumber(plain, found) === null) return null
+  const unit = found[2] === '' ? readUnit(plain.slice(found.index + found[0].length, found.index + 60)) : null
+  return unit === null ? found[0] : `${found[0]} ${unit.text}`
 }
 
 function lastOf(text: string, expected: Literal): Literal | null {
@@ -78,7 +83,7 @@ function lastNumber(text: string): WrittenNumber | null {
 const computesBefore =
   /[\p{L}\p{N})\]}]\s*[-+*/^×·÷<>]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either)\s*$|\d\s*,\s*$/iu
 const computesAfter =
-  /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*[-\d\\]|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u
+  /^\(|^\s*(?:[+*×·÷^/√<>]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u
 
 /** The number with its unit; null where it is part of something else. */
 function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null {
@@ -92,6 +97,6 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
 
 /** 2x is no number, 2m is one. */
 function isFactor(after: string): boolean {
-  const glued = /^[\p{L}_]+/u.exec(after)?.[0]
-  return glued?.length === 1 && unitOf(glued) === null
+  const letter = /^([\p{L}_])(?![\p{L}_])|^ ([\p{L}])(?=\s*(?:[-+*/^=]|$))/u.exec(after)
+  return letter !== null && unitOf(letter[0]) === null
 }

@@ -1,15 +1,11 @@
 /** Pieces of trees, as a parser puts them together. */
 import { apply, symbol, type GroupTree, type MathTree } from './mathTree.ts'
+import { placeOf } from './literal.ts'
 import { decimal, isWhole } from './rational.ts'
 
 export const numberTree = (digits: string): MathTree => {
   const plain = digits.replaceAll(',', '')
-  const place = plain.includes('.') ? plain.split('.')[1]!.length : 0
-  return {
-    kind: 'number',
-    value: decimal(plain),
-    place: place === 0 ? null : { above: 1n, below: 10n ** BigInt(place) },
-  }
+  return { kind: 'number', value: decimal(plain), place: placeOf(plain) }
 }
 
 /** Relation of sides, without the approximation that follows an exact value, as in “x = 1/3 ≈ 0.33”. */

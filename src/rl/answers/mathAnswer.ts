@@ -2,16 +2,20 @@
 import { expectedLiteral, numberIn, statedLiteral } from './findLiteral.ts'
 import { isSameLiteral, type Literal } from './literal.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
-import { isSameMath } from './sameMath.ts'
+import { isSame, whole, type Rational } from './rational.ts'
+import { inUnit, isSameMath } from './sameMath.ts'
 import { readLiteral } from './readLiteral.ts'
 import { isHedged, statedAnswer } from './statedAnswer.ts'
-import { multiplierOf, unitOf } from './units.ts'
+import { conversion, measureBehind, multiplierOf, unitOf } from './units.ts'
+import type { Unit } from './unitTable.ts'
 
 export interface MathAnswer {
   /** The answer as written, without spaces and marks that change only its look. */
   readonly text: string
   /** null where it is words or mathematics that is not known. */
   readonly math: ParsedMath | null
+  /** The same where letters behind numbers are variables: 12m is 12 times m, too. */
+  readonly product: ParsedMath | null
   /** Whether it only bounds or denies what it names. */
   readonly isHedged: boolean
 }
@@ -89,7 +93,7 @@ const spansOf = (text: string): Span[] =>
     to: index + span.length,
   }))
 
-/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with a percent sign behind. */
+/** The first of `found` and its neighbours behind a comma or “and”, in the order of the text, with the percent sign or unit behind. */
 function together(text: string, found: readonly Span[]): string {
   const group = found.slice(0, 1)
   for (const next of found.slice(1)) {
@@ -99,13 +103,22 @@ function together(text: string, found: readonly Span[]): string {
     group.push(next)
   }
   group.sort((a, b) => a.from - b.from)
-  const percent = /^\s*(?:\\?%|percent\b|pct\b)/.exec(text.slice(group.at(-1)!.to))?.[0] ?? ''
-  return `${group.map((span) => span.text).join(', ')}${percent}`
+  const measure = measureBehind(text.slice(group.at(-1)!.to))
+  return `${group.map((span) => span.text).join(', ')}${measure}`
 }
 
 const answerOf = (text: string, hedged: boolean): MathAnswer => {
   const trimmed = text.trim().replace(/(?<!\\)[.,;:]+$/, '')
-  return { text: writtenAlike(trimmed), math: parseMath(trimmed), isHedged: hedged }
+  const [math, product] = [parseMath(trimmed), parseMath(trimmed, 'variables')]
+  // The comma of 3,5 cm and 1.234,56 is a decimal one.
+  const value = trimmed.replace(/^[^,=]*=/, '')
+  const isDecimal =
+    math?.tree.kind === 'group' && !value.includes('=') && readLiteral(value)?.kind === 'number'
+  return {
+    text: writtenAlike(trimmed),
+    ...(isDecimal ? { math: null, product: null } : { math, product }),
+    isHedged: hedged,
+  }
 }
 
 const looks: readonly (readonly [RegExp, string])[] = [
@@ -130,23 +143,53 @@ export function saysMath(expected: ExpectedMath, completion: string, tolerance: 
   if (found.isHedged && !expected.isHedged) return false
   if (choice(expected.text) === choice(found.text)) return true
   if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
-  if (found.math !== null && isSameParsed(expected.math, found.math, tolerance)) return true
+  if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false
+  if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
+    return true
   const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
   return isUnsure && saysNumber(expected, completion, tolerance)
 }
 
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
-const isScaled = ({ math }: MathAnswer): boolean => math !== null && multiplierOf(math.words)?.factor !== 1n
+const isScaled = ({ math }: MathAnswer): boolean =>
+  math !== null && multiplierOf(math.words[0] ?? '')?.factor !== 1n
 
-function saysNumber({ literal }: ExpectedMath, completion: string, tolerance: number): boolean {
-  if (literal?.kind !== 'number') return false
-  const number = statedLiteral(completion, literal)
-  return number !== null && isSameLiteral(literal, number, tolerance)
+/** Mathematics ignores the sign of a currency before its number. */
+const isOtherCurrency = ({ literal }: ExpectedMath, { math }: MathAnswer): boolean =>
+  literal?.kind === 'number' && conversion(literal.unit, unitOf(math?.words[0] ?? '')) === null
+
+/** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
+function isOtherDecimal({ literal }: ExpectedMath, { text }: MathAnswer, tolerance: number): boolean {
+  const found = literal?.kind === 'list' && literal.decimal !== null ? readLiteral(text) : null
+  const isDecimal = found?.kind === 'number' || (found?.kind === 'list' && found.decimal !== null)
+  return isDecimal && !isSameLiteral(literal!, found, tolerance)
 }
 
-function isSameParsed(expected: ParsedMath | null, found: ParsedMath, tolerance: number): boolean {
-  if (expected === null) return false
-  const [unit, other] = [unitOf(expected.words), unitOf(found.words)]
-  if (unit !== null && other !== null && unit !== other) return false
-  return isSameMath(expected.tree, found.tree, tolerance)
+function saysNumber({ literal }: ExpectedMath, completion: string, tolerance: number): boolean {
+  if (literal?.kind !== 'number' && (literal?.kind !== 'list' || literal.decimal === null)) return false
+  const found = statedLiteral(completion, literal)
+  if (found === null || (literal.kind === 'list' && found.kind !== 'number')) return false
+  return isSameLiteral(literal, found, tolerance)
+}
+
+function isSameParsed(expected: ParsedMath | null, found: ParsedMath | null, tolerance: number): boolean {
+  if (expected === null || found === null) return false
+  const factor = factorBetween(found.words, expected.words)
+  if (factor === null) return false
+  const tree = isSame(factor, whole(1n)) ? found.tree : inUnit(found.tree, factor)
+  return tree !== null && isSameMath(expected.tree, tree, tolerance)
+}
+
+/** How many units of the second answer one of the first is; null where they differ in more than that. */
+function factorBetween(found: readonly string[], expected: readonly string[]): Rational | null {
+  const [own, other] = [found, expected].map((words) => words.map(unitOf).filter((unit) => unit !== null))
+  const factor = conversion(own![0] ?? null, other![0] ?? null)
+  const isAlike = (units: readonly Unit[]): boolean =>
+    units.every((unit) => {
+      const one = conversion(unit, units[0]!)
+      return one !== null && isSame(one, whole(1n))
+    })
+  if (own!.length === 0 || other!.length === 0 || (isAlike(own!) && isAlike(other!))) return factor
+  const isSameRow = own!.length === other!.length && own!.every((unit, i) => isAlike([unit, other![i]!]))
+  return isSameRow ? whole(1n) : null
 }

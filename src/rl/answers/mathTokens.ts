@@ -5,6 +5,8 @@ export interface MathToken {
   readonly text: string
   /** Whether white space stands before it. */
   readonly isApart: boolean
+  /** Whether a letter stands in \\text or the like, as units do and variables do not. */
+  readonly isDeclared?: boolean
 }
 
 /** Beyond these a text is no answer. */
@@ -20,7 +22,7 @@ const wrappers =
 const wordOperators =
   /(?:arcsin|arccos|arctan|sinh|cosh|tanh|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|pi|infinity|infty|inf|and|or|union|percent(?:age)?|pct|degrees?|theta|alpha|beta|gamma|lambda)(?![a-zA-Z])/y
 const names: readonly (readonly [RegExp, MathToken['type']])[] = [
-  [/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+/y, 'number'],
+  [/[1-9]\d{0,2}(?:,\d{3})+(?![\d,])(?:\.\d+)?|\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y, 'number'],
   [/\\(?:[a-zA-Z]+|[{}|%\\])/y, 'command'],
   [wordOperators, 'command'],
   [/(?![xyz]+\b|[abc]+\b|[pqr]+\b|[mnk]+\b)\p{L}{3,}/uy, 'words'],
@@ -29,7 +31,7 @@ const names: readonly (readonly [RegExp, MathToken['type']])[] = [
   [/\p{L}/uy, 'name'],
   [/<=|>=|!=|==|\*\*|\S/uy, 'sign'],
 ]
-const plainNumber = /\d+(?:\.\d+)?|\.\d+/y
+const plainNumber = /\d+\.\d*(?:\d\u0305)+|\d+(?:\.\d+)?|\.\d+/y
 
 const signs: Readonly<Record<string, string>> = {
   ...{
@@ -97,7 +99,7 @@ function named(type: MathToken['type'], text: string): Omit<MathToken, 'isApart'
 
 /** A single letter in \mathrm or \text is a name; “and” and “or” hold values apart. */
 function wordsOf(inside: string): Omit<MathToken, 'isApart'> {
-  const words = inside.trim()
-  if (/^\p{L}$/u.test(words)) return { type: 'name', text: words }
+  const words = inside.replaceAll('~', ' ').trim()
+  if (/^\p{L}$/u.test(words)) return { type: 'name', text: words, isDeclared: true }
   return /^,?\s*(?:and|or)$/.test(words) ? { type: 'command', text: '\\and' } : { type: 'words', text: words }
 }

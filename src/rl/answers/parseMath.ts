@@ -3,6 +3,7 @@
  * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
  */
 import { mathTokens, type MathToken } from './mathTokens.ts'
+import { withUnits } from './unitTokens.ts'
 import {
   bars,
   bigOperators,
@@ -19,16 +20,17 @@ import { bare, grouped, indexed, isCount, isList, numberTree, related, withSign 
 
 const deepest = 60
 
-/** Parsed text with the words behind it, such as its unit. */
+/** Parsed text with the words behind its values, such as their units. */
 export interface ParsedMath {
   readonly tree: MathTree
-  readonly words: string
+  readonly words: readonly string[]
 }
 
-/** null for what is no mathematics, or none that is known. */
-export function parseMath(text: string): ParsedMath | null {
-  const tokens = mathTokens(text)
-  if (tokens === null || tokens.length === 0) return null
+/** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
+export function parseMath(text: string, letters: 'units' | 'variables' = 'units'): ParsedMath | null {
+  const read = mathTokens(text)
+  if (read === null || read.length === 0) return null
+  const tokens = letters === 'units' ? withUnits(read) : read
   try {
     return new Parser(tokens).whole()
   } catch (error) {
@@ -55,7 +57,7 @@ class Parser {
     const tree = this.#lists()
     if (this.#at < this.#tokens.length && !/^[.,;:]$/.test(this.#next)) throw new Unreadable()
     if (this.#at < this.#tokens.length - 1) throw new Unreadable()
-    return { tree, words: this.#words.join(' ') }
+    return { tree, words: this.#words }
   }
 
   get #next(): string {
@@ -75,12 +77,14 @@ class Parser {
 
   /** Units and other words; cm² is written with a power behind them. */
   #skipWords(): void {
+    const skipped: string[] = []
     while (this.#tokens[this.#at]?.type === 'words') {
       const [words, sign, power] = this.#tokens.slice(this.#at, this.#at + 3)
       const isRaised = sign?.text === '^' && power?.type === 'number'
-      this.#words.push(isRaised ? `${words!.text}${power.text}` : words!.text)
+      skipped.push(isRaised ? `${words!.text}^${power.text}` : words!.text)
       this.#at += isRaised ? 3 : 1
     }
+    if (skipped.length > 0) this.#words.push(skipped.join(' '))
   }
 
   #lists(): MathTree {
@@ -93,7 +97,6 @@ class Parser {
     do {
       while (this.#take(...separators));
       items.push(this.#relation())
-      this.#skipWords()
     } while (this.#startsItem())
     return items.length === 1 ? items[0]! : bare(items)
   }
@@ -113,11 +116,16 @@ class Parser {
   }
 
   #relation(): MathTree {
+    const from = this.#words.length
     const [sides, operators]: [MathTree[], string[]] = [[this.#union()], []]
+    this.#skipWords()
     for (let operator = relations[this.#next]; operator !== undefined; operator = relations[this.#next]) {
       this.#at++
+      // The unit of an equation is that of its last side.
+      this.#words.length = from
       operators.push(operator)
       sides.push(this.#union())
+      this.#skipWords()
     }
     return related(operators, sides)
   }

@@ -17,8 +17,33 @@ const bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g
 const grouped =
   /(?<![\d.,])\d{1,3}(?:(?:[\u00a0\u202f\u2009'’_]|\{,\}|\\[,!]|\\ |,\\!\s?|\s?\{\s?,\s?\}\s?)\d{3})+(?!\d)/g
 
-export const plainCharacters = (text: string): string =>
+/** Italics and bold marks of Markdown around an answer; 2 * 3 and a_b are none. */
+const emphasis = /(?<![\w)*}\\])(\*|__)(?=[\w$\\(-])([^*_\n]{1,80}?)(?<=\S)\1(?![\w(*])/g
+
+/* Decimals whose digits recur: 0.1\overline{6}, 0.\dot{1}42\dot{7}, 0.1(6) and 0.1666… become 0.16̅. */
+
+const overlined = /(\d\.\d{0,40})\s*\\(?:overline|bar|dot)\s*(\{\s*\d{1,40}\s*\}|\d)/g
+const dotted = /(\d\.\d{0,40})(\\dot\s*\{?\d\}?\d{0,40}\\dot\s*\{?\d\}?)/g
+const bracketed =
+  /(?<![\w.,)\]}]|[-+*/^×·]\s)(\d{1,20}\.\d{0,20})\((\d{1,20})\)(?!\s*[-+*/^×·=(\d\p{L}]|\s*\\(?:cdot|times|frac|sqrt))/gu
+const continued =
+  /(?<![\d.,])(\d{1,20}\.\d{0,20}?)((\d)\3{2,20}|(\d{2,20})\4{1,10})\s*(?:\.{3,4}|…|\\[lc]?dots(?![a-zA-Z]))/g
+
+const lined = (digits: string): string => digits.replaceAll(/\d/g, '$&\u0305')
+
+const withRecurring = (text: string): string =>
   text
+    .replace(dotted, (_, fixed: string, block: string) => fixed + lined(block.replaceAll(/\D/g, '')))
+    .replace(overlined, (_, fixed: string, block: string) => fixed + lined(block.replaceAll(/\D/g, '')))
+    .replace(bracketed, (_, fixed: string, block: string) => fixed + lined(block))
+    .replace(continued, (_, fixed: string, block: string) => fixed + lined(recurringBlock(block)))
+    .replace(/(?<=\d)[\u0304\u0307]/g, '\u0305')
+
+/** 12 of 1212. */
+const recurringBlock = (digits: string): string => digits.replace(/^(\d+?)\1+$/, '$1')
+
+export const plainCharacters = (text: string): string =>
+  withRecurring(text)
     .replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
     .replace(minusSigns, '-')
     .replace(
@@ -27,5 +52,6 @@ export const plainCharacters = (text: string): string =>
     )
     .replace(raisedExponent, (_, minus: string, digits: string) => `^{${minus && '-'}${digitsOf(digits)}}`)
     .replace(bold, '$1')
+    .replace(emphasis, '$2')
     .replace(grouped, (number) => number.replace(/[^\d]+/g, ','))
     .replace(/[\u00a0\u202f\u2009\u3000]/g, ' ')

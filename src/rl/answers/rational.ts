@@ -38,19 +38,31 @@ export function order(a: Rational, b: Rational): number {
   return difference < 0n ? -1 : Number(difference > 0n)
 }
 
-const isSame = (a: Rational, b: Rational): boolean => order(a, b) === 0
+export const isSame = (a: Rational, b: Rational): boolean => order(a, b) === 0
 
 /** 10 to the power of a whole number. */
 export const powerOfTen = (exponent: number): Rational =>
   exponent < 0 ? { above: 1n, below: 10n ** BigInt(-exponent) } : whole(10n ** BigInt(exponent))
 
-/** Digits that stand for the same number of decimals are read exactly: “12”, “.5”, “1.50e-3”. */
+export const isRecurring = (digits: string): boolean => digits.includes('\u0305')
+
+/** Digits that stand for the same number of decimals are read exactly: “12”, “.5”, “1.50e-3”, “0.3̅”. */
 export function decimal(text: string): Rational {
+  if (isRecurring(text)) return recurring(text)
   const [digits = '', exponent = '0'] = text.toLowerCase().split('e')
   const [before = '', after = ''] = digits.split('.')
   const mantissa = BigInt(`${before}${after}`.replace('-', '') || '0')
   const unsigned = product(whole(mantissa), powerOfTen(Number(exponent) - after.length))
   return digits.startsWith('-') ? negated(unsigned) : unsigned
+}
+
+/** The digits that recur are a fraction of 9, 99, … behind those that do not. */
+function recurring(text: string): Rational {
+  const start = text.search(/\d\u0305/)
+  const [fixed, block] = [text.slice(0, start), text.slice(start).replaceAll('\u0305', '')]
+  const after = fixed.split('.')[1]?.length ?? 0
+  const part = fraction(BigInt(block), 10n ** BigInt(after) * (10n ** BigInt(block.length) - 1n))!
+  return sum(decimal(fixed), part)
 }
 
 /** A number as written, with what its digits and a tolerance leave open. */

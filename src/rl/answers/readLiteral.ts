@@ -2,10 +2,12 @@
 import { readDate, readTime } from './readDate.ts'
 import { placeOf, writtenNumber, type Literal, type WrittenList, type WrittenNumber } from './literal.ts'
 import { decimal, fraction, negated, product, quotient, sum, whole, type Rational } from './rational.ts'
-import { multiplierOf, unitOf } from './units.ts'
+import { multiplierOf, readUnit, unitOf } from './units.ts'
 
 /** LaTeX that only changes how a number looks becomes plain text. */
 const appearance: readonly (readonly [RegExp, string])[] = [
+  // Dollars around mathematics are no currency.
+  [/(?<![\\$\d])\$(?=\S)([^$\n]{1,400}?)(?<=[^\s\\])\$(?![\d$])/g, ' $1 '],
   [/\\(?:left|right|displaystyle|mathrm|mathbf|textbf|text|rm|bf)(?![a-zA-Z])\s*/g, ' '],
   [/\\[dct]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}/g, ' $1/$2'],
   [/\\[dct]?frac\s*(\d)\s*(\d)(?!\d)/g, ' $1/$2'],
@@ -15,17 +17,26 @@ const appearance: readonly (readonly [RegExp, string])[] = [
   [/\\\$/g, '$$'],
   [/\\\(|\\\)|\\\[|\\\]/g, ' '],
   [/\^\s*\{?\s*\\(?:circ|degree)\s*\}?|\\degree(?![a-zA-Z])/g, '°'],
-  [/\\(?:,|;|!|:|quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, ' '],
+  [/\\(?:,|;|!|:| |quad|qquad|ldots|dots)(?![a-zA-Z])|~/g, ' '],
   [/\\([{}])/g, '$1'],
 ]
+
+/** The exponent of a unit is no number of its own. */
+const raised =
+  /(?<=\d[\s{]{1,4}|\d(?=\p{L}{2}))((?:\p{L}{1,12}\/)?\p{L}{1,12})[\s}]*\^\s*(?:\{\s*)?([23])(?!\d)(?:\s*\})?/gu
 
 /** Display, fractions of whole numbers and units as plain text. */
 export function plainMath(text: string): string {
   const plain = appearance.reduce((changed, [pattern, as]) => changed.replace(pattern, as), text)
-  return plain.replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, ' ').trim()
+  return plain
+    .replace(raised, (all, name: string, exponent: string) =>
+      unitOf(name) === null ? all : `${name}${exponent === '2' ? '²' : '³'}`,
+    )
+    .replace(/\$(?!\s*[\d.])|(?<=[\d}°%)])\s*\$/g, ' ')
+    .trim()
 }
 
-const digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d+)?|\.\d+`
+const digits = String.raw`(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])|\d+)(?:\.\d*(?:\d\u0305)+|\.\d+)?|\.\d+`
 const exponent = String.raw`(?:[eE][-+]?\d{1,3}(?![\d.]))?`
 const percent = String.raw`(?:\s*(?:%|percent(?:age)?\b|pct\b))?`
 
@@ -36,17 +47,15 @@ const alone = new RegExp(`^${numberSource}(.*)$`, 's')
 const spaced = /^([-+]?\d{1,3})((?: \d{3})+)(?![\d,./])/
 const leading = /^(?:about|approximately|approx\.?|roughly|exactly|≈|~|\\approx)\s*/i
 
-/** The literal; null where the text is something else. `asks` allows a comma as the decimal point. */
-export function readLiteral(text: string, asks: 'answer' | 'decimal' = 'answer'): Literal | null {
+/** The literal; null where the text is something else. */
+export function readLiteral(text: string): Literal | null {
   const plain = plainMath(text)
     .replace(leading, '')
     .replace(/[.,;]\s*$/, '')
     .trim()
   if (plain.length > 1000 || !/\d/.test(plain)) return null
   const value = lastSide(plain)
-  return (
-    readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value, asks) ?? readList(value, asks)
-  )
+  return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readList(value)
 }
 
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
@@ -58,25 +67,41 @@ function readRatio(text: string): Literal | null {
   return { kind: 'ratio', parts: text.split(':').map((part) => BigInt(part.trim())) }
 }
 
-/** A number with its unit; null where more than a unit stands beside it. */
-function readNumber(text: string, asks: 'answer' | 'decimal' = 'answer'): WrittenNumber | null {
+/** Commas that can be decimal points: they hold no groups of three digits apart. */
+const comma = /^([-+]?\s*[$€£]?\s*(?:0|\d+(?=,(?:\d{1,2}|\d{4,})(?!\d)))),(\d+)(?![\d.,])/
+/** 1.234,56 has points between its groups. */
+const pointed = /^([-+]?\s*[$€£]?\s*[1-9]\d{0,2}(?:\.\d{3})+),(\d+)(?![\d.,])/
+
+/** A number with its unit; null where more than a unit stands beside it. A decimal comma must be certain. */
+function readNumber(text: string): WrittenNumber | null {
   const joined = text.replace(spaced, (number) => number.replaceAll(' ', ''))
-  const comma =
-    asks === 'decimal' ? /^([-+]?\s*[$€£]?\d+),(\d{1,2}|\d{4,})(?![\d.,])/ : /^([-+]?0),(\d+)(?![\d.,])/
-  const found = alone.exec(joined.replace(comma, '$1.$2'))
+  const plain = joined.replace(
+    pointed,
+    (_, before: string, after: string) => `${before.replaceAll('.', '')}.${after}`,
+  )
+  const number = pointedNumber(plain)
+  if (number !== null) return number
+  const measured = pointedNumber(plain.replace(comma, '$1.$2'))
+  return measured !== null && (measured.unit !== null || measured.isPercentage) ? measured : null
+}
+
+function pointedNumber(text: string): WrittenNumber | null {
+  const found = alone.exec(text)
   if (found === null) return null
   const rest = multiplierOf(found[8] ?? '')
   if (rest === null || !isUnit(rest.rest)) return null
   const number = numberOf(found)
   if (number === null) return null
-  const unit = unitOf(found[2] || rest.rest)
-  return { ...number, value: product(number.value, whole(rest.factor)), unit }
+  return { ...number, value: product(number.value, whole(rest.factor)), unit: unitOf(found[2] || rest.rest) }
 }
 
 /** Whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit(rest: string): boolean {
-  const words = rest.replaceAll(/[{}]/g, ' ').trim()
-  if (words === '') return true
+  const words = rest
+    .replaceAll(/[{}]/g, ' ')
+    .trim()
+    .replace(/^\(([^()]+)\)$/, '$1')
+  if (words === '' || readUnit(rest)?.rest === '') return true
   if (!/^[\p{L}°²³€£¥₹$¢]/u.test(words) || !/^[\p{L}\p{M}°²³€£¥₹$¢.'’/ \d^-]+$/u.test(words)) return false
   const list = words.split(/\s+/)
   if (list.length > 4 || /\d/.test(words.replace(/\^?\d$/, ''))) return false
@@ -106,12 +131,13 @@ function withFraction(own: Rational, below?: string, above?: string, partBelow?:
 
 const brackets = ['()', '[]', '{}'] as const
 
-function readList(text: string, asks: 'answer' | 'decimal'): WrittenList | null {
+function readList(text: string): WrittenList | null {
   const around = brackets.find(([open, close]) => text.startsWith(open!) && text.endsWith(close!)) ?? ''
   const inside = around === '' ? text : text.slice(1, -1)
   const parts = inside.split(inside.includes(';') ? /;/ : /,(?:\s*and\s)?|\s(?:and|or)\s/)
   const spacedOut = parts.length === 1 ? inside.trim().split(/\s+/) : parts
   if (spacedOut.length < 2 && around === '') return null
-  const items = spacedOut.map((part) => readNumber(part.trim(), inside.includes(';') ? asks : 'answer'))
-  return items.every((item) => item !== null) ? { kind: 'list', brackets: around, items } : null
+  const items = spacedOut.map((part) => readNumber(part.trim()))
+  const decimal = around === '' && comma.test(text) ? pointedNumber(text.replace(comma, '$1.$2')) : null
+  return items.every((item) => item !== null) ? { kind: 'list', brackets: around, items, decimal } : null
 }

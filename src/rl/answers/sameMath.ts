@@ -9,7 +9,8 @@ import {
   type MathTree,
   type RelationTree,
 } from './mathTree.ts'
-import { isSameScalar } from './sameScalar.ts'
+import { product, type Rational } from './rational.ts'
+import { isSameScalar, isVariable } from './sameScalar.ts'
 
 /** `tolerance` as `isNear` has it, where a decimal is compared. */
 export function isSameMath(expected: MathTree, found: MathTree, tolerance: number): boolean {
@@ -20,6 +21,17 @@ export function isSameMath(expected: MathTree, found: MathTree, tolerance: numbe
   if (x.kind === 'group' || y.kind === 'group') return isSameGroup(x, y, tolerance)
   if (x.kind === 'matrix' || y.kind === 'matrix') return isSameMatrix(x, y, tolerance)
   return isSameScalar(x, y, tolerance)
+}
+
+/** The answer in another unit, `factor` of which are one of its own; null for what is no value. */
+export function inUnit(tree: MathTree, factor: Rational): MathTree | null {
+  if (tree.kind === 'number')
+    return { ...tree, value: product(tree.value, factor), place: tree.place && product(tree.place, factor) }
+  if (isApply(tree, 'negate')) return apply('negate', inUnit(tree.of[0]!, factor)!)
+  if (isScalar(tree)) return apply('multiply', { kind: 'number', value: factor, place: null }, tree)
+  if (tree.kind !== 'group') return isEquation(tree) ? inUnit(tree.sides.at(-1)!, factor) : null
+  const items = tree.items.map((item) => inUnit(item, factor))
+  return items.every((item) => item !== null) ? { ...tree, items } : null
 }
 
 const isPlusMinus = (tree: MathTree): boolean => isApply(tree, 'plus-minus') || isApply(tree, 'minus-plus')
@@ -66,8 +78,14 @@ function lastTwo(tree: MathTree): MathTree {
 function valueOf(equation: RelationTree, other: MathTree): MathTree {
   const [first, last] = [equation.sides[0]!, equation.sides.at(-1)!]
   if (isName(first) && other.kind !== 'relation') return last
+  if (isComputed(equation) && other.kind !== 'relation') return isName(last) ? equation.sides.at(-2)! : last
   return isName(first) && equation.operators.includes('in') ? last : equation
 }
+
+/** Whether an equation computes a number, as 2 + 4 = 6 does; 6 = x says what x is. */
+const isComputed = ({ operators, sides }: RelationTree): boolean =>
+  operators.every((operator) => operator === '=') &&
+  sides.every((side, i) => !holds(side, isVariable) || (i === sides.length - 1 && isName(side)))
 
 /** Whether a side names a quantity: x, f(x), |AB|, (x, y), A : B; it computes nothing with numbers. */
 const isName = (tree: MathTree): boolean => {

@@ -56,7 +56,7 @@ function agree(a: MathTree, b: MathTree): boolean {
   return agreed >= (isConstant ? 1 : fewest)
 }
 
-const isVariable = (tree: MathTree): boolean =>
+export const isVariable = (tree: MathTree): boolean =>
   tree.kind === 'symbol' && !['\\pi', 'e', 'i'].includes(tree.name)
 
 /** A decimal and what it is rounded from. */

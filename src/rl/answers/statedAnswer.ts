@@ -1,5 +1,7 @@
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
+import { withDigits } from './numberWords.ts'
 import { plainCharacters } from './plainText.ts'
+import { measureBehind } from './units.ts'
 
 export interface StatedAnswer {
   /** Text of the marker or, without one, the whole text, with characters normalised. */
@@ -12,6 +14,11 @@ export interface StatedAnswer {
 
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
 export function statedAnswer(text: string, isAnswer: (line: string) => boolean): StatedAnswer {
+  const { text: stated, kind } = written(text, (line) => isAnswer(withDigits(line)))
+  return { text: withDigits(stated), kind }
+}
+
+function written(text: string, isAnswer: (line: string) => boolean): StatedAnswer {
   const own = withSigns(plainCharacters(withoutThoughts(text)))
   const marked = tagged(own) ?? boxed(own)
   if (marked !== null) return { text: marked, kind: 'marked' }
@@ -118,10 +125,9 @@ function closingBrace(text: string, from: number): number {
 const areTogether = (between: string): boolean =>
   between.length <= 60 && (between.trim() === '' || /,|;|\band\b|\bor\b/.test(between))
 
-/** A minus before a box and a percent sign behind it belong to its content. */
+/** A minus before a box and a percent sign or unit behind it belong to its content. */
 function withSurroundings(text: string, { start, end, inside }: Box): string {
   const isNegative = /(?:^|[^\w)}\]\s])\s*-\s*$/.test(text.slice(Math.max(0, start - 12), start))
-  const percent = /^\s*[$)\\]{0,2}\s*(?:\\?%|percent\b|pct\b)/.test(text.slice(end + 1, end + 20))
   const goesOn = /^(?:\s*[/*]\s*\d+|\^\{?-?\d+\}?)/.exec(text.slice(end + 1, end + 20))?.[0] ?? ''
-  return `${isNegative ? '-' : ''}${inside.trim()}${goesOn}${percent ? '\\%' : ''}`
+  return `${isNegative ? '-' : ''}${inside.trim()}${goesOn}${measureBehind(text.slice(end + 1, end + 80))}`
 }

@@ -1,64 +1,125 @@
-/** Units that are told apart: what is measured in different ones is not compared by its number alone. */
+/** Reads units: what is measured in different ones is not compared by its number alone. */
+import { product, quotient, whole, type Rational } from './rational.ts'
+import { namedUnit, ownUnit, type Unit } from './unitTable.ts'
 
-const spellings = [
-  ['mm', 'millimeter', 'millimetre'],
-  ['cm', 'centimeter', 'centimetre'],
-  ['m', 'meter', 'metre'],
-  ['km', 'kilometer', 'kilometre'],
-  ['in', 'inch', 'inches'],
-  ['ft', 'foot', 'feet'],
-  ['yd', 'yard'],
-  ['mi', 'mile'],
-  ['mg', 'milligram'],
-  ['g', 'gram'],
-  ['kg', 'kilogram'],
-  ['lb', 'pound', 'lbs'],
-  ['oz', 'ounce'],
-  ['ml', 'milliliter', 'millilitre', 'mL'],
-  ['l', 'liter', 'litre', 'L'],
-  ['s', 'sec', 'second'],
-  ['min', 'minute'],
-  ['h', 'hr', 'hour'],
-  ['day'],
-  ['week'],
-  ['month'],
-  ['year'],
-  ['$', 'dollar', 'USD'],
-  ['€', 'euro', 'EUR'],
-  ['£', 'GBP'],
-  ['¥', 'yen', 'JPY'],
-  ['₹', 'rupee', 'INR'],
-  ['¢', 'cent'],
-  ['°C'],
-  ['°F'],
-  ['°', 'degree', 'deg'],
-  ['N'],
-  ['J'],
-  ['W'],
-  ['V'],
-  ['A'],
-  ['K'],
-  ['Hz'],
-  ['Pa'],
-] as const
+/** LaTeX of units as plain text: \frac{\text{m}}{\text{s}^{2}} becomes m/s^2. */
+const plainUnits: readonly (readonly [RegExp, string])[] = [
+  [/\\(?:text|textrm|textbf|mathrm|mathbf|operatorname|mbox|rm)(?![a-zA-Z])\s*/g, ' '],
+  [/\\[dt]?frac\s*((?:\{[^{}]*\}|\{(?:[^{}]|\{[^{}]*\})*\}))\s*(\{(?:[^{}]|\{[^{}]*\})*\})/g, '$1/$2'],
+  [/\\(?:cdot|times)(?![a-zA-Z])|[⋅*]/g, '·'],
+  [/\^?\s*\{?\s*\\(?:circ|degrees?)(?![a-zA-Z])\s*\}?/g, '°'],
+  [/\\mu(?![a-zA-Z])\s*/g, 'μ'],
+  [/\\Omega(?![a-zA-Z])/g, 'Ω'],
+  [/\\[,;:! ]|~/g, ' '],
+  [/²/g, '^2'],
+  [/³/g, '^3'],
+  [/⁻¹/g, '^-1'],
+  [/⁻²/g, '^-2'],
+  [/[{}]/g, ' '],
+  [/\^\s*(-?)\s*(\d)/g, '^$1$2'],
+  [/(?:\bdegrees?|\bdeg|°)\s*(?=celsius|fahrenheit)/gi, ''],
+  [/°\s*(?=[CF](?!\p{L}))/gu, '°'],
+  [/\s+/g, ' '],
+]
 
-const byName = new Map<string, string>(
-  spellings.flatMap(([name, ...others]) => [name, ...others].map((each) => [each, name])),
-)
+export interface ReadUnit {
+  readonly unit: Unit
+  /** How it is written, as plain text. */
+  readonly text: string
+  /** The words behind it. */
+  readonly rest: string
+}
 
-/** The unit that the words behind or before a number begin with, raised digits included; null for none of the known. */
-export function unitOf(words: string): string | null {
-  const [, first = '', raised = ''] = /^\s*([\p{L}°]+|[$€£¥₹¢])(\S*)/u.exec(words) ?? []
-  const name =
-    byName.get(first) ??
-    byName.get(first.replace(/s$/, '')) ??
-    byName.get(first.toLowerCase().replace(/s$/, ''))
-  return name === undefined
-    ? null
-    : `${name}${raised
-        .replace(/^\^\{?(\d)\}?$/, '$1')
-        .replace('²', '2')
-        .replace('³', '3')}`
+type Factor = Omit<ReadUnit, 'text'>
+
+const power = /^\s?(?:\^-?\d|[23](?![\d.])|(?:squared|cubed)(?!\p{L}))/u
+const squareOrCubic = /^(?:sq\.?|square|cu\.?|cubic) /
+/** “9 in total” is not 9 inches. */
+const symbol = /^(?!in \p{L}(?!er\b))(?:°[CF](?!\p{L})|[°$€£¥₹¢Ω]|[μµ]?\p{L}+)/u
+const divides = /^\s?(?:\/|per(?!\p{L})|an?(?= (?:hour|minute|second|day|week|month|year)))\s?/u
+const multiplies = /^\s?·\s?|^ (?=\p{L}{1,3}(?:\^-\d|\/))/u
+
+/** The unit that the words behind or before a number begin with; null for none of the known. */
+export function readUnit(words: string): ReadUnit | null {
+  const plain = plainUnits.reduce((text, [pattern, as]) => text.replace(pattern, as), words).trimStart()
+  let read = factorOf(plain)
+  if (read === null) return null
+  for (let next = furtherFactor(read); next !== null; next = furtherFactor(read)) read = next
+  return { unit: read.unit, text: plain.slice(0, plain.length - read.rest.length), rest: read.rest.trim() }
+}
+
+/** The unit with what it is multiplied with or divided by; null where nothing follows. */
+function furtherFactor({ unit, rest }: Factor): Factor | null {
+  const divisor = divides.exec(rest)?.[0]
+  const joined = divisor ?? multiplies.exec(rest)?.[0]
+  if (joined === undefined) return null
+  const behind = rest.slice(joined.length)
+  const next = factorOf(behind) ?? (divisor === undefined ? null : unknownFactor(behind))
+  return next && { unit: combined(unit, next.unit, divisor === undefined ? 1 : -1), rest: next.rest }
+}
+
+export const unitOf = (words: string): Unit | null => readUnit(words)?.unit ?? null
+
+/** “cm^2”, “square feet”, “seconds squared”. */
+function factorOf(text: string): Factor | null {
+  const prefix = squareOrCubic.exec(text)?.[0] ?? ''
+  const name = symbol.exec(text.slice(prefix.length))?.[0] ?? ''
+  const unit = name === '' ? null : namedUnit(name)
+  if (unit === null) return null
+  const behind = text.slice(prefix.length + name.length)
+  const exponent = power.exec(behind)?.[0] ?? ''
+  return {
+    unit: toPower(unit, exponentOf(exponent) * exponentOf(prefix)),
+    rest: behind.slice(exponent.length),
+  }
+}
+
+function exponentOf(words: string): number {
+  if (/sq/.test(words)) return 2
+  return /cu/.test(words) ? 3 : Number(/-?\d/.exec(words)?.[0] ?? 1)
+}
+
+/** A rate of what is not known is told apart from others: $5 per apple. */
+function unknownFactor(text: string): Factor | null {
+  const [name] = /^\p{L}+/u.exec(text) ?? []
+  if (name === undefined) return null
+  return { unit: ownUnit(name.toLowerCase().replace(/s$/, '')), rest: text.slice(name.length) }
+}
+
+function toPower({ dimensions, factor }: Unit, exponent: number): Unit {
+  const one = Array.from({ length: Math.abs(exponent) }).reduce<Rational>(
+    (total) => product(total, factor),
+    whole(1n),
+  )
+  const raised = Object.entries(dimensions).map(([base, own]) => [base, own * exponent] as const)
+  return {
+    dimensions: Object.fromEntries(raised),
+    factor: exponent < 0 ? quotient(whole(1n), one)! : one,
+  }
+}
+
+function combined(a: Unit, b: Unit, sign: 1 | -1): Unit {
+  const other = toPower(b, sign)
+  const dimensions = { ...a.dimensions }
+  for (const [base, exponent] of Object.entries(other.dimensions))
+    dimensions[base] = (dimensions[base] ?? 0) + exponent
+  return { dimensions, factor: product(a.factor, other.factor) }
+}
+
+/** How many of `to` one `from` is; null where they measure different things. A unit that is not known could be either. */
+export function conversion(from: Unit | null, to: Unit | null): Rational | null {
+  if (from === null || to === null) return whole(1n)
+  const bases = new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])
+  const isSame = [...bases].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))
+  return isSame ? quotient(from.factor, to.factor) : null
+}
+
+/** The percent sign, or the unit, that stands behind a value on the same line; empty for neither. */
+export function measureBehind(text: string): string {
+  if (/^[ ~$)\\]{0,3}(?:\\?%|percent\b|pct\b)/.test(text)) return '\\%'
+  const line = text.split('\n', 1)[0]!.slice(0, 60)
+  const unit = /^(?: |~|\\[,;: ]|\\text|\\mathrm|\^)/.test(line) ? readUnit(line) : null
+  return unit === null ? '' : ` ${unit.text}`
 }
 
 /** Words that multiply the number before them; null: by an unknown amount. */

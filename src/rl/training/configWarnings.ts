@@ -4,7 +4,7 @@ import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
-import { isHalfPrecision } from '#shared/precision.ts'
+import { heldIn, isHalfPrecision } from '#shared/precision.ts'
 import { groupSizeOf, type ModelFacts } from './conflicts.ts'
 import { pluginWarnings } from './pluginWarnings.ts'
 
@@ -34,7 +34,7 @@ function deviceWarnings({ device, base, rollout }: RunConfig): Problem[] {
       `${rollout.precision}, which has no effect on ${title}: rollouts and learning share the same weights there.`,
     ),
     ...when(
-      base.precision !== 'f32' && !isHalfPrecision(base.precision),
+      heldIn(base.precision) !== 'f32' && !isHalfPrecision(base.precision),
       'base.precision',
       `${base.precision}; the base is quantised to it, but takes as much memory as f32 on ${title}.`,
     ),

@@ -2,6 +2,7 @@
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { computesIn, devicesFor } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
+import { roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
 
@@ -229,7 +230,7 @@ function referenceConflicts({ reference }: RunConfig): Problem[] {
 
 const precisionConflicts = ({ base, rollout, device: { kind } }: RunConfig): Problem[] => [
   ...when(
-    base.precision !== 'f32' && rollout.precision !== 'f32',
+    roundedTo(base.precision) !== null && rollout.precision !== 'f32',
     'rollout.precision',
     `${rollout.precision}, but with \`base.precision\` ${base.precision} rollouts use the quantised base: it must be f32.`,
   ),

@@ -1,6 +1,6 @@
 /** Conversations with a model: kept on this machine, answered by one base with an adapter for each column. */
 import { z } from 'zod'
-import { basePrecisions } from '../precision.ts'
+import { heldPrecisions } from '../precision.ts'
 import { count, cursor, failure, instant, name, path } from './common.ts'
 import { command, feed, query, stream } from './contract.ts'
 import { adapter, candidate, sampling } from './models.ts'
@@ -53,7 +53,7 @@ const conversation = z.object({
   /** The base: its name in the list, or a path. */
   model: path,
   /** What its weights are held in; null: as the adapters were trained on it, else f32. */
-  base: z.enum(basePrecisions).nullable(),
+  base: z.enum(heldPrecisions).nullable(),
   columns,
   /** Empty: none. */
   system,
@@ -82,7 +82,7 @@ export const answerToken = tokenLogprob.extend({ top: z.array(tokenLogprob) })
 
 /** What the base takes, and whether it is there. */
 const room = z.object({
-  base: z.enum(basePrecisions),
+  base: z.enum(heldPrecisions),
   /** Of the weights, and of the keys and values of one conversation that fills the context. */
   weightBytes: count,
   contextBytes: count,
@@ -105,7 +105,7 @@ export const chatApi = {
       columns: columns.default([null]),
       system: system.default(''),
       sampling: chatSampling.prefault({}),
-      base: z.enum(basePrecisions).nullable().default(null),
+      base: z.enum(heldPrecisions).nullable().default(null),
     }),
     conversation,
   ),
@@ -115,7 +115,7 @@ export const chatApi = {
       id: conversationId,
       title: name.optional(),
       model: path.optional(),
-      base: z.enum(basePrecisions).nullable().optional(),
+      base: z.enum(heldPrecisions).nullable().optional(),
       /** `was`: the column whose answers it goes on with; null: it is a new one. */
       columns: z
         .array(z.object({ adapter: adapter.nullable(), was: count.nullable() }))

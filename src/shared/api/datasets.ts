@@ -32,6 +32,8 @@ const column = z.object({
   unique: count.nullable(),
   length: range,
   value: range,
+  /** Values that say nothing → how many rows: empty texts, placeholders such as nan, � for half a character. */
+  odd: z.record(z.string(), count).optional(),
 })
 const problem = z.object({ number: count, line: count.nullable(), sentence: z.string() })
 
@@ -44,6 +46,8 @@ const shape = z.object({
   mapping,
   prompt: promptForm.nullable(),
   answer: z.string().nullable(),
+  /** Without a prompt: a template of one of the columns; null: no column can stand in one. */
+  template: z.string().nullable(),
   /** Columns that change what a row means and that the proposal does not use. */
   leftAside: z.array(z.object({ column: z.string(), text: z.string() })),
   doubts: z.array(z.string()),
@@ -140,6 +144,8 @@ export const datasetsApi = {
       notes: z.array(z.string()),
       shape,
       columns: z.array(column),
+      /** Sentences on values among the first rows that say nothing. */
+      oddValues: z.array(z.string()),
       rows: z.array(row),
       problems: z.array(problem),
       /** Whether that was all of the file. */

@@ -1,7 +1,7 @@
 /** A model kept open for other programs, which use it over the API of OpenAI. */
 import { z } from 'zod'
 import { deviceOptions } from '../device.ts'
-import { basePrecisions, rolloutPrecisions } from '../precision.ts'
+import { heldPrecisions, rolloutPrecisions } from '../precision.ts'
 import { count, cursor, failure } from './common.ts'
 import { command, feed, query } from './contract.ts'
 
@@ -39,7 +39,7 @@ export const servingApi = {
       /** 0: any free one. */
       port: z.int().min(0).max(65_535).default(0),
       /** null: f32, and adapters that were trained on a rounded base are refused. */
-      base: z.enum(basePrecisions).nullable().default(null),
+      base: z.enum(heldPrecisions).nullable().default(null),
       precision: z.enum(rolloutPrecisions).default('f32'),
       device: z
         .object({ kind: z.enum(deviceOptions).nullable(), threads: z.int().min(1).nullable() })

@@ -1,6 +1,6 @@
 /** The reward “judge”: a model reads prompt and completion and gives a score by a rubric. Its settings, as an entry of `rewards` has them. */
 import { z } from 'zod'
-import { basePrecisions } from '../precision.ts'
+import { heldPrecisions } from '../precision.ts'
 import { deviceOptions } from '../device.ts'
 import { isOnThisMachine, isWebAddress } from './addresses.ts'
 import { conflict, refuse, unwise } from './problems.ts'
@@ -69,7 +69,7 @@ export const judgeSettings = {
   ),
   adapter: text('Adapter of the judge', 'Folder of an adapter or a checkpoint; empty: the model alone.'),
   precision: choiceSetting(
-    basePrecisions,
+    heldPrecisions,
     'f32',
     'What the weights of the judge are held in; int8 and int4 take a quarter and an eighth of the memory.',
   ).meta({ label: 'Precision of the judge' }),

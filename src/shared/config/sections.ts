@@ -1,6 +1,6 @@
 /** The sections of the run config: each setting with its range, its default and a sentence that says what it does. */
 import { z } from 'zod'
-import { deviceTitles, deviceOptions } from '../device.ts'
+import { offeredDevices, deviceOptions } from '../device.ts'
 import { findDeclaration } from '../metrics.ts'
 import { basePrecisions, frozenProducts } from '../precision.ts'
 import { path, share, wholeNumber, maxSetting, maxRows, maxStepCount, maxTokenCount } from './settings.ts'
@@ -58,9 +58,10 @@ export const baseSection = z.strictObject({
     .meta({
       label: 'Base precision',
       description:
-        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML.',
+        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML. tf32 takes the memory of f32; NVIDIA cards from Ampere on multiply it faster, reading every factor with 11 significant bits of 24. It needs CUDA.',
       options: {
         f32: 'f32: exact',
+        tf32: 'tf32: factors with 11 bits, on CUDA',
         int8: 'int8: a quarter',
         int4: 'int4: an eighth, coarser',
         bf16: 'bf16: half, on CUDA',
@@ -336,7 +337,7 @@ export const deviceSection = z.strictObject({
       label: 'Device',
       description:
         'Device that computes; auto: the fastest that passed its check on this machine, for models of this size.',
-      options: { auto: 'auto: the fastest that passed its check', ...deviceTitles },
+      options: { auto: 'auto: the fastest that passed its check', ...offeredDevices },
     }),
   threads: wholeNumber(1, 1024).nullable().default(null).meta({
     description: 'CPU threads.',

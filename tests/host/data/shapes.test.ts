@@ -142,12 +142,12 @@ describe('mapItem', () => {
     [
       { c: 'x' },
       [{ kind: 'chat', column: 'c' }],
-      'its column “c” is no conversation: it is not a list of messages',
+      'its column “c” is not a conversation: it is not a list of messages',
     ],
     [
       { c: [{ from: 1 }] },
       [{ kind: 'chat', column: 'c' }],
-      'its column “c” is no conversation: message 1 has no role',
+      'its column “c” is not a conversation: message 1 has no role',
     ],
     [
       { c: [user] },
@@ -199,11 +199,11 @@ describe('what a proposal says', () => {
     [{ prompt: 'p', answer: 'a', weight: 0.5 }, '“weight” (how much a row counts) is not used.'],
     [
       { question: 'q', answer: ['a', 'b'] },
-      '“answer” is not text: rewards that compare with one answer do not apply.',
+      '“answer” is not text, so rewards that compare with a single answer cannot be used.',
     ],
     [
       { question: 'q', answer: 'So #### 4' },
-      '“answer” holds whole solutions: rewards compare with what stands behind #### or in \\boxed{}.',
+      '“answer” holds whole solutions: rewards compare with what comes after #### or inside \\boxed{}.',
     ],
     [
       { prompt: 'p', chosen: 'a', rejected: 'a' },
@@ -218,8 +218,8 @@ describe('what a proposal says', () => {
       '“turns” is nearly a conversation, but message 1 has a content that is neither text nor a list of parts.',
     ],
     [
-      { chat: "[{'role': 'user', 'content': 'hi'}]" },
-      '“chat” holds a conversation in Python’s notation, not in JSON: write it with json.dumps or to_json.',
+      { chat: "[{'role': 'user', 'content': hi()}]" },
+      '“chat” holds a conversation in Python’s notation that cannot be read: write it as JSON with json.dumps or to_json.',
     ],
   ])('%j', (row, sentence) => {
     expect(said(row).notes).toContain(sentence)

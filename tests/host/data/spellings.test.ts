@@ -75,15 +75,32 @@ function spelling(draw: Draw): Spelling {
     form === 'text' ? text : form === 'parts' ? [{ type: 'text', text }] : [text.slice(0, 2), text.slice(2)]
   const list = (messages: readonly Message[]) =>
     messages.map(([role, text]) => ({ [roleKey]: names[role], [contentKey]: content(text), ...extra }))
-  const wrap = draw.of(['list', 'list', 'text', 'columns'] as const)
+  const wrap = draw.of(['list', 'list', 'text', 'python', 'columns'] as const)
   return {
     chat(messages) {
       const written = list(messages)
+      if (wrap === 'python') return pythonOf(written)
       if (wrap === 'text') return JSON.stringify(written)
       if (wrap === 'list') return written
       return Object.fromEntries([roleKey, contentKey].map((key) => [key, written.map((each) => each[key])]))
     },
   }
+}
+
+/** As Python's repr writes it. */
+function pythonOf(value: unknown): string {
+  if (value === null) return 'None'
+  if (typeof value === 'string') {
+    const quote = value.includes("'") && !value.includes('"') ? '"' : "'"
+    const escaped = value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll(quote, `\\${quote}`)
+    return `${quote}${escaped}${quote}`
+  }
+  if (Array.isArray(value)) return `[${value.map(pythonOf).join(', ')}]`
+  if (typeof value === 'object')
+    return `{${Object.entries(value)
+      .map(([key, each]) => `${pythonOf(key)}: ${pythonOf(each)}`)
+      .join(', ')}}`
+  return JSON.stringify(value)
 }
 
 interface Layout {
@@ -109,6 +126,19 @@ function layout(draw: Draw): Layout {
   ]
   const [asked, answered] = [header(draw, question), header(draw, answer)]
   const hasPrompt = draw.of([true, false])
+  const isFirst = draw.of([true, false])
+  const [one, two] = draw.of([
+    ['response_1', 'response_2'],
+    ['response_a', 'response_b'],
+    ['answer_0', 'answer_1'],
+  ] as const)
+  const scores = (isFirst: boolean) => ({
+    [`score_${one.slice(-1)}`]: isFirst ? 3 : 1.5,
+    [`score_${two.slice(-1)}`]: isFirst ? 2 : 10,
+  })
+  const winner = (isFirst: boolean) => ({ winner: isFirst ? one : two })
+  const strength = (isFirst: boolean) => ({ preference_strength: isFirst ? -2 : 1 })
+  const judge = draw.of([winner, scores, one === 'response_1' ? strength : winner])
   const without = ({ system, turns }: Told): Message[] => messagesOf({ system, turns }).slice(0, -1)
   const layouts: readonly Layout[] = [
     {
@@ -159,6 +189,26 @@ function layout(draw: Draw): Layout {
         ...{ system: told.system, history: told.turns.slice(0, -1) },
       }),
       ...{ answer: 'answer', isChat: true, hasSystem: true },
+    },
+    {
+      name: 'two answers and what prefers one',
+      row: (told) => ({
+        [question]: last(told)[0],
+        ...{ [one]: isFirst ? last(told)[1] : '?', [two]: isFirst ? '?' : last(told)[1] },
+        ...judge(isFirst),
+      }),
+      ...{ answer: 'chosen', isChat: false, hasSystem: false },
+    },
+    {
+      name: 'ranked answers',
+      row: (told) => ({
+        [question]: last(told)[0],
+        answers: [
+          { answer: '?', model: 'm', rank: 2 },
+          { answer: last(told)[1], model: 'n', rank: 1 },
+        ],
+      }),
+      ...{ answer: 'chosen', isChat: false, hasSystem: false },
     },
     {
       name: 'pairs after a question',
@@ -265,5 +315,5 @@ test(`${count} generated files mean to a run what was written`, async () => {
       where,
     ).toEqual(told.map((each) => last(each)[1]))
   }
-  expect(names.size).toBe(9)
+  expect(names.size).toBe(11)
 })

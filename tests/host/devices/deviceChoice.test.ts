@@ -56,6 +56,15 @@ describe('what is kept of a check', () => {
     expect(readCheck({ kind: 'webgpu', deviceId: 1 }, cacheDirectory)).toBeNull()
   })
 
+  test('in TF32 is another check than in f32', () => {
+    remember('cuda', [])
+    const tf32 = { kind: 'cuda', deviceId: 0, tf32: true } as const
+    expect(readProof(tf32, cacheDirectory)).toBeNull()
+    rememberProof(tf32, cacheDirectory, { findings: [failed], seconds: 1 })
+    expect(readProof(tf32, cacheDirectory)?.failures).toHaveLength(1)
+    expect(readProof(place('cuda'), cacheDirectory)?.failures).toEqual([])
+  })
+
   test('counts as never asked with another driver, and where the file tells nothing', () => {
     remember('webgpu', [{ parameters: 1e6, ratio: 2 }])
     vi.stubEnv('VK_ICD_FILENAMES', '/another/driver.json')
@@ -69,6 +78,13 @@ describe('what is kept of a check', () => {
 })
 
 describe('auto', () => {
+  test('is CUDA for TF32, whatever is faster', () => {
+    remember('webgpu', [{ parameters: 1e6, ratio: 30 }])
+    expect(auto('tf32').kind).toBe('cpu')
+    remember('cuda', [{ parameters: 1e6, ratio: 3 }])
+    expect([auto('tf32').kind, auto().kind]).toEqual(['cuda', 'webgpu'])
+  })
+
   test('is the CPU where nothing is known, and no device that would hold a rounded base in f32', () => {
     expect(auto()).toEqual({ kind: 'cpu', reason: 'No other device has passed its check on this machine.' })
     remember('webgpu', [{ parameters: 1e6, ratio: 30 }])

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { expect, test } from 'vitest'
-import type { DeviceCheck } from '#shared/device.ts'
+import { deviceRemarks, type DeviceCheck } from '#shared/device.ts'
 import { deviceFile, withoutPlaces } from '#host/devices/deviceFile.ts'
 
 const check = (problem: string): DeviceCheck => ({
@@ -39,6 +39,7 @@ test('a file tells devices and their checks, whatever the driver’s messages na
     failures: [{ name: 'operators/RmsNorm', measured: 0.2 }],
     speeds: [{ parameters: 1.7e6, ratio: 2.5 }],
   })
+  expect(file.devices[0]!.remarks).toEqual(deviceRemarks('webgpu'))
   expect(file).toMatchObject({
     format: 1,
     versions: expect.stringContaining('onnxruntime-node 1.30.0') as string,

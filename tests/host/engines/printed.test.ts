@@ -45,6 +45,12 @@ function heard(output: string, every = 97) {
 }
 
 describe('what a trainer elsewhere prints', () => {
+  test('is for people where it only looks like a warning', () => {
+    const lines = '@turnwise-warning "one" and "another"\n@turnwise-warning "\\x"\n'
+    expect(heard(lines)).toEqual({ kept: lines, events: [] })
+    expect(heard('@turnwise-warning "one"\n')).toMatchObject({ kept: '', events: [{ message: 'one' }] })
+  })
+
   test.skipIf(isMissing)(
     'becomes events in their order, and the rest stays for people (skipped without Python)',
     () => {

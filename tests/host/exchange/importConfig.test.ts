@@ -72,7 +72,9 @@ made_up: 7
     expect(noteOf(notes, 'bf16')).toBe(
       'bf16 (true) was skipped: parameters and gradients are 32-bit floats in Turnwise.',
     )
-    expect(noteOf(notes, 'made_up')).toBe('made_up (7) was skipped: grpo has no such setting in Turnwise.')
+    expect(noteOf(notes, 'made_up')).toBe(
+      'made_up (7) was skipped: it is not among the settings of TRL that Turnwise knows for grpo.',
+    )
     expect(noteOf(notes, 'adapter.dropout')).toBe(
       'adapter.dropout is 0.05: the file does not set lora_dropout, whose default in TRL is 0.05 (Turnwise’s default is 0).',
     )
@@ -137,7 +139,7 @@ made_up: 7
     expect(told).toContain(
       '64 completions at once are no multiple of the 14 per prompt: rounded to 5 prompts. With 7 processes there are 32 whole prompts.',
     )
-    expect(told.join()).toContain('The number of processes is not in the file, and one was assumed')
+    expect(told.join()).toContain('The file does not say how many processes it runs on, so one was assumed')
   })
 })
 
@@ -179,7 +181,7 @@ test('AgileRL: names of earlier versions and of its classes', () => {
     optimization: { learningRate: 1e-5 },
     algorithm: { settings: { whitenAdvantages: false, advantageGranularity: 'turn' } },
   })
-  expect(notes.filter(({ text }) => text.includes('no such setting in Turnwise'))).toEqual([])
+  expect(notes.filter(({ text }) => text.includes('not among the settings of'))).toEqual([])
 })
 
 test('a null says null, whatever the tool would take by itself', () => {
@@ -236,7 +238,7 @@ python3 -m verl.trainer.main_ppo \\
     },
   })
   expect(noteOf(notes, 'trainer.n_gpus_per_node')).toContain('Turnwise uses one machine')
-  expect(noteOf(notes, 'actor_rollout_ref.actor.strange')).toContain('no such setting in Turnwise')
+  expect(noteOf(notes, 'actor_rollout_ref.actor.strange')).toContain('not among the settings of verl')
   expect(noteOf(notes, 'algorithm.settings.ratioLimit')).toContain('clip_ratio_c, whose default in verl is 3')
 })
 

@@ -54,7 +54,7 @@ test('AgileRL: a population of a Python file, which is not run', () => {
     rollout: { promptsPerStep: 16, groupSize: 8 },
   })
   expect(noteOf(outcome, 'new_layer')).toContain('there is no mutation of layers for LLMs')
-  expect(noteOf(outcome, 'no_such_thing')).toContain('no setting that grpo has')
+  expect(noteOf(outcome, 'no_such_thing')).toContain('grpo has no such setting in Turnwise')
   expect(noteOf(outcome, 'Mutations.mutation_sd')).toContain('only settings mutate')
   expect(noteOf(outcome, 'Mutations.rand_seed')).toContain('follow from `seed`')
   expect(noteOf(outcome, 'INIT_HP.SEEN')).toBe(
@@ -131,7 +131,7 @@ test('W&B: a sweep with the names of TRL', () => {
   expect(noteOf(outcome, 'early_terminate')).toContain('after 3, 6, … steps')
   expect(noteOf(outcome, 'epsilon')).toBe('epsilon was skipped: beta without limits has no range.')
   expect(noteOf(outcome, 'seed')).toContain('equally likely')
-  expect(noteOf(outcome, 'batch_norm_momentum')).toContain('no setting that grpo has')
+  expect(noteOf(outcome, 'batch_norm_momentum')).toContain('grpo has no such setting in Turnwise')
 })
 
 test.each([
@@ -243,7 +243,7 @@ test('Optuna: suggestions of a Python file, by their names or what they are give
   })
   expect(outcome.config.steps).toBe(200)
   expect(noteOf(outcome, 't')).toBe('t was skipped: only running the file would tell its range.')
-  expect(noteOf(outcome, 'unheard_of')).toContain('no setting that grpo has')
+  expect(noteOf(outcome, 'unheard_of')).toContain('grpo has no such setting in Turnwise')
 })
 
 test('Optuna: distributions as its JSON has them, also as texts', () => {

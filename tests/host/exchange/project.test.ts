@@ -329,7 +329,7 @@ describe('on the command line', () => {
     expect(back.stderr).toContain(
       'train_file (../data/train.jsonl) was skipped: only the scripts of an exported project',
     )
-    expect(back.stderr).not.toContain('no such setting in Turnwise')
+    expect(back.stderr).not.toContain('not among the settings of')
     expect(parseRunConfig(JSON.parse(readFileSync(file, 'utf8')))).toMatchObject({
       steps: 30,
       optimization: { learningRate: 0.002 },

@@ -21,7 +21,7 @@ describe('TRL, whose files do not name their trainer', () => {
   test('rows and their length without completions are SFT', () => {
     const outcome = read(`${transformers}max_seq_length: 8192\noutput_dir: data/m-sft\n`)
     expect(outcome.reading).toBe(
-      'Read as TRL’s SFT settings: max_seq_length stands there, num_generations and beta do not.',
+      'Read as TRL’s SFT settings: max_seq_length is set, num_generations and beta are not.',
     )
     expect(outcome.config).toMatchObject({
       model: 'org/base',
@@ -38,15 +38,15 @@ describe('TRL, whose files do not name their trainer', () => {
   test('β with a limit for prompts is DPO', () => {
     const outcome = read(`${transformers}beta: 0.01\nmax_prompt_length: 512\nmax_length: 1024\n`)
     expect(outcome.reading).toBe(
-      'Read as TRL’s DPO settings: beta, max_prompt_length and max_length stand there, num_generations does not.',
+      'Read as TRL’s DPO settings: beta, max_prompt_length and max_length are set, num_generations is not.',
     )
     expect(outcome.config.algorithm).toMatchObject({ id: 'dpo', settings: { beta: 0.01 } })
   })
 
   test.each([
     ['loss_type: apo_zero\nbeta: 0.05', 'dpo', 'loss_type is apo_zero'],
-    ['num_generations: 8\nbeta: 0.04', 'grpo', 'num_generations stands there'],
-    ['num_generations: 4\nmax_seq_length: 512', 'grpo', 'num_generations stands there'],
+    ['num_generations: 8\nbeta: 0.04', 'grpo', 'num_generations is set'],
+    ['num_generations: 4\nmax_seq_length: 512', 'grpo', 'num_generations is set'],
     ['output_dir: data/zephyr-dpo-full\nbeta: 0.1', 'dpo', 'output_dir is data/zephyr-dpo-full'],
   ])('%s: %s', (lines, id, because) => {
     const { config, reading } = read(`${transformers}${lines}\n`)
@@ -67,7 +67,7 @@ describe('TRL, whose files do not name their trainer', () => {
       "TRL's ORPO has no equivalent",
       '--algorithm dpo',
     ],
-    ['desirable_weight: 1.0', 'KTO (desirable_weight stands there)', 'dpo'],
+    ['desirable_weight: 1.0', 'KTO (desirable_weight is set)', 'dpo'],
     ['center_rewards_coefficient: 0.01', 'reward model trainer', 'dpo'],
   ])('%s is asked about or refused', (lines, sentence, hint) => {
     expect(() => read(`${transformers}${lines}\n`)).toThrow(
@@ -92,7 +92,7 @@ describe('TRL, whose files do not name their trainer', () => {
     )
     expect(config.data).toMatchObject({ train: 'a/b', heldOut: { share: 0.05 } })
     expect(notes.map(({ text }) => text)).toContain(
-      'dataset_mixture.datasets: only the first of 2 was imported.',
+      'dataset_mixture.datasets: only a/b was taken, the first of 2; left aside: c/d.',
     )
   })
 
@@ -157,7 +157,7 @@ describe('AReaL', () => {
       ', adv_norm: {mean_level: batch, std_level: batch}',
       'rl',
       'reinforce',
-      'no reward is compared with its group',
+      'rewards are not compared within their group',
     ],
     [', reward_norm: {mean_level: null, std_level: group}', 'rl', 'reinforce', 'mean_level is not group'],
     [', reward_norm: {mean_level: group, std_level: group}', 'rl', 'grpo', 'mean_level is group'],
@@ -200,7 +200,7 @@ mutation: {rl_hp_selection: {lr: {min: 0.0000001, max: 0.00001}}}
 network: {pretrained_model_name_or_path: org/m, max_context_length: 512}
 `)
   expect(reading).toBe(
-    'Read as a population of AgileRL’s GRPO settings: pop_size stands there; its algorithm is GRPO.',
+    'Read as a population of AgileRL’s GRPO settings: pop_size is set; its algorithm is GRPO.',
   )
   expect(study).toHaveProperty('population')
   expect(config).toMatchObject({ contextLength: 512, data: { heldOut: { share: 0.2 } } })
@@ -319,7 +319,7 @@ describe('LLaMA-Factory and axolotl', () => {
     [factory('stage: dpo\npref_loss: orpo'), 'pref_loss “orpo”'],
     ...['kto', 'orpo', 'grpo'].map((rl) => [axolotl(`rl: ${rl}`), `axolotl's rl “${rl}”`]),
     [axolotl('reward_model: true'), 'training of a reward model'],
-    [axolotl('').replace('type: alpaca', 'type: completion'), 'learning of plain text'],
+    [axolotl('').replace('type: alpaca', 'type: completion'), 'pretraining on plain text'],
   ])('other stages are refused by name (%#)', (text, sentence) => {
     expect(() => read(text)).toThrow(sentence)
   })
@@ -341,7 +341,7 @@ test.each([
   ['{"tokenizer_class": "T", "model_max_length": 8}', 'the tokenizer_config.json of a model'],
   ['{"peft_type": "LORA", "r": 8, "lora_alpha": 16}', 'the adapter_config.json of a PEFT adapter'],
   ['FROM llama3\nPARAMETER temperature 0.7\nTEMPLATE """x"""', 'an Ollama Modelfile'],
-  ['model_name_or_path: m\nexport_dir: d\ntemplate: x', 'one of LLaMA-Factory that trains nothing'],
+  ['model_name_or_path: m\nexport_dir: d\ntemplate: x', 'one of LLaMA-Factory’s for'],
   ['model: m\ndata: {train: t}\nalgorithm: {id: grpo}', 'a run config of Turnwise already'],
 ])('%.40s is refused as what it is', (text, what) => {
   expect(() => read(text)).toThrow(`The file is ${what}`)

@@ -48,7 +48,7 @@ describe('scripts of verl', () => {
       script('if [ "$1" = x ]; then\n adv=rloo\nelse\n adv=grpo\nfi', 'actor_rollout_ref.rollout.n=4'),
     )
     expect(under.config.algorithm.id).toBe('rloo')
-    expect(textsOf(under)).toContain('adv is set under a condition; the value of the first branch was taken')
+    expect(textsOf(under)).toContain('adv is set conditionally; the value of the first branch was taken')
     expect(() => read(script('', 'actor_rollout_ref.rollout.n=4'))).toThrow(
       'the value of algorithm.adv_estimator is not in it',
     )

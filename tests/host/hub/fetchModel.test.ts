@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
@@ -69,6 +69,19 @@ describe('a model from a hub', () => {
     expect(told.at(-1)?.doneBytes).toBe(told.at(-1)?.totalBytes)
     expect(requests).toBe(fault.asked.length)
     expect(requests).toBeGreaterThan(2)
+  })
+
+  test('comes with the chat templates beside the usual one', async () => {
+    const folder = path.join(source, 'additional_chat_templates')
+    mkdirSync(folder)
+    writeFileSync(path.join(folder, 'tool_use.jinja'), '{{ tools }}')
+    writeFileSync(path.join(folder, 'run.py'), 'print()')
+    try {
+      await fetchInto('templates')
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+    expect(readdirSync(path.join(home, 'templates', 'additional_chat_templates'))).toEqual(['tool_use.jinja'])
   })
 
   test('comes only under the licence that was accepted, which is kept with it', async () => {

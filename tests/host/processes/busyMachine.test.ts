@@ -126,7 +126,7 @@ test.skipIf(!here)('a Python reward (skipped without Python 3.9)', async () => {
   writeFileSync(file, code)
   const config = parseRunConfig({
     ...{ model: 'm', data: { train: 't' }, rewards: [{ function: file }] },
-    python: { interpreter, callSeconds: 2 },
+    python: { interpreter, callSeconds: 1 },
   })
   const consents = consentsTo(config, folder)
   const score = async (seconds: number) => {
@@ -136,9 +136,9 @@ test.skipIf(!here)('a Python reward (skipped without Python 3.9)', async () => {
     const { total, failures } = only(await scoreRewards(rewards.specs, [input], 'null'))
     return total ?? failures.map(({ message }) => message)
   }
-  expect(await onBoth(() => score(1))).toBe(0.5)
-  expect(await onBoth(() => score(4))).toEqual([
-    'Python was killed because it used up 2 s of processor time.',
+  expect(await onBoth(() => score(0.5))).toBe(0.5)
+  expect(await onBoth(() => score(2))).toEqual([
+    'Python was killed because it used up 1 s of processor time.',
   ])
 })
 

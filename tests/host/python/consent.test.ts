@@ -121,7 +121,9 @@ describe('a config that nobody allowed starts no Python', () => {
   test('looking at what would run starts nothing and allows nothing', async () => {
     const asked = { functions: [`${file}#score`, 'exact-match'], interpreter: program }
     const review = await client.call('python.review', asked)
-    expect(review).toMatchObject([{ interpreter: program, files: [{ path: file, isAllowed: false }] }])
+    // The program lies there too, and is no less of the stranger's.
+    const files = [file, program].map((each) => ({ path: each, isAllowed: false }))
+    expect(review).toMatchObject([{ interpreter: program, files }])
     expectNothingRan()
     expect(await client.call('python.allowed')).toEqual([])
   })
@@ -232,7 +234,7 @@ describe('the command line and the library', () => {
 
   test('python allow lets exactly this pass, list shows it, withdraw takes it back', async () => {
     const allowed = await place.run('python', 'allow', file, '--interpreter', program, '--json')
-    expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }] }])
+    expect(JSON.parse(allowed.stdout)).toMatchObject([{ files: [{ path: file }, { path: program }] }])
     expect((await place.run('python', 'list')).stdout).toMatch(/run by[^]*python +\S*rewards\.py/)
     const consents = consentsFile(place.path('home'))
     expect(requireConsent(source, program, consents).interpreter).toBe(program)

@@ -1,13 +1,13 @@
 /** What Python imports from the folder of the code is what was allowed, by its content, and nothing else. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { consentsFile } from '#host/consents/consents.ts'
-import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
+import { allowPython, reviewPython } from '#host/python/consent.ts'
 import { askProgram } from '#host/python/program.ts'
 import { openPython } from '#host/python/pythonCode.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { allowedFolder, putCompiled, scored } from './allowedFolder.ts'
 import { hasPython, interpreter } from './interpreter.ts'
 
 const all = temporaryFolder()
@@ -16,38 +16,8 @@ afterEach(() => vi.unstubAllEnvs())
 const isHere = hasPython()
 const without = isHere ? '' : ' (skipped without Python 3.9)'
 
-/** A folder with code that was allowed as it stood, and a place where code leaves a mark. */
-function allowed(main: string, beside: Readonly<Record<string, string>> = {}, link?: string) {
-  const real = mkdtempSync(path.join(all, 'project-'))
-  const folder = link === undefined ? real : `${real}-${link}`
-  if (link !== undefined) symlinkSync(real, folder)
-  const put = (name: string, content: string) => {
-    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true })
-    writeFileSync(path.join(folder, name), content)
-  }
-  for (const [name, content] of Object.entries(beside)) put(name, content)
-  const mark = path.join(real, 'it-ran')
-  const code = `${main}\ndef score(completions):\n    return [value() for _ in completions]\n`
-  put('rewards.py', code)
-  const file = path.join(folder, 'rewards.py')
-  const source = { code, language: 'py', file } as const
-  const consents = consentsFile(mkdtempSync(path.join(all, 'machine-')))
-  const review = () => reviewPython(source, interpreter, consents)
-  const allow = () => allowPython([review()], consents)
-  allow()
-  const evil = `open(${JSON.stringify(mark)}, 'w').close()\npoints = 1\n`
-  const open = () =>
-    openPython(source, { interpreter, callSeconds: 60, messages: null, form: null, consents })
-  const ran = () => existsSync(mark)
-  const interpreterAllowed = () => requireConsent(source, interpreter, consents).interpreter
-  return { folder, put, evil, open, ran, review, allow, interpreterAllowed, source, consents }
-}
-
-async function scored(open: ReturnType<typeof allowed>['open']): Promise<string> {
-  await using code = await open()
-  const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
-  return JSON.stringify(answer)
-}
+const allowed = (main: string, beside?: Readonly<Record<string, string>>, link?: string) =>
+  allowedFolder(all, main, beside, link)
 
 describe.runIf(isHere)(`imports${without}`, () => {
   test('of modules, packages and folders of packages that were allowed', async () => {
@@ -202,16 +172,6 @@ def value():
     expect(await scored(open)).toContain('"value":1')
     expect(ran()).toBe(false)
   })
-
-  /** Code without a source, which nobody is asked about. */
-  function putCompiled({ folder, put, evil }: ReturnType<typeof allowed>, name: string): void {
-    put('source.py', evil)
-    const compile = 'import py_compile, sys; py_compile.compile(sys.argv[1], sys.argv[2])'
-    const target = path.join(folder, ...`${name}.pyc`.split('/'))
-    spawnSync(interpreter, ['-c', compile, path.join(folder, 'source.py'), target])
-    rmSync(path.join(folder, 'source.py'))
-    expect(existsSync(target)).toBe(true)
-  }
 
   test.each(['', '.'])(
     'not in processes of their own by a path that means where they start: “%s”',

@@ -9,6 +9,7 @@ const code = path.join(folder, 'real', 'code')
 mkdirSync(path.join(code, '..lib'), { recursive: true })
 mkdirSync(path.join(folder, 'real', 'code beside'))
 symlinkSync(path.join(folder, 'real'), path.join(folder, 'link'))
+symlinkSync(path.join(folder, 'real', 'code beside'), path.join(code, 'away'))
 afterEach(() => vi.unstubAllEnvs())
 
 test.each([
@@ -16,9 +17,24 @@ test.each([
   ['the folder by a link', path.join(folder, 'link', 'code'), true],
   ['a folder in it whose name begins with dots', path.join(code, '..lib'), true],
   ['a folder beside it', path.join(folder, 'real', 'code beside'), false],
+  ['a link in it that leads elsewhere today', path.join(code, 'away'), true],
   ['what is above it', path.join(folder, 'real'), false],
 ])('PYTHONPATH loses what lies in the folder of the code: %s', (_, entry, isInside) => {
   vi.stubEnv('PYTHONPATH', ['relative', entry].join(path.delimiter))
   expect(pathsInside(code)).toEqual(isInside ? [entry] : [])
   expect(pythonEnvironment(code)['PYTHONPATH']).toBe(isInside ? undefined : entry)
+})
+
+test.each(['PATH', 'LD_LIBRARY_PATH'])('%s loses what means the folder that the code works in', (name) => {
+  vi.stubEnv(name, ['', folder, '.', 'relative', ''].join(path.delimiter))
+  expect(pythonEnvironment(code)[name]).toBe(folder)
+  vi.stubEnv(name, path.delimiter)
+  expect(pythonEnvironment(code)).not.toHaveProperty(name)
+})
+
+test('no compiled code is read from the folder', () => {
+  vi.stubEnv('PYTHONPYCACHEPREFIX', path.join(code, 'cache'))
+  expect(pythonEnvironment(code)).not.toHaveProperty('PYTHONPYCACHEPREFIX')
+  vi.stubEnv('PYTHONPYCACHEPREFIX', path.join(folder, 'cache'))
+  expect(pythonEnvironment(code)).toHaveProperty('PYTHONPYCACHEPREFIX', path.join(folder, 'cache'))
 })

@@ -105,12 +105,19 @@ const configs: Readonly<Record<string, () => Config>> = {
   ),
   'a workflow of the gallery': () => ({
     ...demo('run'),
-    rollout: { ...demo('run').rollout, workflow: { function: inRoot('resources/workflows/best-of-n.ts') } },
+    rollout: {
+      ...{ ...demo('run').rollout, promptsPerStep: 4 },
+      workflow: { function: inRoot('resources/workflows/best-of-n.ts') },
+    },
   }),
-  'a base in 8 bits': () => ({ ...demo('run'), base: { precision: 'int8' } }),
-  'a base in 4 bits': () => ({ ...demo('run'), base: { precision: 'int4' } }),
-  'one thread': () => ({ ...demo('run'), device: { threads: 1 } }),
-  'two threads': () => ({ ...demo('run'), device: { threads: 2 } }),
+  'a base in 8 bits, on one thread': () => ({
+    ...demo('run'),
+    ...{ base: { precision: 'int8' }, device: { threads: 1 } },
+  }),
+  'a base in 4 bits, on two threads': () => ({
+    ...demo('run'),
+    ...{ base: { precision: 'int4' }, device: { threads: 2 } },
+  }),
   'a model with an attention sink': () => ({
     ...demo('run'),
     model: sinkFolder,
@@ -119,7 +126,7 @@ const configs: Readonly<Record<string, () => Config>> = {
 }
 
 /** What differs in how a run starts; the others are started in the long run of the tests. */
-const started = ['stages', 'README', 'guide', 'ppo', 'dpo', 'workflow', '4 bits', 'two threads']
+const started = ['stages', 'README', 'guide', 'ppo', 'dpo', 'workflow', '4 bits']
 
 type Item = OutputOf<Api, 'runs.calibrate'>
 

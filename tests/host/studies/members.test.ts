@@ -34,13 +34,12 @@ interface Case {
 
 const learningRate = { mutated: 'optimization.learningRate', tensors: 3 }
 const cases: Readonly<Record<string, Case>> = {
-  'PPO, whose clones have the critic of their parent': {
-    config: { ...common, algorithm: { id: 'ppo' } },
+  'PPO in an environment, whose clones have the critic of their parent': {
+    config: {
+      ...{ ...common, rewards: [], algorithm: { id: 'ppo' } },
+      environment: { function: 'number-guessing', maxTurns: 3 },
+    },
     ...{ mutated: 'optimization.criticLearningRate', tensors: 5 },
-  },
-  'GRPO in an environment': {
-    config: { ...common, rewards: [], environment: { function: 'number-guessing', maxTurns: 3 } },
-    ...{ mutated: 'algorithm.settings.klCoefficient', tensors: 3 },
   },
   'a generation that ends with a stage': {
     config: { ...staged, stages: [{ ...demonstrations, steps: 2 }, { steps: 2 }] },

@@ -3,7 +3,7 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { RunEvent } from '#shared/events.ts'
-import { blockPrecisions, type BasePrecision } from '#shared/precision.ts'
+import { blockPrecisions, type HeldPrecision } from '#shared/precision.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { loadCheckpoint } from '#host/runs/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   writeFileSync(inside('rows.csv'), 'prompt,answer\n1+1=,2\n2+2=,4\n')
 })
 
-const newRun = (precision: BasePrecision, changes: object = {}) =>
+const newRun = (precision: HeldPrecision, changes: object = {}) =>
   createRunFolder(root, {
     model: inside('model'),
     base: { precision },
@@ -79,7 +79,7 @@ describe.each(blockPrecisions)('a run on %s', (precision) => {
     await trainRun(run)
     const adapter = checkpointOf(run, 1)
     expect(readAdapter(adapter).base).toBe(precision)
-    const scoresOn = async (base: BasePrecision | null) => {
+    const scoresOn = async (base: HeldPrecision | null) => {
       using model = await openModel({
         ...{ directory: inside('model'), adapter, device: oneThread },
         ...{ precision: 'f32', base, maxRows: 1, cacheDirectory },

@@ -32,6 +32,34 @@ const wordings = [
   (text: string) => `<think>It could be 5.</think>\n<answer>${text}</answer>`,
 ]
 
+const small =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
+    ' ',
+  )
+const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ')
+
+/** A number below a million in English, by the rule that its digits are said one after the other. */
+function inWords(value: number): string {
+  if (value < 20) return small[value]!
+  const joined = (head: string, rest: number, by: string) =>
+    rest === 0 ? head : `${head}${by}${inWords(rest)}`
+  if (value < 100) return joined(tens[Math.floor(value / 10) - 2]!, value % 10, pick(['-', ' ']))
+  if (value < 1000)
+    return joined(`${small[Math.floor(value / 100)]!} hundred`, value % 100, pick([' and ', ' ']))
+  const rest = value % 1000
+  return joined(`${inWords(Math.floor(value / 1000))} thousand`, rest, rest < 100 ? ' and ' : ' ')
+}
+
+/** Unit, how many of it are `per` of the larger one, and spellings. */
+const measures = [
+  ['cm', 100, 'm', ['cm', 'centimeters', '\\text{cm}', '\\mathrm{~cm}', 'centimetres']],
+  ['g', 1000, 'kg', ['grams', '\\text{ g}', '\\mathrm{g}']],
+  ['min', 60, 'hours', ['minutes', '\\text{min}', 'min']],
+  ['cm^2', 10_000, 'm^2', ['cm²', '\\text{cm}^2', 'square centimeters', '\\mathrm{~cm}^{2}']],
+  ['mL', 1000, 'L', ['ml', 'milliliters', 'cm^3']],
+  ['m/h', 1000, 'km/h', ['m/h', 'meters per hour', '\\frac{\\text{m}}{\\text{h}}', '\\mathrm{m\\,h^{-1}}']],
+] as const
+
 const makers: Readonly<Record<string, () => Pair>> = {
   whole() {
     const number = digits(1 + below(40))
@@ -74,6 +102,95 @@ const makers: Readonly<Record<string, () => Pair>> = {
       same: pick([`${share} percent`, `${share}\\%`, String(share / 100), String(share)]),
       other: `${share + 1}%`,
     }
+  },
+  unit() {
+    const [unit, factor, larger, spellings] = pick(measures)
+    const value = 2 + below(5000)
+    const others = [`${value} ${larger}`, `${value + 1} ${unit}`, `${value} A`, `${value} °C`]
+    return {
+      answer: `${value} ${unit}`,
+      same: pick([
+        String(value),
+        `${value} ${pick(spellings)}`,
+        `${Number((value / factor).toFixed(12))} ${larger}`,
+      ]),
+      other: pick(others),
+    }
+  },
+  'unit left out by the answer'() {
+    const [value, [, , , spellings]] = [digits(1 + below(5)), pick(measures)]
+    const unit = pick(spellings)
+    return { answer: value, same: `${value} ${unit}`, other: `${altered(value)} ${unit}` }
+  },
+  'number in words'() {
+    const value = below(pick([20, 100, 1000, 1_000_000]))
+    const sign = pick(['', 'minus ', 'negative '])
+    return {
+      answer: `${sign === '' ? '' : '-'}${value}`,
+      same: `${sign}${inWords(value)}`,
+      other: `${sign}${inWords(value + 1)}`,
+    }
+  },
+  'share in words'() {
+    const [above, [name, under]] = [
+      2 + below(18),
+      pick([
+        ['thirds', 3],
+        ['quarters', 4],
+        ['fifths', 5],
+        ['tenths', 10],
+      ] as const),
+    ]
+    return {
+      answer: `${above}/${under}`,
+      same: `${inWords(above)} ${name}`,
+      other: `${inWords(above + 1)} ${name}`,
+    }
+  },
+  'recurring decimal'() {
+    const [before, fixed, block] = [below(50), pick(['', digits(1 + below(3))]), digits(1 + below(4))]
+    const scale = 10 ** fixed.length
+    const nines = 10 ** block.length - 1
+    const above = Number(`${before}${fixed}`) * nines + Number(block)
+    const lined = [
+      `\\overline{${block}}`,
+      `(${block})`,
+      `\\bar{${block}}`,
+      `${block.repeat(3)}...`,
+      `${block.repeat(4)}\\ldots`,
+    ]
+    return {
+      answer: `${above}/${scale * nines}`,
+      same: `${before}.${fixed}${pick(lined)}`,
+      other: pick([
+        `${before}.${fixed === '' ? '0' : fixed}`,
+        `${before}.${fixed}\\overline{${altered(block)}}`,
+        `${before + 1}.${fixed}(${block})`,
+      ]),
+    }
+  },
+  'decimal comma'() {
+    const [before, after] = [digits(1 + below(3)), pick([digits(2), digits(1), digits(4)])]
+    const [point, comma] = [`${before}.${after}`, `${before},${after}`]
+    const [answer, same] = pick([
+      [point, comma],
+      [comma, comma],
+      [comma, point],
+    ] as const)
+    return { answer, same, other: pick([altered(comma), altered(point), `${before}${after}`]) }
+  },
+  'end of a computation'() {
+    const [a, b] = [1 + below(500), 1 + below(500)]
+    return { answer: String(a + b), same: `${a} + ${b} = ${a + b}`, other: `${a + b} + ${a} = ${2 * a + b}` }
+  },
+  remark() {
+    const value = digits(1 + below(4))
+    const put = pick([
+      (text: string) => `${text} (apples)`,
+      (text: string) => `${text} apples`,
+      (text: string) => `**${text}**`,
+    ])
+    return { answer: value, same: put(value), other: put(altered(value)) }
   },
   tuple() {
     const items = Array.from({ length: 2 + below(3) }, () => String(below(100)))

@@ -1,4 +1,4 @@
-import { basePrecisions } from '#shared/precision.ts'
+import { heldPrecisions } from '#shared/precision.ts'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
@@ -81,7 +81,7 @@ export function ChatSettings({ chat }: { chat: Chat }) {
               value={base ?? 'auto'}
               options={[
                 { value: 'auto', label: 'As it was trained on, else f32' },
-                ...basePrecisions
+                ...heldPrecisions
                   .filter((each) => each === 'f32' || each.startsWith('int'))
                   .map((value) => ({ value, label: value })),
               ]}

@@ -5,7 +5,13 @@ import { Checkbox } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { columnWords, type DataColumn } from './columnFacts.ts'
-import { answerName, promptColumns, type ColumnChoice, type MappingForm } from './mappingForm.ts'
+import {
+  answerName,
+  pairedColumns,
+  promptColumns,
+  type ColumnChoice,
+  type MappingForm,
+} from './mappingForm.ts'
 
 interface ColumnListProps {
   readonly columns: readonly DataColumn[]
@@ -50,7 +56,9 @@ interface ColumnRowProps {
 function ColumnRow({ column, choice: { name, to, isKept }, form, onChange }: ColumnRowProps) {
   const [isRenaming, setRenaming] = useState(false)
   const isAnswer = form.answer === name
-  const isTaken = form.taking?.kind === 'last-message' && form.taking.column === name
+  const isTaken =
+    (form.taking?.kind === 'last-message' && form.taking.column === name) ||
+    pairedColumns(form).includes(name)
   const use = useOf({ isAnswer, isPrompt: promptColumns(form).includes(name), isTaken })
   const isFixed = isAnswer || isTaken
   const next = isAnswer ? answerName : to

@@ -200,7 +200,7 @@ function Decision({ arrival, into, onDiscard, files, file, split, listField }: D
             <p className="font-medium">{sentenceCase(file.shape.title)}</p>
             <Recognised file={file} />
             {listField}
-            <MappingFields facts={facts} form={form} onChange={setForm} />
+            <MappingFields facts={facts} form={form} template={file.shape.template} onChange={setForm} />
             <h2 className="mt-6 mb-1 flex h-6 items-center font-medium">
               Columns
               {changed !== null && (

@@ -11,14 +11,19 @@ interface MappingFieldsProps {
   readonly onChange: (form: MappingForm) => void
 }
 
+interface PromptFieldsProps extends MappingFieldsProps {
+  /** To begin with where no prompt is proposed. */
+  readonly template: string | null
+}
+
 const templateKey = '\ntemplate'
 const noneKey = '\nnone'
 
 /** Where prompt and expected answer come from. */
-export function MappingFields({ facts, form, onChange }: MappingFieldsProps) {
+export function MappingFields({ facts, form, template, onChange }: PromptFieldsProps) {
   const sources = sourceColumns(form, facts)
   const { prompt } = form
-  const choosePrompt = (key: string) => onChange({ ...form, prompt: promptSource(key, prompt) })
+  const choosePrompt = (key: string) => onChange({ ...form, prompt: promptSource(key, prompt, template) })
   const promptKey =
     prompt.kind === 'column' ? prompt.column : prompt.kind === 'template' ? templateKey : noneKey
   const isChat =
@@ -36,6 +41,14 @@ export function MappingFields({ facts, form, onChange }: MappingFieldsProps) {
       <Field label="Prompt comes from" help="What the model reads before it answers.">
         {(ids) => <Select {...ids} value={promptKey} options={prompts} onChange={choosePrompt} />}
       </Field>
+      {prompt.kind === 'none' && template !== null && (
+        <div className="flex items-center justify-between gap-2">
+          <span className="text-sm text-muted">Start with a template, such as</span>
+          <Button small className="max-w-48 font-mono" onClick={() => choosePrompt(templateKey)}>
+            <span className="truncate">{template}</span>
+          </Button>
+        </div>
+      )}
       {prompt.kind === 'template' && (
         <div className="flex flex-col gap-1">
           <TextArea
@@ -84,10 +97,10 @@ export function MappingFields({ facts, form, onChange }: MappingFieldsProps) {
   )
 }
 
-function promptSource(key: string, before: PromptSource): PromptSource {
+function promptSource(key: string, before: PromptSource, template: string | null): PromptSource {
   if (key === noneKey) return { kind: 'none' }
   if (key !== templateKey) return { kind: 'column', column: key }
-  return { kind: 'template', text: before.kind === 'column' ? `{${before.column}}` : '' }
+  return { kind: 'template', text: before.kind === 'column' ? `{${before.column}}` : (template ?? '') }
 }
 
 const answerOptions = (sources: readonly ColumnFacts[]): readonly Option<string>[] => [

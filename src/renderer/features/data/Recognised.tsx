@@ -1,7 +1,7 @@
-import { TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { Answer } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
+import { Cautions } from '#renderer/kit/Cautions.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 
@@ -10,6 +10,10 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 const sentences: Readonly<Record<string, string>> = {
   verl: 'Prompts with a reward model’s ground truth, as verl writes them. The ground truth becomes the expected answer.',
   preference: 'Pairs of a better and a worse completion, as DPO learns from them.',
+  'compared-answers':
+    'Two answers to each prompt and which of them is better: they become pairs, as DPO learns from them.',
+  'ranked-answers':
+    'Several answers to each prompt, with a place or score for each: the best and the worst become a pair, as DPO learns from them.',
   'unpaired-preference': 'Completions that are marked as good or bad become pairs where a prompt has both.',
   stepwise: 'Completions in steps, each with a mark.',
   'prompt-completion': 'Use the completions as demonstrations, or let rewards compare with them.',
@@ -18,8 +22,8 @@ const sentences: Readonly<Record<string, string>> = {
     'The prompt is the whole conversation, or the conversation without its last answer, as chosen below.',
   instruction: 'Alpaca’s form: instruction and input are the prompt, output is the expected answer.',
   'question-answer': 'The question is the prompt; rewards compare completions with the answer.',
-  text: 'It has no prompt yet: say which column it comes from.',
-  unknown: 'Its columns have no known names. Say where the prompt comes from.',
+  text: 'It has texts, but no prompts yet. Choose below where the prompt comes from.',
+  unknown: 'No known kind of data set has these columns. Choose below where the prompt comes from.',
 }
 
 const nothing = 'The file is empty: it has no rows.'
@@ -29,8 +33,11 @@ const shapeSentence = (id: string, columns: number): string =>
   columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 
 /** Shows what the file was taken for, the evidence, and columns left aside. */
-export function Recognised({ file: { shape, columns, notes } }: { file: Answer<'datasets.inspect'> }) {
-  const cautions = [...shape.leftAside.map(({ text }) => text), ...shape.doubts]
+export function Recognised({
+  file: { shape, columns, notes, oddValues },
+}: {
+  file: Answer<'datasets.inspect'>
+}) {
   const by = shape.id === 'unknown' || columns.length === 0 ? '' : ` Recognised by ${shape.evidence}.`
   return (
     <div className="mb-4 flex flex-col gap-2 text-pretty">
@@ -38,12 +45,7 @@ export function Recognised({ file: { shape, columns, notes } }: { file: Answer<'
       {notes.map((sentence) => (
         <p key={sentence}>{sentence}</p>
       ))}
-      {cautions.map((sentence) => (
-        <p key={sentence} className="flex gap-2 rounded bg-caution-soft px-3 py-2">
-          <TriangleAlert size={14} aria-hidden className="mt-1 shrink-0 text-caution" />
-          {sentence}
-        </p>
-      ))}
+      <Cautions sentences={[...shape.leftAside.map(({ text }) => text), ...shape.doubts, ...oddValues]} />
     </div>
   )
 }

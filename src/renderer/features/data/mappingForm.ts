@@ -13,7 +13,7 @@ export type Shape = Answer<'datasets.inspect'>['shape']
 
 export type MappingStep =
   | { readonly kind: 'column'; readonly from: string; readonly to: string }
-  | { readonly kind: 'chat' | 'last-message' | 'drop'; readonly column: string }
+  | { readonly kind: 'last-message' | 'drop'; readonly column: string }
   | { readonly kind: 'shared-prompt' }
   | MessagesStep
   | OtherStep
@@ -28,6 +28,14 @@ export type OtherStep =
       readonly first: number
     }
   | { readonly kind: 'pairs'; readonly label: string }
+  /** A conversation that its column does not look like, such as a dialogue in one text. */
+  | { readonly kind: 'chat' | 'only-text'; readonly column: string }
+  | PairStep
+
+/** Makes `chosen` and `rejected` of the columns it reads, which are gone then. */
+type PairStep =
+  | { readonly kind: 'compare'; readonly answers: readonly string[]; readonly by: unknown }
+  | { readonly kind: 'ranked'; readonly column: string; readonly [field: string]: unknown }
 
 type MessagesStep = {
   readonly kind: 'messages'
@@ -73,19 +81,32 @@ export const answerName = 'answer'
 
 /** Columns there are after a conversation was taken apart: what prompts and answers are chosen from. */
 export function sourceColumns(
-  { taking }: Pick<MappingForm, 'taking'>,
+  form: Pick<MappingForm, 'taking' | 'others'>,
   facts: readonly ColumnFacts[],
 ): ColumnFacts[] {
-  const asChat = facts.map((column) =>
-    column.kind === 'other-chat' ? { ...column, kind: 'chat' as const } : column,
-  )
-  if (taking === null) return asChat
+  const { taking, others } = form
   const made = (name: string, kind: 'chat' | 'text') => ({ name, kind, paths: [] })
+  const becomesChat = ({ name, kind }: ColumnFacts) =>
+    kind === 'other-chat' || others.some((step) => step.kind === 'chat' && step.column === name)
+  const paired = pairedColumns(form)
+  const asChat = [
+    ...facts
+      .filter(({ name }) => !paired.includes(name))
+      .map((column) => (becomesChat(column) ? { ...column, kind: 'chat' as const } : column)),
+    ...(paired.length === 0 ? [] : [made('chosen', 'text'), made('rejected', 'text')]),
+  ]
+  if (taking === null) return asChat
   if (taking.kind !== 'last-message')
     return [made('prompt', 'chat'), ...asChat.filter(({ name }) => name !== 'prompt')]
   const rest = asChat.filter(({ name }) => !['prompt', 'completion', taking.column].includes(name))
   return [made('prompt', 'chat'), made('completion', 'text'), ...rest]
 }
+
+/** Columns whose answers become `chosen` and `rejected`. */
+export const pairedColumns = ({ others }: Pick<MappingForm, 'others'>): readonly string[] =>
+  others.flatMap((step) =>
+    step.kind === 'compare' ? step.answers : step.kind === 'ranked' ? [step.column] : [],
+  )
 
 /** What a column is called in the end. */
 function finalName(form: MappingForm, name: string): string {
@@ -100,29 +121,32 @@ const renamesAnswer = ({ answer }: MappingForm): boolean =>
 export function mappingOf(form: MappingForm, facts: readonly ColumnFacts[]): MappingStep[] {
   const { taking, answer, columns, others } = form
   const kept = new Set(columns.filter(({ isKept }) => isKept).map(({ name }) => name))
-  const gone = taking?.kind === 'last-message' ? taking.column : null
-  const isNeeded = (name: string) => kept.has(name) || name === gone
+  const gone = new Set([...(taking?.kind === 'last-message' ? [taking.column] : []), ...pairedColumns(form)])
+  const isNeeded = (name: string) => kept.has(name) || gone.has(name)
   const chats = facts.filter(({ name, kind }) => kind === 'other-chat' && isNeeded(name))
   const renamed = columns.filter(
     ({ name, to, isKept }) =>
-      isKept && name !== gone && to !== name && !(name === answer && renamesAnswer(form)),
+      isKept && !gone.has(name) && to !== name && !(name === answer && renamesAnswer(form)),
   )
-  const dropped = columns.filter(({ name, isKept }) => !isKept && name !== gone && name !== answer)
+  const dropped = columns.filter(({ name, isKept }) => !isKept && !gone.has(name) && name !== answer)
   const isFirst = taking !== null && taking.kind !== 'shared-prompt'
   const after = others.map((step) => withFinalNames(step, (name) => finalName(form, name)))
   return [
     ...chats.map(({ name }): MappingStep => ({ kind: 'chat', column: name })),
-    ...others.filter(({ kind }) => kind === 'choices'),
+    ...others.filter(({ kind }) => firstKinds.includes(kind)),
     ...(isFirst ? [taking] : []),
     ...(answer !== null && renamesAnswer(form)
       ? [{ kind: 'column' as const, from: answer, to: answerName }]
       : []),
     ...renamed.map(({ name, to }): MappingStep => ({ kind: 'column', from: name, to })),
     ...(taking === null || isFirst ? [] : [taking]),
-    ...after.filter(({ kind }) => kind !== 'choices'),
+    ...after.filter(({ kind }) => !firstKinds.includes(kind)),
     ...dropped.map(({ name }): MappingStep => ({ kind: 'drop', column: name })),
   ]
 }
+
+/** Steps that read columns under the names they have in the file. */
+const firstKinds: readonly OtherStep['kind'][] = ['choices', 'chat', 'only-text', 'compare', 'ranked']
 
 const withFinalNames = (step: OtherStep, final: (name: string) => string): OtherStep => {
   if (step.kind === 'system') return { ...step, column: final(step.column) }
@@ -146,7 +170,11 @@ export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): Prom
 export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm {
   const steps = shape.mapping as unknown as readonly MappingStep[]
   const taking = steps.find((step): step is Taking => takingKinds.includes(step.kind)) ?? null
-  const others = steps.filter((step): step is OtherStep => otherKinds.includes(step.kind))
+  const kinds = new Map(facts.map(({ name, kind }) => [name, kind]))
+  const others = steps.filter(
+    (step): step is OtherStep =>
+      otherKinds.includes(step.kind) || (step.kind === 'chat' && kinds.get(step.column) === 'text'),
+  )
   const moves = steps.filter((step) => step.kind === 'column')
   const before = (name: string) => moves.find(({ to }) => to === name)?.from ?? name
   const answer = shape.answer === null ? null : before(shape.answer)
@@ -159,7 +187,14 @@ export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm
 }
 
 const takingKinds: readonly MappingStep['kind'][] = ['last-message', 'shared-prompt', 'messages']
-const otherKinds: readonly MappingStep['kind'][] = ['system', 'choices', 'pairs']
+const otherKinds: readonly MappingStep['kind'][] = [
+  'system',
+  'choices',
+  'pairs',
+  'only-text',
+  'compare',
+  'ranked',
+]
 
 function sourceOf(prompt: PromptForm | null, before: (name: string) => string): PromptSource {
   if (prompt === null) return { kind: 'none' }

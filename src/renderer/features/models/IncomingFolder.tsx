@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react'
 import { useArrivals, type ArrivingFolder } from '#renderer/client/adding.ts'
 import { useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
+import { Cautions } from '#renderer/kit/Cautions.tsx'
 import { CopyButton, ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
 import type { FileSource } from '#renderer/client/connection.ts'
 import { navigate } from '#renderer/client/route.ts'
@@ -132,6 +133,7 @@ function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelP
   const isRunning = task.state === 'running'
   return (
     <>
+      <Cautions sentences={info.notes} />
       <Panel title="Card">
         <ModelFacts info={info} />
       </Panel>

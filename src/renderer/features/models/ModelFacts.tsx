@@ -36,7 +36,7 @@ export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
           </span>,
         ],
         ['Chat template', info.hasChatTemplate ? 'Yes' : 'None: prompts are plain text'],
-        ...(info.notes.length === 0 ? [] : [['Notes', info.notes.join(' ')] as const]),
+        ...(info.notes.length === 0 || !isListed ? [] : [['Notes', info.notes.join(' ')] as const]),
         ['Licence', <LicenseFact key="license" license={info.license} />],
         ...(info.hubId === null ? [] : [['Hub id', info.hubId] as const]),
         ...(isListed ? [['Digest', <Digest key="digest" info={info} />] as const] : []),

@@ -1,6 +1,6 @@
 import { ChevronRight, Circle, CircleCheck, CircleOff, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { deviceTitles, type DeviceCheck, type DeviceSpeed } from '#shared/device.ts'
+import { deviceRemarks, deviceTitles, type DeviceCheck, type DeviceSpeed } from '#shared/device.ts'
 import { useAnswer } from '#renderer/client/api.tsx'
 import {
   formatBytes,
@@ -164,10 +164,18 @@ function AvailableDevice({ kind, check }: AvailableProps) {
           />
         )}
         {running === null && error !== null && <ErrorNote error={error} />}
+        <Remarks kind={kind} />
       </div>
     </div>
   )
 }
+
+const Remarks = ({ kind }: Pick<AvailableProps, 'kind'>) =>
+  deviceRemarks(kind).map((remark) => (
+    <p key={remark} className="text-pretty">
+      {remark}
+    </p>
+  ))
 
 function CheckIcon({ kind, check }: AvailableProps) {
   if (check === null && kind !== 'cpu') {
@@ -253,8 +261,11 @@ const MissingDevice = ({ device }: { device: Extract<DeviceReport, { available: 
         <ChevronRight size={14} aria-hidden className="group-open:rotate-90" />
       </span>
     </summary>
-    <p className="px-3 pb-3 pl-10 text-sm text-muted text-pretty">
-      {device.reason} {device.hint}
-    </p>
+    <div className="grid gap-1 px-3 pb-3 pl-10 text-sm text-muted">
+      <p className="text-pretty">
+        {device.reason} {device.hint}
+      </p>
+      <Remarks kind={device.kind} />
+    </div>
   </details>
 )

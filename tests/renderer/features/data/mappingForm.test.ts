@@ -48,6 +48,26 @@ const files: Readonly<Record<string, DataRow>> = {
     rejected: [user('2 + 2?'), assistant('5')],
   },
   'pairs after a question': { question: '2 + 2?', chosen: '4', rejected: '5' },
+  'two answers and a winner': { prompt: '2 + 2?', response_1: '5', response_2: '4', winner: 'response_2' },
+  'two conversations and a winner': {
+    winner: 'model_a',
+    conversation_a: [user('2 + 2?'), assistant('4')],
+    conversation_b: [
+      { from: 'human', value: '2 + 2?' },
+      { from: 'gpt', value: '5' },
+    ],
+  },
+  'ranked answers to a dialogue': {
+    prompt: '\n\nHuman: 2 + 2?\n\nAssistant: ',
+    answers: [
+      { answer: '5', rank: 2 },
+      { answer: '4', rank: 1 },
+    ],
+  },
+  'lists of one text': {
+    ...{ prompt: '["2 + 2?"]', response_a: '["4"]', response_b: '["5"]' },
+    ...{ winner_model_a: 1, winner_model_b: 0 },
+  },
   'prompt and completion': { prompt: '2 + 2?', completion: '4' },
   'unknown columns': { a: '1', b: '2' },
   'Alpaca with system and history': {

@@ -1,0 +1,167 @@
+/** What stands in the environment of every process that loads ONNX Runtime, from its start. Read where Linux shows it. */
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
+import { createWorkplace } from '../../cli/turnwise.ts'
+
+const root = path.resolve(import.meta.dirname, '../../..')
+const launcher = path.join(root, 'bin/turnwise.mjs')
+const place = createWorkplace()
+afterAll(() => place[Symbol.dispose]())
+
+const isShown = process.platform === 'linux'
+const title = isShown ? 'processes' : 'processes (skipped: only Linux shows their environment)'
+
+interface Loader {
+  /** The file that Node was started with. */
+  readonly script: string
+  /** Of the variables that matter. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+const contents = (pid: number, file: string): string => {
+  try {
+    return readFileSync(`/proc/${String(pid)}/${file}`, 'utf8')
+  } catch {
+    return '' // it has just ended
+  }
+}
+
+function descendants(ancestor: number): number[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    const stat = contents(Number(name), 'stat')
+    parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
+  }
+  const found = [ancestor]
+  for (const pid of found) for (const [child, parent] of parents) if (parent === pid) found.push(child)
+  return found
+}
+
+function loaderOf(pid: number): Loader | null {
+  if (!contents(pid, 'maps').includes('onnxruntime')) return null
+  const environment = Object.fromEntries(
+    contents(pid, 'environ')
+      .split('\0')
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const)
+      .filter(([name]) => name in runtimeEnvironment),
+  )
+  const [, ...words] = contents(pid, 'cmdline').split('\0')
+  const script = words.find((word) => /\.m?[jt]s$/.test(word)) ?? ''
+  return { script: path.basename(script), environment }
+}
+
+/** Runs a program that knows nothing of the variables, and all that it starts, to its end or until it has printed `until`. */
+async function loadersOf(
+  program: readonly string[],
+  { until, then }: { readonly until?: RegExp; readonly then?: (said: string) => Promise<unknown> } = {},
+): Promise<{ readonly loaders: readonly Loader[]; readonly output: string }> {
+  const others = Object.entries(process.env).filter(([name]) => !(name in runtimeEnvironment))
+  const env = { ...Object.fromEntries(others), TURNWISE_HOME: place.path('home') }
+  const child = spawn(process.execPath, [...program], {
+    cwd: place.folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  const loaders = new Map<number, Loader>()
+  const look = () => {
+    for (const pid of descendants(child.pid!)) {
+      const loader = loaders.has(pid) ? null : loaderOf(pid)
+      if (loader !== null) loaders.set(pid, loader)
+    }
+  }
+  const timer = setInterval(look, 20)
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  if (until !== undefined) {
+    const said = new Promise<void>((resolve) => {
+      child.stdout.on('data', () => until.test(output) && resolve())
+    })
+    await Promise.race([said, ended])
+    await then?.(output)
+    look()
+    child.kill('SIGTERM')
+  }
+  await ended
+  clearInterval(timer)
+  return { loaders: [...loaders.values()], output }
+}
+
+const turnwise = (...args: readonly string[]) => loadersOf([launcher, ...args])
+
+describe.skipIf(!isShown)(title, () => {
+  beforeAll(() => {
+    const demo = JSON.parse(readFileSync(path.join(root, 'resources/demo/run.json'), 'utf8')) as Record<
+      'data' | 'rollout',
+      object
+    >
+    const file = (name: string) => path.join(root, 'resources/demo', name)
+    place.write('run.json', {
+      ...demo,
+      model: path.join(root, 'resources/starter'),
+      data: { ...demo.data, train: file('train.jsonl'), heldOut: file('heldout.jsonl') },
+      steps: 2,
+      evaluation: { every: 2 },
+      checkpoints: { every: 2 },
+      device: { kind: 'cpu', threads: 1 },
+    })
+  })
+
+  const evaluation = [
+    ...['evaluate', '--model', 'starter', '--data', path.join(root, 'resources/demo/heldout.jsonl')],
+    ...['--prompt', '{prompt}', '--reward', 'starter-correct', '--limit', '2', '--max-tokens', '2'],
+  ]
+
+  test.each([
+    ['a run', ['train', 'run.json'], 'trainingProcess.ts'],
+    ['the check of a run', ['train', 'run.json', '--check'], 'questionProcess.ts'],
+    ['an evaluation', evaluation, 'questionProcess.ts'],
+    ['the check of a device', ['device', 'check', 'cpu'], 'questionProcess.ts'],
+    ['the self-test', ['selftest', '--only', 'operators'], 'turnwise.mjs'],
+  ])('%s', async (_, words, script) => {
+    const { loaders, output } = await turnwise(...words)
+    expect(loaders, output).toContainEqual(expect.objectContaining({ script }))
+    for (const { environment } of loaders) expect(environment).toEqual(runtimeEnvironment)
+  })
+
+  test('a served model', async () => {
+    const { loaders, output } = await loadersOf(
+      [launcher, 'serve', '--openai', '--model', 'starter', '--threads', '1', '--json'],
+      { until: /"key"/, then: complete },
+    )
+    expect(loaders, output).not.toEqual([])
+    for (const { environment } of loaders) expect(environment).toEqual(runtimeEnvironment)
+  })
+
+  // It loads the runtime itself, so that its start shows nothing: what native code finds there tells.
+  test('a program with the library', async () => {
+    const library = path.join(root, 'src/library/turnwise.ts')
+    const program = place.write(
+      'program.mjs',
+      `import { openPolicy } from ${JSON.stringify(library)}
+       await using policy = await openPolicy({ model: 'starter' }, { threads: 1 })
+       const { environmentVariables } = process.report.getReport()
+       console.log(JSON.stringify(environmentVariables))`,
+    )
+    const { output } = await loadersOf([program])
+    expect(output).toContain('"NVIDIA_TF32_OVERRIDE":"0"')
+    expect(output).toContain('"ORT_DISABLE_TELEMETRY":"1"')
+  })
+})
+
+async function complete(said: string): Promise<void> {
+  const { address, key } = JSON.parse(said.split('\n')[0]!) as {
+    readonly address: string
+    readonly key: string
+  }
+  const answer = await fetch(`${address}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'starter', max_tokens: 2, messages: [{ role: 'user', content: '1+1=' }] }),
+  })
+  expect(answer.status).toBe(200)
+}
