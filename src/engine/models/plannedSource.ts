@@ -1,5 +1,5 @@
 /** A model that nobody has on disk: which tensors its base would have, and how large they are. */
-import { isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
+import { heldIn, isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
 import {
   blockForm,
   blocksName,
@@ -28,18 +28,19 @@ function planned(name: string, dtype: TensorDtype, shape: readonly number[]): Pl
 }
 
 /** The source that a base in this precision is, with blocks where it has 8 or 4 bits. */
-export function plannedSource(config: ModelConfig, base: BasePrecision): ModelSource {
+export function plannedSource(config: ModelConfig, precision: BasePrecision): ModelSource {
+  const base = heldIn(precision)
   const linears = new Set(linearWeights(config).map(({ name }) => name))
   const head = headWeightName(config)
   const zeros: number[] = []
-  const inBlocks = (name: string, shape: readonly number[], precision: 'int8' | 'int4'): Planned[] => {
+  const inBlocks = (name: string, shape: readonly number[], bits: 'int8' | 'int4'): Planned[] => {
     const [rows = 0, columns = 0] = shape
-    const form = blockForm(precision, columns)
+    const form = blockForm(bits, columns)
     const blocks = blocksPerRow(columns, form)
     zeros.push(Math.ceil((rows * blocks * form.bits) / 8))
     return [
-      planned(blocksName(name, precision), 'U8', [rows, blocks, (form.blockSize * form.bits) / 8]),
-      planned(scalesName(name, precision), 'F32', [rows, blocks]),
+      planned(blocksName(name, bits), 'U8', [rows, blocks, (form.blockSize * form.bits) / 8]),
+      planned(scalesName(name, bits), 'F32', [rows, blocks]),
     ]
   }
   const tensors = expectedTensors(config).flatMap(({ name, shape }): Planned[] => {
