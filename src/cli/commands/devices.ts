@@ -38,6 +38,7 @@ import { follow, orAbsent } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
 import { megabytes, type Output } from '../output.ts'
 import { createProgress } from '../progress.ts'
+import { plan } from './devicePlan.ts'
 import { failure, findingLine, summaryLines } from './checks.ts'
 
 export const devices = (context: Context) =>
@@ -46,6 +47,7 @@ export const devices = (context: Context) =>
     .addCommand(list(context))
     .addCommand(check(context))
     .addCommand(measure(context))
+    .addCommand(plan(context))
     .addCommand(report(context))
     .addCommand(install(context))
     .addCommand(remove(context))

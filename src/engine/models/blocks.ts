@@ -6,6 +6,7 @@
 import {
   blockPrecisions,
   halfPrecisions,
+  type BasePrecision,
   type BlockPrecision,
   type HalfPrecision,
 } from '#shared/precision.ts'
@@ -125,6 +126,13 @@ export const halfName = (weight: string, precision: HalfPrecision): string => `$
 export function halfPrecisionOf({ config, tensors }: ModelSource): HalfPrecision | null {
   const [first] = linearWeights(config)
   return halfPrecisions.find((precision) => first && tensors.has(halfName(first.name, precision))) ?? null
+}
+
+/** What the source holds its linears in. */
+export function basePrecisionOf(source: ModelSource): BasePrecision {
+  const [first] = linearWeights(source.config)
+  if (!first || source.tensors.has(first.name)) return 'f32'
+  return halfPrecisionOf(source) ?? blockWeight(source, first.name)?.precision ?? 'int8'
 }
 
 /** A matrix of the source for 16-bit products; null if it has none. */

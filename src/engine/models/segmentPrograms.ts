@@ -149,6 +149,11 @@ export function lastPrograms(segment: Segment, options: SegmentProgramOptions): 
   }
 }
 
+/** The head alone, over the last layer's hidden states. */
+export const headProgram = (options: SegmentProgramOptions): Program => ({
+  ...policyHead(options, chosenRows(input('hidden', 'float32', ['N', options.config.hiddenSize]))),
+})
+
 /** The rows of [N, D] whose next token counts: [A, D]. */
 function chosenRows(hidden: Value): Value {
   const map = {

@@ -11,7 +11,7 @@ import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import { layerInputName } from '../models/generationGraph.ts'
 import { loraSlots, type LoraSlot } from '../models/lora.ts'
 import { piece, reshape } from '../ops/layout.ts'
-import { learningMatrix, mappedWeight } from './frozenWeights.ts'
+import { frozenValues, learningMatrix } from '../models/frozenWeights.ts'
 import { OnDemand, Session, floats, type Feed, type FedWeights, type SessionOptions } from './session.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 
@@ -28,18 +28,10 @@ export interface TensorHome extends Disposable {
 /** Weights are mapped by each session, and all else is fed anew in every run. */
 export class HostTensors implements TensorHome {
   readonly weights = null
-  readonly #source: ModelSource
+  readonly value: (name: string) => Value
 
   constructor(source: ModelSource) {
-    this.#source = source
-  }
-
-  value(name: string): Value {
-    const shape = shapesOf(this.#source).get(name)
-    const inputs = shape?.[1]
-    return inputs === undefined
-      ? mappedWeight(this.#source, name)
-      : learningMatrix(this.#source, name, inputs)
+    this.value = frozenValues(source)
   }
 
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {

@@ -28,6 +28,11 @@ export class FittingSizes {
     this.#say(plural(tried, 'row'), `at most ${String(this.rows)} ${noun(this.rows, 'row')} together`)
   }
 
+  /** One sequence did not fit; the programs of learning have at most so many layers from now on. */
+  shortened(layers: number): void {
+    this.#say('one sequence', `at most ${plural(layers, 'layer')} at once`)
+  }
+
   #say(tried: string, now: string): void {
     this.#notes.push(`The device ran out of memory with ${tried}; it continues with ${now}.`)
   }
@@ -51,6 +56,8 @@ export interface FittingWork {
   ) => Promise<Heads[]>
   /** Saves the current gradients; the function it returns restores them. */
   readonly keepGradients: () => () => void
+  /** Cuts the programs into shorter ones; false where they cannot be any shorter. */
+  readonly shorten: () => boolean
 }
 
 type Ask = (heads: readonly Heads[]) => readonly LossCoefficients[]
@@ -59,7 +66,7 @@ type Ask = (heads: readonly Heads[]) => readonly LossCoefficients[]
 export async function learnFitting(places: readonly number[], work: FittingWork, ask: Ask): Promise<Heads[]> {
   let known: { heads: readonly Heads[]; coefficients: readonly LossCoefficients[] } | null = null
   const whole = await tried(places, work, (heads) => {
-    const coefficients = ask(heads)
+    const coefficients = known?.coefficients ?? ask(heads)
     known = { heads, coefficients }
     return coefficients
   })
@@ -89,6 +96,17 @@ async function learnGiven(
   await learnGiven(second, work, coefficients.slice(first.length))
 }
 
+/** Whether the programs were cut, since one sequence cannot be halved. Errors: the one given, where they cannot be cut. */
+function isShortened(
+  places: readonly number[],
+  { shorten }: Pick<FittingWork, 'shorten'>,
+  error: unknown,
+): boolean {
+  if (places.length > 1) return false
+  if (!shorten()) throw error
+  return true
+}
+
 /** null if it does not fit, in which case nothing was learned. */
 async function tried(places: readonly number[], work: FittingWork, ask: Ask): Promise<Heads[] | null> {
   const { sizes, cost, run, keepGradients } = work
@@ -100,8 +118,13 @@ async function tried(places: readonly number[], work: FittingWork, ask: Ask): Pr
     sizes.provenTokens = Math.max(sizes.provenTokens, tokens)
     return heads
   } catch (error) {
-    if (!isOutOfDeviceMemory(error) || places.length === 1) throw error
+    if (!isOutOfDeviceMemory(error)) throw error
     putBack()
+    if (places.length === 1) {
+      // What fitted before may have added to the gradients, which nobody kept.
+      if (tokens <= sizes.provenTokens || !work.shorten()) throw error
+      return tried(places, work, ask)
+    }
     sizes.halveTokens(tokens)
     return null
   }
@@ -127,7 +150,8 @@ async function headsOf(places: readonly number[], work: FittingWork): Promise<He
       })
     } catch (error) {
       if (error instanceof Seen) return [...error.heads]
-      if (!isOutOfDeviceMemory(error) || places.length === 1) throw error
+      if (!isOutOfDeviceMemory(error)) throw error
+      if (isShortened(places, work, error)) return headsOf(places, work)
       sizes.halveTokens(tokens)
     }
   }
@@ -138,7 +162,7 @@ async function headsOf(places: readonly number[], work: FittingWork): Promise<He
 /** Scores them in as many parts as fit. Errors: as `score`. */
 export async function scoreFitting(
   places: readonly number[],
-  work: Pick<FittingWork, 'sizes' | 'cost'> & {
+  work: Pick<FittingWork, 'sizes' | 'cost' | 'shorten'> & {
     readonly score: (places: readonly number[]) => Promise<Heads[]>
   },
 ): Promise<Heads[]> {
@@ -148,7 +172,8 @@ export async function scoreFitting(
     try {
       return await score(places)
     } catch (error) {
-      if (!isOutOfDeviceMemory(error) || places.length === 1) throw error
+      if (!isOutOfDeviceMemory(error)) throw error
+      if (isShortened(places, work, error)) return scoreFitting(places, work)
       sizes.halveTokens(tokens)
     }
   }

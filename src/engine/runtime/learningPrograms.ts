@@ -21,7 +21,7 @@ import {
   learningPurpose,
   mappedWeight,
   multipliedMatrix,
-} from './frozenWeights.ts'
+} from '../models/frozenWeights.ts'
 import { ProgramSet } from './programs.ts'
 import { OnDemand, type Feed } from './session.ts'
 

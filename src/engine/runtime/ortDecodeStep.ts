@@ -7,7 +7,7 @@ import type { ModelSource } from '../models/source.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import type { DecodePass, DecodeStep, PassResult } from './generation/decoder.ts'
-import { generationWeights, readsMappedWeights } from './frozenWeights.ts'
+import { generationWeights, readsMappedWeights } from '../models/frozenWeights.ts'
 import { maskThrough } from './generation/mask.ts'
 import {
   leftOutFeeds,

@@ -4,10 +4,10 @@
  * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
  * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
  */
-import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
-import type { LoraConfig, ModelConfig } from '../models/config.ts'
+import type { LoraConfig } from '../models/config.ts'
+import { longestOf } from '../models/deviceMemory.ts'
 import type { ModelSource, NamedTensor } from '../models/source.ts'
 import type { ValueHead } from '../models/learningGraphs.ts'
 import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
@@ -36,7 +36,8 @@ import { generateCompletions } from './generation/generate.ts'
 import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
-import { learnsInBytes, packedBytes } from './frozenWeights.ts'
+import { learnsInBytes } from '../models/frozenWeights.ts'
+import { learningMemory, planFor } from './learningMemory.ts'
 import { learningTokens, replicasOf } from './packedBatch.ts'
 import { sharingPays } from './ortDecodeStep.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
@@ -69,6 +70,8 @@ export interface OrtPolicyOptions {
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers'>
   /** From which length on attention is learned in blocks, and how large these are; as measured best if absent. */
   readonly blocks?: BlockLimits
+  /** Of the card; absent or null: nobody knows. */
+  readonly memoryBytes?: number | null
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
   /** The optimizer's defaults if absent. */
@@ -81,8 +84,6 @@ const SCORE_TOKENS = 2048
 const PREFILL_TOKENS = 512
 /** Logits that exist at once, of one learner: larger chunks gain no speed, smaller ones lose some. */
 const CHUNK_BYTES = 80e6
-/** Share of the machine's memory that saved activations or packed weights may take, unless a run says how to learn. */
-const FASTER_SHARE = 0.25
 
 export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPolicy> {
   const { source, lora, loraSeed: seed, device } = options
@@ -90,6 +91,7 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
   const memory = { ...learningMemory(options), chunkBytes: CHUNK_BYTES }
   const learning = { source, lora, seed, device, products, ...memory, ...(blocks && { blocks }) }
   const { rolloutPrecision: precision, packsWeights = false } = options
+  const plan = planFor(options)
   const programs = await policyPrograms({
     source,
     lora,
@@ -97,46 +99,17 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
     packsWeights,
     sharesPrompts: sharingPays(options.maxRows, source.config.windows),
     learning,
+    ...(plan && { segmentLayers: longestOf(plan.segments) }),
     ...options.programs,
   })
-  return new OrtPolicy(options, learning, programs)
+  const tokens = plan?.tokens ?? learningTokens(source.config, device, learnsInBytes(source, products))
+  return new OrtPolicy(options, learning, { programs, tokens })
 }
 
-/**
- * What learning takes memory for, to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
- * over and back, but are a tenth faster with packed weights (docs/performance.md).
- */
-export function learningMemory(
-  {
-    source,
-    device,
-    activations,
-    products,
-  }: Pick<OrtPolicyOptions, 'source' | 'device' | 'activations' | 'products'>,
-  machineBytes = totalmem(),
-): Pick<LearnerOptions, 'backward' | 'savedTokens' | 'packsWeights'> {
-  const [inBytes, limit] = [learnsInBytes(source, products), FASTER_SHARE * machineBytes]
-  const isFitting = replicasOf(device) * packedBytes(source) <= limit
-  const packsWeights = inBytes && (activations === 'save' || (activations === 'auto' && isFitting))
-  if (activations === 'save') return { ...saving, packsWeights }
-  if (activations === 'recompute' || inBytes) return { ...recomputing, packsWeights }
-  const savedTokens = Math.floor(limit / activationBytes(source.config))
-  return { backward: ['backward', 'backwardFromSaved'], savedTokens, packsWeights }
-}
-
-const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as const
-const recomputing = { backward: ['backward'], savedTokens: 0 } as const
-
-/** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
-function activationBytes({
-  layers,
-  heads,
-  kvHeads,
-  headDim,
-  hiddenSize,
-  intermediateSize,
-}: ModelConfig): number {
-  return 4 * layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize + 2 * intermediateSize)
+interface OpenedPrograms {
+  readonly programs: PolicyPrograms
+  /** Of a micro-batch. */
+  readonly tokens: number
 }
 
 export class OrtPolicy implements Policy {
@@ -158,13 +131,12 @@ export class OrtPolicy implements Policy {
   readonly #base: AdapterParameters
   readonly #named = new Map<NamedAdapter, AdapterParameters>()
 
-  constructor(options: OrtPolicyOptions, learning: LearnerOptions, programs: PolicyPrograms) {
+  constructor(options: OrtPolicyOptions, learning: LearnerOptions, { programs, tokens }: OpenedPrograms) {
     const { config } = options.source
     const { lora, loraSeed, adapter, reference, critic = false, criticSeed = loraSeed } = options
     this.vocabSize = config.vocabSize
     this.contextLength = Math.min(options.contextLength ?? config.contextLength, config.contextLength)
-    const { source, device, products } = options
-    this.learningTokens = learningTokens(config, device, learnsInBytes(source, products))
+    this.learningTokens = tokens
     this.replicas = replicasOf(options.device)
     this.savedTokens = learning.savedTokens
     this.#options = options
@@ -260,7 +232,8 @@ export class OrtPolicy implements Policy {
       })
     const cost = (indices: readonly number[]) => costOf(those(indices), true)
     const scoreBatch = async (indices: readonly number[]) => {
-      const scored = await scoreFitting(indices, { sizes: this.#sizes, cost, score })
+      const shorten = () => this.#shorten()
+      const scored = await scoreFitting(indices, { sizes: this.#sizes, cost, score, shorten })
       indices.forEach((index, place) => {
         heads[index] = scored[place]!
       })
@@ -291,6 +264,7 @@ export class OrtPolicy implements Policy {
         })
       },
       keepGradients: () => this.#keepGradients(),
+      shorten: () => this.#shorten(),
     }
     return learnFitting([...sequences.keys()], work, coefficients)
   }
@@ -302,6 +276,12 @@ export class OrtPolicy implements Policy {
     const { gradients } = this.#trained.flat
     const kept = gradients.slice()
     return () => gradients.set(kept)
+  }
+
+  #shorten(): boolean {
+    const layers = this.#programs.shorten()
+    if (layers !== null) this.#sizes.shortened(layers)
+    return layers !== null
   }
 
   takeNotes(): string[] {

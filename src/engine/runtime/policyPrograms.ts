@@ -8,13 +8,13 @@ import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { requireProducts } from './device.ts'
 import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
 import { AdapterUpload, DeviceTensors, HostTensors } from './deviceTensors.ts'
-import { generationWeights, headMatrix, learningPurpose } from './frozenWeights.ts'
+import { generationWeights, headMatrix, learningPurpose } from '../models/frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
 import { OnDemand } from './session.ts'
 import { OrtDecodeStep, type DecodeStepOptions } from './ortDecodeStep.ts'
-import { ResidentPrograms, SeparatePrograms } from './programs.ts'
+import { CutPrograms, ResidentPrograms, SeparatePrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
 import { ResidentStep, residentDefinitions, type Repetition } from './residentStep.ts'
 import { SegmentLearner, learningDefinitions } from './segmentLearner.ts'
@@ -54,6 +54,8 @@ export interface PolicyPrograms extends Disposable {
   readonly learner: LearningWorker
   /** Made when it is first asked for. */
   decoder(adapter: AdapterOf): Promise<Decoder>
+  /** Cuts learning into shorter programs: how many layers the longest has now; null where it cannot be cut any more. */
+  shorten(): number | null
 }
 
 export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
@@ -84,6 +86,7 @@ async function layerPrograms({
   const embed: DecodeStepOptions['embed'] = (ids, positions) => learner.embed(ids, positions)
   return {
     learner,
+    shorten: () => null,
     async decoder(adapter) {
       const options = { source, precision, lora, device, packsWeights, sharesPrompts, embed, adapter }
       return new HostDecoder(await steps.get('decoding', () => OrtDecodeStep.create(options)))
@@ -103,14 +106,18 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
   const segments = segmentsOf(source.config.layers, options.segmentLayers ?? source.config.layers)
   const weight = (name: string) => home.value(name)
   const { config } = source
-  const definitions = {
-    ...learningDefinitions(segments, { config, lora, weight, head: weight(headWeightName(config)) }),
-    ...decodingDefinitions(source, lora, deviceWeights(home)),
-  }
-  const programs = new SeparatePrograms(definitions, device, home)
+  const head = weight(headWeightName(config))
+  const decoding = decodingDefinitions(source, lora, deviceWeights(home))
+  const programs = new CutPrograms(segments, (cut) => {
+    const learned = learningDefinitions(cut, { config, lora, weight, head })
+    return new SeparatePrograms({ ...learned, ...decoding }, device, home)
+  })
   const adapters = new AdapterUpload(source.config, lora, device)
+  const seed = learning.seed ?? 0
+  const learner = new SegmentLearner({ source, lora, seed, segments, programs, adapters })
   return {
-    learner: new SegmentLearner({ source, lora, seed: learning.seed ?? 0, segments, programs, adapters }),
+    learner,
+    shorten: () => learner.shorten(),
     decoder: (adapter) => Promise.resolve(new DeviceDecoder({ source, home, programs, adapters, adapter })),
     [Symbol.dispose]() {
       programs[Symbol.dispose]()
@@ -122,28 +129,27 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
 
 /** The same in one session: a device that gives every tensor back keeps nothing but the weights of a session. */
 function residentPrograms(
-  { source, lora, learning, precision }: PolicyProgramOptions,
+  { source, lora, learning, precision, segmentLayers }: PolicyProgramOptions,
   repetition: Repetition,
 ): PolicyPrograms {
   const { device } = learning
   const home = new HostTensors(source)
-  const segments = segmentsOf(source.config.layers, source.config.layers)
+  const segments = segmentsOf(source.config.layers, segmentLayers ?? source.config.layers)
   const weight = (name: string) => home.value(name)
   const head = headMatrix(source).table
-  const definitions = {
-    ...learningDefinitions(segments, { config: source.config, lora, weight, head }),
-    // Whatever the number of rows, they are multiplied as one row is: in blocks, or with the matrix as it lies.
-    ...residentDefinitions(
-      source,
-      lora,
-      generationWeights(source, { rounded: precision === 'int8', isOneRow: true }),
-      repetition,
-    ),
-  }
-  const programs = new ResidentPrograms(definitions, device, learningPurpose(source))
+  // Whatever the number of rows, they are multiplied as one row is: in blocks, or with the matrix as it lies.
+  const read = generationWeights(source, { rounded: precision === 'int8', isOneRow: true })
+  const decoding = residentDefinitions(source, lora, read, repetition)
+  const programs = new CutPrograms(segments, (cut) => {
+    const learned = learningDefinitions(cut, { config: source.config, lora, weight, head })
+    return new ResidentPrograms({ ...learned, ...decoding }, device, learningPurpose(source))
+  })
   const adapters = new AdapterUpload(source.config, lora, device)
+  const seed = learning.seed ?? 0
+  const learner = new SegmentLearner({ source, lora, seed, segments, programs, adapters })
   return {
-    learner: new SegmentLearner({ source, lora, seed: learning.seed ?? 0, segments, programs, adapters }),
+    learner,
+    shorten: () => learner.shorten(),
     decoder: (adapter) =>
       Promise.resolve(new HostDecoder(new ResidentStep({ source, programs, adapters, adapter, repetition }))),
     [Symbol.dispose]() {

@@ -12,6 +12,7 @@ import {
   writeChoice,
 } from '../graph/choice.ts'
 import type { Program } from '../graph/onnx.ts'
+import type { Segment } from '../models/segmentPrograms.ts'
 import { type SessionPurpose, dialectOf } from './device.ts'
 import type { TensorHome } from './deviceTensors.ts'
 import { OnDemand, Session, type Feed, emptyFeed, int64s } from './session.ts'
@@ -88,6 +89,30 @@ export class ResidentPrograms implements Programs {
 
   [Symbol.dispose](): void {
     this.#set[Symbol.dispose]()
+  }
+}
+
+/** Programs that can be made anew, cut in another way: whoever runs them by name keeps this. */
+export class CutPrograms implements Programs {
+  readonly #make: (segments: readonly Segment[]) => Programs
+  #current: Programs
+
+  constructor(segments: readonly Segment[], make: (segments: readonly Segment[]) => Programs) {
+    this.#make = make
+    this.#current = make(segments)
+  }
+
+  cut(segments: readonly Segment[]): void {
+    this.#current[Symbol.dispose]()
+    this.#current = this.#make(segments)
+  }
+
+  run(name: string, feeds: Feeds, want?: readonly string[]): Promise<Feeds> {
+    return this.#current.run(name, feeds, want)
+  }
+
+  [Symbol.dispose](): void {
+    this.#current[Symbol.dispose]()
   }
 }
 

@@ -9,6 +9,7 @@ import {
   innerPrograms,
   lastPrograms,
   segmentNames,
+  segmentsOf,
   type LastPrograms,
   type Segment,
   type SegmentProgramOptions,
@@ -21,7 +22,7 @@ import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
-import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
+import type { Feeds, ProgramDefinition, ProgramDefinitions, CutPrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
 import { RotaryTables } from './passFeeds.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
@@ -35,7 +36,7 @@ export interface SegmentLearnerOptions {
   readonly seed?: number
   readonly segments: readonly Segment[]
   /** Those of `learningDefinitions`, perhaps among others. */
-  readonly programs: Programs
+  readonly programs: CutPrograms
   readonly adapters: AdapterUpload
 }
 
@@ -79,7 +80,7 @@ interface Pass {
 
 export class SegmentLearner implements LearningWorker {
   readonly #options: SegmentLearnerOptions
-  readonly #segments: readonly Segment[]
+  #segments: readonly Segment[]
   readonly #rotary: readonly RotaryTables[]
   readonly #dropout: DropoutMasks | null
 
@@ -89,6 +90,16 @@ export class SegmentLearner implements LearningWorker {
     this.#segments = segments
     this.#rotary = source.config.ropes.map((rope) => new RotaryTables(rope))
     this.#dropout = (lora.dropout ?? 0) > 0 ? new DropoutMasks(source.config, lora, seed) : null
+  }
+
+  /** Halves the segments, between two micro-batches: layers of the longest now; null where all are of one layer. */
+  shorten(): number | null {
+    const longest = Math.max(...this.#segments.map(({ first, end }) => end - first))
+    if (longest === 1) return null
+    const most = Math.ceil(longest / 2)
+    this.#segments = segmentsOf(this.#options.source.config.layers, most)
+    this.#options.programs.cut(this.#segments)
+    return most
   }
 
   /** Heads of the sequences as one packed batch; no gradient. */

@@ -11,6 +11,7 @@ import {
 import { heldIn, type BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
+import { planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
 import { expectedTensors } from '#engine/models/source.ts'
 import { elementCount } from '#host/files/safetensors.ts'
 import { readCheck } from './deviceRecords.ts'
@@ -40,11 +41,11 @@ export function plannedDevice(
 }
 
 /** The fastest device that passed its check, for models as large as this; the CPU where none is known to be faster. */
-export function autoDevice({ model, base, deviceId, cacheDirectory }: AutoRequest): DeviceChoice {
-  const parameters = parameterCount(model)
+export function autoDevice(request: AutoRequest): DeviceChoice {
+  const { base, deviceId, cacheDirectory } = request
   const [best] = deviceKinds
     .filter((kind) => keepsBase(kind, base))
-    .flatMap((kind) => candidate(parameters, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])
+    .flatMap((kind) => candidate(request, kind, readCheck({ kind, deviceId }, cacheDirectory)) ?? [])
     .toSorted((a, b) => Number(b.fits) - Number(a.fits) || b.ratio - a.ratio)
   if (best === undefined) return { kind: 'cpu', reason: nobodyPassed(base) }
   const { kind, ratio, fits } = best
@@ -71,16 +72,29 @@ interface Candidate {
   readonly fits: boolean
 }
 
-/** The weights lie there once, in f32, and something has to be left for the rest. */
-const bytesPerParameter = 1.25 * 4
+/** Sequences that a card has room to learn from. */
+const LEAST_LENGTH = 1024
 
 /** null: the CPU itself, or a device that has not passed. */
-function candidate(parameters: number, kind: DeviceKind, check: DeviceCheck | null): Candidate | null {
+function candidate(
+  { model, base }: AutoRequest,
+  kind: DeviceKind,
+  check: DeviceCheck | null,
+): Candidate | null {
   if (kind === 'cpu' || check === null || check.problem !== null || check.failures.length > 0) return null
-  const speed = speedFor(parameters, check.speeds)
+  const speed = speedFor(parameterCount(model), check.speeds)
   if (speed === null) return null
-  const fits = check.memoryBytes === null || bytesPerParameter * parameters <= check.memoryBytes
-  return { kind, ratio: speed.ratio ?? 0, fits }
+  return { kind, ratio: speed.ratio ?? 0, fits: fitsOn(kind, { model, base }, check.memoryBytes) }
+}
+
+function fitsOn(
+  kind: DeviceKind,
+  { model: config, base }: Pick<AutoRequest, 'model' | 'base'>,
+  memoryBytes: number | null,
+): boolean {
+  if (memoryBytes === null) return true
+  const length = Math.min(LEAST_LENGTH, config.contextLength)
+  return planDevice({ config, lora: plannedLora, base, kind, memoryBytes, length, tokens: length }).fits
 }
 
 /**

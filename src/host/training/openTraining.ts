@@ -5,6 +5,7 @@ import { heldIn, roundedTo } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
+import { readCheck } from '#host/devices/deviceRecords.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { TrainDependencies } from '#rl/training/dependencies.ts'
 import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
@@ -207,6 +208,7 @@ async function openPolicy(
     rolloutPrecision,
     activations: memory,
     products: base.products,
+    memoryBytes: readCheck(device, cacheDirectory)?.memoryBytes ?? null,
     optimizer: { beta1, beta2, epsilon, weightDecay },
     maxRows,
   })

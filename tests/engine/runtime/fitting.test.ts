@@ -31,15 +31,17 @@ const coefficients = withValues(randomCoefficients(sequences, 3, true), sequence
 
 afterEach(() => vi.restoreAllMocks())
 
-/** Runs of sessions whose name fits fail above so many ids; the k-th run that would fail is the first that does. */
-function plant(name: RegExp, most: number, after = 0): { failures: number } {
+/** Runs of sessions whose name fits fail above so many ids, `times` times; the k-th run that would fail is the first that does. */
+function plant(name: RegExp, most: number, after = 0, times = Infinity): { failures: number } {
   const seen = { failures: 0 }
   let would = 0
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with the session it belongs to
   const right = Session.prototype.runTensors
   vi.spyOn(Session.prototype, 'runTensors').mockImplementation(function (this: Session, feeds, want) {
-    const ids = feeds['ids']?.dims[0] ?? 0
-    if (name.test(this.name) && ids > most && would++ >= after) {
+    // Where programs share a session, their inputs of one name may have different shapes and so other names.
+    const counts = Object.entries(feeds).map(([input, { dims }]) => (/^ids/.test(input) ? dims[0]! : 0))
+    const ids = Math.max(...counts)
+    if (name.test(this.name) && ids > most && seen.failures < times && would++ >= after) {
       seen.failures++
       throw new AppError('device/out-of-memory', 'Too little memory.')
     }
@@ -107,6 +109,36 @@ describe('learning', () => {
     await expect(learned(policy)).rejects.toMatchObject({ code: 'device/out-of-memory' })
   })
 })
+
+test.each(['shared', 'resident'] as const)(
+  'one sequence that does not fit is computed in shorter segments, %s: the same gradients, and the loss is asked once',
+  async (form) => {
+    const [one] = sequences
+    const wanted = coefficients.slice(0, 1)
+    const learnOne = async (policy: OrtPolicy) => {
+      let asked = 0
+      await policy.accumulate([one!], { temperature: 0.8, entropyGradient: true }, () => {
+        asked++
+        return wanted
+      })
+      return { asked, actor: flatGradient(policy), critic: flatGradient(policy, 'critic') }
+    }
+    const openWhole = () => openCritic(source, { programs: { form } })
+    using expectedPolicy = await openWhole()
+    const expected = await learnOne(expectedPolicy)
+    using policy = await openWhole()
+    // The critic has added its gradient by then.
+    const seen = plant(/^(model|learnEntropy)/, 4, form === 'resident' ? 3 : 0, 1)
+    const actual = await learnOne(policy)
+    expect(seen.failures).toBe(1)
+    expect(actual.asked).toBe(1)
+    expect(largestDifference(actual.actor, expected.actor)).toBeLessThan(1e-4)
+    expect(largestDifference(actual.critic, expected.critic)).toBeLessThan(1e-4)
+    expect(policy.takeNotes()).toEqual([
+      'The device ran out of memory with one sequence; it continues with at most 2 layers at once.',
+    ])
+  },
+)
 
 test('rows that do not fit decode in halves: the same ids, and each is told once', async () => {
   const requests = [3, 9, 1].map((length, index) => ({

@@ -17,9 +17,10 @@ import { dequantizedSource } from './dequantizedModel.ts'
 import { largestDifference, tensorErrors } from './differences.ts'
 import { randomStream } from '#shared/random.ts'
 import { int8Form } from '#engine/runtime/device.ts'
-import { generationWeights, packedBytes } from '#engine/runtime/frozenWeights.ts'
+import { generationWeights, packedBytes } from '#engine/models/frozenWeights.ts'
 import { memoryUse } from '#engine/runtime/memory.ts'
-import { learningMemory, type OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
+import { learningMemory } from '#engine/runtime/learningMemory.ts'
+import type { OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { readReference } from './referenceFixture.ts'
 import {
   completionsOf,

@@ -43,6 +43,8 @@ const forms = {
   'two layers a program': { form: 'shared', segmentLayers: 2 },
   'a layer a program': { form: 'shared', segmentLayers: 1 },
   'one session': { form: 'resident' },
+  'one session, three and one layers a program': { form: 'resident', segmentLayers: 3 },
+  'one session, a layer a program': { form: 'resident', segmentLayers: 1 },
 } as const satisfies Record<string, OrtPolicyOptions['programs']>
 
 describe('learning', () => {

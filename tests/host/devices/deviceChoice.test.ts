@@ -12,6 +12,7 @@ import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import { autoDevice } from '#host/devices/deviceChoice.ts'
+import { plannedConfig } from '#host/devices/devicePlan.ts'
 import { readCheck, readProof, rememberProof, rememberSpeeds } from '#host/devices/deviceRecords.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { starterConfig } from '../runs/runFixture.ts'
@@ -120,8 +121,17 @@ describe('auto', () => {
       kind: 'cpu',
       reason: 'The model is too large for the memory of WebGPU here.',
     })
-    remember('dml', [{ parameters: 1e6, ratio: 2 }], { memoryBytes: 9e6 })
+    remember('dml', [{ parameters: 1e6, ratio: 2 }], { memoryBytes: 2e9 })
     expect(auto().kind).toBe('dml')
+  })
+
+  test('counts what the base is held in: 7 billion parameters fit 24 GB in 4 and in 16 bits', () => {
+    remember('cuda', [{ parameters: 1e6, ratio: 9 }], { memoryBytes: 24 * 2 ** 30 })
+    const config = plannedConfig('qwen2.5-7b')
+    const chosen = (['f32', 'bf16', 'int4'] as const).map(
+      (base) => autoDevice({ model: config, base, deviceId: 0, cacheDirectory }).kind,
+    )
+    expect(chosen).toEqual(['cpu', 'cuda', 'cuda'])
   })
 
   test('is never a device that failed, was given up or is slower, and else the fastest', () => {

@@ -6,7 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import type { Dtype, Value } from '../graph/value.ts'
 import { weight } from '../graph/value.ts'
-import type { BlockWeight, RowWeight } from '../models/blocks.ts'
+import type { BlockWeight, RowWeight } from './blocks.ts'
 import {
   blocksName,
   blockWeight,
@@ -20,10 +20,10 @@ import {
   scalesName,
   SLICE_ROWS,
   slicedRowsName,
-} from '../models/blocks.ts'
-import type { GenerationWeights } from '../models/generationGraph.ts'
-import { addLora, addLoraTransposed } from '../models/lora.ts'
-import { type ModelSource, type TensorLocation, headWeightName } from '../models/source.ts'
+} from './blocks.ts'
+import type { GenerationWeights } from './generationGraph.ts'
+import { addLora, addLoraTransposed } from './lora.ts'
+import { type ModelSource, type TensorLocation, expectedTensors, headWeightName } from './source.ts'
 import { cast } from '../ops/arithmetic.ts'
 import {
   dequantize,
@@ -40,7 +40,6 @@ import { gather } from '../ops/gather.ts'
 import { splitSizes, transpose } from '../ops/layout.ts'
 import { matmul, quantizedMatmul } from '../ops/matmul.ts'
 import type { Vocabulary } from '../ops/vocabularyHead.ts'
-import type { SessionPurpose } from './device.ts'
 
 /** A stored f32 tensor as a graph weight that the runtime maps from its file. */
 export function mappedWeight(source: ModelSource, name: string): Value {
@@ -49,6 +48,15 @@ export function mappedWeight(source: ModelSource, name: string): Value {
     throw new Error(`Expected ${name} in f32, got ${location.dtype}: convert the model first.`)
   }
   return weight(name, location)
+}
+
+/** Every frozen tensor by its full name, as whole programs read it: vectors as they lie, matrices as learning multiplies with them. */
+export function frozenValues(source: ModelSource): (name: string) => Value {
+  const shapes = new Map(expectedTensors(source.config).map(({ name, shape }) => [name, shape]))
+  return (name) => {
+    const inputs = shapes.get(name)?.[1]
+    return inputs === undefined ? mappedWeight(source, name) : learningMatrix(source, name, inputs)
+  }
 }
 
 /** Cuts tensors with equally many rows into pieces of `rows` rows, the last perhaps shorter; `first` is a piece's first row. */
@@ -225,7 +233,7 @@ function blockValues(name: string, { precision, form, ...stored }: BlockWeight):
 }
 
 /** What a session of learning is for, so that weights in other forms than f32 stay as they are. */
-export function learningPurpose({ config, tensors }: ModelSource): SessionPurpose {
+export function learningPurpose({ config, tensors }: ModelSource): 'learn' | 'learn-stored' {
   const isExact = (location: TensorLocation | undefined) =>
     location?.dtype === 'F32' && location.arrangement === undefined
   return linearWeights(config).every(({ name }) => isExact(tensors.get(name))) ? 'learn' : 'learn-stored'

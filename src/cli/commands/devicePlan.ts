@@ -1,0 +1,67 @@
+/** `device plan`: what a model needs of a card. */
+import { Command, Option } from '@commander-js/extra-typings'
+import { deviceKinds } from '#shared/device.ts'
+import { basePrecisions } from '#shared/precision.ts'
+import { planCard, plannedConfig, plannedShapes, type CardPlan } from '#host/devices/devicePlan.ts'
+import { real, whole, type Context } from '../command.ts'
+
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
+
+export const plan = (context: Context) =>
+  new Command('plan')
+    .description(
+      'Calculate what training a model needs of a GPU’s memory, and how it is cut to fit.\n\nNothing is downloaded or run: the numbers follow from the programs that would run.',
+    )
+    .addOption(
+      new Option(
+        '--shape <NAME>',
+        `${plannedShapes.join(', ')}, a model folder or its config.json`,
+      ).makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--memory <GB>', 'memory of the GPU, in GB of 2³⁰ bytes')
+        .argParser(real(1, 4096))
+        .default(24),
+    )
+    .addOption(
+      new Option('--base <PRECISION>', 'what the base is held in')
+        .choices(basePrecisions)
+        .default('f32' as const),
+    )
+    .addOption(new Option('--tokens <N>', 'longest sequence').argParser(whole(16, 131_072)).default(1024))
+    .addOption(
+      new Option('--device <KIND>', 'kind of device')
+        .choices(deviceKinds.filter((kind) => kind !== 'cpu' && kind !== 'coreml'))
+        .default('cuda' as const),
+    )
+    .action(({ shape, memory, base, tokens, device }) => {
+      const { output } = context()
+      const found = planCard({
+        config: plannedConfig(shape),
+        base,
+        kind: device,
+        gigabytes: memory,
+        length: tokens,
+      })
+      output.json({ shape, memory, base, device, ...found })
+      for (const line of linesOf(found, { base, memory })) output.line(line)
+    })
+
+function linesOf(
+  found: CardPlan,
+  { base, memory }: { readonly base: string; readonly memory: number },
+): string[] {
+  const { segments, weightBytes, adapterBytes, hostBytes, rowBytes, learningBytes, headBytes } = found
+  const longest = Math.max(...segments.map(({ first, end }) => end - first))
+  return [
+    `Weights in ${base}`.padEnd(34) + gigabytes(weightBytes),
+    'Adapter'.padEnd(34) +
+      `${gigabytes(adapterBytes)}; gradient and moments in the machine’s memory: ${gigabytes(hostBytes)}`,
+    `Learning from ${String(found.tokens)} tokens`.padEnd(34) +
+      `${gigabytes(learningBytes)} in ${String(segments.length)} segments of up to ${String(longest)} layers; the head alone ${gigabytes(headBytes)}`,
+    `A row of ${String(found.length)} tokens`.padEnd(34) +
+      `${gigabytes(rowBytes)}; ${String(found.rows)} rows may decode together`,
+    'Total, with what is set aside'.padEnd(34) + gigabytes(found.totalBytes),
+    found.fits ? `It fits ${String(memory)} GB.` : `It does not fit ${String(memory)} GB.`,
+  ]
+}

@@ -1,0 +1,269 @@
+/**
+ * What a model takes of a card's memory, calculated from the programs that run there: weights, learning in segments of layers,
+ * and generation. How a run is cut to a card, what `auto` thinks fits and what `device plan` prints are this calculation.
+ */
+import { holdsTensors, type DeviceKind } from '#shared/device.ts'
+import type { BasePrecision } from '#shared/precision.ts'
+import { memoryOf, type Lengths, type ProgramMemory } from '../graph/liveness.ts'
+import { cpuDialect, type Dialect, type Program } from '../graph/onnx.ts'
+import { resolve } from '../graph/substitute.ts'
+import { topologicalOrder, weight, type Value } from '../graph/value.ts'
+import { CAUSAL_PARTS } from '../ops/attention.ts'
+import { layerSlots, cacheBytes, cacheShape } from './cacheShape.ts'
+import { linearNames, type LoraConfig, type ModelConfig } from './config.ts'
+import { frozenValues, generationWeights, headMatrix } from './frozenWeights.ts'
+import { deviceGenerationPrograms } from './generationGraph.ts'
+import { loraSlots } from './lora.ts'
+import { plannedSource } from './plannedSource.ts'
+import {
+  headProgram,
+  innerPrograms,
+  lastPrograms,
+  segmentsOf,
+  type Segment,
+  type SegmentProgramOptions,
+} from './segmentPrograms.ts'
+import { expectedTensors, headWeightName } from './source.ts'
+
+/** The driver's context, kernels and the workspaces of matrix products. */
+const RESERVED_BYTES = 700e6
+/** What the allocator cannot use of a card because pieces do not fit into each other, as a share of what is allocated in a run. */
+const FRAGMENTED = 0.1
+/** Of a card whose memory the system does not tell. */
+export const UNKNOWN_CARD_BYTES = 8 * 2 ** 30
+/** Of adapters where a plan is not for a certain one. */
+export const plannedLora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
+/** Tokens of a micro-batch that keep a card busy, and those below which nothing is worth trying. */
+const [MOST_TOKENS, LEAST_TOKENS] = [8192, 256]
+/** Longest sequence that room is left for where a model would take longer ones. */
+const PLANNED_LENGTH = 4096
+/** Segments this long are computed; what a longer one takes grows with its length as between the two longest of these. */
+const PROBED_LAYERS = 3
+
+export interface MemoryRequest {
+  readonly config: ModelConfig
+  readonly lora: LoraConfig
+  readonly base: BasePrecision
+  readonly kind: DeviceKind
+}
+
+export interface DevicePlan {
+  /** Whether all of it fits. */
+  readonly fits: boolean
+  readonly weightBytes: number
+  /** The adapter, as it is fed. */
+  readonly adapterBytes: number
+  /** The optimizer's moments and the gradient, which stay with the host. */
+  readonly hostBytes: number
+  /** Longest sequence, and tokens of a micro-batch. */
+  readonly length: number
+  readonly tokens: number
+  readonly segments: readonly Segment[]
+  /** What the largest program of a segment takes while it runs, with its inputs. */
+  readonly learningBytes: number
+  /** Of that, what scoring takes for the logits of the vocabulary. */
+  readonly headBytes: number
+  /** Keys and values of a row that is as long. */
+  readonly rowBytes: number
+  /** Rows that may decode together. */
+  readonly rows: number
+  /** Weights, learning and what is set aside. */
+  readonly totalBytes: number
+}
+
+/** Learning and generating with a model on a kind of device, whatever the memory. */
+export class DeviceMemory {
+  readonly #request: MemoryRequest
+  readonly #dialect: Dialect
+  readonly #options: SegmentProgramOptions
+  readonly #programs = new Map<string, (lengths: Lengths) => ProgramMemory>()
+  readonly weightBytes: number
+  readonly adapterBytes: number
+
+  constructor(request: MemoryRequest) {
+    const { config, lora, base, kind } = request
+    this.#request = request
+    const source = plannedSource(config, base)
+    const isFed = holdsTensors({ kind })
+    this.#dialect = isFed ? { extended: false, feedsWeights: true } : cpuDialect
+    const value = isFed ? fedValues(config) : frozenValues(source)
+    const head = isFed ? value(headWeightName(config)) : headMatrix(source).table
+    this.#options = { config, lora, weight: value, head, drops: false }
+    this.weightBytes = isFed ? exactBytes(config) : residentBytes(request)
+    this.adapterBytes = 4 * loraSlots(config, lora).reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** The most that a run takes where segments have so many layers. */
+  learning(layers: number, lengths: Lengths): number {
+    const total = this.#request.config.layers
+    const kinds =
+      layers < total ? (['forward', 'backward', 'score', 'learn'] as const) : (['score', 'learn'] as const)
+    return Math.max(...kinds.map((kind) => this.#extended(kind, layers, lengths)))
+  }
+
+  #extended(kind: ProgramKind, layers: number, lengths: Lengths): number {
+    if (layers <= PROBED_LAYERS) return this.#run(kind, layers, lengths)
+    const [less, more] = [PROBED_LAYERS - 1, PROBED_LAYERS].map((count) =>
+      this.#run(kind, count, lengths),
+    ) as [number, number]
+    return more + (layers - PROBED_LAYERS) * (more - less)
+  }
+
+  #run(kind: ProgramKind, layers: number, lengths: Lengths): number {
+    const key = `${kind} ${String(layers)}`
+    const known = this.#programs.get(key) ?? memoryOf(this.#program(kind, layers), this.#dialect)
+    this.#programs.set(key, known)
+    return totalOf(known(lengths))
+  }
+
+  #program(kind: ProgramKind, layers: number): Program {
+    if (kind === 'head') return headProgram(this.#options)
+    const total = this.#request.config.layers
+    if (kind === 'score' || kind === 'learn')
+      return lastPrograms({ first: total - layers, end: total }, this.#options)[kind]
+    const first = total > layers ? 1 : 0
+    return innerPrograms({ first, end: first + layers }, this.#options)[kind]
+  }
+
+  /** What the head takes for so many tokens. */
+  head(lengths: Lengths): number {
+    return this.#run('head', 0, lengths)
+  }
+}
+
+type ProgramKind = 'head' | 'forward' | 'backward' | 'score' | 'learn'
+
+const totalOf = ({ inputBytes, workingBytes }: ProgramMemory): number => inputBytes + workingBytes
+
+/** In f32 on a device that holds tensors, whatever the base is held in. */
+function fedValues(config: ModelConfig): (name: string) => Value {
+  const shapes = new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
+  return (name) => weight(name, { shape: shapes.get(name) ?? [], file: '', offset: 0, byteLength: 0 })
+}
+
+const exactBytes = (config: ModelConfig): number =>
+  expectedTensors(config).reduce((sum, { shape }) => sum + shape.reduce((size, dim) => size * dim, 4), 0)
+
+/** Of all weights that learning and generation read, each once: every layer has those of the second. */
+function residentBytes({ config, lora, base }: MemoryRequest): number {
+  const [one, two] = [1, 2].map((layers) => {
+    const fewer = { ...config, layers }
+    const source = plannedSource(fewer, base)
+    const head = headMatrix(source).table
+    const options = { config: fewer, lora, weight: frozenValues(source), head, drops: false }
+    const generation = generationWeights(source, { rounded: false, isOneRow: true })
+    const programs = [
+      lastPrograms({ first: 0, end: layers }, options).score,
+      deviceGenerationPrograms(fewer, lora, generation).prompt,
+    ]
+    const values = programs.flatMap((program) => Object.values(program).map(resolve))
+    const nodes = topologicalOrder(values, true).filter((node) => node.kind === 'weight')
+    const sizes = new Map(nodes.map(({ name, byteLength }) => [name, byteLength]))
+    return sizes.values().reduce((sum, size) => sum + size, 0)
+  }) as [number, number]
+  return one + (config.layers - 1) * (two - one)
+}
+
+/** Of a micro-batch of sequences that are all as long, in which every token counts. */
+export function lengthsOf(tokens: number, length: number): Lengths {
+  const rows = Math.max(1, Math.floor(tokens / length))
+  const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => [`B${String(part)}`, rows] as const)
+  const shared = { M: 1, R: 1, U: 1, W: 1 }
+  return {
+    ...Object.fromEntries(parts),
+    ...shared,
+    N: tokens,
+    A: tokens,
+    Q: Math.ceil(length / CAUSAL_PARTS),
+  }
+}
+
+/** Layers of the longest segment. */
+export const longestOf = (segments: readonly Segment[]): number =>
+  Math.max(...segments.map(({ first, end }) => end - first))
+
+export interface PlanRequest extends MemoryRequest {
+  /** Of the card; null: nobody knows. */
+  readonly memoryBytes: number | null
+  /** Longest sequence. */
+  readonly length: number
+  /** Tokens of a micro-batch; as many as fit if absent. */
+  readonly tokens?: number
+}
+
+/** The largest micro-batch that fits, in the fewest segments; the smallest in segments of one layer where none does. */
+export function planDevice(request: PlanRequest): DevicePlan {
+  const { config, memoryBytes } = request
+  const memory = new DeviceMemory(request)
+  const card = memoryBytes ?? UNKNOWN_CARD_BYTES
+  const length = Math.min(request.length, PLANNED_LENGTH)
+  const batches = request.tokens === undefined ? budgets(length) : [request.tokens]
+  for (const tokens of batches) {
+    for (const layers of segmentLengths(config.layers)) {
+      const plan = planned(request, memory, { tokens, length: Math.min(length, tokens), layers, card })
+      if (plan.fits) return plan
+    }
+  }
+  const tokens = batches.at(-1) ?? LEAST_TOKENS
+  return planned(request, memory, { tokens, length: Math.min(length, tokens), layers: 1, card })
+}
+
+const budgets = (length: number): number[] => {
+  const tried: number[] = []
+  for (let tokens = MOST_TOKENS; tokens >= LEAST_TOKENS; tokens /= 2) tried.push(tokens)
+  const whole = tried.filter((tokens) => tokens >= length)
+  return whole.length > 0 ? whole : [MOST_TOKENS]
+}
+
+/** Layers of the longest segment, for ever more segments. */
+function segmentLengths(layers: number): number[] {
+  const lengths = Array.from({ length: layers }, (_, index) => Math.ceil(layers / (index + 1)))
+  return [...new Set(lengths)]
+}
+
+interface Cut {
+  readonly tokens: number
+  readonly length: number
+  readonly layers: number
+  readonly card: number
+}
+
+function planned(
+  { config, kind }: PlanRequest,
+  memory: DeviceMemory,
+  { tokens, length, layers, card }: Cut,
+): DevicePlan {
+  const lengths = lengthsOf(tokens, length)
+  const segments = segmentsOf(config.layers, layers)
+  const { weightBytes, adapterBytes } = memory
+  // Between segments, hidden states stay on a device that holds tensors, and go through the host elsewhere.
+  const borders = holdsTensors({ kind })
+    ? 4 * (segments.length - 1) * tokens * config.hiddenSize + adapterBytes
+    : 0
+  const learningBytes = memory.learning(layers, lengths) + borders
+  const totalBytes = Math.ceil(weightBytes + (1 + FRAGMENTED) * learningBytes + RESERVED_BYTES)
+  const rowBytes = decodingBytes(config, length)
+  const left = (card - weightBytes - RESERVED_BYTES) / (1 + FRAGMENTED) - adapterBytes
+  const rows = Math.max(0, Math.floor(left / rowBytes))
+  return {
+    ...{ fits: totalBytes <= card && rows > 0, weightBytes, adapterBytes, hostBytes: 3 * adapterBytes },
+    ...{ length, tokens, segments, learningBytes, headBytes: memory.head(lengths) },
+    ...{ rowBytes, rows, totalBytes },
+  }
+}
+
+/** Of one row that decodes: its keys and values, the latest of them twice, its scores of the keys, and its logits, sorted. */
+function decodingBytes(config: ModelConfig, length: number): number {
+  const shape = cacheShape(config)
+  const latest = { ...shape, layerWindows: [] }
+  const slots = Math.max(...layerSlots(shape, length)) + LATEST_SLOTS
+  const scores = 3 * 4 * config.heads * slots
+  return (
+    cacheBytes(shape, 1, length) +
+    2 * cacheBytes(latest, 1, LATEST_SLOTS) +
+    scores +
+    LOGIT_COPIES * 4 * config.vocabSize
+  )
+}
+
+const [LATEST_SLOTS, LOGIT_COPIES] = [64, 6]

@@ -1,0 +1,64 @@
+/** What learning does with the memory that there is: of a card, how programs are cut; of the machine, what is kept to be faster. */
+import { totalmem } from 'node:os'
+import { basePrecisionOf } from '../models/blocks.ts'
+import type { ModelConfig } from '../models/config.ts'
+import { planDevice, type DevicePlan } from '../models/deviceMemory.ts'
+import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
+import type { LearnerOptions } from './learner.ts'
+import type { OrtPolicyOptions } from './ortPolicy.ts'
+import { replicasOf } from './packedBatch.ts'
+
+/** Share of the machine's memory that saved activations or packed weights may take, unless a run says how to learn. */
+const FASTER_SHARE = 0.25
+
+/** How learning is cut to the card; null where there is none, or programs have a layer each. */
+export function planFor({
+  source,
+  lora,
+  device,
+  memoryBytes = null,
+  contextLength,
+}: OrtPolicyOptions): DevicePlan | null {
+  const { kind } = device
+  if (kind === 'cpu' || kind === 'coreml') return null
+  const { config } = source
+  const length = Math.min(contextLength ?? config.contextLength, config.contextLength)
+  return planDevice({ config, lora, base: basePrecisionOf(source), kind, memoryBytes, length })
+}
+
+/**
+ * What learning takes memory for, to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
+ * over and back, but are a tenth faster with packed weights (docs/performance.md).
+ */
+export function learningMemory(
+  {
+    source,
+    device,
+    activations,
+    products,
+  }: Pick<OrtPolicyOptions, 'source' | 'device' | 'activations' | 'products'>,
+  machineBytes = totalmem(),
+): Pick<LearnerOptions, 'backward' | 'savedTokens' | 'packsWeights'> {
+  const [inBytes, limit] = [learnsInBytes(source, products), FASTER_SHARE * machineBytes]
+  const isFitting = replicasOf(device) * packedBytes(source) <= limit
+  const packsWeights = inBytes && (activations === 'save' || (activations === 'auto' && isFitting))
+  if (activations === 'save') return { ...saving, packsWeights }
+  if (activations === 'recompute' || inBytes) return { ...recomputing, packsWeights }
+  const savedTokens = Math.floor(limit / activationBytes(source.config))
+  return { backward: ['backward', 'backwardFromSaved'], savedTokens, packsWeights }
+}
+
+const saving = { backward: ['backwardFromSaved'], savedTokens: Infinity } as const
+const recomputing = { backward: ['backward'], savedTokens: 0 } as const
+
+/** Saved activations of one token over all layers: query, key, value, mixed, attended, gate, up and the layer's input. */
+function activationBytes({
+  layers,
+  heads,
+  kvHeads,
+  headDim,
+  hiddenSize,
+  intermediateSize,
+}: ModelConfig): number {
+  return 4 * layers * (2 * heads * headDim + 2 * kvHeads * headDim + 2 * hiddenSize + 2 * intermediateSize)
+}

@@ -1,0 +1,64 @@
+/** What models need of a card's memory, for `device plan`: known sizes by name, and models on disk. */
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { AppError } from '#shared/errors.ts'
+import type { DeviceKind } from '#shared/device.ts'
+import type { BasePrecision } from '#shared/precision.ts'
+import { planDevice, plannedLora, type DevicePlan } from '#engine/models/deviceMemory.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { readModelConfig } from '#engine/models/registry.ts'
+
+/** Layers, width, heads, key heads, width of the MLP, vocabulary, whether the head is the embedding. */
+type Sizes = readonly [number, number, number, number, number, number, boolean]
+
+const qwen2 = ([layers, width, heads, kvHeads, intermediate, vocabulary, tied]: Sizes): object => ({
+  ...{ architectures: ['Qwen2ForCausalLM'], model_type: 'qwen2', hidden_act: 'silu' },
+  ...{ num_hidden_layers: layers, hidden_size: width, intermediate_size: intermediate },
+  ...{ num_attention_heads: heads, num_key_value_heads: kvHeads, vocab_size: vocabulary },
+  ...{ max_position_embeddings: 32_768, rope_theta: 1e6, rms_norm_eps: 1e-6, tie_word_embeddings: tied },
+})
+
+/** The configs of models that are often trained. */
+const shapes: Readonly<Record<string, object>> = {
+  'qwen2.5-0.5b': qwen2([24, 896, 14, 2, 4_864, 151_936, true]),
+  'qwen2.5-1.5b': qwen2([28, 1_536, 12, 2, 8_960, 151_936, true]),
+  'qwen2.5-3b': qwen2([36, 2_048, 16, 2, 11_008, 151_936, true]),
+  'qwen2.5-7b': qwen2([28, 3_584, 28, 4, 18_944, 152_064, false]),
+}
+
+export const plannedShapes: readonly string[] = Object.keys(shapes)
+
+/** Of a name of `plannedShapes`, a model folder or its config.json. Errors: AppError 'usage/invalid', 'model/…'. */
+export function plannedConfig(subject: string): ModelConfig {
+  const known = shapes[subject.toLowerCase()]
+  if (known !== undefined) return readModelConfig(known, subject)
+  const file = fileOf(subject)
+  try {
+    return readModelConfig(JSON.parse(readFileSync(file, 'utf8')), file)
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    const hint = `Give ${plannedShapes.join(', ')}, a model folder or a config.json.`
+    throw new AppError('usage/invalid', `${subject} is no known shape and no model config.`, hint, error)
+  }
+}
+
+const fileOf = (subject: string): string =>
+  statSync(subject, { throwIfNoEntry: false })?.isDirectory() === true
+    ? path.join(subject, 'config.json')
+    : subject
+
+export interface CardRequest {
+  readonly config: ModelConfig
+  readonly base: BasePrecision
+  readonly kind: DeviceKind
+  /** Of 2³⁰ bytes. */
+  readonly gigabytes: number
+  /** Longest sequence. */
+  readonly length: number
+}
+
+export type CardPlan = DevicePlan
+
+/** With an adapter of rank 16 on all linears. */
+export const planCard = ({ gigabytes, ...request }: CardRequest): CardPlan =>
+  planDevice({ ...request, lora: plannedLora, memoryBytes: gigabytes * 2 ** 30 })

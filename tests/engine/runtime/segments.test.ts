@@ -1,0 +1,24 @@
+/** Learning cut into segments of layers gives the gradients of the whole program, for every family. */
+import { expect, test } from 'vitest'
+import { modelShapes, type ModelShape } from '#host/models/modelShapes.ts'
+import { asFloat32Source } from '#host/models/weightCache.ts'
+import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
+import { relativeError } from './differences.ts'
+import { flatGradient, openTiny, randomCoefficients, randomSequence, tinySource } from './tinyModel.ts'
+
+const folder = temporaryFolder()
+const families = Object.entries<ModelShape>(modelShapes).filter(([name]) => name.startsWith('tiny-'))
+const sequences = [5, 17, 9].map((length, index) => randomSequence(258, length, index))
+const coefficients = randomCoefficients(sequences, 3, true)
+
+test.each(families)('%s', async (_, shape) => {
+  const source = await asFloat32Source(await tinySource(folder, { ...shape, layers: 3 }), folder)
+  const gradient = async (segmentLayers: number) => {
+    using policy = await openTiny(source, { programs: { form: 'resident', segmentLayers } })
+    await policy.accumulate(sequences, { temperature: 0.9, entropyGradient: true }, () => coefficients)
+    return flatGradient(policy)
+  }
+  const whole = await gradient(3)
+  // Three segments of one layer, and one of two with one of a single layer.
+  for (const layers of [1, 2]) expect(relativeError(await gradient(layers), whole)).toBeLessThan(1e-6)
+})

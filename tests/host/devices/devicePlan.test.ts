@@ -1,0 +1,64 @@
+/** What models need of a card, as it is planned from their configs alone. */
+import { describe, expect, test } from 'vitest'
+import { plannedLora, DeviceMemory, lengthsOf } from '#engine/models/deviceMemory.ts'
+import { plannedSource } from '#engine/models/plannedSource.ts'
+import { planCard, plannedConfig, plannedShapes } from '#host/devices/devicePlan.ts'
+import { asRoundedBase } from '#host/models/baseCache.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { tinySource } from '../../engine/runtime/tinyModel.ts'
+
+const folder = temporaryFolder()
+const seven = plannedConfig('qwen2.5-7b')
+const onCard = (base: 'f32' | 'bf16' | 'int4', gigabytes: number) =>
+  planCard({ config: seven, base, kind: 'cuda', gigabytes, length: 1024 })
+
+describe('a model of 7 billion parameters', () => {
+  test.each(['bf16', 'int4'] as const)('in %s fits 24 GB, in segments', (base) => {
+    const plan = onCard(base, 24)
+    expect(plan.fits).toBe(true)
+    expect(plan.tokens).toBeGreaterThanOrEqual(1024)
+    expect(plan.totalBytes).toBeLessThanOrEqual(24 * 2 ** 30)
+    expect(plan.segments.length).toBeGreaterThan(1)
+    expect(plan.segments.at(-1)!.end).toBe(seven.layers)
+    expect(plan.rows).toBeGreaterThan(8)
+  })
+
+  test('in f32 does not, and needs no segments where there is room', () => {
+    expect(onCard('f32', 24)).toMatchObject({ fits: false, rows: 0 })
+    const roomy = planCard({ config: seven, base: 'bf16', kind: 'cuda', gigabytes: 400, length: 1024 })
+    expect(roomy.segments).toEqual([{ first: 0, end: 28 }])
+  })
+})
+
+test('every shape is known, and weights in 4 bits take less than in 16 than in 32', () => {
+  for (const shape of plannedShapes) {
+    const config = plannedConfig(shape)
+    const [exact, half, blocks] = (['f32', 'bf16', 'int4'] as const).map(
+      (base) => new DeviceMemory({ config, lora: plannedLora, base, kind: 'cuda' }).weightBytes,
+    )
+    expect(exact).toBeGreaterThan(half!)
+    expect(half).toBeGreaterThan(blocks!)
+  }
+  expect(() => plannedConfig('qwen-99b')).toThrow(/no known shape/)
+})
+
+test('shorter segments take less, by as much for each layer', () => {
+  const config = plannedConfig('qwen2.5-0.5b')
+  const memory = new DeviceMemory({ config, lora: plannedLora, base: 'f32', kind: 'cuda' })
+  const [one, two, four, eight] = [1, 2, 4, 8].map((layers) => memory.learning(layers, lengthsOf(1024, 1024)))
+  expect(one).toBeLessThan(two!)
+  expect(eight! - four!).toBeGreaterThan(four! - two!)
+})
+
+test.each(['int8', 'int4', 'bf16'] as const)(
+  'a planned base in %s has the tensors of a real one',
+  async (base) => {
+    const source = await tinySource(folder)
+    const real = await asRoundedBase(source, base, folder)
+    const sizesOf = ({ tensors }: Pick<typeof source, 'tensors'>) =>
+      [...tensors]
+        .map(([name, { shape, byteLength, dtype }]) => ({ name, shape, byteLength, dtype }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1))
+    expect(sizesOf(plannedSource(source.config, base))).toEqual(sizesOf(real))
+  },
+)
