@@ -30,7 +30,7 @@ const RESERVED_BYTES = 700e6
 /** What the allocator cannot use of a card because pieces do not fit into each other, as a share of what is allocated in a run. */
 const FRAGMENTED = 0.1
 /** Of a card whose memory the system does not tell. */
-export const UNKNOWN_CARD_BYTES = 8 * 2 ** 30
+const UNKNOWN_CARD_BYTES = 8 * 2 ** 30
 /** Of adapters where a plan is not for a certain one. */
 export const plannedLora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
 /** Tokens of a micro-batch that keep a card busy, and those below which nothing is worth trying. */

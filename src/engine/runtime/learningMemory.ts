@@ -1,12 +1,29 @@
 /** What learning does with the memory that there is: of a card, how programs are cut; of the machine, what is kept to be faster. */
 import { totalmem } from 'node:os'
+import type { Device } from '#shared/device.ts'
+import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
-import type { ModelConfig } from '../models/config.ts'
+import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import { planDevice, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
+import type { ModelSource } from '../models/source.ts'
 import type { LearnerOptions } from './learner.ts'
-import type { OrtPolicyOptions } from './ortPolicy.ts'
 import { replicasOf } from './packedBatch.ts'
+
+/** The part of a policy's options that decides how much memory learning takes. */
+export interface LearningMemoryOptions {
+  /** f32 tensors in one folder; for int8 rollouts also the 8-bit form of each matrix. */
+  readonly source: ModelSource
+  readonly device: Device
+  readonly lora: LoraConfig
+  readonly activations: 'recompute' | 'save' | 'auto'
+  /** Of learning with a base in 8 bits; 'auto' if absent. */
+  readonly products?: FrozenProducts
+  /** Of the card; absent or null: nobody knows. */
+  readonly memoryBytes?: number | null
+  /** Longest prompt plus completion; that of the model's config if absent. */
+  readonly contextLength?: number
+}
 
 /** Share of the machine's memory that saved activations or packed weights may take, unless a run says how to learn. */
 const FASTER_SHARE = 0.25
@@ -18,7 +35,7 @@ export function planFor({
   device,
   memoryBytes = null,
   contextLength,
-}: OrtPolicyOptions): DevicePlan | null {
+}: LearningMemoryOptions): DevicePlan | null {
   const { kind } = device
   if (kind === 'cpu' || kind === 'coreml') return null
   const { config } = source
@@ -36,7 +53,7 @@ export function learningMemory(
     device,
     activations,
     products,
-  }: Pick<OrtPolicyOptions, 'source' | 'device' | 'activations' | 'products'>,
+  }: Omit<LearningMemoryOptions, 'lora' | 'memoryBytes' | 'contextLength'>,
   machineBytes = totalmem(),
 ): Pick<LearnerOptions, 'backward' | 'savedTokens' | 'packsWeights'> {
   const [inBytes, limit] = [learnsInBytes(source, products), FASTER_SHARE * machineBytes]

@@ -4,11 +4,8 @@
  * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
  * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
  */
-import type { Device } from '#shared/device.ts'
-import type { FrozenProducts } from '#shared/precision.ts'
-import type { LoraConfig } from '../models/config.ts'
 import { longestOf } from '../models/deviceMemory.ts'
-import type { ModelSource, NamedTensor } from '../models/source.ts'
+import type { NamedTensor } from '../models/source.ts'
 import type { ValueHead } from '../models/learningGraphs.ts'
 import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
 import type { OptimizerState } from '../optimizers/optimizer.ts'
@@ -37,17 +34,13 @@ import { SequenceOccurrences } from './dropoutMasks.ts'
 import type { LearnerOptions, LearningTargets, ScoringTarget } from './learner.ts'
 import { LearningQueue } from './learningQueue.ts'
 import { learnsInBytes } from '../models/frozenWeights.ts'
-import { learningMemory, planFor } from './learningMemory.ts'
+import { learningMemory, planFor, type LearningMemoryOptions } from './learningMemory.ts'
 import { learningTokens, replicasOf } from './packedBatch.ts'
 import { sharingPays } from './ortDecodeStep.ts'
 import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from './policyPrograms.ts'
 import { TrainedParameters } from './trainedParameters.ts'
 
-export interface OrtPolicyOptions {
-  /** f32 tensors in one folder; for int8 rollouts also the 8-bit form of each matrix. */
-  readonly source: ModelSource
-  readonly device: Device
-  readonly lora: LoraConfig
+export interface OrtPolicyOptions extends LearningMemoryOptions {
   /** Of a fresh adapter's values, and of the masks where `lora` has dropout. */
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
@@ -59,9 +52,6 @@ export interface OrtPolicyOptions {
   /** Of the fresh critic; `loraSeed` if absent. */
   readonly criticSeed?: number
   readonly rolloutPrecision: 'f32' | 'int8'
-  readonly activations: 'recompute' | 'save' | 'auto'
-  /** Of learning with a base in 8 bits; 'auto' if absent. */
-  readonly products?: FrozenProducts
   /** Most completions that decode together. */
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
@@ -70,10 +60,6 @@ export interface OrtPolicyOptions {
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers'>
   /** From which length on attention is learned in blocks, and how large these are; as measured best if absent. */
   readonly blocks?: BlockLimits
-  /** Of the card; absent or null: nobody knows. */
-  readonly memoryBytes?: number | null
-  /** Longest prompt plus completion; that of the model's config if absent. */
-  readonly contextLength?: number
   /** The optimizer's defaults if absent. */
   readonly optimizer?: AdamWSettings
 }
