@@ -39,7 +39,7 @@ const aliases = new Set(['Reshape', 'Flatten', 'Identity'])
 /** Operators that may write over an input of the same size that nobody reads after them. */
 const inPlace = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Neg', 'Abs', 'Exp', 'Log', 'Sqrt', 'Reciprocal'],
-  ...['Tanh', 'Sigmoid', 'Erf'],
+  ...['Tanh', 'Sigmoid', 'Erf', 'Softmax'],
 ])
 
 /** A length such as `7*T` or `P+S`. */
