@@ -189,7 +189,12 @@ export interface PlanRequest extends MemoryRequest {
   readonly length: number
   /** Tokens of a micro-batch; as many as fit if absent. */
   readonly tokens?: number
+  /** How the layers are cut; in the fewest segments that fit if absent. */
+  readonly activations?: Activations
 }
+
+/** `save`: all layers in one program, which computes nothing twice. `recompute`: in about as many segments as each has layers. */
+export type Activations = 'recompute' | 'save' | 'auto'
 
 /** The largest micro-batch that fits, in the fewest segments; the smallest in segments of one layer where none does. */
 export function planDevice(request: PlanRequest): DevicePlan {
@@ -197,15 +202,21 @@ export function planDevice(request: PlanRequest): DevicePlan {
   const memory = new DeviceMemory(request)
   const card = memoryBytes ?? UNKNOWN_CARD_BYTES
   const length = Math.min(request.length, PLANNED_LENGTH)
+  const lengths = segmentLengths(config.layers, request.activations)
   const batches = request.tokens === undefined ? budgets(length) : [request.tokens]
   for (const tokens of batches) {
-    for (const layers of segmentLengths(config.layers)) {
+    for (const layers of lengths) {
       const plan = planned(request, memory, { tokens, length: Math.min(length, tokens), layers, card })
       if (plan.fits) return plan
     }
   }
   const tokens = batches.at(-1) ?? LEAST_TOKENS
-  return planned(request, memory, { tokens, length: Math.min(length, tokens), layers: 1, card })
+  return planned(request, memory, {
+    tokens,
+    length: Math.min(length, tokens),
+    layers: lengths.at(-1) ?? 1,
+    card,
+  })
 }
 
 const budgets = (length: number): number[] => {
@@ -216,9 +227,11 @@ const budgets = (length: number): number[] => {
 }
 
 /** Layers of the longest segment, for ever more segments. */
-function segmentLengths(layers: number): number[] {
-  const lengths = Array.from({ length: layers }, (_, index) => Math.ceil(layers / (index + 1)))
-  return [...new Set(lengths)]
+function segmentLengths(layers: number, activations: Activations = 'auto'): number[] {
+  if (activations === 'save') return [layers]
+  const lengths = new Set(Array.from({ length: layers }, (_, index) => Math.ceil(layers / (index + 1))))
+  const longest = activations === 'recompute' ? Math.ceil(Math.sqrt(layers)) : layers
+  return [...lengths].filter((length) => length <= longest)
 }
 
 interface Cut {

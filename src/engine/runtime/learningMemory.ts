@@ -4,7 +4,7 @@ import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
 import { basePrecisionOf } from '../models/blocks.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
-import { planDevice, type DevicePlan } from '../models/deviceMemory.ts'
+import { planDevice, type Activations, type DevicePlan } from '../models/deviceMemory.ts'
 import { learnsInBytes, packedBytes } from '../models/frozenWeights.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { LearnerOptions } from './learner.ts'
@@ -16,7 +16,7 @@ export interface LearningMemoryOptions {
   readonly source: ModelSource
   readonly device: Device
   readonly lora: LoraConfig
-  readonly activations: 'recompute' | 'save' | 'auto'
+  readonly activations: Activations
   /** Of learning with a base in 8 bits; 'auto' if absent. */
   readonly products?: FrozenProducts
   /** Of the card; absent or null: nobody knows. */
@@ -35,12 +35,13 @@ export function planFor({
   device,
   memoryBytes = null,
   contextLength,
+  activations,
 }: LearningMemoryOptions): DevicePlan | null {
   const { kind } = device
   if (kind === 'cpu' || kind === 'coreml') return null
   const { config } = source
   const length = Math.min(contextLength ?? config.contextLength, config.contextLength)
-  return planDevice({ config, lora, base: basePrecisionOf(source), kind, memoryBytes, length })
+  return planDevice({ config, lora, base: basePrecisionOf(source), kind, memoryBytes, length, activations })
 }
 
 /**

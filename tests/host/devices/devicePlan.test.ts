@@ -1,6 +1,6 @@
 /** What models need of a card, as it is planned from their configs alone. */
 import { describe, expect, test } from 'vitest'
-import { plannedLora, DeviceMemory, lengthsOf } from '#engine/models/deviceMemory.ts'
+import { DeviceMemory, lengthsOf, longestOf, planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
 import { plannedSource } from '#engine/models/plannedSource.ts'
 import { planCard, plannedConfig, plannedShapes } from '#host/devices/devicePlan.ts'
 import { asRoundedBase } from '#host/models/baseCache.ts'
@@ -28,6 +28,27 @@ describe('a model of 7 billion parameters', () => {
     const roomy = planCard({ config: seven, base: 'bf16', kind: 'cuda', gigabytes: 400, length: 1024 })
     expect(roomy.segments).toEqual([{ first: 0, end: 28 }])
   })
+})
+
+test('segments follow what is done with activations', () => {
+  const config = plannedConfig('qwen2.5-0.5b')
+  const cut = (activations: 'save' | 'recompute' | 'auto', gigabytes: number) => {
+    const memoryBytes = gigabytes * 2 ** 30
+    return planDevice({
+      config,
+      lora: plannedLora,
+      base: 'f32',
+      kind: 'cuda',
+      memoryBytes,
+      length: 1024,
+      activations,
+    })
+  }
+  expect(cut('save', 24)).toMatchObject({ segments: [{ first: 0, end: 24 }], tokens: 4096, fits: true })
+  expect(cut('auto', 24)).toMatchObject({ segments: { length: 2 }, tokens: 8192, fits: true })
+  expect(longestOf(cut('recompute', 24).segments)).toBeLessThanOrEqual(5)
+  expect(cut('save', 6)).toMatchObject({ segments: { length: 1 }, fits: false })
+  expect(cut('auto', 6)).toMatchObject({ fits: true })
 })
 
 test('every shape is known, and weights in 4 bits take less than in 16 than in 32', () => {
