@@ -1,4 +1,4 @@
-/** Who may import whom. Five tables; the rules are derived from them. */
+/** Who may import whom. Six tables; the rules are derived from them. */
 
 /** A layer may import itself and these. */
 const layers = {
@@ -34,6 +34,18 @@ const doors = {
 /** Folders whose files are plug-ins: alike, independent, listed in registry.ts. */
 const plugins = ['src/rl/algorithms', 'src/rl/environments']
 
+/** Folders and loose files of the host, from the ground up: each may import itself and those before it. */
+const hostFolders = `
+  connections.ts dataDirectory.ts faults.ts files telemetryFiles.ts consents processes outboundRequests.ts transports
+  sandbox gguf python adapters remote workFolder store
+  data devices code models checks serving hub exchange engines judges
+  runs training export jobs
+  studies evaluations chat
+  host.ts api createHost.ts serveHost.ts
+`
+  .trim()
+  .split(/\s+/)
+
 /** Inside the window, too, a folder may import itself and these. */
 const windowFolders = {
   client: [],
@@ -61,11 +73,10 @@ const featureEntrances = [
 
 /** Host files of the processes that train, answer or check with a model; the command line may open models itself. */
 const withRuntime = [
-  '^src/host/(training|checks)/',
-  '^src/host/processes/(trainingProcess|questionProcess|servingProcess)[.]ts$',
+  '^src/host/(training|checks|jobs/process)/',
   '^src/host/judges/(localJudge|runJudges)[.]ts$',
   '^src/host/models/(openModel|scoring)[.]ts$',
-  '^src/host/serving/servedBase[.]ts$',
+  '^src/host/serving/(servedBase|servingProcess)[.]ts$',
   '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',
 ].join('|')
 
@@ -134,6 +145,29 @@ const innerRules = [
   ),
 ]
 
+const hostRules = hostFolders.map((folder, index) => {
+  const own = `^src/host/${folder.replace('.ts', '[.]ts$')}${folder.endsWith('.ts') ? '' : '/'}`
+  const above = hostFolders
+    .slice(index + 1)
+    .map((name) => (name.endsWith('.ts') ? `${name.replace('.ts', '[.]ts')}$` : `${name}/`))
+  return error(
+    `host-folder-${folder}`,
+    `In the host ${folder} imports only what stands before it in the table.`,
+    { path: own },
+    { path: `^src/host/(${above.join('|') || '(?!)'})` },
+  )
+})
+
+const unknownHostFolder = error(
+  'host-folder-unknown',
+  'A folder of the host has its place in the table.',
+  {
+    path: '^src/host/',
+    pathNot: `^src/host/(${hostFolders.map((name) => name.replace('.ts', '[.]ts$')).join('|')})`,
+  },
+  {},
+)
+
 const entrance = `^src/renderer/features/([^/]+/[A-Z][A-Za-z]*Screen|${featureEntrances.join('|')})[.]tsx?$`
 
 const windowRules = [
@@ -173,6 +207,8 @@ module.exports = {
     ...layerRules,
     ...doorRules,
     ...innerRules,
+    ...hostRules,
+    unknownHostFolder,
     ...windowRules,
     ...siblingRules,
     error('no-cycles', 'Two files that need each other are one file or three.', {}, { circular: true }),

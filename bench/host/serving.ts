@@ -7,8 +7,8 @@ import { Agent, request as httpRequest } from 'node:http'
 import { median, openPolicy, randomRequests, sampling, subjectFolder } from '#host/checks/benchModel.ts'
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { chooseDevice, noAdapter } from '#host/models/openModel.ts'
-import { ServedModel, servingStarter } from '#host/processes/serving.ts'
-import { TextProcesses } from '#host/processes/textQuestion.ts'
+import { ServedModel, servingStarter } from '#host/serving/servedProcess.ts'
+import { TextProcesses } from '#host/models/textQuestion.ts'
 import { startOpenAiServer } from '#host/serving/openaiServer.ts'
 
 const [, , subject = 'smol-30m', rows = '16', newTokens = '32', threads = '2'] = process.argv

@@ -13,7 +13,7 @@ import path from 'node:path'
 import type { JsonObject } from '#shared/config/paths.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { createRunFolder } from '#host/runs/runFolder.ts'
+import { createRunFolder } from '#host/workFolder/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 
 const seeds = [1, 2, 3]

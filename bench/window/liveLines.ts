@@ -1,7 +1,7 @@
 /** What it costs the page to draw living runs: one panel of Compare with twenty lines that grow once a second. */
 import path from 'node:path'
 import type { Page } from '@playwright/test'
-import { lockRun } from '#host/runs/runFolder.ts'
+import { lockRun } from '#host/workFolder/runFolder.ts'
 import { beginRun } from './longHistory.ts'
 import { busySecondsOf, median } from './report.ts'
 

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { createRunFolder, runPaths, type RunFolder, type TrialRun } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths, type RunFolder, type TrialRun } from '#host/workFolder/runFolder.ts'
 import { CounterStream } from './noise.ts'
 
 const runFile = {

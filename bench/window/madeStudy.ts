@@ -2,9 +2,9 @@
 import path from 'node:path'
 import { parseStudyConfig } from '#shared/studies.ts'
 import { planStudy } from '#rl/studies/plan.ts'
-import { newRunId } from '#host/runs/runFolder.ts'
+import { newRunId } from '#host/workFolder/runFolder.ts'
 import { subjectOf } from '#host/studies/studyConfig.ts'
-import { createStudyFolder, logResult, logTrial, setStudyState } from '#host/studies/studyFolder.ts'
+import { createStudyFolder, logResult, logTrial, setStudyState } from '#host/workFolder/studyFolder.ts'
 import { makeTrial, studyFile } from './longHistory.ts'
 import { CounterStream } from './noise.ts'
 

@@ -10,7 +10,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { readEvents } from '#host/runs/eventLog.ts'
+import { readEvents } from '#host/workFolder/eventLog.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
 
 const program = path.join(import.meta.dirname, '../../bin/turnwise.mjs')

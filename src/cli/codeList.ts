@@ -2,8 +2,8 @@
 import { Command } from '@commander-js/extra-typings'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
-import { readExamples } from '#host/rewards/rewardsService.ts'
-import { withFile } from '#host/rewards/rewardVersions.ts'
+import { readExamples } from '#host/api/rewardsService.ts'
+import { withFile } from '#host/code/rewardVersions.ts'
 import type { Context } from './command.ts'
 import { tableLines } from './output.ts'
 

@@ -1,23 +1,20 @@
 /** What a host is made of; `createHost.ts` makes one. */
-import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
 import type { Chats } from '#host/chat/chats.ts'
 import type { ConnectionWatch } from './connections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
-import type { Cleared } from '#host/files/leftovers.ts'
+import type { Cleared } from '#host/workFolder/leftovers.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import type { OpenModels } from '#host/serving/openModels.ts'
 import type { Serving } from '#host/serving/serving.ts'
 import type { Studies } from '#host/studies/studies.ts'
-import type { Store } from './store/store.ts'
+import type { ObservedStorage } from './store/storage.ts'
 import type { Trials } from '#host/runs/trials.ts'
-import type { Ask } from '#host/processes/question.ts'
-import type { AskText } from '#host/processes/textQuestion.ts'
+import type { Asking } from '#host/jobs/question.ts'
+import type { AskText } from '#host/models/textQuestion.ts'
 import type { RunQueue } from '#host/runs/runQueue.ts'
 import type { Supervisor } from '#host/runs/supervisor.ts'
 
-export interface Host extends AsyncDisposable {
-  readonly dataDirectory: string
-  readonly store: Store
+export interface Host extends ObservedStorage, Asking, AsyncDisposable {
   readonly history: RunHistory
   readonly supervisor: Supervisor
   readonly queue: RunQueue
@@ -30,16 +27,12 @@ export interface Host extends AsyncDisposable {
   readonly chats: Chats
   /** The model that other programs use. */
   readonly serving: Serving
-  /** Asks a process of its own what only ONNX Runtime can tell. */
-  readonly ask: Ask
   /** What its processes connect to. */
   readonly connections: ConnectionWatch
   /** Asks a process of its own what a model's tokenizer and chat template make of texts. */
   readonly askText: AskText
   /** What checks of settings expected of their runs. */
   readonly trials: Trials
-  /** Rings whenever the history or a process changed. */
-  readonly notifier: ChangeNotifier
   /** What killed processes had left in the data directory and this host removed when it started. */
   readonly cleared: Cleared
 }

@@ -6,7 +6,7 @@ import type { Estimate } from '#shared/statistics.ts'
 import { createHost } from '#host/createHost.ts'
 import { resolveDataDirectory } from '#host/dataDirectory.ts'
 import type { Host } from '#host/host.ts'
-import { openRunFolder } from '#host/runs/runFolder.ts'
+import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { checkpointStep } from '#host/runs/runTarget.ts'
 import type { JudgingConfig, ModelSubject, RunSubject } from './policy.ts'
 

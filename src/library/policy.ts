@@ -23,9 +23,9 @@ import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import { scoreSequences, tokenSequences, type Scores } from '#host/models/scoring.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
-import { openRunFolder } from '#host/runs/runFolder.ts'
+import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { checkpointDirectory, resolveCheckpoint } from '#host/runs/runTarget.ts'
-import { judgeRows } from '#host/training/evaluating.ts'
+import { judgeRows } from '#host/jobs/process/evaluating.ts'
 
 /** A model, alone or with an adapter. */
 export interface ModelSubject {

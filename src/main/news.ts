@@ -2,7 +2,7 @@
 import { statfs } from 'node:fs/promises'
 import type { FindingId } from '#shared/diagnosis.ts'
 import type { RunEntry } from '#shared/runs.ts'
-import { newsOf } from '#host/api/feeds.ts'
+import { newsOf } from '#host/store/feeds.ts'
 import type { Host } from '#host/host.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
 

@@ -7,9 +7,9 @@ import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { scriptPath } from '#host/processes/childProcess.ts'
 import { heard, isLastWord } from '#host/processes/hostChannel.ts'
-import type { StartQuestion } from '#host/processes/question.ts'
-import type { StartServing } from '#host/processes/serving.ts'
-import type { StartText } from '#host/processes/textQuestion.ts'
+import type { StartQuestion } from '#host/jobs/question.ts'
+import type { StartServing } from '#host/serving/servedProcess.ts'
+import type { StartText } from '#host/models/textQuestion.ts'
 import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
 
 /** `script` is what the process runs. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { RunEvent } from '#shared/events.ts'
-import { livingOwner } from '#host/processes/living.ts'
+import { livingOwner } from '#host/files/living.ts'
 import { eventually } from '../eventually.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { createHost, historyFile } from '#host/createHost.ts'
-import { createRunFolder } from '#host/runs/runFolder.ts'
+import { createRunFolder } from '#host/workFolder/runFolder.ts'
 import { canMount, onSmallDisk, readOnlyCommand } from '../host/files/smallDisk.ts'
 import { createWorkplace, type Finished } from './turnwise.ts'
 

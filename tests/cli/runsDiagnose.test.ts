@@ -1,6 +1,6 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
-import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { createWorkplace, linesOf } from './turnwise.ts'
 
 const place = createWorkplace()

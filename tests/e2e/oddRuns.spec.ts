@@ -1,7 +1,7 @@
 /** Runs that cannot be read, and files that are there already. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { expect, test } from './support.ts'
 
 const config = { name: 'sound', model: 'm', seed: 1, algorithm: { id: 'grpo' } }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { FromTrainer } from '#host/processes/messages.ts'
-import type { FromText } from '#host/processes/textQuestion.ts'
+import type { FromText } from '#host/models/textQuestion.ts'
 import {
   utilityQuestionStarter,
   utilityTextStarter,

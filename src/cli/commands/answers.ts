@@ -12,7 +12,7 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { allowKeys } from '#host/consents/keys.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
-import { teach, type Taught, type Teaching } from '#host/data/taught.ts'
+import { teach, type Taught, type Teaching } from '#host/jobs/taught.ts'
 import type { Host } from '#host/host.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import {

@@ -87,7 +87,7 @@ class Conversation {
   /** What was written of it, where it was stopped. */
   async #answer(messages: readonly ChatMessage[], signal: AbortSignal): Promise<string> {
     const { complete, openText } = await import('#host/models/completing.ts')
-    const { greedyAtZero } = await import('#host/models/candidates.ts')
+    const { greedyAtZero } = await import('#host/jobs/candidates.ts')
     const { temperature, topP, maxTokens: maxNewTokens, seed: first } = this.#options
     const filters = { topP, topK: 0, minP: 0, repetitionPenalty: 1, minNewTokens: 0, stopStrings: [] }
     let text = ''

@@ -19,7 +19,7 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { reviewPython } from '#host/python/consent.ts'
-import { pythonRows, type PythonRows, rowsSource, writePythonRows } from '#host/python/pythonRows.ts'
+import { pythonRows, type PythonRows, rowsSource, writePythonRows } from '#host/code/pythonRows.ts'
 import { discardUpload } from '#host/transports/uploads.ts'
 import {
   repeated,

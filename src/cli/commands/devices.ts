@@ -16,13 +16,13 @@ import { AppError } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { readCudaManifest } from '#host/devices/cudaManifest.ts'
-import { checkDevice, type CheckNews } from '#host/devices/deviceCheck.ts'
+import { checkDevice, type CheckNews } from '#host/jobs/deviceCheck.ts'
 import { deviceFile, type CheckedDevice } from '#host/devices/deviceFile.ts'
 import { readCheck, type SelftestFinding } from '#host/devices/deviceRecords.ts'
-import { measureMachine } from '#host/devices/throughput.ts'
+import { measureMachine } from '#host/jobs/throughput.ts'
 import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
 import { cudaEnvironment, removeCuda, requireCudaManifest } from '#host/devices/installedCuda.ts'
-import { installFrom, packageIndex } from '#host/devices/librariesService.ts'
+import { installFrom, packageIndex } from '#host/api/librariesService.ts'
 import { requireFree, writeUserFile } from '#host/files/atomic.ts'
 import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
 import {
@@ -32,7 +32,7 @@ import {
   type Ask,
   type FromQuestion,
   type Question,
-} from '#host/processes/question.ts'
+} from '#host/jobs/question.ts'
 import { force, usageError, type CommandContext, type Context } from '../command.ts'
 import { follow, orAbsent } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'

@@ -12,7 +12,7 @@ import { findDataSet } from '#host/data/dataSetLibrary.ts'
 import { readDataSet } from '#host/data/readDataSet.ts'
 import { detectShape } from '#host/data/shapes.ts'
 import type { Host } from '#host/host.ts'
-import { openRunFolder } from '#host/runs/runFolder.ts'
+import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { checkpointStep } from '#host/runs/runTarget.ts'
 import {
   maxThreads,

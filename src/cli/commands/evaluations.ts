@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { createHost } from '#host/createHost.ts'
 import { compareEvaluations } from '#host/evaluations/compareEvaluations.ts'
-import { comparedOf } from '#host/evaluations/evaluationsService.ts'
+import { comparedOf } from '#host/api/evaluationsService.ts'
 import type { Host } from '#host/host.ts'
 import { whole, type Context } from '../command.ts'
 import {

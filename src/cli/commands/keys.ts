@@ -6,7 +6,7 @@ import { keyUse, keyUsesOf } from '#shared/config/keyUses.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowKeys, withdrawKeys } from '#host/consents/keys.ts'
-import { readOwnConfig } from '#host/runs/runFolder.ts'
+import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { usageError, type CommandContext, type Context } from '../command.ts'
 import { tableLines } from '../output.ts'
 

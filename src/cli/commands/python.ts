@@ -13,8 +13,8 @@ import {
   withdrawPython,
 } from '#host/python/consent.ts'
 import { engineSourceById, reviewEngine } from '#host/engines/engineCode.ts'
-import { reviewRun, summary } from '#host/python/pythonService.ts'
-import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/rewards/rewardCode.ts'
+import { reviewRun, summary } from '#host/api/pythonService.ts'
+import { absoluteReward, codeReference, readRewardCode, reviewConfig } from '#host/code/rewardCode.ts'
 import { usageError, type Context } from '../command.ts'
 import { tableLines } from '../output.ts'
 

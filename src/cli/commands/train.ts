@@ -10,10 +10,10 @@ import { parseRunConfig, runConfigSchema, stagesOf, type RunConfig } from '#shar
 import type { RunEntry } from '#shared/runs.ts'
 import { createHost } from '#host/createHost.ts'
 import { readyEnvironment } from '#host/engines/environment.ts'
-import { exportPeft } from '#host/export/exportAdapter.ts'
+import { exportPeft } from '#host/models/exportAdapter.ts'
 import type { Host } from '#host/host.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { calibrateRun } from '#host/runs/calibration.ts'
+import { calibrateRun } from '#host/jobs/calibration.ts'
 import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import {
   readRunConfig,
@@ -21,7 +21,7 @@ import {
   requireWorkingCode,
   withAbsolutePaths,
 } from '#host/runs/runConfigFile.ts'
-import { runPaths } from '#host/runs/runFolder.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
 import { planChanges } from '#host/runs/settingChanges.ts'
 import type { StartOptions } from '#host/runs/supervisor.ts'

@@ -18,13 +18,13 @@ import {
   firstNonFinite,
   openSafetensors,
   readTensor,
+  transposedTensor,
   writeSafetensors,
 } from '#host/files/safetensors.ts'
 import { adapterError, adapterFiles, configName, readAdapterConfig, tensorsName } from './adapterFiles.ts'
 import { peftNameOf, swapped } from './mlxAdapter.ts'
 import { formatPeftConfig, isHubId, type PeftConfig } from './peftConfig.ts'
 import { evened } from './peftPatterns.ts'
-import { transposedTensor } from '#host/models/weightCache.ts'
 
 /** LoRA parameters in memory, named `model.layers.0.self_attn.q_proj.lora_A` [R, in] and `….lora_B` [out, R]. */
 export interface Adapter {

@@ -2,9 +2,9 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { keptAlternatives, type ChatAnswer, type Conversation } from '#shared/api/chat.ts'
 import type { ChatMessage } from '#shared/messages.ts'
-import { greedyAtZero } from '#host/models/candidates.ts'
+import { greedyAtZero } from '#host/jobs/candidates.ts'
 import { packError } from '#host/processes/messages.ts'
-import type { CompletionNews, ServedModel, ServedRequest, ServedToken } from '#host/processes/serving.ts'
+import type { CompletionNews, ServedModel, ServedRequest, ServedToken } from '#host/serving/servedProcess.ts'
 import type { AnswerToken } from './conversationFiles.ts'
 
 /** JSON knows no infinity: stands for the logarithm of 0, as in OpenAI's answers. */

@@ -11,18 +11,19 @@ import type { HeldPrecision } from '#shared/precision.ts'
 import { cacheBytes, cacheShape } from '#engine/models/cacheShape.ts'
 import { adapterBase } from '#host/adapters/peft.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { resolveCandidate, type CandidateSources } from '#host/models/candidates.ts'
+import { resolveCandidate } from '#host/jobs/candidates.ts'
+import type { DataStorage } from '#host/store/storage.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { weightBytes } from '#host/models/memoryFit.ts'
+import { weightBytes } from '#host/devices/memoryFit.ts'
 import { findModel, summarizeModel } from '#host/models/modelLibrary.ts'
-import type { ServingSetup } from '#host/processes/serving.ts'
-import { sizeWords } from '#host/runs/calibration.ts'
+import type { ServingSetup } from '#host/serving/servedProcess.ts'
+import { sizeWords } from '#host/jobs/calibration.ts'
 
 type ChatBase = Pick<Conversation, 'model' | 'base' | 'columns'>
 type Column = z.output<typeof adapter> | null
 
 /** As the server for other programs opens it, so that the two share a process. Errors: those of the model and the adapters. */
-export function setupOf(sources: CandidateSources, conversation: ChatBase): ServingSetup {
+export function setupOf(sources: DataStorage, conversation: ChatBase): ServingSetup {
   const directory = findModel(conversation.model, sources.dataDirectory)
   return {
     ...{ directory, base: conversation.base ?? trainedBase(sources, conversation), precision: 'f32' },
@@ -32,7 +33,7 @@ export function setupOf(sources: CandidateSources, conversation: ChatBase): Serv
 }
 
 /** Folder of a column's adapter; null: the base alone. Errors: AppError 'run/not-found', 'adapter/invalid' for one of another base. */
-export function adapterOf(sources: CandidateSources, model: string, column: Column): string | null {
+export function adapterOf(sources: DataStorage, model: string, column: Column): string | null {
   if (column === null) return null
   const { directory, adapter } = resolveCandidate(sources, { model, adapter: column })
   if ('runId' in column && path.resolve(sources.store.runs.get(column.runId).model) !== directory) {
@@ -46,7 +47,7 @@ export function adapterOf(sources: CandidateSources, model: string, column: Colu
 }
 
 /** What the adapters were trained on; null: an exact base. One that only some GPUs compute with is nearly the same in f32. */
-function trainedBase(sources: CandidateSources, { model, columns }: ChatBase): HeldPrecision | null {
+function trainedBase(sources: DataStorage, { model, columns }: ChatBase): HeldPrecision | null {
   const bases = columns.flatMap((column) => {
     const folder = adapterOf(sources, model, column)
     return folder === null ? [] : (adapterBase(folder) ?? [])

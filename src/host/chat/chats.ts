@@ -4,18 +4,18 @@ import { totalmem } from 'node:os'
 import type { z } from 'zod'
 import type { ChatAnswer, chatApi, ChatTurn, Conversation } from '#shared/api/chat.ts'
 import { AppError } from '#shared/errors.ts'
-import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
+import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { CandidateSources } from '#host/models/candidates.ts'
+import type { DataStorage } from '#host/store/storage.ts'
 import { Inbox } from '#host/processes/messages.ts'
-import type { ServedModel } from '#host/processes/serving.ts'
-import type { AskText } from '#host/processes/textQuestion.ts'
+import type { ServedModel } from '#host/serving/servedProcess.ts'
+import type { AskText } from '#host/models/textQuestion.ts'
 import type { Lease, OpenModels } from '#host/serving/openModels.ts'
 import { messagesOf, seedFor, writeAnswer } from './answering.ts'
 import { adapterOf, needsOf, requireRoom, setupOf } from './base.ts'
 import { ConversationFiles } from './conversationFiles.ts'
 
-export interface ChatsOptions extends CandidateSources {
+export interface ChatsOptions extends DataStorage {
   readonly models: OpenModels
   readonly notifier: ChangeNotifier
   readonly askText: AskText

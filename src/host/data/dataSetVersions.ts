@@ -7,7 +7,7 @@ import { schemaProblems } from '#shared/config/problems.ts'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import type { PromptForm } from '#rl/rollout/prompts.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import type { Host } from '#host/host.ts'
+import type { DataStorage } from '#host/store/storage.ts'
 import type { DataSetRecord, DataSetVersionRecord } from '#host/store/dataSets.ts'
 import type { Store } from '#host/store/store.ts'
 import { listDataSets } from './dataSetLibrary.ts'
@@ -17,7 +17,7 @@ export type DataSetItem = OutputOf<Api, 'datasets.get'>
 type VersionItem = DataSetItem['versions'][number]
 
 /** Makes known what the command line or another process imported, under the name it was given. */
-export function adoptDataSets({ store, dataDirectory }: Host): void {
+export function adoptDataSets({ store, dataDirectory }: DataStorage): void {
   for (const listed of listDataSets(dataDirectory)) {
     if (!('info' in listed) || store.dataSets.findVersion(listed.info.id) !== null) continue
     const named = store.dataSets.list().find(({ name }) => name === listed.info.name)
@@ -58,14 +58,14 @@ export const plainColumn = ({ kinds, ...column }: DataSetInfo['columns'][number]
 })
 
 /** Errors: AppError 'data/invalid'. */
-export function findDataSet({ store }: Host, dataSetId: string): DataSetRecord {
+export function findDataSet({ store }: DataStorage, dataSetId: string): DataSetRecord {
   const found = store.dataSets.find(dataSetId)
   if (found !== null) return found
   throw new AppError('data/invalid', 'This data set does not exist.', 'It may have been removed.')
 }
 
 /** Errors: AppError 'data/invalid'. */
-export function findVersion(host: Host, versionId: string): DataSetVersionRecord {
+export function findVersion(host: DataStorage, versionId: string): DataSetVersionRecord {
   adoptDataSets(host)
   const found = host.store.dataSets.findVersion(versionId)
   if (found !== null) return found
@@ -77,11 +77,11 @@ export function findVersion(host: Host, versionId: string): DataSetVersionRecord
 }
 
 /** Errors: AppError 'data/invalid', 'file/unreadable'. */
-export const openVersion = (host: Host, versionId: string): DataSetVersion =>
+export const openVersion = (host: DataStorage, versionId: string): DataSetVersion =>
   openDataSetVersion(findVersion(host, versionId).directory)
 
 /** Forgets a data set and removes the rows that no other one has. Errors: AppError 'api/refused' while a run reads them. */
-export function removeDataSet(host: Host, dataSetId: string): void {
+export function removeDataSet(host: DataStorage, dataSetId: string): void {
   const { store } = host
   findDataSet(host, dataSetId)
   const versions = store.dataSets.versions(dataSetId)
@@ -92,7 +92,7 @@ export function removeDataSet(host: Host, dataSetId: string): void {
   }
 }
 
-function requireUnread({ store }: Host, { directory }: DataSetVersionRecord): void {
+function requireUnread({ store }: DataStorage, { directory }: DataSetVersionRecord): void {
   const open = store.runs.list().filter(({ status }) => status !== 'finished')
   const reading = open.find(({ id }) => store.runs.get(id).config.includes(JSON.stringify(directory)))
   if (reading === undefined) return

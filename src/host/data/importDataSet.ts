@@ -7,7 +7,7 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { AtomicFile, makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import { isAlive } from '#host/processes/living.ts'
+import { isAlive } from '#host/files/living.ts'
 import { TableStatistics } from './columnStatistics.ts'
 import {
   isProblem,

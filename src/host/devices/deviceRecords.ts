@@ -10,7 +10,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
-import { fittingPrecisions } from '#host/models/memoryFit.ts'
+import { fittingPrecisions } from './memoryFit.ts'
 
 /** Which device: threads do not count. */
 export type DevicePlace = Pick<Device, 'kind' | 'deviceId' | 'tf32'>

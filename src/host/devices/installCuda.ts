@@ -20,7 +20,7 @@ import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { download, requireSpace, sizeAt } from '#host/files/download.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import { bytesOf } from '#host/files/leftovers.ts'
+import { bytesOf } from '#host/workFolder/leftovers.ts'
 import {
   manifestId,
   packedFiles,

@@ -10,9 +10,9 @@ import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
-import { livingOwner, ownerMark } from '#host/processes/living.ts'
+import { livingOwner, ownerMark } from '#host/files/living.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import { bytesOf } from '#host/files/leftovers.ts'
+import { bytesOf } from '#host/workFolder/leftovers.ts'
 import { manifestId, readCudaManifest, type CudaManifest } from './cudaManifest.ts'
 
 export const cudaPaths = (dataDirectory: string) => {

@@ -10,8 +10,9 @@ import { device as deviceSchema } from '#shared/api/common.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
-import { bytesOf, findLeftovers } from '#host/files/leftovers.ts'
+import type { ConnectionWatch } from '#host/connections.ts'
+import type { DataStorage } from '#host/store/storage.ts'
+import { bytesOf, findLeftovers } from '#host/workFolder/leftovers.ts'
 import { outboundRequests } from '#host/outboundRequests.ts'
 import { CardMeter } from '#host/processes/cardLoad.ts'
 
@@ -25,7 +26,12 @@ const leastMs = 200
 /** Busy and total processor time, ms over all cores. */
 type Ticks = () => { readonly busy: number; readonly total: number }
 
-type MeteredHost = Pick<Host, 'supervisor' | 'store' | 'dataDirectory' | 'connections'>
+/** Processes that train. */
+interface Trainers {
+  list(): readonly { readonly runId: string; readonly pid: number | null }[]
+}
+
+type MeteredHost = DataStorage & { readonly supervisor: Trainers; readonly connections: ConnectionWatch }
 
 /** One for all who ask: it remembers what it saw last, and the processor's share is that of the time between. */
 export class LoadMeter {
@@ -131,7 +137,7 @@ const descriptions = {
   },
 } as const satisfies Record<keyof ReturnType<typeof dataFolders>, Omit<StoredFolder, 'folder' | 'sizeBytes'>>
 
-export function storedFolders({ dataDirectory, store }: Host): StoredFolder[] {
+export function storedFolders({ dataDirectory, store }: DataStorage): StoredFolder[] {
   const history = ['', '-wal', '-shm'].reduce((sum, end) => sum + bytesOf(`${store.file}${end}`), 0)
   return [
     ...Object.entries(dataFolders(dataDirectory)).map(([name, folder]) => ({
@@ -191,11 +197,11 @@ interface Seen {
 
 /** One for all who ask: shares are those of the time between. */
 class RunLoads {
-  readonly #host: Pick<Host, 'supervisor' | 'store'>
+  readonly #host: Pick<MeteredHost, 'supervisor' | 'store'>
   readonly #cards = new CardMeter()
   #seen: ReadonlyMap<number, Seen> = new Map()
 
-  constructor(host: Pick<Host, 'supervisor' | 'store'>) {
+  constructor(host: Pick<MeteredHost, 'supervisor' | 'store'>) {
     this.#host = host
   }
 

@@ -7,7 +7,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { exportedRun } from '#host/exchange/exportConfig.ts'
-import { codeReference } from '#host/rewards/rewardCode.ts'
+import { codeReference } from '#host/code/rewardCode.ts'
 import {
   askedProcesses,
   type Engine,

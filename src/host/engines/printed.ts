@@ -10,7 +10,7 @@ import { count } from '#shared/api/common.ts'
 import type { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import { type LoggedEvent, parseLogLine } from '#host/runs/eventLog.ts'
+import { type LoggedEvent, parseLogLine } from '#host/workFolder/eventLog.ts'
 
 export interface PrintedEvents {
   /** Takes printed text in; returns what of it is for people. */

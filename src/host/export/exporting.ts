@@ -8,15 +8,15 @@ import { defaultDevice } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { writeFileAtomic } from '#host/files/atomic.ts'
-import { loadCheckpoint } from '#host/runs/checkpoints.ts'
+import { loadCheckpoint } from '#host/models/checkpoints.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { adapterForModel, type Adapter } from '#host/adapters/peft.ts'
 import { share } from '#host/files/permissions.ts'
 import { firstNonFinite } from '#host/files/safetensors.ts'
 import { asFloat32Source } from '#host/models/weightCache.ts'
-import { licenseOf } from '#host/models/license.ts'
+import { licenseOf } from '#host/hub/license.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
-import { exportPeft } from './exportAdapter.ts'
+import { exportPeft } from '#host/models/exportAdapter.ts'
 import {
   formatProblem,
   optionProblem,

@@ -6,7 +6,7 @@
 import { closeSync, fstatSync, openSync, readSync, realpathSync } from 'node:fs'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
 import type { NamedTensor, QuantizedDtype, TensorDtype, TensorLocation } from '#engine/models/source.ts'
-import { blockLayouts, dequantize } from '#host/gguf/dequantize.ts'
+import { blockLayouts, dequantize } from './dequantize.ts'
 import { AtomicFile } from './atomic.ts'
 import { readError } from './fileErrors.ts'
 import { bf16ToF32, f16ToF32 } from './halfPrecision.ts'
@@ -227,4 +227,17 @@ export async function writeSafetensors(
 async function pause(signal: AbortSignal | undefined): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve))
   signal?.throwIfAborted()
+}
+
+/** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
+export function transposedTensor(location: TensorLocation): Float32Array {
+  const [rows = 0, columns = 0] = location.shape
+  const stored = readTensor(location) // [columns, rows]
+  const result = new Float32Array(stored.length)
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      result[row * columns + column] = stored[column * rows + row] ?? 0
+    }
+  }
+  return result
 }

@@ -1,6 +1,6 @@
 /** Which type each tensor of a GGUF file gets, by the name of the whole: as llama.cpp's converter and `llama-quant.cpp` choose. */
 import type { ModelConfig } from '#engine/models/config.ts'
-import { blockLayouts } from './dequantize.ts'
+import { blockLayouts } from '#host/files/dequantize.ts'
 import type { WrittenBlocks } from './quantize.ts'
 
 /** Mostly Q4_K: the matrices that matter most get Q6_K in half of the layers. */

@@ -4,7 +4,7 @@
  */
 import type { QuantizedDtype } from '#engine/models/source.ts'
 import { f16At, f32ToF16 } from '#host/files/halfPrecision.ts'
-import { blockLayouts } from './dequantize.ts'
+import { blockLayouts } from '#host/files/dequantize.ts'
 
 /** The types that are written. */
 export type WrittenBlocks = Extract<QuantizedDtype, 'Q8_0' | 'Q5_0' | 'Q4_K' | 'Q6_K'>

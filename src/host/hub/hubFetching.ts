@@ -6,7 +6,7 @@ import type { InputOf, OutputOf } from '#shared/api/contract.ts'
 import { defaultHub } from '#shared/hub.ts'
 import { AppError } from '#shared/errors.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
+import type { DataStorage } from '#host/store/storage.ts'
 import { countOutboundRequest, isLoopback, webAddress } from '#host/outboundRequests.ts'
 import { readHubAddress, type HubKind, type HubPlace, type HubAccess } from './hub.ts'
 import {
@@ -21,8 +21,6 @@ import {
 import type { HubProgress } from './fetchFiles.ts'
 import { fetchModel } from './hubModel.ts'
 
-type Keeper = Pick<Host, 'dataDirectory' | 'store'>
-
 /** What a command line says of the hub; the settings count where it says nothing. */
 export interface GivenHub {
   readonly endpoint?: string | undefined
@@ -31,7 +29,7 @@ export interface GivenHub {
 
 /** Errors: AppError 'usage/invalid' for an endpoint that cannot be used. */
 export function hubAccess(
-  { dataDirectory, store }: Keeper,
+  { dataDirectory, store }: DataStorage,
   signal: AbortSignal,
   given: GivenHub = {},
 ): HubAccess {
@@ -56,7 +54,7 @@ export const placeAt = (address: string, { endpoint }: HubAccess, kind: HubKind)
   readHubAddress(address, endpoint, kind)
 
 export async function* fetchFromHub(
-  host: Keeper,
+  host: DataStorage,
   { address, file = null, license }: InputOf<Api, 'models.fetch'>,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'models.fetch'>> {
@@ -70,7 +68,7 @@ export async function* fetchFromHub(
 
 /** Which parts a data set has. */
 export async function listOnHub(
-  host: Keeper,
+  host: DataStorage,
   address: string,
   signal: AbortSignal,
 ): Promise<OutputOf<Api, 'datasets.listOnHub'>> {
@@ -94,7 +92,7 @@ export async function listOnHub(
 }
 
 export async function* fetchDataFromHub(
-  host: Keeper,
+  host: DataStorage,
   { address, config, split }: InputOf<Api, 'datasets.fetch'>,
   signal: AbortSignal,
 ): AsyncGenerator<OutputOf<Api, 'datasets.fetch'>> {
@@ -116,7 +114,7 @@ export interface SplitFetch {
 }
 
 /** Errors: AppError 'usage/invalid' where there is no such config or split; `run`: those of fetching. */
-export function splitFetch(host: Keeper, data: HubData, choice: SplitChoice): SplitFetch {
+export function splitFetch(host: DataStorage, data: HubData, choice: SplitChoice): SplitFetch {
   const chosen = chooseSplit(data, choice)
   const { place, commit, access } = data.commit
   const { config, split } = chosen
@@ -150,11 +148,11 @@ function readEndpoint(given: unknown): string {
 }
 
 /** Where a model is fetched to. `file`: of a GGUF file alone. */
-export const modelFolderOf = (host: Keeper, access: HubAccess, place: HubPlace, file: string | null) =>
+export const modelFolderOf = (host: DataStorage, access: HubAccess, place: HubPlace, file: string | null) =>
   fetchFolder(host, access, [place.repo, place.revision, ...(file === null ? [] : [file])])
 
 /** The same for the same thing, so that what was fetched before is found again. */
-function fetchFolder({ dataDirectory }: Keeper, { endpoint }: HubAccess, what: readonly string[]) {
+function fetchFolder({ dataDirectory }: DataStorage, { endpoint }: HubAccess, what: readonly string[]) {
   const digest = createHash('sha256')
     .update([endpoint, ...what].join(' '))
     .digest('hex')

@@ -9,7 +9,7 @@ import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { encodeQuestion, openText, samplingFor, stopIdsOf } from '#host/models/completing.ts'
 import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
-import { contextTokens, tokenText } from '#host/serving/completionText.ts'
+import { contextTokens, tokenText } from '#host/models/completionText.ts'
 import { askedAt, type Asked, type AskedModel, type ModelQuestion } from './judge.ts'
 import type { AnswerToken } from './question.ts'
 

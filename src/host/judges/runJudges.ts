@@ -3,7 +3,7 @@ import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } 
 import type { Metrics } from '#shared/metrics.ts'
 import { eachSample, type RewardFunction } from '#rl/rewards.ts'
 import { countBeside } from '#host/outboundRequests.ts'
-import type { OpenJudge } from '#host/rewards/resolveRewards.ts'
+import type { OpenJudge } from '#host/code/resolveRewards.ts'
 import { AddressJudge } from './addressJudge.ts'
 import { Judge } from './judge.ts'
 import { JudgeLog } from './judgeLog.ts'

@@ -29,8 +29,8 @@ import {
   isQuantized,
   openSafetensors,
   readFloatPieces,
-  readTensor,
   type TensorToWrite,
+  transposedTensor,
   writeSafetensors,
 } from '#host/files/safetensors.ts'
 import { regularFileSize } from '#host/files/strictJson.ts'
@@ -184,19 +184,6 @@ function* arrangedPieces(location: TensorLocation, elements: number): Generator<
         yield permuteRows(head, { heads: 1, rows, back: true })
     }
   }
-}
-
-/** A matrix whose file has its transpose; whole in memory, since its columns lie scattered. */
-export function transposedTensor(location: TensorLocation): Float32Array {
-  const [rows = 0, columns = 0] = location.shape
-  const stored = readTensor(location) // [columns, rows]
-  const result = new Float32Array(stored.length)
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      result[row * columns + column] = stored[column * rows + row] ?? 0
-    }
-  }
-  return result
 }
 
 /** Errors: AppError 'model/invalid' naming file and tensor. */

@@ -14,9 +14,20 @@ import type {
   WorkerProcess,
 } from './messages.ts'
 
-/** A script beside this one, in the sources and in what is built of them. */
-export const scriptPath = (name: string): string =>
-  path.join(import.meta.dirname, `${name}${path.extname(import.meta.filename)}`)
+/** Folders of the scripts that processes run, in the sources. */
+const scriptFolders = {
+  trainingProcess: 'jobs/process',
+  questionProcess: 'jobs/process',
+  servingProcess: 'serving',
+  textProcess: 'models',
+} as const
+
+/** Finds a script in its folder of the sources, or beside this one in what is built of them. */
+export function scriptPath(name: keyof typeof scriptFolders): string {
+  const extension = path.extname(import.meta.filename)
+  const folder = extension === '.ts' ? path.join('..', scriptFolders[name]) : '.'
+  return path.join(import.meta.dirname, folder, `${name}${extension}`)
+}
 
 /** `script` is what the process runs. */
 export function childProcessStarter(script: string = scriptPath('trainingProcess')): StartWorker {

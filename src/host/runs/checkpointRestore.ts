@@ -1,7 +1,7 @@
 /** What a run restores from a checkpoint, by role. */
 import type { NamedTensor } from '#engine/models/source.ts'
 import type { OptimizerState } from '#engine/optimizers/optimizer.ts'
-import type { Checkpoint, CriticState } from './checkpoints.ts'
+import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
 
 export interface RestoreOptions {
   /** Take the optimizer's moments too. */

@@ -10,8 +10,8 @@ import {
   surveyCheckpoints,
   type CheckpointEntry,
   type DamagedCheckpoint,
-} from './checkpoints.ts'
-import { runPaths } from './runFolder.ts'
+} from '#host/models/checkpoints.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
 
 export interface Retention extends Pick<
   RunConfig['checkpoints'],

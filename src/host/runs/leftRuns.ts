@@ -2,7 +2,7 @@
  * Runs that were training when their host died. Their processes have finished a step, saved a checkpoint and exited; if
  * the setting says so, the next host that serves the queue resumes them.
  */
-import { runHolder } from './runFolder.ts'
+import { runHolder } from '#host/workFolder/runFolder.ts'
 import type { Store } from '#host/store/store.ts'
 
 /** Setting: true = go on by itself. */

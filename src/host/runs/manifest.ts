@@ -4,19 +4,19 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import type { RunManifest } from '#shared/events.ts'
-import { corpusOf } from '#host/environments/resolveEnvironment.ts'
+import { corpusOf } from '#host/code/resolveEnvironment.ts'
 import { rewardName, stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { versionFiles } from '#host/data/dataSetVersion.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
-import { runPaths } from './runFolder.ts'
+import { runPaths } from '#host/workFolder/runFolder.ts'
 import {
   codeReference,
   runAlgorithmCode,
   runEnvironmentCode,
   runRewardCode,
   runWorkflowCode,
-} from '#host/rewards/rewardCode.ts'
+} from '#host/code/rewardCode.ts'
 import { describeVersions } from '#host/dataDirectory.ts'
 
 const schema = z.object({

@@ -13,11 +13,11 @@ import {
   writeUserFile,
   type UserFileOptions,
 } from '#host/files/atomic.ts'
-import { readEvents } from './eventLog.ts'
-import { openRunFolder, runPaths } from './runFolder.ts'
+import { readEvents } from '#host/workFolder/eventLog.ts'
+import { openRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
+import type { RunKeeper } from './runHistory.ts'
 import type { Store } from '#host/store/store.ts'
 import { discardUpload, findUpload } from '#host/transports/uploads.ts'
 
@@ -82,7 +82,7 @@ const importedTag = 'imported'
 export type BundleSource = { readonly path: string } | { readonly uploadId: string }
 
 /** Errors: AppError 'data/invalid' for another file, 'api/refused' for a run that is known, 'file/…'. */
-export async function importBundle(host: Host, source: BundleSource): Promise<{ runId: string }> {
+export async function importBundle(host: RunKeeper, source: BundleSource): Promise<{ runId: string }> {
   const { store, history, notifier, dataDirectory } = host
   const { uploads, runs } = dataFolders(dataDirectory)
   const file = 'path' in source ? source.path : await findUpload(uploads, source.uploadId)
@@ -108,7 +108,7 @@ export async function importBundle(host: Host, source: BundleSource): Promise<{ 
 }
 
 /** What could not be taken in whole is not there at all. */
-function takeBack({ store, history }: Host, id: string, directory: string): void {
+function takeBack({ store, history }: RunKeeper, id: string, directory: string): void {
   rmSync(directory, { recursive: true, force: true })
   if (store.runs.find(id) !== null) history.forget(id)
 }

@@ -10,22 +10,22 @@ import { algorithmById } from '#rl/algorithms/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { formatNamed } from '#host/data/table.ts'
 import { withContinuedAdapter } from '#host/adapters/continuedAdapter.ts'
-import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
 import { namedDataSet } from '#host/data/dataSetLibrary.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import { programAt } from '#host/python/consent.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
-import { absoluteReward, codeReference } from '#host/rewards/rewardCode.ts'
+import { absoluteReward, codeReference } from '#host/code/rewardCode.ts'
 import {
   requireKnownEnvironment,
   requireWorkingEnvironment,
   withAbsoluteCorpus,
-} from '#host/environments/resolveEnvironment.ts'
+} from '#host/code/resolveEnvironment.ts'
 import { requireAllowedEngine } from '#host/engines/engineCode.ts'
 import { requireFittingEngine } from '#host/engines/fitting.ts'
-import { requireBuiltIn, requireKnownRewards } from '#host/rewards/resolveRewards.ts'
-import { requireWorkflowFile, requireWorkingWorkflows } from '#host/workflows/resolveWorkflow.ts'
+import { requireBuiltIn, requireKnownRewards } from '#host/code/resolveRewards.ts'
+import { requireWorkflowFile, requireWorkingWorkflows } from '#host/code/resolveWorkflow.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 /** Paths in the file are relative to it; `model` may also be the name of a model, and rows that of a data set. Errors: AppError 'config/invalid'. */

@@ -8,13 +8,25 @@ import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunStatus } from '#shared/runs.ts'
 import { readError, systemCode } from '#host/files/fileErrors.ts'
-import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
+import {
+  isRunFolder,
+  openRunFolder,
+  runHolder,
+  runPaths,
+  type RunFolder,
+} from '#host/workFolder/runFolder.ts'
 import { formerHome } from '#host/files/movedPaths.ts'
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { OnFault } from '#host/faults.ts'
+import type { ObservedStorage } from '#host/store/storage.ts'
 import type { Store } from '#host/store/store.ts'
 import type { WorkerEnding } from './supervisor.ts'
+
+/** DataStorage with the history of its runs. */
+export interface RunKeeper extends ObservedStorage {
+  readonly history: RunHistory
+}
 
 /** States that only change when somebody trains the run again. */
 const settled: ReadonlySet<RunStatus> = new Set(['finished', 'stopped', 'failed', 'interrupted'])

@@ -5,9 +5,10 @@ import { type JsonObject, withChanges } from '#shared/config/paths.ts'
 import { stagesOf, type RunConfig, parseRunConfig } from '#shared/runConfig.ts'
 import type { RunEntry } from '#shared/runs.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
+import type { ObservedStorage, DataStorage } from '#host/store/storage.ts'
+import type { RunKeeper } from './runHistory.ts'
 import { unpackError } from '#host/processes/messages.ts'
-import { openLogTail, type LoggedEvent } from './eventLog.ts'
+import { openLogTail, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 import {
   readScriptReference,
   type ScriptReference,
@@ -17,18 +18,18 @@ import {
   openRunFolder,
   type RunFolder,
   type TrialRun,
-} from './runFolder.ts'
+} from '#host/workFolder/runFolder.ts'
 import { fallBackSentence, resolveResume } from './runTarget.ts'
-import type { StartOptions, WorkerStatus } from './supervisor.ts'
+import type { StartOptions, Supervisor, WorkerStatus } from './supervisor.ts'
 import { existsSync, realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
 import { AppError, ConfigError } from '#shared/errors.ts'
-import { loadCheckpoint } from './checkpoints.ts'
+import { loadCheckpoint } from '#host/models/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { actorName } from '#host/adapters/adapterFiles.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
-import { isOpenStudy } from '#host/studies/studyFolder.ts'
+import { isOpenStudy } from '#host/workFolder/studyFolder.ts'
 import { requireKnownParts, withAbsolutePaths } from './runConfigFile.ts'
 import { settingsOfRun } from './settingChanges.ts'
 
@@ -76,7 +77,7 @@ function requireNoStudy(dataDirectory: string, { study }: RunFolder): void {
 
 /** The folder of a new run and its place in the history; nothing is started. Errors: AppError 'file/unwritable'. */
 export function createRun(
-  { dataDirectory, history, notifier }: Host,
+  { dataDirectory, history, notifier }: RunKeeper,
   config: RunConfig,
   script: ScriptReference | null = null,
 ): RunEntry {
@@ -95,7 +96,7 @@ export interface ForkRequest {
 }
 
 /** A run that goes on from a checkpoint of another with some settings changed; nothing is started. Errors as `forkRun`. */
-export function createFork(host: Host, request: ForkRequest): RunEntry {
+export function createFork(host: RunKeeper, request: ForkRequest): RunEntry {
   const { dataDirectory, history, notifier } = host
   const changes =
     'name' in request.changes ? request.changes : { ...request.changes, name: nameOfFork(host, request) }
@@ -105,7 +106,7 @@ export function createFork(host: Host, request: ForkRequest): RunEntry {
 }
 
 /** After its parent and what it does otherwise, and unlike every other run. */
-function nameOfFork({ store }: Host, { checkpoint, changes }: ForkRequest): string {
+function nameOfFork({ store }: DataStorage, { checkpoint, changes }: ForkRequest): string {
   const [step, , runId = ''] = path.resolve(checkpoint).split(path.sep).toReversed()
   const parent = store.runs.find(runId)
   const base = parent === null ? runId : (parent.name ?? `${parent.algorithm} · seed ${parent.seed}`)
@@ -130,7 +131,7 @@ export type TimedEvent = RunEvent & { readonly at: number }
  * 'run/busy'; 'runtime/failed' when the process died, 'run/stopped' when it was told to stop at once.
  */
 export async function* trainAndFollow(
-  { supervisor, notifier }: Host,
+  { supervisor, notifier }: Pick<ObservedStorage, 'notifier'> & { readonly supervisor: Supervisor },
   run: Pick<RunEntry, 'id' | 'directory'>,
   start: StartOptions,
   signals: StopSignals,

@@ -12,7 +12,7 @@ import type { DataRow } from '#host/data/dataFile.ts'
 import { isDataSetVersion, versionFiles } from '#host/data/dataSetVersion.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
+import type { DataStorage } from '#host/store/storage.ts'
 import type { SampleRecord } from '#host/store/samples.ts'
 import { remainingOf, type Remaining, type Timed } from '#shared/remaining.ts'
 import { understand } from '#host/store/loggedEvents.ts'
@@ -33,7 +33,7 @@ export interface SamplePlaces {
  * Samples know their row among those that were trained on, or held out. A split of the same rows is always the same, so
  * that what was found is kept for the last few runs.
  */
-export function rowPlaces(host: Host): (run: RunRecord) => Promise<SamplePlaces> {
+export function rowPlaces(host: DataStorage): (run: RunRecord) => Promise<SamplePlaces> {
   const found = new Map<string, Promise<SamplePlaces>>()
   return (run) => {
     const known = found.get(run.id)
@@ -62,7 +62,7 @@ const unknownPlaces: SamplePlaces = {
   rowsAt: () => ({ rollout: null, evaluation: null }),
 }
 
-async function placesOf(host: Host, run: RunRecord): Promise<SamplePlaces> {
+async function placesOf(host: DataStorage, run: RunRecord): Promise<SamplePlaces> {
   try {
     const { data } = onlyData(configOf(run))
     if (data.heldOut === null || typeof data.heldOut === 'string') return asTheyCome
@@ -84,7 +84,7 @@ async function placesOf(host: Host, run: RunRecord): Promise<SamplePlaces> {
 
 /** The imported version that a sample's row is of; null for a file, and for what an environment makes up. */
 export function versionOf(
-  { store }: Host,
+  { store }: DataStorage,
   run: RunRecord,
   { source }: Pick<SampleRecord, 'source'>,
 ): string | null {
@@ -104,7 +104,7 @@ export const configOf = ({
   parseRunConfig(settingsAfter(JSON.parse(config) as JsonObject, settingChanges, step))
 
 /** Errors: AppError 'data/invalid' where the data are not those the run was trained on, 'file/unreadable'. */
-export async function rowsOfRun({ dataDirectory }: Host, run: RunRecord): Promise<RowOf> {
+export async function rowsOfRun({ dataDirectory }: DataStorage, run: RunRecord): Promise<RowOf> {
   const { data } = onlyData(configOf(run))
   if (run.manifest !== null) await requireSameData(run.manifest, dataFolders(dataDirectory).cache)
   const rows = await readRunData(data)

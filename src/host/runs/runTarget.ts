@@ -11,10 +11,16 @@ import {
   surveyCheckpoints,
   type CheckpointEntry,
   type DamagedCheckpoint,
-} from './checkpoints.ts'
+} from '#host/models/checkpoints.ts'
 import type { RunEntry } from '#shared/runs.ts'
-import { isCheckpoint } from './checkpointState.ts'
-import { isRunFolder, openRunFolder, runHolder, runPaths, type RunFolder } from './runFolder.ts'
+import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
+import {
+  isRunFolder,
+  openRunFolder,
+  runHolder,
+  runPaths,
+  type RunFolder,
+} from '#host/workFolder/runFolder.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 export interface ResumeTarget {

@@ -19,7 +19,7 @@ import type {
   WorkerExit,
   WorkerProcess,
 } from '#host/processes/messages.ts'
-import { runHolder, runPaths } from './runFolder.ts'
+import { runHolder, runPaths } from '#host/workFolder/runFolder.ts'
 
 const defaultSilenceMs = 30_000
 

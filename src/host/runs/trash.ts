@@ -9,10 +9,11 @@ import { AppError } from '#shared/errors.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
 import { writeError, readError } from '#host/files/fileErrors.ts'
-import { isRunFolder, lockRun, runPaths } from './runFolder.ts'
+import { isRunFolder, lockRun, runPaths } from '#host/workFolder/runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Host } from '#host/host.ts'
-import { bytesOf } from '#host/files/leftovers.ts'
+import type { RunKeeper } from './runHistory.ts'
+import type { Supervisor } from './supervisor.ts'
+import { bytesOf } from '#host/workFolder/leftovers.ts'
 import type { PlacedScore } from '#host/store/samples.ts'
 
 export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
@@ -35,7 +36,7 @@ export interface TrashedRun {
   readonly sizeBytes: number
 }
 
-type Parts = Pick<Host, 'dataDirectory' | 'store' | 'history'>
+type Parts = Omit<RunKeeper, 'notifier'>
 
 /** Takes a run's folder out of the way, and the run out of the history. Errors: AppError 'run/busy', 'file/unwritable'. */
 function trashRun({ dataDirectory, store, history }: Parts, runId: string): void {
@@ -218,7 +219,7 @@ export function runFiles(directory: string): { path: string; sizeBytes: number }
  * Puts a run that nobody trains into the trash, from where it can be restored for a week. Errors: AppError 'run/busy',
  * 'run/not-found', 'file/unwritable'.
  */
-export function deleteRun(host: Host, runId: string): void {
+export function deleteRun(host: RunKeeper & { readonly supervisor: Supervisor }, runId: string): void {
   if (host.supervisor.status(runId) !== null) {
     throw new AppError('run/busy', 'The run is being trained.', 'Stop it first.')
   }

@@ -3,8 +3,8 @@
  * used for a while is ended.
  */
 import type { WorkerEnvironment } from '#host/processes/messages.ts'
-import { ServedModel, servingStarter, type ServingSetup, type StartServing } from '#host/processes/serving.ts'
-import type { AskText } from '#host/processes/textQuestion.ts'
+import { ServedModel, servingStarter, type ServingSetup, type StartServing } from './servedProcess.ts'
+import type { AskText } from '#host/models/textQuestion.ts'
 
 export interface OpenModelsOptions {
   /** Child processes of Node where it is not said. */

@@ -1,6 +1,6 @@
 /** Completions in the form that clients of OpenAI's API read, whole or as events of a stream. */
 import type { StopReason } from '#engine/policy.ts'
-import type { CompletionNews, ServedToken } from '#host/processes/serving.ts'
+import type { CompletionNews, ServedToken } from './servedProcess.ts'
 import type { OpenAiRequest } from './openaiRequests.ts'
 
 type Piece = Extract<CompletionNews, { readonly type: 'piece' }>

@@ -10,7 +10,7 @@ import { templateSwitches } from '#shared/config/sections.ts'
 import { reservedVariables, type TemplateVariables } from '#engine/text/chatTemplate.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import { isJsonObject, JsonSyntaxError, parseStrictJson, type JsonObject } from '#host/files/strictJson.ts'
-import type { ServedPrompt, ServedRequest } from '#host/processes/serving.ts'
+import type { ServedPrompt, ServedRequest } from './servedProcess.ts'
 
 export const endpoints = ['chat', 'completions'] as const
 export type Endpoint = (typeof endpoints)[number]

@@ -2,7 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AppError, type ErrorCode } from '#shared/errors.ts'
-import type { ServedModel } from '#host/processes/serving.ts'
+import type { ServedModel } from './servedProcess.ts'
 import { bearerToken, isLoopbackHost, isOwnOrigin, isToken, PendingClients } from '#host/transports/access.ts'
 import { lingerMs, startLoopbackServer, type LoopbackServer } from '#host/transports/loopbackServer.ts'
 import { OpenAiAnswer } from './openaiAnswers.ts'

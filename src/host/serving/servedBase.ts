@@ -18,9 +18,9 @@ import { encodeQuestion, openText, samplingFor, stopIdsOf } from '#host/models/c
 import { openModelFolder, type ModelFolder } from '#host/models/modelFolder.ts'
 import { chooseDevice, noAdapter, openAdapter } from '#host/models/openModel.ts'
 import type { LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
-import type { CompletionNews, ServedRequest, ServedToken, ServingSetup } from '#host/processes/serving.ts'
+import type { CompletionNews, ServedRequest, ServedToken, ServingSetup } from './servedProcess.ts'
 import { Batches } from './batches.ts'
-import { CompletionText, contextTokens, tokenText } from './completionText.ts'
+import { CompletionText, contextTokens, tokenText } from '#host/models/completionText.ts'
 
 /** So many adapters stay open; the one that nobody has asked for longest makes room. */
 const maxAdapters = 16

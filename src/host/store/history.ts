@@ -2,7 +2,7 @@
 import path from 'node:path'
 import type { SettingChange } from '#shared/config/changes.ts'
 import type { RunStatus } from '#shared/runs.ts'
-import { parseLogLine, type LoggedEvent } from '#host/runs/eventLog.ts'
+import { parseLogLine, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 import type { Connection } from './connection.ts'
 import type { StoredEvent, NamesTable } from './names.ts'
 import { understand, type KnownEvent, type KnownSample } from './loggedEvents.ts'

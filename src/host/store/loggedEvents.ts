@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { count } from '#shared/api/common.ts'
 import { settingChange } from '#shared/config/changes.ts'
 import type { ScheduledStage } from '#shared/events.ts'
-import type { LoggedEvent } from '#host/runs/eventLog.ts'
+import type { LoggedEvent } from '#host/workFolder/eventLog.ts'
 
 const metrics = z.record(z.string(), z.number().nullable())
 const packed = z.base64().refine((text) => Buffer.byteLength(text, 'base64') % 4 === 0)

@@ -1,6 +1,6 @@
 /** Maps names of metrics and reward functions to numbers, so that each text is stored once. */
 import type { Connection } from './connection.ts'
-import type { LoggedEvent } from '#host/runs/eventLog.ts'
+import type { LoggedEvent } from '#host/workFolder/eventLog.ts'
 
 export class NamesTable {
   readonly #db: Connection

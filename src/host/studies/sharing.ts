@@ -3,7 +3,7 @@ import { noun, plural } from '#shared/plural.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { StudyKind } from '#shared/studies.ts'
 import type { Wave } from '#rl/studies/trials.ts'
-import { sizeWords } from '#host/runs/calibration.ts'
+import { sizeWords } from '#host/jobs/calibration.ts'
 
 /** What a trial takes, as a calibration measured it. */
 export interface TrialNeeds {

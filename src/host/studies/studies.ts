@@ -14,13 +14,13 @@ import { AppError } from '#shared/errors.ts'
 import { importanceOf } from '#rl/studies/importance.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import { resultsByTrial } from '#rl/studies/trials.ts'
-import { stampOf } from '#host/api/feeds.ts'
+import { stampOf } from '#host/store/feeds.ts'
 import { guarded, type OnFault } from '#host/faults.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { packError } from '#host/processes/messages.ts'
-import type { AskText } from '#host/processes/textQuestion.ts'
-import type { Calibrating } from '#host/runs/calibration.ts'
-import { requireGates } from '#host/rewards/rewardVersions.ts'
+import type { AskText } from '#host/models/textQuestion.ts'
+import type { Calibrating } from '#host/jobs/calibration.ts'
+import { requireGates } from '#host/code/rewardVersions.ts'
 import { coresAllow, sharingOf } from './sharing.ts'
 import { checkStudy, subjectOf, type StudyVerdict } from './studyConfig.ts'
 import { StudyDrive, type DriveParts } from './studyDrive.ts'
@@ -40,7 +40,7 @@ import {
   type StudyFolder,
   type StudyLog,
   type StudyState,
-} from './studyFolder.ts'
+} from '#host/workFolder/studyFolder.ts'
 
 interface StudyParts extends DriveParts, Calibrating {
   readonly askText: AskText

@@ -20,13 +20,13 @@ import { defaultThreads, physicalCores } from '#engine/processor.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import type { StudySubject, Wave } from '#rl/studies/trials.ts'
 import { readRunData } from '#host/data/readDataSet.ts'
-import type { AskText } from '#host/processes/textQuestion.ts'
+import type { AskText } from '#host/models/textQuestion.ts'
 import { withContinuedAdapter } from '#host/adapters/continuedAdapter.ts'
-import { resolveAlgorithms } from '#host/losses/resolveAlgorithms.ts'
+import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
 import { requireKnownParts, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { checkRunConfig, type RunVerdict } from '#host/runs/runVerdict.ts'
 import type { SharingRequest } from './sharing.ts'
-import type { NewStudy, StudyFolder } from './studyFolder.ts'
+import type { NewStudy, StudyFolder } from '#host/workFolder/studyFolder.ts'
 
 export interface StudyVerdict extends Omit<NewStudy, 'parallel'> {
   /** With what the settings themselves say filled in. */

@@ -6,7 +6,7 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import type { RunRecord } from '#shared/runs.ts'
 import type { StudyPlan, Trial, TrialResult } from '#shared/studies.ts'
 import { planStudy } from '#rl/studies/plan.ts'
-import type { ChangeNotifier } from '#host/api/changeNotifier.ts'
+import type { ChangeNotifier } from '#host/store/changeNotifier.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { ErrorEnvelope } from '#host/processes/messages.ts'
 import {
@@ -16,13 +16,13 @@ import {
   runHolder,
   type RunFolder,
   type TrialRun,
-} from '#host/runs/runFolder.ts'
+} from '#host/workFolder/runFolder.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import { checkpointDirectory, resolveResume } from '#host/runs/runTarget.ts'
 import type { Supervisor, WorkerEnding } from '#host/runs/supervisor.ts'
 import type { Store } from '#host/store/store.ts'
 import { subjectOf, trialConfig } from './studyConfig.ts'
-import { logResult, logTrial, readStudyLog, type StudyFolder } from './studyFolder.ts'
+import { logResult, logTrial, readStudyLog, type StudyFolder } from '#host/workFolder/studyFolder.ts'
 import { fitnessOf, spentBetween } from './trialMetrics.ts'
 
 export interface DriveParts {

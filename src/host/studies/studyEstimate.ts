@@ -18,7 +18,7 @@ import {
   summarizeCalibration,
   type Calibrated,
   type Calibrating,
-} from '#host/runs/calibration.ts'
+} from '#host/jobs/calibration.ts'
 import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import { sharingOf } from './sharing.ts'
 import { extentOf, subjectOf, trialConfig, type StudyVerdict } from './studyConfig.ts'

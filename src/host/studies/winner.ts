@@ -4,9 +4,9 @@ import { AppError } from '#shared/errors.ts'
 import { slugOf } from '#shared/plural.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { parseStudyConfig } from '#shared/studies.ts'
-import { newAdapterFolder, summarizeAdapter, type AdapterSummary } from '#host/adapters/adapters.ts'
-import { promoteCheckpoint, type AdapterOrigin } from '#host/adapters/promoted.ts'
-import type { Host } from '#host/host.ts'
+import { newAdapterFolder, summarizeAdapter, type AdapterSummary } from '#host/models/adapters.ts'
+import { promoteCheckpoint, type AdapterOrigin } from '#host/models/promoted.ts'
+import type { ObservedStorage } from '#host/store/storage.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { trialConfig } from './studyConfig.ts'
 
@@ -62,7 +62,7 @@ interface Promotion {
  * or its checkpoint is gone; 'checkpoint/invalid', 'usage/invalid', 'file/unwritable'.
  */
 export async function promoteTrial(
-  { store, dataDirectory, notifier }: Host,
+  { store, dataDirectory, notifier }: ObservedStorage,
   entry: StudyEntry,
   { trial: index, name: given }: Promotion,
 ): Promise<AdapterSummary & { readonly origin: AdapterOrigin }> {

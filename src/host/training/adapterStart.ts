@@ -17,7 +17,7 @@ import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { mergeLora, padAdapter } from '#host/adapters/peftMerge.ts'
 import { openAdapter } from '#host/models/openModel.ts'
 import { adapterForModel } from '#host/adapters/peft.ts'
-import { type CriticState, readCritic } from '#host/runs/checkpoints.ts'
+import { type CriticState, readCritic } from '#host/models/checkpoints.ts'
 
 export interface AdapterStart {
   readonly lora: LoraConfig

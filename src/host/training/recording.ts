@@ -19,11 +19,11 @@ import {
   saveCheckpoint,
   type Checkpoint,
   type CheckpointEntry,
-} from '#host/runs/checkpoints.ts'
-import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/runs/eventLog.ts'
+} from '#host/models/checkpoints.ts'
+import { lastEvent, openEventLog, readEvents, type EventLog } from '#host/workFolder/eventLog.ts'
 import type { ModelFolder } from '#host/models/modelFolder.ts'
 import { asItLies } from '#host/files/movedPaths.ts'
-import { homeOf, runPaths } from '#host/runs/runFolder.ts'
+import { homeOf, runPaths } from '#host/workFolder/runFolder.ts'
 import { manifestDifferences, readManifest } from '#host/runs/manifest.ts'
 
 const loggedDevice = z.object({ device })

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { AppError } from '#shared/errors.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { readScriptReference, type ScriptReference } from '#host/runs/runFolder.ts'
+import { readScriptReference, type ScriptReference } from '#host/workFolder/runFolder.ts'
 
 export interface LoadedScript {
   readonly reference: ScriptReference

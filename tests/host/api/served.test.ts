@@ -9,7 +9,7 @@ import type { Api } from '#shared/api/api.ts'
 import { createClient, type Client } from '#shared/api/client.ts'
 import { reconnecting } from '#shared/api/reconnecting.ts'
 import { openWebSocketPort } from '#shared/api/webSocketPort.ts'
-import { runHolder } from '#host/runs/runFolder.ts'
+import { runHolder } from '#host/workFolder/runFolder.ts'
 import { until } from '../runs/runFixture.ts'
 import { smallConfig, stepReached, type Config } from './hostFixture.ts'
 

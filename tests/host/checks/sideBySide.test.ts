@@ -11,7 +11,7 @@ import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeAdapter } from '#host/adapters/peft.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { openModel } from '#host/models/openModel.ts'
-import { openGroups, type OpenedGroup } from '#host/checks/sideBySide.ts'
+import { openGroups, type OpenedGroup } from '#host/jobs/process/sideBySide.ts'
 import { oneThread } from '../../engine/runtime/tinyModel.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest'
 import { defaultDevice } from '#engine/runtime/device.ts'
 import { measureThroughput, type ThroughputNews } from '#host/checks/deviceSpeed.ts'
 import { readThroughput, rememberThroughput } from '#host/devices/deviceRecords.ts'
-import { fittingPrecisions } from '#host/models/memoryFit.ts'
+import { fittingPrecisions } from '#host/devices/memoryFit.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 
 const cache = mkdtempSync(path.join(tmpdir(), 'turnwise-throughput-'))

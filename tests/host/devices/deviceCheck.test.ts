@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { DeviceCheck, DeviceKind } from '#shared/device.ts'
 import { forkProcess } from '#host/processes/childProcess.ts'
-import { checkDevice, type CheckNews } from '#host/devices/deviceCheck.ts'
+import { checkDevice, type CheckNews } from '#host/jobs/deviceCheck.ts'
 import { readCheck } from '#host/devices/deviceRecords.ts'
-import { createAsk, questionStarter, type StartQuestion } from '#host/processes/question.ts'
+import { createAsk, questionStarter, type StartQuestion } from '#host/jobs/question.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const cacheDirectory = temporaryFolder()

@@ -6,7 +6,7 @@ import { deviceKinds, type DeviceKind, type DeviceSpeed } from '#shared/device.t
 import type { RunEvent } from '#shared/events.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
-import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'

@@ -1,5 +1,5 @@
 /** A process asked about a device whose driver does what TURNWISE_DEVICE says: crash or hang, in the test or after it. */
-import type { FromQuestion, Question } from '#host/processes/question.ts'
+import type { FromQuestion, Question } from '#host/jobs/question.ts'
 
 const plan = process.env['TURNWISE_DEVICE'] ?? ''
 const say = (message: FromQuestion) => process.send?.(message)

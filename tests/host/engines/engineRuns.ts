@@ -9,7 +9,7 @@ import { reviewEngine } from '#host/engines/engineCode.ts'
 import { childProcessStarter } from '#host/processes/childProcess.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython } from '#host/python/consent.ts'
-import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { createHome, historyOf, starterConfig, stepsOf, until } from '../runs/runFixture.ts'
 

@@ -9,7 +9,7 @@ import {
   requireKnownEnvironment,
   requireWorkingEnvironment,
   resolveEnvironment,
-} from '#host/environments/resolveEnvironment.ts'
+} from '#host/code/resolveEnvironment.ts'
 import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { play } from '../../rl/environments/play.ts'

@@ -5,7 +5,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { scoreRewards } from '#rl/trajectoryRewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
-import { resolveRewards } from '#host/rewards/resolveRewards.ts'
+import { resolveRewards } from '#host/code/resolveRewards.ts'
 
 export interface Logged {
   readonly step: number

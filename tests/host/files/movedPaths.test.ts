@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { asItLies, formerHome, keepFormerHome, moved } from '#host/files/movedPaths.ts'
-import { runAlgorithmCode } from '#host/rewards/rewardCode.ts'
-import { createRunFolder, readOwnConfig } from '#host/runs/runFolder.ts'
+import { runAlgorithmCode } from '#host/code/rewardCode.ts'
+import { createRunFolder, readOwnConfig } from '#host/workFolder/runFolder.ts'
 import { temporaryFolder } from './temporaryFolder.ts'
 
 const root = temporaryFolder()

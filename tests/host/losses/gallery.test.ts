@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { builtInAlgorithm } from '#rl/algorithms/registry.ts'
 import type { LearningRow, LossRow } from '#rl/algorithms/types.ts'
-import { openLoss, traceInto } from '#host/losses/resolveAlgorithms.ts'
+import { openLoss, traceInto } from '#host/code/resolveAlgorithms.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
 

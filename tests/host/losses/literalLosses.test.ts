@@ -3,7 +3,7 @@
  * the line to write instead, with which they are accepted.
  */
 import { describe, expect, test } from 'vitest'
-import { openLoss, traceInto } from '#host/losses/resolveAlgorithms.ts'
+import { openLoss, traceInto } from '#host/code/resolveAlgorithms.ts'
 
 const inputs = 'logp, oldLogp, refLogp, samplerLogp, entropy, advantages, mask, settings'
 const settings = 'beta: 0.04, epsilon: 0.2, epsilonHigh: 0.28, tPos: 1, tNeg: 1.05, maxLength: 24'

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { LossRow } from '#rl/algorithms/types.ts'
 import { evaluate } from '#rl/losses/evaluate.ts'
 import type { LossProgram } from '#shared/losses.ts'
-import { openLoss, traced } from '#host/losses/resolveAlgorithms.ts'
+import { openLoss, traced } from '#host/code/resolveAlgorithms.ts'
 import { interpreter } from '../python/interpreter.ts'
 import { lossFile, type RandomLoss, settings } from './randomLosses.ts'
 

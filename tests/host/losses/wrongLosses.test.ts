@@ -1,6 +1,6 @@
 /** Losses as people get them wrong, each found before anything is trained, by name. */
 import { expect, test } from 'vitest'
-import { openLoss, traceInto } from '#host/losses/resolveAlgorithms.ts'
+import { openLoss, traceInto } from '#host/code/resolveAlgorithms.ts'
 
 const ratio = 'const ratio = exp(logp - oldLogp)'
 const surrogate = 'min(ratio * advantages, clip(ratio, 0.8, 1.2) * advantages)'

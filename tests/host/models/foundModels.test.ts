@@ -15,7 +15,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { foundModels } from '#host/models/foundModels.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { findModel, hubIdOf, importModel, listModels, summarizeModel } from '#host/models/modelLibrary.ts'
-import { memoryFit } from '#host/models/memoryFit.ts'
+import { memoryFit } from '#host/devices/memoryFit.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 

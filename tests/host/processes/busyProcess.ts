@@ -6,8 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import { execFileSync } from 'node:child_process'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
-import { createAsk, questionStarter } from '#host/processes/question.ts'
-import { TextProcesses } from '#host/processes/textQuestion.ts'
+import { createAsk, questionStarter } from '#host/jobs/question.ts'
+import { TextProcesses } from '#host/models/textQuestion.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 
 const [kind = '', directory = ''] = process.argv.slice(2)

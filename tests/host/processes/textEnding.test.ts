@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TextProcesses, textStarter } from '#host/processes/textQuestion.ts'
+import { TextProcesses, textStarter } from '#host/models/textQuestion.ts'
 
 test('when all is over, questions that wait and later ones start no process', async () => {
   const processes: ReturnType<typeof textStarter>[] = []

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { TextProcesses } from '#host/processes/textQuestion.ts'
+import { TextProcesses } from '#host/models/textQuestion.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-memory-'))
 

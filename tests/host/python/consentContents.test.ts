@@ -14,7 +14,7 @@ import { describe, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
 import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
-import { createRunFolder } from '#host/runs/runFolder.ts'
+import { createRunFolder } from '#host/workFolder/runFolder.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 

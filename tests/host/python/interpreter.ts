@@ -5,7 +5,7 @@ import path from 'node:path'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython } from '#host/python/consent.ts'
-import { reviewConfig } from '#host/rewards/rewardCode.ts'
+import { reviewConfig } from '#host/code/rewardCode.ts'
 
 export const interpreter = process.env['TURNWISE_PYTHON'] ?? 'python3'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { readGallery } from '#host/rewards/rewardsService.ts'
-import { runTestCases } from '#host/rewards/testCases.ts'
+import { readGallery } from '#host/api/rewardsService.ts'
+import { runTestCases } from '#host/code/testCases.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
 
 const gallery = readGallery()

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { tryCheating } from '#host/rewards/rewardTrials.ts'
-import { dryRun, type DrySample } from '#host/rewards/dryRun.ts'
-import { rescore } from '#host/runs/samplesService.ts'
-import { runTestCases } from '#host/rewards/testCases.ts'
+import { tryCheating } from '#host/jobs/rewardTrials.ts'
+import { dryRun, type DrySample } from '#host/code/dryRun.ts'
+import { rescore } from '#host/api/samplesService.ts'
+import { runTestCases } from '#host/code/testCases.ts'
 import type { CodeSource } from '#host/sandbox/sandbox.ts'
 
 const contains = {

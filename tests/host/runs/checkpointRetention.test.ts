@@ -10,8 +10,8 @@ import {
   rankCheckpoints,
   type Retention,
 } from '#host/runs/checkpointRetention.ts'
-import { listCheckpoints, saveCheckpoint } from '#host/runs/checkpoints.ts'
-import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { listCheckpoints, saveCheckpoint } from '#host/models/checkpoints.ts'
+import { createRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { exampleCheckpoint, type ExampleOptions } from './exampleCheckpoint.ts'
 
 let data: string

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
-import { isCheckpoint } from '#host/runs/checkpointState.ts'
+import { isCheckpoint } from '#host/workFolder/checkpointState.ts'
 import {
   checkpointProblem,
   listCheckpoints,
@@ -20,13 +20,13 @@ import {
   saveCheckpoint,
   surveyCheckpoints,
   type Checkpoint,
-} from '#host/runs/checkpoints.ts'
-import { exportPeft } from '#host/export/exportAdapter.ts'
+} from '#host/models/checkpoints.ts'
+import { exportPeft } from '#host/models/exportAdapter.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes } from '#host/models/modelShapes.ts'
 import { readAdapter } from '#host/adapters/peft.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
-import { createRunFolder, runPaths, type RunFolder } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { fallBackSentence, resolveCheckpoint, resolveResume } from '#host/runs/runTarget.ts'
 import { exampleCheckpoint } from './exampleCheckpoint.ts'
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
 import type { RunEvent } from '#shared/events.ts'
-import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { starterConfig } from './runFixture.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 

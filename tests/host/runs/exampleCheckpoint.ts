@@ -1,6 +1,6 @@
 /** A small checkpoint whose every number follows from its step, for tests and the processes they kill. */
-import type { CheckpointState } from '#host/runs/checkpointState.ts'
-import type { Checkpoint } from '#host/runs/checkpoints.ts'
+import type { CheckpointState } from '#host/workFolder/checkpointState.ts'
+import type { Checkpoint } from '#host/models/checkpoints.ts'
 
 const numbers = (length: number, seed: number) =>
   Float32Array.from({ length }, (_, i) => Math.sin(seed + i) / 3)

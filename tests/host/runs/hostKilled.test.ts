@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import { runHolder, type RunFolder } from '#host/runs/runFolder.ts'
+import { runHolder, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { createHome, historyOf, learnedBy, starterConfig, stepsOf, tensorsOf, until } from './runFixture.ts'
 

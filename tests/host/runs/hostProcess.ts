@@ -1,5 +1,5 @@
 /** A host that trains one run: `node hostProcess.ts DATA_DIRECTORY RUN`. It says a line for every change of its worker. */
-import { openRunFolder } from '#host/runs/runFolder.ts'
+import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { Supervisor } from '#host/runs/supervisor.ts'

@@ -16,7 +16,7 @@ export interface KillPlan {
 
 const text = process.env['TURNWISE_TEST_KILL']
 if (text !== undefined && text !== '') followPlan(JSON.parse(text) as KillPlan)
-await import('#host/processes/trainingProcess.ts')
+await import('#host/jobs/process/trainingProcess.ts')
 
 function followPlan(plan: KillPlan): void {
   const paths = new Map<number, string>()

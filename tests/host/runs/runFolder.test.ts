@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { spawn } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { openEventLog, openLogTail, readEvents } from '#host/runs/eventLog.ts'
-import { createRunFolder, lockRun, openRunFolder, runHolder, runPaths } from '#host/runs/runFolder.ts'
+import { openEventLog, openLogTail, readEvents } from '#host/workFolder/eventLog.ts'
+import { createRunFolder, lockRun, openRunFolder, runHolder, runPaths } from '#host/workFolder/runFolder.ts'
 
 let data: string
 

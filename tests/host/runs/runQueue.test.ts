@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import type { RunFolder } from '#host/runs/runFolder.ts'
+import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { RunQueue, type QueuedRun } from '#host/runs/runQueue.ts'
 import type { WorkerEnding } from '#host/runs/supervisor.ts'
 import { createHome, starterConfig, until } from './runFixture.ts'

@@ -11,7 +11,7 @@ import { mkdirSync, chmodSync, readdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { pruneCheckpoints } from '#host/runs/checkpointRetention.ts'
-import { checkpointProblem, listCheckpoints, saveCheckpoint } from '#host/runs/checkpoints.ts'
+import { checkpointProblem, listCheckpoints, saveCheckpoint } from '#host/models/checkpoints.ts'
 import { exampleCheckpoint } from './exampleCheckpoint.ts'
 
 export interface SavingReport {

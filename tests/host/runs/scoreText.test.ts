@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runConfigSchema } from '#shared/runConfig.ts'
-import { scoredWithin } from '#host/runs/samplesService.ts'
-import { createAsk, questionStarter } from '#host/processes/question.ts'
+import { scoredWithin } from '#host/api/samplesService.ts'
+import { createAsk, questionStarter } from '#host/jobs/question.ts'
 import { starterConfig } from './runFixture.ts'
 
 const ask = createAsk(questionStarter)

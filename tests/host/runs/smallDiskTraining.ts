@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 import type { RunEvent } from '#shared/events.ts'
-import { createRunFolder, runPaths } from '#host/runs/runFolder.ts'
+import { createRunFolder, runPaths } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 

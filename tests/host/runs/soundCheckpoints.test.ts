@@ -4,9 +4,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { readState, writeState } from '#host/runs/checkpointState.ts'
-import { checkpointProblem, loadCheckpoint, saveCheckpoint, type Checkpoint } from '#host/runs/checkpoints.ts'
-import { createRunFolder, type RunFolder } from '#host/runs/runFolder.ts'
+import { readState, writeState } from '#host/workFolder/checkpointState.ts'
+import {
+  checkpointProblem,
+  loadCheckpoint,
+  saveCheckpoint,
+  type Checkpoint,
+} from '#host/models/checkpoints.ts'
+import { createRunFolder, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { fallBackSentence, resolveCheckpoint, resolveResume } from '#host/runs/runTarget.ts'
 import { exampleCheckpoint } from './exampleCheckpoint.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { createRunFolder } from '#host/runs/runFolder.ts'
+import { createRunFolder } from '#host/workFolder/runFolder.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHostFixture } from '../api/hostFixture.ts'

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
-import { CompletionText, tokenText } from '#host/serving/completionText.ts'
+import { CompletionText, tokenText } from '#host/models/completionText.ts'
 
 const tokenizers = path.resolve(import.meta.dirname, '../../fixtures/tokenizers')
 const text = 'One, two – naïve 東京 👩‍🚀. Stop here! And on.'

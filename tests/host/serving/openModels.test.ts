@@ -8,8 +8,8 @@ import {
   type ServedModel,
   type ServedPrompt,
   type ServingSetup,
-} from '#host/processes/serving.ts'
-import { TextProcesses } from '#host/processes/textQuestion.ts'
+} from '#host/serving/servedProcess.ts'
+import { TextProcesses } from '#host/models/textQuestion.ts'
 import { OpenModels } from '#host/serving/openModels.ts'
 import { eventually } from '../../eventually.ts'
 

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { openEventLog, readEvents } from '#host/runs/eventLog.ts'
+import { openEventLog, readEvents } from '#host/workFolder/eventLog.ts'
 import { openStore } from '#host/store/store.ts'
 import { createRandom } from './random.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import type { StudyEntry } from '#shared/api/studies.ts'
 import { withChanges, type JsonObject } from '#shared/config/paths.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
-import { openRunFolder } from '#host/runs/runFolder.ts'
+import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { createHostFixture, smallConfig } from '../api/hostFixture.ts'
 import { learnedBy, tensorsOf } from '../runs/runFixture.ts'
 

@@ -1,8 +1,8 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listCheckpoints } from '#host/runs/checkpoints.ts'
-import type { RunFolder } from '#host/runs/runFolder.ts'
+import { listCheckpoints } from '#host/models/checkpoints.ts'
+import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
 import {
   checkpointsOf,

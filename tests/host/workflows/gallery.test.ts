@@ -7,7 +7,7 @@ import { unpackFloats } from '#shared/packedArray.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
-import type { RunFolder } from '#host/runs/runFolder.ts'
+import type { RunFolder } from '#host/workFolder/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { createHome, historyOf, learnedBy, starterConfig, tensorsOf } from '../runs/runFixture.ts'
 

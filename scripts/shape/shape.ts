@@ -1,0 +1,141 @@
+/** Prints how the house is built: lines, arrows, closures, functions and comments. Run by `npm run shape`. */
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { closureOf, roomsOf } from './rooms.ts'
+import { readSources, type SourceFile } from './source.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A figure of the house, and whether less of it is better. */
+export interface Figure {
+  readonly name: string
+  readonly value: number
+}
+
+const layers = ['shared', 'engine', 'rl', 'host', 'cli', 'library', 'main', 'preload', 'renderer']
+const withRooms = ['engine', 'rl', 'host', 'renderer', 'renderer/features']
+const closures = [
+  'src/rl/algorithms/grpo.ts',
+  'src/rl/training/train.ts',
+  'src/host/jobs/question.ts',
+  'src/host/host.ts',
+]
+
+/** First words of a comment that says of something what it does not name. */
+const relative = new Set([
+  ...[
+    'What',
+    'Of',
+    'Where',
+    'As',
+    'In',
+    'By',
+    'Those',
+    'Told',
+    'Asked',
+    'Whether',
+    'Which',
+    'That',
+    'To',
+    'For',
+  ],
+  ...[
+    'With',
+    'How',
+    'When',
+    'Whose',
+    'From',
+    'On',
+    'At',
+    'Whoever',
+    'Also',
+    'Only',
+    'It',
+    'Its',
+    'They',
+    'Then',
+  ],
+])
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+const linesOf = (files: readonly SourceFile[]): number => sum(files.map(({ lines }) => lines))
+
+/** Files that say the field `samplesPerRow` of a request, and those that say the operation `logSigmoid` of a loss. */
+function placesOf(files: readonly SourceFile[], word: string): number {
+  const said = new RegExp(`\\b${word}\\b`)
+  return files.filter((file) => said.test(readFileSync(path.join(root, file.path), 'utf8'))).length
+}
+
+/** Names of TypeScript files in comments that no file of the repository has. */
+function deadNames(files: readonly SourceFile[]): number {
+  const names = new Set(
+    globSync('{src,tests,scripts,bench,examples,resources}/**/*.{ts,tsx}', { cwd: root }).map((file) =>
+      path.basename(file),
+    ),
+  )
+  const said = files.flatMap(({ comments }) =>
+    comments.flatMap((comment) =>
+      [...comment.matchAll(/`(?:[\w-]+\/)*([\w-]+\.tsx?)`/g)].map(([, name = '']) => name),
+    ),
+  )
+  return said.filter((name) => !names.has(name)).length
+}
+
+function words(): number {
+  const documents = globSync('docs/**/*.md', { cwd: root }).filter(
+    (file) => !/docs\/(reference|api)\b/.test(file),
+  )
+  return sum(documents.map((file) => readFileSync(path.join(root, file), 'utf8').split(/\s+/).length))
+}
+
+/** Measures the tree that this script stands in. */
+export function measure(): Figure[] {
+  const files = readSources(root)
+  const comments = files.flatMap((file) => file.comments)
+  const fragments = comments.filter((comment) => relative.has(/^\w+/.exec(comment)?.[0] ?? ''))
+  const longer = (limit: number): number =>
+    files.flatMap((file) => file.functions).filter((lines) => lines > limit).length
+  const figures: [string, number][] = [
+    ['lines of src', linesOf(files)],
+    ['files of src', files.length],
+    ...layers.flatMap((layer): [string, number][] => {
+      const own = files.filter((file) => file.path.startsWith(`src/${layer}/`))
+      return [
+        [`lines of ${layer}`, linesOf(own)],
+        [`files of ${layer}`, own.length],
+      ]
+    }),
+    ...withRooms.flatMap((layer): [string, number][] => {
+      const { rooms, arrows, up, importsUp, largestCycle } = roomsOf(files, `src/${layer}`)
+      return [
+        [`rooms in ${layer}`, rooms],
+        [`arrows in ${layer}`, arrows],
+        [`arrows up in ${layer}`, up],
+        [`imports up in ${layer}`, importsUp],
+        [`largest circle of rooms in ${layer}`, largestCycle],
+      ]
+    }),
+    ...closures.flatMap((start): [string, number][] => {
+      const reached = closureOf(files, start)
+      const name = path.basename(start)
+      return [
+        [`files behind ${name}`, reached.length],
+        [`lines behind ${name}`, linesOf(reached)],
+      ]
+    }),
+    ['places of a field of a request', placesOf(files, 'samplesPerRow')],
+    ['places of an operation of a loss', placesOf(files, 'logSigmoid')],
+    ['functions over 50 lines', longer(50)],
+    ['functions over 60 lines', longer(60)],
+    ['doc comments', comments.length],
+    ['doc comments that begin with a relative word', fragments.length],
+    ['names of files in comments that do not exist', deadNames(files)],
+    ['words of docs without reference and api', words()],
+  ]
+  return figures.map(([name, value]) => ({ name, value }))
+}
+
+if (import.meta.main)
+  for (const { name, value } of measure())
+    process.stdout.write(`${name.padEnd(52)}${String(value).padStart(8)}\n`)

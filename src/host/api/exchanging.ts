@@ -1,0 +1,41 @@
+import type { Handlers } from '#shared/api/contract.ts'
+import type { runsApi } from '#shared/api/runs.ts'
+import { importConfig } from '#host/exchange/importConfig.ts'
+import type { ProjectRequest } from '#host/exchange/project/project.ts'
+import type { Host } from '#host/host.ts'
+import { askOnce } from '#host/jobs/question.ts'
+import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
+import { checkpointDirectory } from '#host/runs/runTarget.ts'
+import { configOfRun } from '#host/runs/settingChanges.ts'
+
+/** Settings of other tools in, whole runs out. */
+export const exchanging = (host: Host) =>
+  ({
+    importConfig: ({ text, tool, algorithm }) => importConfig(text, tool, { algorithm }),
+
+    async exportProject({ source, tool, path }, { signal }) {
+      const request =
+        'config' in source
+          ? await plannedRun(source.config, host)
+          : trainedRun(source.runId, source.step ?? null, host)
+      const project = { ...request, tool, out: path }
+      return askOnce(host.ask, { type: 'write-project', request: project }, signal)
+    },
+  }) satisfies Partial<Handlers<typeof runsApi>>
+
+type ProjectSource = Pick<ProjectRequest, 'config' | 'checkpoint' | 'runDirectory'>
+
+const plannedRun = async (config: unknown, { dataDirectory }: Host): Promise<ProjectSource> => ({
+  config: await resolveRunConfig(config, dataDirectory),
+  checkpoint: null,
+  runDirectory: null,
+})
+
+function trainedRun(runId: string, step: number | null, { store }: Host): ProjectSource {
+  const run = store.runs.get(runId)
+  return {
+    config: configOfRun(run.directory, step ?? Infinity),
+    checkpoint: step === null ? null : checkpointDirectory(run, step),
+    runDirectory: run.directory,
+  }
+}

@@ -1,0 +1,35 @@
+/** What a model needs and does on this machine, from its shape alone. */
+import type { OutputOf } from '#shared/api/contract.ts'
+import type { Api } from '#shared/api/api.ts'
+import type { ModelConfig } from '#engine/models/config.ts'
+import { autoDevice, parameterCount } from '#host/devices/deviceChoice.ts'
+import { readThroughput } from '#host/devices/deviceRecords.ts'
+import { memoryFit, type FittingPrecision } from '#host/devices/memoryFit.ts'
+import { generationWork, learningWork } from '#host/models/tokenWork.ts'
+
+export type Outlook = Extract<OutputOf<Api, 'hub.look'>['verdict'], { readonly family: string }>
+
+export function outlookOf(config: ModelConfig, cacheDirectory: string): Outlook {
+  const parameters = parameterCount(config)
+  const { fits, trainingBytes } = memoryFit(config, parameters)
+  const { architecture: family, contextLength } = config
+  return {
+    ...{ family, parameters, contextLength, fits, trainingBytes },
+    speed: fits === null ? null : speedOf(config, fits, cacheDirectory),
+  }
+}
+
+/** On the device that a run with `auto` takes; null where that was not measured with matrices held so. */
+function speedOf(model: ModelConfig, base: FittingPrecision, cacheDirectory: string): Outlook['speed'] {
+  const { kind } = autoDevice({ model, base, deviceId: 0, cacheDirectory })
+  const measured = readThroughput({ kind, deviceId: 0 }, cacheDirectory)
+  const rate = measured?.rates.find(({ precision }) => precision === base)
+  if (measured === null || rate === undefined) return null
+  return {
+    generating: rate.generating / generationWork(model),
+    learning: rate.learning / learningWork(model),
+    device: kind,
+    measuredAt: measured.at,
+    parameters: measured.parameters,
+  }
+}

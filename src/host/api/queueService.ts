@@ -1,0 +1,179 @@
+/** Queued runs. */
+import { z } from 'zod'
+import type { Handlers } from '#shared/api/contract.ts'
+import type { queueApi } from '#shared/api/queue.ts'
+import { AppError } from '#shared/errors.ts'
+import { count } from '#shared/api/common.ts'
+import type { RunStatus, RunSummary } from '#shared/runs.ts'
+import type { Host } from '#host/host.ts'
+import { newsOf, stampOf } from '#host/store/feeds.ts'
+import {
+  openRunFolder,
+  readOwnConfig,
+  runHolder,
+  runPaths,
+  type RunFolder,
+} from '#host/workFolder/runFolder.ts'
+import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
+
+export const queueService = (host: Host): Handlers<typeof queueApi> => {
+  const { store, queue, notifier } = host
+  const state = () => ({ runs: store.queue.list(), halted: haltedBy(host) })
+  const changed = () => {
+    queue.advance()
+    notifier.notify()
+  }
+  return {
+    get: state,
+
+    async push({ runId, continueOnError }) {
+      await requireIdle(host, runId)
+      store.queue.push(runId, { continueOnError })
+      store.runs.setStatus(runId, 'queued')
+      changed()
+    },
+
+    move({ runId, to }) {
+      store.queue.move(runId, to)
+      changed()
+    },
+
+    remove({ runId }) {
+      if (leaveQueue(host, runId)) changed()
+    },
+
+    setContinueOnError({ runId, continueOnError }) {
+      if (store.queue.list().some((queued) => queued.runId === runId)) {
+        store.queue.push(runId, { continueOnError })
+        notifier.notify()
+      }
+    },
+
+    proceed() {
+      queue.proceed()
+      notifier.notify()
+    },
+
+    async *watch(_input, { from, signal }) {
+      let seen = from
+      yield* newsOf({ notifier, signal }, () => {
+        const now = state()
+        const cursor = stampOf(now)
+        if (cursor === seen) return null
+        seen = cursor
+        return { ...now, cursor }
+      })
+    },
+  }
+}
+
+/** Takes a run out of the queue: it is again what its folder says. Whether it was in there. */
+export function leaveQueue({ store, dataDirectory }: Host, runId: string): boolean {
+  if (!store.queue.remove(runId)) return false
+  const { status, directory } = store.runs.get(runId)
+  if (status === 'queued')
+    store.runs.setStatus(runId, summarizeRun(openRunFolder(dataDirectory, directory)).status)
+  return true
+}
+
+/** Errors: AppError 'run/busy' for a run that is being trained, 'api/refused' for one that is finished. */
+export async function requireIdle(host: Host, runId: string): Promise<void> {
+  await hasLeft(host, runId)
+  const { status, directory } = host.store.runs.get(runId)
+  const holder = runHolder(directory)
+  if (holder !== null)
+    throw new AppError(
+      'run/busy',
+      `The run ${runId} is being trained by process ${holder}.`,
+      'Stop it first.',
+    )
+  if (status === 'finished') {
+    throw new AppError(
+      'api/refused',
+      'The run is finished; there is nothing to resume.',
+      'Fork one of its checkpoints to train on.',
+    )
+  }
+}
+
+/** A run whose log says that it has ended may have a process that is just leaving. */
+export async function hasLeft({ store, supervisor }: Host, runId: string): Promise<void> {
+  const { phase } = store.runs.get(runId)
+  const isLeaving = phase === 'finished' || phase === 'stopped'
+  const activity = supervisor.status(runId)?.activity ?? 'starting'
+  if (isLeaving && activity !== 'starting') await supervisor.stop(runId)
+}
+
+function haltedBy({ queue, store }: Host) {
+  const { haltedBy: runId } = queue
+  if (runId === null) return null
+  return { runId, error: store.runs.find(runId)?.error ?? null }
+}
+
+/* What the folder of a run tells at a glance, read from its config and its event log. */
+
+const metrics = z.record(z.string(), z.number().nullable())
+const loggedStep = z.object({ type: z.literal('step'), step: count, steps: count, metrics })
+const loggedEvaluation = z.object({ type: z.literal('evaluation'), step: count, metrics })
+const loggedStatus = z.object({
+  type: z.literal('status'),
+  phase: z.string(),
+  step: count,
+  steps: count,
+})
+const summarizedConfig = z.object({
+  name: z.string().nullable().default(null),
+  model: z.string().default(''),
+  seed: z.int().default(0),
+  algorithm: z.object({ id: z.string() }).default({ id: '' }),
+})
+
+/** All but samples, which are most of a log. */
+const summarizedTypes = ['resumed', 'status', 'step', 'evaluation', 'error']
+
+export function summarizeRun({ id, directory, createdAt }: RunFolder): RunSummary {
+  const paths = runPaths(directory)
+  const config = summarizedConfig.parse(readOwnConfig(directory))
+  const events = readEvents(paths.events, summarizedTypes)
+  return {
+    id,
+    directory,
+    createdAt,
+    ...config,
+    algorithm: config.algorithm.id,
+    status: statusOf(directory, events),
+    ...progressOf(events),
+    ...rewardsOf(events),
+  }
+}
+
+function progressOf(events: readonly LoggedEvent[]): Pick<RunSummary, 'step' | 'steps'> {
+  const step = pick(events, loggedStep).at(-1)
+  const status = pick(events, loggedStatus).at(-1)
+  return { step: step?.step ?? status?.step ?? 0, steps: step?.steps ?? status?.steps ?? null }
+}
+
+function rewardsOf(
+  events: readonly LoggedEvent[],
+): Pick<RunSummary, 'reward' | 'rewardBefore' | 'rewardAfter'> {
+  const heldOut = pick(events, loggedEvaluation).map((event) => event.metrics['eval_reward'] ?? null)
+  return {
+    reward: pick(events, loggedStep).at(-1)?.metrics['reward'] ?? null,
+    rewardBefore: heldOut[0] ?? null,
+    rewardAfter: heldOut.at(-1) ?? null,
+  }
+}
+
+/** Every event of one kind; one that does not fit its schema is passed over. */
+function pick<T>(events: readonly LoggedEvent[], schema: z.ZodType<T>): T[] {
+  return events.flatMap((event) => schema.safeParse(event).data ?? [])
+}
+
+function statusOf(directory: string, events: readonly LoggedEvent[]): RunStatus {
+  const phase = pick(events, loggedStatus).at(-1)?.phase
+  if (runHolder(directory) !== null) return phase === 'paused' ? 'paused' : 'running'
+  const last = events.at(-1)
+  if (last === undefined) return 'new'
+  if (last.type === 'error') return 'failed'
+  return phase === 'finished' || phase === 'stopped' ? phase : 'interrupted'
+}

@@ -1,0 +1,99 @@
+/** Workflows tried on one row, before anything is trained with them. */
+import { rmSync } from 'node:fs'
+import path from 'node:path'
+import type { Api } from '#shared/api/api.ts'
+import type { Handlers, InputOf } from '#shared/api/contract.ts'
+import type { TrialNews, workflowsApi } from '#shared/api/workflows.ts'
+import { isObject } from '#shared/config/paths.ts'
+import { fittingNewTokens } from '#shared/config/settings.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import type { PromptRow } from '#rl/rollout/prompts.ts'
+import { openVersion } from '#host/data/dataSetVersions.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { makeFolder } from '#host/files/atomic.ts'
+import type { Host } from '#host/host.ts'
+import { openModelFolder } from '#host/models/modelFolder.ts'
+import { resolveCandidate } from '#host/jobs/candidates.ts'
+import type { Candidate } from '#host/jobs/question.ts'
+import { sourceOf } from '#host/code/rewardVersions.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import type { PythonReview } from '#host/python/consent.ts'
+import { reviewConfig } from '#host/code/rewardCode.ts'
+import { withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import type { CodeSource } from '#host/sandbox/sandbox.ts'
+
+type TryRequest = InputOf<Api, 'workflows.try'>
+
+export const workflowsService = (host: Host): Handlers<typeof workflowsApi> => ({
+  async *try({ code, candidate, on, config, ...request }, { signal }) {
+    yield* playEpisode(
+      host,
+      {
+        ...request,
+        code: sourceOf(host.store, code),
+        candidate: resolveCandidate(host, candidate),
+        row: rowOf(host, on),
+        sections: config,
+        base: host.dataDirectory,
+      },
+      signal,
+    )
+  },
+})
+
+function rowOf(host: Host, on: TryRequest['on']): PromptRow {
+  if (!('versionId' in on)) return { row: 0, columns: on.row }
+  const [columns] = openVersion(host, on.versionId).rows(on.row, 1)
+  if (columns !== undefined) return { row: on.row, columns }
+  throw new AppError('data/invalid', `The data set has no row ${on.row + 1}.`)
+}
+
+export interface EpisodeTrial {
+  readonly code: CodeSource
+  readonly settings: Readonly<Record<string, string | number | boolean>>
+  readonly candidate: Candidate
+  readonly row: PromptRow
+  readonly isEvaluation: boolean
+  /** Sections of a run config. */
+  readonly sections: Readonly<Record<string, unknown>>
+  /** What relative paths in them are meant from. */
+  readonly base: string
+  /** Allows its Python; absent: it is asked about. */
+  readonly trust?: (reviews: readonly PythonReview[]) => void
+}
+
+let trials = 0
+
+/** Errors: AppError 'config/invalid', 'sandbox/failed', those of models, rewards and environments. */
+export async function* playEpisode(
+  { ask, dataDirectory }: Host,
+  { sections, base, trust, ...trial }: EpisodeTrial,
+  signal: AbortSignal,
+): AsyncGenerator<TrialNews> {
+  const config = withAbsolutePaths(parseRunConfig(configOf(sections, trial)), base, dataDirectory)
+  const { cache: cacheDirectory } = dataFolders(dataDirectory)
+  const consents = consentsFile(dataDirectory)
+  trust?.(reviewConfig(config, null, dataDirectory))
+  const directory = path.join(cacheDirectory, `.workflow.${process.pid}.${++trials}.partial`)
+  makeFolder(directory)
+  try {
+    yield* ask({ type: 'try-workflow', ...trial, config, directory, cacheDirectory, consents }, signal)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function configOf(
+  sections: EpisodeTrial['sections'],
+  { candidate }: Pick<EpisodeTrial, 'candidate'>,
+): Readonly<Record<string, unknown>> {
+  const { rollout, data } = sections
+  const maxNewTokens = fittingNewTokens(openModelFolder(candidate.directory, candidate).config.contextLength)
+  return {
+    ...sections,
+    model: candidate.directory,
+    data: { ...(isObject(data) ? data : {}), train: 'the row', heldOut: null },
+    rollout: { maxNewTokens, ...(isObject(rollout) ? rollout : {}) },
+  }
+}

@@ -1,0 +1,119 @@
+/** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
+import type { GeneratedToken } from '#rl/rewards.ts'
+import { combinedReward } from '#rl/trajectoryRewards.ts'
+import type { SandboxFailure, ScoreAnswer } from '#host/sandbox/answers.ts'
+import { type Timed } from '#host/sandbox/sandbox.ts'
+import { chosenFunctions, type ScoringCode } from '#host/sandbox/scoringCode.ts'
+import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'
+
+export interface DrySample {
+  readonly prompt: string
+  readonly completion: string
+  readonly row: Readonly<Record<string, unknown>>
+  /** null or absent: the completion was not generated here. */
+  readonly tokens?: readonly GeneratedToken[] | null
+}
+
+export interface DryRunOptions extends CodeOptions {
+  /** Only this function; otherwise the default one, else all. */
+  readonly function?: string
+  readonly settings?: Readonly<Record<string, string | number | boolean>>
+}
+
+export interface DryRunRow {
+  /** Sum of the parts that apply; null when none does. */
+  readonly total: number | null
+  readonly parts: Readonly<Record<string, number | null>>
+  /** What went wrong, by function. */
+  readonly failures: Readonly<Record<string, SandboxFailure>>
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+  readonly lines: readonly string[]
+  readonly durationMs: number
+}
+
+export interface DryRun {
+  readonly functions: readonly string[]
+  readonly rows: readonly DryRunRow[]
+}
+
+/** Errors: AppError 'sandbox/failed' for code that does not load, 'config/invalid' for a function it does not have. */
+export async function dryRun(
+  source: UserCode,
+  samples: readonly DrySample[],
+  options: DryRunOptions = {},
+): Promise<DryRun> {
+  await using opened = await openDryRun(source, options)
+  return { functions: opened.functions, rows: await opened.score(samples) }
+}
+
+/** Code that is opened once for samples that come one after the other. */
+export interface OpenDryRun extends AsyncDisposable {
+  readonly functions: readonly string[]
+  readonly needsTokens: boolean
+  /** In the order of the samples. */
+  score(samples: readonly DrySample[]): Promise<DryRunRow[]>
+}
+
+/** Errors as dryRun. */
+export async function openDryRun(source: UserCode, options: DryRunOptions = {}): Promise<OpenDryRun> {
+  const code = await openCode(source, options)
+  const close = () => code[Symbol.asyncDispose]()
+  try {
+    const functions = chosenFunctions(code, options.function ?? null)
+    const score = (samples: readonly DrySample[]) => scoreSamples(code, functions, { samples, options })
+    return { functions, needsTokens: code.needsTokens, score, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function scoreSamples(
+  code: ScoringCode,
+  functions: readonly string[],
+  { samples, options }: { readonly samples: readonly DrySample[]; readonly options: DryRunOptions },
+): Promise<DryRunRow[]> {
+  const inputs = samples.map((sample) => ({ ...sample, step: 0, settings: options.settings ?? {} }))
+  const answers: Timed<ScoreAnswer>[][] = []
+  for (const name of functions) answers.push(await code.score(inputs, name))
+  return samples.map((_, i) =>
+    dryRow(
+      functions.flatMap((name, k) => (answers[k]?.[i] ? [{ name, answer: answers[k][i] }] : [])),
+      samples[i]?.tokens ?? null,
+    ),
+  )
+}
+
+interface Named {
+  readonly name: string
+  readonly answer: Timed<ScoreAnswer>
+}
+
+/** As a run adds them up, every function with a weight of 1. */
+export function dryRow(answers: readonly Named[], tokens: readonly GeneratedToken[] | null): DryRunRow {
+  const reward = combinedReward(
+    answers.map(({ name, answer }) => ({ spec: { name, weight: 1 }, answer })),
+    'null',
+    ...(tokens === null ? [] : [[tokens.length]]),
+  )
+  const failed = reward.failures.map(
+    ({ name, message }) => [name, failureOf(answers, name, message)] as const,
+  )
+  return {
+    total: reward.total,
+    parts: reward.parts,
+    failures: Object.fromEntries(failed),
+    columns: reward.logged ?? {},
+    metrics: reward.metrics ?? {},
+    lines: answers.flatMap(({ answer }) => answer.lines),
+    durationMs: answers.reduce((sum, { answer }) => sum + answer.durationMs, 0),
+  }
+}
+
+/** What the code said itself; a number that no run would take is a failure too. */
+function failureOf(answers: readonly Named[], name: string, message: string): SandboxFailure {
+  const answer = answers.find((each) => each.name === name)?.answer
+  if (answer !== undefined && 'failure' in answer) return answer.failure
+  return { kind: 'too-large', message, line: null, column: null }
+}

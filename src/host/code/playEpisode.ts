@@ -1,0 +1,140 @@
+/**
+ * Plays an episode of an environment with the user's actions. Environments are stateless, so the episode is replayed
+ * from the start: the same row, seed and actions always lead to the same turns.
+ */
+import { randomStream } from '#shared/random.ts'
+import { framedObservation, isOver, type Environment, type Observation } from '#rl/environment.ts'
+import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
+import type { PythonEnvironment } from '#host/python/pythonCode.ts'
+import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'
+import type { Sandbox } from '#host/sandbox/sandbox.ts'
+import { openBuiltIn, sandboxedEnvironment } from './resolveEnvironment.ts'
+import type { RetrieverPlace } from './retrievers.ts'
+
+type Settings = Readonly<Record<string, string | number | boolean>>
+type Row = Readonly<Record<string, unknown>>
+
+export interface Play {
+  readonly environment:
+    | { readonly builtIn: string }
+    | { readonly source: UserCode; readonly name: string | null; readonly options: CodeOptions }
+  readonly settings: Settings
+  readonly row: Row
+  readonly seed: number
+  /** Actions after the end of the episode are ignored. */
+  readonly actions: readonly string[]
+  /** Where a built-in environment that searches keeps its index, and whom it notifies of requests. */
+  readonly place: RetrieverPlace
+}
+
+export interface PlayedTurn {
+  /** null: the opening. */
+  readonly action: string | null
+  /** null if there is nothing more to read. */
+  readonly observation: Observation | null
+  readonly reward: number | null
+  readonly terminated: boolean
+  readonly truncated: boolean
+  readonly state: unknown
+  readonly columns: Readonly<Record<string, unknown>>
+  readonly metrics: Readonly<Record<string, number>>
+  /** What it wrote with console.log. */
+  readonly lines: readonly string[]
+  readonly failure: SandboxFailure | null
+}
+
+export interface PlayedEpisode {
+  /** Maximum turns of an episode, if the run does not set it. */
+  readonly maxTurns: number
+  /** The first observation, then one entry per action. */
+  readonly turns: readonly PlayedTurn[]
+}
+
+/** Errors: AppError 'sandbox/failed' for code that does not load, 'python/not-allowed', 'config/invalid' for other code, settings or ids. */
+export async function playEpisode(play: Play): Promise<PlayedEpisode> {
+  if ('builtIn' in play.environment) {
+    const { settings, place } = play
+    await using opened = await openBuiltIn(
+      { function: play.environment.builtIn, settings, settingsFromRow: {} },
+      place,
+    )
+    return await playWith(builtInWorld(opened.environment, play), play)
+  }
+  const { source, name, options } = play.environment
+  await using code = await openCode(source, options)
+  if ('environment' in code) {
+    const world = await code.environment(name, play.settings)
+    return await playWith(writtenWorld(world, world.maxTurns, play), play)
+  }
+  const { maxTurns } = sandboxedEnvironment(code, { function: 'played', settings: play.settings })
+  return await playWith(writtenWorld(code, maxTurns, play), play)
+}
+
+/** One episode at a time. */
+interface World {
+  readonly maxTurns: number
+  reset(seed: number): Promise<Omit<PlayedTurn, 'action'>>
+  step(state: unknown, action: string, seed: number): Promise<Omit<PlayedTurn, 'action'>>
+}
+
+async function playWith(world: World, { seed, actions }: Play): Promise<PlayedEpisode> {
+  const chance = randomStream(seed)
+  const seedAt = (position: number) => Math.floor(chance.uniformAt(position) * 0x100000000)
+  let last: PlayedTurn = { action: null, ...(await world.reset(seedAt(0))) }
+  const turns = [last]
+  for (const [k, action] of actions.entries()) {
+    if (isOver(last) || last.failure !== null) break
+    last = { action, ...(await world.step(last.state, action, seedAt(k + 1))) }
+    turns.push(last)
+  }
+  return { maxTurns: world.maxTurns, turns }
+}
+
+/** Not as learning knows it, which hears nothing of lines and places. */
+function writtenWorld(
+  code: Pick<Sandbox, 'reset' | 'step'> | PythonEnvironment,
+  maxTurns: number,
+  { row, settings }: Play,
+): World {
+  const own = { row, settings }
+  const turnOf = ([answer]: readonly EnvironmentAnswer[]): Omit<PlayedTurn, 'action'> => {
+    if (answer === undefined) throw new Error('Expected an answer, got none.')
+    if ('failure' in answer) return { ...nothing, lines: answer.lines, failure: answer.failure }
+    const { state, observation, reward, terminated, truncated = false, columns, metrics, lines } = answer
+    return {
+      ...{ state, observation, reward, terminated, truncated },
+      ...{ columns, metrics, lines, failure: null },
+    }
+  }
+  return {
+    maxTurns,
+    reset: async (seed) => turnOf(await code.reset([{ ...own, seed }])),
+    step: async (state, action, seed) => turnOf(await code.step([{ ...own, seed, state, action }])),
+  }
+}
+
+function builtInWorld(environment: Environment, { row }: Play): World {
+  const turnOf = ([answer]: Awaited<ReturnType<Environment['step']>>): Omit<PlayedTurn, 'action'> => {
+    if (answer === undefined) throw new Error('Expected an answer, got none.')
+    if ('failure' in answer) {
+      const { message, line = null, column = null } = answer.failure
+      return { ...nothing, failure: { kind: 'exception', message, line, column } }
+    }
+    const { state, reward, terminated, truncated = false, columns = {}, metrics = {} } = answer
+    const observation = answer.observation === null ? null : framedObservation(answer)
+    return {
+      ...{ state, observation, reward, terminated, truncated, columns, metrics },
+      ...{ lines: [], failure: null },
+    }
+  }
+  return {
+    maxTurns: environment.maxTurns,
+    reset: async (seed) => turnOf(await environment.reset([{ row, seed }])),
+    step: async (state, action, seed) => turnOf(await environment.step([{ row, seed, state, action }])),
+  }
+}
+
+const nothing = {
+  ...{ observation: null, reward: null, terminated: false, truncated: false, state: null },
+  ...{ columns: {}, metrics: {}, lines: [], failure: null },
+} as const satisfies Omit<PlayedTurn, 'action'>

@@ -1,0 +1,103 @@
+/** From a run's config to its workflow: code of the user in a sandbox. */
+import { AppError } from '#shared/errors.ts'
+import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import type { Workflow } from '#rl/workflow.ts'
+import {
+  codeReference,
+  readRewardCode,
+  requireSandboxed,
+  runWorkflowCode,
+  type UserCode,
+} from './rewardCode.ts'
+import { kindTitles, openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
+import { requireSettings } from '#host/sandbox/scoringCode.ts'
+
+type WorkflowEntry = NonNullable<RunConfig['rollout']['workflow']>
+
+export interface ResolvedWorkflows extends AsyncDisposable {
+  /** Of each stage; null where it has none. */
+  readonly all: readonly (Workflow | null)[]
+}
+
+/**
+ * The workflow of each stage, with the code in the run's folder. Errors: AppError 'config/invalid' for what is no workflow,
+ * 'sandbox/failed' for code that does not load, 'file/…'.
+ */
+export async function resolveWorkflows(config: RunConfig, runDirectory: string): Promise<ResolvedWorkflows> {
+  const opened: (OpenWorkflow | null)[] = []
+  const close = async () => {
+    for (const each of opened) await each?.[Symbol.asyncDispose]()
+  }
+  try {
+    for (const [stage, { rollout, rewardLimits }] of stagesOf(config).entries()) {
+      const entry = rollout.workflow
+      const code = entry && runWorkflowCode(entry, runDirectory, stage)
+      opened.push(entry && code && (await openWorkflow(code, entry, rewardLimits)))
+    }
+    return { all: opened.map((each) => each?.workflow ?? null), [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+interface OpenWorkflow extends AsyncDisposable {
+  readonly workflow: Workflow
+}
+
+/** Errors as resolveWorkflows. */
+async function openWorkflow(
+  code: UserCode,
+  entry: Pick<WorkflowEntry, 'function' | 'settings'>,
+  rewardLimits: RunConfig['rewardLimits'],
+): Promise<OpenWorkflow> {
+  const sandbox = await openSandbox(requireSandboxed(code, 'A workflow'), rewardLimits)
+  try {
+    const workflow = sandboxedWorkflow(sandbox, entry)
+    return { workflow, [Symbol.asyncDispose]: () => sandbox[Symbol.asyncDispose]() }
+  } catch (error) {
+    await sandbox[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** Code loads and is a workflow: asked before a run is made. Errors as resolveWorkflows. */
+export async function requireWorkingWorkflows(config: RunConfig): Promise<void> {
+  for (const { rollout, rewardLimits } of stagesOf(config)) {
+    const entry = rollout.workflow
+    if (entry === null) continue
+    const code = readRewardCode(requireWorkflowFile(entry))
+    await using _workflow = await openWorkflow(code, entry, rewardLimits)
+  }
+}
+
+/** Errors: AppError 'config/invalid'. */
+export function requireWorkflowFile({ function: file }: Pick<WorkflowEntry, 'function'>) {
+  const reference = codeReference(file)
+  if (reference !== null) return reference
+  throw new AppError(
+    'config/invalid',
+    `“${file}” is not the path of a .ts or .js file.`,
+    'A workflow is a file; the gallery has some to copy.',
+  )
+}
+
+/** Errors: AppError 'config/invalid' for code that is no workflow, or for settings it does not have. */
+function sandboxedWorkflow(
+  sandbox: Sandbox,
+  { function: id, settings }: Pick<WorkflowEntry, 'function' | 'settings'>,
+): Workflow {
+  requireWorkflow(sandbox)
+  requireSettings(sandbox, settings)
+  return { id, run: (episodes) => sandbox.episode(episodes.map((episode) => ({ ...episode, settings }))) }
+}
+
+/** Errors: AppError 'config/invalid'. */
+export function requireWorkflow({ kind }: Pick<Sandbox, 'kind'>): void {
+  if (kind === 'workflow') return
+  throw new AppError(
+    'config/invalid',
+    `The code is ${kindTitles[kind]}, not a workflow.`,
+    'A workflow exports defineWorkflow({ episode }) as default.',
+  )
+}

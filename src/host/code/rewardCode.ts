@@ -1,0 +1,197 @@
+/** User code: which config entries refer to code, where it is, a run's own copy of it, and how it is opened. */
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { crc32 } from 'node:zlib'
+import { AppError } from '#shared/errors.ts'
+import { rewardName, type RunConfig } from '#shared/runConfig.ts'
+import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readError } from '#host/files/fileErrors.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { type PythonReview, type PythonSource, reviewPython } from '#host/python/consent.ts'
+import { asWritten } from '#host/workFolder/runFolder.ts'
+import { openPython, packagedCode, type PythonCode, type PythonOptions } from '#host/python/pythonCode.ts'
+import { type CodeSource, openSandbox, type Sandbox, type SandboxLimits } from '#host/sandbox/sandbox.ts'
+
+type RewardEntry = RunConfig['rewards'][number]
+
+const codeForm = /^(?<file>.*\.(?<language>[cm]?[jt]s|py))(?:#(?<name>.+))?$/s
+const packageForm = /^(?:gymnasium:.+|reasoning-gym)$/s
+
+export interface CodeReference {
+  /** Of a package of Python, its id. */
+  readonly file: string
+  readonly language: UserCode['language']
+  /** One of its functions; null: its default, else all. */
+  readonly name: string | null
+}
+
+/** null for the id of a built-in. */
+export function codeReference(id: string): CodeReference | null {
+  const { file, language, name } = codeForm.exec(id)?.groups ?? {}
+  if (file === undefined || language === undefined) {
+    return packageForm.test(id) ? { file: id, language: 'py', name: null } : null
+  }
+  const own = language === 'py' ? 'py' : language.endsWith('ts') ? 'ts' : 'js'
+  return { file, language: own, name: name ?? null }
+}
+
+/** A relative path in a config is relative to the config. */
+export function absoluteReward(id: string, base: string): string {
+  const code = codeReference(id)
+  if (code === null || packageForm.test(id)) return id
+  return path.resolve(base, code.file) + (code.name === null ? '' : `#${code.name}`)
+}
+
+export type UserCode = CodeSource | PythonSource
+
+/** Reads code as it is on disk now. Errors: AppError 'file/unreadable'. */
+export function readRewardCode({ file, language }: Pick<CodeReference, 'file' | 'language'>): UserCode {
+  return { code: packagedCode(file) ?? textOf(file), language, file }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
+
+export interface CodeOptions {
+  readonly limits?: Partial<SandboxLimits> | undefined
+  /** Absent: no Python runs. */
+  readonly python?: PythonOptions
+}
+
+/** Opens code in a process of its own. Errors: AppError 'sandbox/failed', 'python/not-allowed'. */
+export const openCode = (source: UserCode, { limits, python }: CodeOptions): Promise<Sandbox | PythonCode> =>
+  source.language === 'py' ? openPython(source, python ?? notAllowed) : openSandbox(source, limits)
+
+const notAllowed: PythonOptions = {
+  ...{ interpreter: null, callSeconds: 60 },
+  ...{ messages: null, form: null, consents: null },
+}
+
+/** Sandboxed code alone. Errors: AppError 'config/invalid' for Python. */
+export function requireSandboxed(source: UserCode, what: string): CodeSource {
+  if (source.language !== 'py') return source
+  throw new AppError(
+    'config/invalid',
+    `${what} cannot be written in Python.`,
+    'Write it in TypeScript or JavaScript; rewards, environments and data can be Python.',
+  )
+}
+
+/**
+ * The code of a run's reward entry. A run reads the file once and then its own copy in `rewards/`, so that it goes on as
+ * it began when the file has changed. null for a built-in. Errors: AppError 'file/unreadable' or 'file/unwritable'.
+ */
+export function runRewardCode(
+  config: Pick<RunConfig, 'rewards'>,
+  index: number,
+  runDirectory: string,
+): UserCode | null {
+  const entry = config.rewards[index]
+  return entry === undefined ? null : runCode(entry.function, `${index}-${safeName(entry)}`, runDirectory)
+}
+
+/** The same of its environment. */
+export function runEnvironmentCode(
+  entry: NonNullable<RunConfig['environment']>,
+  runDirectory: string,
+): UserCode | null {
+  return runCode(entry.function, 'environment', runDirectory)
+}
+
+/** The same of a loss that a stage learns with. */
+export function runAlgorithmCode(id: string, runDirectory: string): UserCode {
+  const name = path.basename(id).replaceAll(/[^\w-]/g, '_')
+  const code = runCode(id, `loss-${name}-${crc32(asWritten(id, runDirectory)).toString(16)}`, runDirectory)
+  if (code === null) throw new Error(`Expected a file of code, got “${id}”.`)
+  return code
+}
+
+/** The same of the workflow of a stage. Errors: AppError 'config/invalid' where that is no file of code. */
+export function runWorkflowCode(
+  entry: NonNullable<RunConfig['rollout']['workflow']>,
+  runDirectory: string,
+  stage: number,
+): UserCode {
+  const code = runCode(entry.function, workflowCopy(stage), runDirectory)
+  if (code !== null) return code
+  throw notAFile(entry)
+}
+
+const workflowCopy = (stage: number): string => (stage === 0 ? 'workflow' : `workflow-${stage}`)
+
+/** Gives a folder the code that a stage of a run plays by, or that a file has now, as its own. Errors as runWorkflowCode. */
+export function takeOverWorkflow(
+  entry: NonNullable<RunConfig['rollout']['workflow']>,
+  run: { readonly directory: string; readonly stage: number } | null,
+  directory: string,
+): void {
+  const reference = codeReference(entry.function)
+  if (reference === null) throw notAFile(entry)
+  const source = run === null ? readRewardCode(reference) : runWorkflowCode(entry, run.directory, run.stage)
+  writeCopy(source, workflowCopy(0), directory)
+}
+
+const notAFile = ({ function: file }: NonNullable<RunConfig['rollout']['workflow']>): AppError =>
+  new AppError('config/invalid', `“${file}” is not the path of a .ts or .js file.`)
+
+function runCode(id: string, copyName: string, runDirectory: string): UserCode | null {
+  const reference = codeReference(id)
+  if (reference === null) return null
+  const copy = copyIn(runDirectory, copyName, reference)
+  const { language, file } = reference
+  if (existsSync(copy)) return { code: textOf(copy), language, file, copy }
+  const source = readRewardCode(reference)
+  writeCopy(source, copyName, runDirectory)
+  return source
+}
+
+const copyIn = (directory: string, name: string, { language }: Pick<UserCode, 'language'>): string =>
+  path.join(directory, 'rewards', `${name}.${language}`)
+
+function writeCopy(source: UserCode, name: string, directory: string): void {
+  const copy = copyIn(directory, name, source)
+  makeFolder(path.dirname(copy))
+  writeFileAtomic(copy, source.code)
+}
+
+/** The Python code of a config, or of a run that has its own copies. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+function pythonSources(
+  { rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>,
+  runDirectory: string | null,
+): PythonSource[] {
+  const read = (id: string, copied: (directory: string) => UserCode | null) => {
+    const reference = codeReference(id)
+    if (reference?.language !== 'py') return []
+    const code = runDirectory === null ? readRewardCode(reference) : copied(runDirectory)
+    return code?.language === 'py' ? [code] : []
+  }
+  return [
+    ...rewards.flatMap((entry, i) =>
+      read(entry.function, (directory) => runRewardCode({ rewards }, i, directory)),
+    ),
+    ...(environment === null
+      ? []
+      : read(environment.function, (directory) => runEnvironmentCode(environment, directory))),
+  ]
+}
+
+/** What a run of this config would execute; `runDirectory`: with the copies of that run. Errors: those of `reviewPython`. */
+export function reviewConfig(
+  config: Pick<RunConfig, 'rewards' | 'environment'> & {
+    readonly python: Pick<RunConfig['python'], 'interpreter'>
+  },
+  runDirectory: string | null,
+  dataDirectory: string,
+): PythonReview[] {
+  const consents = consentsFile(dataDirectory)
+  return pythonSources(config, runDirectory).map((source) =>
+    reviewPython(source, config.python.interpreter, consents),
+  )
+}
+
+const safeName = (entry: RewardEntry): string => rewardName(entry).replaceAll(/[^\w.-]/g, '_')

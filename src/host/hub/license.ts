@@ -1,0 +1,52 @@
+/** The licence that a model is under, as it came with the model. */
+import { closeSync, existsSync, openSync, readSync } from 'node:fs'
+import path from 'node:path'
+import { frontMatter, licenseOfCard, type License } from './card.ts'
+import { openGguf } from '#host/gguf/ggufReader.ts'
+import { ggufFileOf } from '#host/gguf/ggufModel.ts'
+import { hubNoteOf } from '#host/models/modelLibrary.ts'
+
+export interface ModelLicense extends License {
+  /** When a person accepted it here before the download, in epoch milliseconds; null: it came in another way. */
+  readonly acceptedAt: number | null
+}
+
+/** The front matter stands first; what follows is for people. */
+const cardBytes = 1 << 16
+
+/**
+ * As it was accepted before the download; else as the card beside the model says; else as a GGUF file itself does. null:
+ * nothing says. `directory`: a folder, or a GGUF file.
+ */
+export function licenseOf(directory: string): ModelLicense | null {
+  const accepted = hubNoteOf(directory)?.license
+  if (accepted !== undefined) return accepted
+  const stated = licenseInCard(path.join(directory, 'README.md')) ?? licenseInGguf(directory)
+  return stated === null ? null : { ...stated, acceptedAt: null }
+}
+
+function licenseInCard(file: string): License | null {
+  if (!existsSync(file)) return null
+  const handle = openSync(file, 'r')
+  try {
+    const bytes = Buffer.alloc(cardBytes)
+    return licenseOfCard(frontMatter(bytes.toString('utf8', 0, readSync(handle, bytes))))
+  } finally {
+    closeSync(handle)
+  }
+}
+
+function licenseInGguf(directory: string): License | null {
+  const file = ggufFileOf(directory)
+  if (file === null) return null
+  const { metadata } = openGguf(file, 'model/invalid')
+  const textAt = (key: string) => {
+    const value = metadata.get(key)
+    return value?.type === 'string' ? value.value : undefined
+  }
+  return licenseOfCard({
+    license: textAt('general.license'),
+    license_name: textAt('general.license.name'),
+    license_link: textAt('general.license.link'),
+  })
+}

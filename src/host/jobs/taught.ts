@@ -1,0 +1,157 @@
+/** A data set answered by a teacher: answers that earn enough become a data set to learn from (algorithm sft). */
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { judgeKeys } from '#shared/config/keyUses.ts'
+import { parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { scratchFolder } from '#host/files/scratch.ts'
+import type { DataStorage } from '#host/store/storage.ts'
+import type { Asking } from './question.ts'
+import { digestText } from '#host/judges/judge.ts'
+import type { Question, TaughtAnswer, TaughtRows } from './question.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { requireKeys } from '#host/consents/keys.ts'
+import { programAt } from '#host/python/consent.ts'
+import { requireWorkingCode, withAbsolutePaths } from '#host/runs/runConfigFile.ts'
+import type { DataRow } from '#host/data/dataFile.ts'
+import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts'
+
+/** The column of a new data set that has the answers. */
+const taughtColumn = 'completion'
+
+export interface Teaching {
+  /** File or folder that the rows are from. */
+  readonly source: string
+  readonly rows: readonly DataRow[]
+  /** `data.prompt` of a run config. */
+  readonly prompt: unknown
+  /** Which model, where, its temperature and longest answer; paths absolute. */
+  readonly teacher: GivenJudgeSettings
+  /** Answers to each row. */
+  readonly samples: number
+  readonly seed: number
+  /** As `rewards` of a run config; they score the answers. None: nothing does. */
+  readonly rewards: readonly unknown[]
+  /** As `python.interpreter` of a run config. */
+  readonly interpreter?: string | null
+  /** Answers that earn less, or nothing, are left out; null: none is. */
+  readonly minReward: number | null
+  /** Of the new data set. */
+  readonly name: string
+  /** Where its rows come from, in words. */
+  readonly origin: string
+  /** Where relative paths begin. */
+  readonly base: string
+}
+
+export interface Taught {
+  readonly added: ImportedDataSet
+  readonly asked: number
+  readonly answers: number
+  readonly truncated: number
+  readonly kept: number
+  readonly problems: TaughtRows['problems']
+}
+
+/**
+ * Rows as they are answered, and at last what was added; nothing is where the signal aborts it. Answers are kept as they come:
+ * none is asked for twice. Errors: ConfigError; AppError 'data/invalid', 'model/…', 'sandbox/failed', 'python/not-allowed', 'file/…'.
+ */
+export async function* teach(
+  host: DataStorage & Asking,
+  teaching: Teaching,
+  signal: AbortSignal,
+): AsyncGenerator<TaughtRows | { readonly result: Taught }> {
+  requireAnswerable(teaching)
+  requireKeys(judgeKeys(teaching.teacher), consentsFile(host.dataDirectory))
+  const question = await questionOf(teaching, host.dataDirectory)
+  const answers: TaughtAnswer[] = []
+  const problems: TaughtRows['problems'][number][] = []
+  for await (const news of host.ask(question, signal)) {
+    answers.push(...news.answers)
+    problems.push(...news.problems)
+    yield news
+  }
+  if (signal.aborted) return
+  const kept = answers.filter((each) => isTaught(each, teaching.minReward))
+  const result = {
+    added: await addAnswers(kept, teaching, host.dataDirectory),
+    ...{ asked: teaching.rows.length * teaching.samples, answers: answers.length, kept: kept.length },
+    ...{ truncated: answers.filter(({ isTruncated }) => isTruncated).length, problems },
+  }
+  yield { result }
+}
+
+/** Errors: AppError 'data/invalid', 'config/invalid'; ConfigError. */
+function requireAnswerable({ rows: [first = {}], samples, teacher }: Teaching): void {
+  parseJudge(teacher, 'teacher')
+  if (samples > 1 && teacher['temperature'] === 0)
+    throw new AppError(
+      'config/invalid',
+      'Greedy answers to one prompt are all the same.',
+      'Ask for one answer to each row, or set a temperature above 0.',
+    )
+  if (!(taughtColumn in first)) return
+  throw new AppError(
+    'data/invalid',
+    `The rows have a column “${taughtColumn}” already, and no answer may replace it.`,
+    'Rename that column, then answer the rows.',
+  )
+}
+
+type AnswerRows = Question & { readonly type: 'answer-rows' }
+
+async function questionOf(teaching: Teaching, dataDirectory: string): Promise<AnswerRows> {
+  const { teacher, rows, samples, seed } = teaching
+  const folders = dataFolders(dataDirectory)
+  return {
+    ...{ type: 'answer-rows', teacher, rows, samples, seed },
+    config: await scoringOf(teaching, dataDirectory),
+    folder: path.join(folders.answers, digestText(JSON.stringify(teacher))),
+    cacheDirectory: folders.cache,
+    consents: consentsFile(dataDirectory),
+  }
+}
+
+/** Checked with the code of its rewards. Errors: ConfigError; AppError 'sandbox/failed', 'python/not-allowed'. */
+async function scoringOf(
+  { source, prompt, rewards: given, interpreter = null, base }: Teaching,
+  dataDirectory: string,
+): Promise<AnswerRows['config']> {
+  const parsed = parseRunConfig({
+    // No model of a run is asked for: any name does.
+    ...{ model: source, data: { train: source, prompt }, rewards: given, algorithm: { id: 'sft' } },
+    python: { interpreter: interpreter && programAt(interpreter, dataDirectory) },
+  })
+  const config = withAbsolutePaths(parsed, base, dataDirectory)
+  await requireWorkingCode(config, dataDirectory)
+  const { rewards, rewardLimits, python, data } = config
+  return { rewards, rewardLimits, python, data: { prompt: data.prompt } }
+}
+
+/** Whether an answer is one to learn from. */
+const isTaught = ({ isTruncated, reward }: TaughtAnswer, minReward: number | null): boolean =>
+  !isTruncated && (minReward === null || (reward !== null && reward >= minReward))
+
+/** Errors: AppError 'data/invalid' where no answer is left; 'file/…'. */
+async function addAnswers(
+  kept: readonly TaughtAnswer[],
+  { rows, rewards, name, origin }: Teaching,
+  dataDirectory: string,
+): Promise<ImportedDataSet> {
+  if (kept.length === 0)
+    throw new AppError(
+      'data/invalid',
+      'No answer is left; no data set was added.',
+      'The answers are kept: with a lower minimum reward, none is asked for again. Truncated ones need more new tokens.',
+    )
+  using scratch = scratchFolder(dataDirectory)
+  const file = path.join(scratch.folder, 'answers.jsonl')
+  const lines = kept.map(({ row, text, reward }) =>
+    JSON.stringify({ ...rows[row], [taughtColumn]: text, ...(rewards.length > 0 ? { reward } : {}) }),
+  )
+  writeFileSync(file, `${lines.join('\n')}\n`)
+  return await importDataSet(file, { folder: dataFolders(dataDirectory).datasets, name, origin })
+}

@@ -1,0 +1,65 @@
+/** Measures how much this machine computes in a second: on the CPU, and on every other device that passed its check. */
+import { deviceKinds, type DeviceKind } from '#shared/device.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Ask } from './question.ts'
+import { fittingPrecisions, type FittingPrecision } from '#host/devices/memoryFit.ts'
+import { keepsBase } from '#host/devices/deviceChoice.ts'
+import {
+  readCheck,
+  rememberThroughput,
+  type DevicePlace,
+  type Throughput,
+} from '#host/devices/deviceRecords.ts'
+
+export interface Measuring {
+  readonly ask: Ask
+  readonly cacheDirectory: string
+  readonly signal: AbortSignal
+}
+
+/** What is measured next, or what a device reached. */
+export type MachineNews =
+  | { readonly device: DeviceKind; readonly on: FittingPrecision }
+  | { readonly device: DeviceKind; readonly measured: Throughput }
+
+/** Yields what it does; what was measured is kept. Errors: those of the devices; AppError 'file/unwritable'. */
+export async function* measureMachine({
+  ask,
+  cacheDirectory,
+  signal,
+}: Measuring): AsyncGenerator<MachineNews> {
+  for (const device of measurable(cacheDirectory)) {
+    const place = placeOf(device)
+    const precisions = fittingPrecisions.filter((precision) => keepsBase(device, precision))
+    for await (const news of ask({ type: 'measure-throughput', place, precisions }, signal)) {
+      if ('measured' in news) rememberThroughput(place, cacheDirectory, news.measured)
+      yield { device, ...news }
+    }
+  }
+}
+
+/** How many items `measureMachine` yields before the results, one for each form of the base on each device. */
+export const measurements = (cacheDirectory: string): number =>
+  measurable(cacheDirectory).reduce(
+    (sum, device) => sum + fittingPrecisions.filter((precision) => keepsBase(device, precision)).length,
+    0,
+  )
+
+const placeOf = (kind: DeviceKind): DevicePlace => ({ kind, deviceId: 0 })
+
+const measurable = (cacheDirectory: string): DeviceKind[] =>
+  deviceKinds.filter((kind) => {
+    if (kind === 'cpu') return true
+    const check = readCheck(placeOf(kind), cacheDirectory)
+    return check !== null && check.problem === null && check.failures.length === 0
+  })
+
+/** Errors: AppError 'run/busy': beside a run that is being trained, speeds would tell nothing. */
+export function requireIdle(running: number): void {
+  if (running === 0) return
+  throw new AppError(
+    'run/busy',
+    'A run is training, and the speed of a device cannot be measured at the same time.',
+    'Wait until it ends, or stop it. The self-test alone can run meanwhile.',
+  )
+}

@@ -1,0 +1,95 @@
+/**
+ * What processes left behind that were killed while they copied, fetched or deleted: hidden names that nobody will ever
+ * finish. They are cleared when a host starts, those of living processes never.
+ */
+import { readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
+import path from 'node:path'
+import { isAlive } from '#host/files/living.ts'
+import { isRunFolder, runPaths } from './runFolder.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+
+/** Files and folders under temporary names tell the number of the process that writes them. */
+const owned = [/^\..+\.(\d+)\.\d+\.partial$/, /^.+\.(\d+)\.partial$/, /^\.import\.(\d+)\.\d+$/]
+/** A folder gets such a name when there is nothing left to do but to remove it. */
+const removed = /^\..+\.removed$/
+/** Holds the address of a host for the browser to open; the page of a host that lives is gone in a minute. */
+const redirect = /^open-[0-9a-f-]{36}\.html$/
+/** Earlier versions filled the folder of a run in its place: one that nobody has touched for so long is nobody's. */
+const abandonedMs = 10 * 60_000
+
+/** Everything of that kind in a data directory. */
+export function findLeftovers(dataDirectory: string): string[] {
+  const { runs, models, adapters, datasets, rewards, conversations, cache, libraries } =
+    dataFolders(dataDirectory)
+  const runFolders = entriesOf(runs).filter(isVisibleFolder).map(pathOf)
+  const inner = [cache, rewards, datasets, conversations].flatMap(entriesOf)
+  const folders = [
+    ...[dataDirectory, runs, models, adapters, datasets, rewards, conversations, cache, libraries],
+    ...runFolders.flatMap((run) => [run, runPaths(run).checkpoints]),
+    ...inner.filter(isVisibleFolder).map(pathOf),
+  ]
+  const unfinished = folders.flatMap((folder) => entriesOf(folder).filter(isLeftover).map(pathOf))
+  return [...unfinished, ...runFolders.filter(isAbandonedRun)]
+}
+
+export interface Cleared {
+  readonly count: number
+  readonly bytes: number
+}
+
+/** What cannot be removed stays for the next start. */
+export function clearLeftovers(dataDirectory: string): Cleared {
+  const found = findLeftovers(dataDirectory).flatMap((place) => {
+    const bytes = bytesOf(place)
+    try {
+      rmSync(place, { recursive: true, force: true })
+      return [bytes]
+    } catch {
+      return []
+    }
+  })
+  return { count: found.length, bytes: found.reduce((sum, bytes) => sum + bytes, 0) }
+}
+
+/** Of a file, or of all in a folder, links passed over; 0 for what is not there, or is gone meanwhile. */
+export function bytesOf(place: string): number {
+  const status = statSync(place, { throwIfNoEntry: false })
+  if (status?.isDirectory() !== true) return status?.size ?? 0
+  return entriesOf(place).reduce(
+    (sum, entry) => sum + (entry.isSymbolicLink() ? 0 : bytesOf(pathOf(entry))),
+    0,
+  )
+}
+
+function isLeftover(entry: Dirent): boolean {
+  const { name } = entry
+  if (removed.test(name)) return true
+  if (redirect.test(name)) return isOlder(pathOf(entry), abandonedMs)
+  const pid = owned.map((pattern) => pattern.exec(name)?.[1]).find((found) => found !== undefined)
+  return pid !== undefined && !isAlive(Number(pid))
+}
+
+const ownNames = new Set(['checkpoints', 'config.json', 'origin', 'rewards'])
+
+function isAbandonedRun(run: string): boolean {
+  if (!path.basename(run).startsWith('run_') || isRunFolder(run)) return false
+  const entries = entriesOf(run)
+  const isOurs = entries.every(({ name }) => ownNames.has(name) || /^\..+\.partial$/.test(name))
+  return isOurs && [run, ...entries.map(pathOf)].every((place) => isOlder(place, abandonedMs))
+}
+
+function isOlder(place: string, ms: number): boolean {
+  const status = statSync(place, { throwIfNoEntry: false })
+  return status !== undefined && Date.now() - status.mtimeMs > ms
+}
+
+const isVisibleFolder = (entry: Dirent): boolean => entry.isDirectory() && !entry.name.startsWith('.')
+const pathOf = ({ parentPath, name }: Dirent): string => path.join(parentPath, name)
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}

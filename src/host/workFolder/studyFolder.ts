@@ -1,0 +1,219 @@
+/**
+ * A study on disk, below `studies/` of the data directory: `study.json` (what it is; its file as it was given), `log.jsonl` (which run a
+ * trial is, before the run exists, and what trials came to), `state.json` (whether it goes on) and, while a process drives it, `lock`.
+ */
+import { randomUUIDv7 } from 'node:crypto'
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, truncateSync } from 'node:fs'
+import path from 'node:path'
+import { z } from 'zod'
+import { count, failure, instant, studyId } from '#shared/api/common.ts'
+import { studyStatus, trialResult } from '#shared/api/studies.ts'
+import type { JsonObject } from '#shared/config/paths.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseStudyConfig, type StudyConfig, type TrialResult } from '#shared/studies.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { createFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
+import { asItLies, homeSchema } from '#host/files/movedPaths.ts'
+import { readJsonObject } from '#host/files/strictJson.ts'
+import { holdLock, livingOwner } from '#host/files/living.ts'
+
+const paths = (directory: string) => ({
+  study: path.join(directory, 'study.json'),
+  log: path.join(directory, 'log.jsonl'),
+  state: path.join(directory, 'state.json'),
+  lock: path.join(directory, 'lock'),
+})
+
+const stateSchema = z.object({ status: studyStatus, error: failure.nullable() })
+export type StudyState = z.output<typeof stateSchema>
+
+const fileSchema = z.object({
+  format: z.literal(1),
+  id: studyId,
+  createdAt: instant,
+  /** Length of a trial that trains to its end. */
+  steps: count,
+  /** Trials at the same time. */
+  parallel: z.int().min(1),
+  /** What the searched settings are without a search, by dotted key. */
+  start: z.record(z.string(), z.unknown()),
+  /** The file of the study, its paths absolute. */
+  file: z.record(z.string(), z.unknown()),
+  home: homeSchema,
+})
+
+export interface StudyFolder extends Omit<z.output<typeof fileSchema>, 'format' | 'file' | 'home'> {
+  readonly directory: string
+  readonly config: StudyConfig
+  readonly file: JsonObject
+}
+
+const line = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('trial'), trial: count, runId: z.string() }),
+  trialResult.extend({ type: z.literal('result') }),
+])
+
+/** What happened so far. */
+export interface StudyLog {
+  /** Ids of runs, by trial. */
+  readonly runs: ReadonlyMap<number, string>
+  readonly results: readonly TrialResult[]
+}
+
+export type NewStudy = Pick<StudyFolder, 'steps' | 'parallel' | 'start' | 'file'>
+
+/** Errors: AppError 'file/unwritable'. */
+export function createStudyFolder(dataDirectory: string, study: NewStudy): StudyFolder {
+  const id = `st_${randomUUIDv7()}`
+  const directory = path.join(dataFolders(dataDirectory).studies, id)
+  const createdAt = Date.now()
+  createFolder(directory, (folder) => {
+    const files = paths(folder)
+    writeFileAtomic(files.log, '')
+    writeFileAtomic(files.state, JSON.stringify({ status: 'waiting', error: null }))
+    writeFileAtomic(
+      files.study,
+      `${JSON.stringify({ format: 1, id, createdAt, ...study, home: dataDirectory }, null, 2)}\n`,
+    )
+  })
+  return openStudyFolder(directory)
+}
+
+/** Errors: AppError 'file/unreadable' where it is not one that this version understands, 'config/invalid'. */
+export function openStudyFolder(directory: string): StudyFolder {
+  const document = readJsonObject(paths(directory).study, 'file/unreadable')
+  const { data } = fileSchema.safeParse(asItLies(document, directory))
+  if (data === undefined)
+    throw new AppError(
+      'file/unreadable',
+      `${paths(directory).study} does not describe a study that this version can read.`,
+      'Other studies and all runs are not affected.',
+    )
+  const { format: _, home: _home, ...study } = data
+  return { ...study, directory, config: parseStudyConfig(data.file) }
+}
+
+export const studyDirectory = (dataDirectory: string, id: string): string =>
+  path.join(dataFolders(dataDirectory).studies, id)
+
+/** Whether it is there and not over. Errors: AppError 'file/unreadable'. */
+export function isOpenStudy(dataDirectory: string, id: string): boolean {
+  const directory = studyDirectory(dataDirectory, id)
+  return existsSync(paths(directory).study) && studyState(directory).status !== 'finished'
+}
+
+/** Folders of studies, damaged ones too, the newest first. Errors: AppError 'file/unreadable'. */
+export function studyDirectories(dataDirectory: string): string[] {
+  const { studies } = dataFolders(dataDirectory)
+  try {
+    return readdirSync(studies)
+      .filter((name) => name.startsWith('st_'))
+      .sort()
+      .toReversed()
+      .map((name) => path.join(studies, name))
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return []
+    throw readError(studies, error)
+  }
+}
+
+/** As the last process left it: one that died cannot have said so. Errors: AppError 'file/unreadable'. */
+export function studyState(directory: string): StudyState {
+  const { state, lock } = paths(directory)
+  const { data } = stateSchema.safeParse(readJsonObject(state, 'file/unreadable'))
+  const known: StudyState = data ?? { status: 'interrupted', error: null }
+  const isLeft = known.status === 'running' && livingOwner(lock) === null
+  return isLeft ? { ...known, status: 'interrupted' } : known
+}
+
+/** Errors: AppError 'file/unwritable'. */
+export const setStudyState = (directory: string, state: StudyState): void =>
+  writeFileAtomic(paths(directory).state, JSON.stringify(state))
+
+/** The process that drives the study; null: none does. */
+export const studyHolder = (directory: string): number | null => livingOwner(paths(directory).lock)
+
+/** Keeps a second process from driving the study. Errors: AppError 'run/busy'. */
+export function lockStudy(directory: string): Disposable {
+  const { lock } = paths(directory)
+  const holder = livingOwner(lock)
+  if (holder !== null)
+    throw new AppError('run/busy', `Process ${holder} is already running this study.`, 'Stop it there.')
+  return holdLock(lock)
+}
+
+/** Errors: AppError 'file/unreadable', 'data/invalid' for a line that is not one of ours. A line without an end is left out. */
+export function readStudyLog(directory: string): StudyLog {
+  const { log } = paths(directory)
+  const runs = new Map<number, string>()
+  const results = new Map<string, TrialResult>()
+  for (const [index, text] of wholeLines(log).entries()) {
+    const parsed = line.safeParse(parsedJson(text)).data
+    if (parsed === undefined)
+      throw new AppError(
+        'data/invalid',
+        `${log} is damaged in line ${index + 1}.`,
+        'Its runs are not affected.',
+      )
+    if (parsed.type === 'trial') runs.set(parsed.trial, parsed.runId)
+    else {
+      const { type: _, error, ...known } = parsed
+      results.set(`${parsed.trial} ${parsed.step}`, { ...known, ...(error === undefined ? {} : { error }) })
+    }
+  }
+  return { runs, results: [...results.values()] }
+}
+
+/** Changes with what its files say. */
+export function studyStamp(directory: string): string {
+  return Object.values(paths(directory))
+    .map((file) => {
+      const stats = statSync(file, { throwIfNoEntry: false })
+      return stats === undefined ? '' : `${stats.mtimeMs} ${stats.size}`
+    })
+    .join()
+}
+
+/** Errors: AppError 'file/unwritable'. */
+export const logTrial = (directory: string, trial: number, runId: string): void =>
+  append(directory, { type: 'trial', trial, runId })
+
+/** Errors: AppError 'file/unwritable'. */
+export const logResult = (directory: string, found: TrialResult): void =>
+  append(directory, { type: 'result', ...found })
+
+function append(directory: string, entry: z.output<typeof line>): void {
+  const { log } = paths(directory)
+  try {
+    appendFileSync(log, `${JSON.stringify(entry)}\n`, { mode: 0o600, flush: true })
+  } catch (error) {
+    throw writeError(log, error)
+  }
+}
+
+/** A process may have been killed in the middle of a line, which the next would go on with. Errors: AppError 'file/unwritable'. */
+export function dropTornLine(directory: string): void {
+  const { log } = paths(directory)
+  try {
+    truncateSync(log, readFileSync(log).lastIndexOf('\n') + 1)
+  } catch (error) {
+    throw writeError(log, error)
+  }
+}
+
+function wholeLines(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').slice(0, -1)
+  } catch (error) {
+    throw readError(file, error)
+  }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
