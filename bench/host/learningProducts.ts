@@ -4,7 +4,7 @@
  * `node bench/host/learningProducts.ts [SHAPE|MODEL FOLDER] [TOKENS] [THREADS] [recompute|save]`, with `bin/turnwise.mjs`' malloc settings.
  */
 import { existsSync } from 'node:fs'
-import { gradients } from '#engine/graph/gradient.ts'
+import { gradients } from '#engine/ops/gradient.ts'
 import { input, integers, type Value } from '#engine/graph/value.ts'
 import { linearWeights } from '#engine/models/blocks.ts'
 import { linearNames } from '#engine/models/config.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { eachSample, type RewardFunction, type SampleScore } from '#rl/rewards.ts'
-import { scoreRewards } from '#rl/trajectoryRewards.ts'
+import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
 
 const batch = (name: string, weight: number, score: RewardFunction['score']) => ({
   name,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { RewardFunction, RewardInput, RewardSpec } from '#rl/rewards.ts'
 import { singleTurnTrajectory, type UnscoredTrajectory } from '#rl/rollout/trajectory.ts'
-import { rewardTrajectories } from '#rl/trajectoryRewards.ts'
+import { rewardTrajectories } from '#rl/rollout/trajectoryRewards.ts'
 import { fakeTokenizer } from './fakePolicy.ts'
 
 const prompt = { row: 0, columns: {}, text: 'ab', ids: fakeTokenizer.encode('ab') }

@@ -5,7 +5,7 @@
  * The graph proposes ids from fed random numbers in f32; whoever runs it chooses again from what comes down, in f64, and
  * does not go on from a turn where the two differ (a number within rounding of a boundary).
  */
-import type { Carried, LoopProgram } from '../graph/choice.ts'
+import type { Carried, LoopProgram } from '../ops/branches.ts'
 import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { constant, input, integers } from '../graph/value.ts'

@@ -2,7 +2,7 @@
  * The graphs of learning. A layer is one forward and one backward program over packed tokens: the rows of all sequences
  * of a micro-batch stand one after the other, so linear layers never see padding; only attention works on a padded block.
  */
-import { gradients } from '../graph/gradient.ts'
+import { gradients } from '../ops/gradient.ts'
 import type { Program } from '../graph/onnx.ts'
 import { type Dim, product } from '../graph/shape.ts'
 import { substitute } from '../graph/substitute.ts'

@@ -6,7 +6,7 @@
  * Going back computes the segment's layers again from its input, as gradient checkpointing does (Chen et al. 2016,
  * arXiv:1604.06174), so nothing has to be kept while the loss is worked out.
  */
-import { gradients, type Seed } from '../graph/gradient.ts'
+import { gradients, type Seed } from '../ops/gradient.ts'
 import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'

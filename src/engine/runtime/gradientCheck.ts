@@ -1,7 +1,7 @@
 /** Compares gradient rules with finite differences. */
 import type { Device } from '#shared/device.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
-import { gradients } from '../graph/gradient.ts'
+import { gradients } from '../ops/gradient.ts'
 import type { Dim, Shape } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'

@@ -10,7 +10,7 @@ import {
   choiceOutput,
   outputsOf,
   writeChoice,
-} from '../graph/choice.ts'
+} from '../ops/branches.ts'
 import type { Program } from '../graph/onnx.ts'
 import type { Segment } from '../models/segmentPrograms.ts'
 import { type SessionPurpose, dialectOf } from './device.ts'

@@ -2,7 +2,7 @@
  * Decoding on a device that gives every tensor back after each run (CUDA, DirectML): keys and values are kept by the host and
  * go up once for a run, which computes prompts or many tokens of each row (models/decodeLoop.ts).
  */
-import { unrolled, type LoopProgram } from '../graph/choice.ts'
+import { unrolled, type LoopProgram } from '../ops/branches.ts'
 import type { Program } from '../graph/onnx.ts'
 import { cacheShape, slotsBehind } from '../models/cacheShape.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'

@@ -1,6 +1,6 @@
 /** Dry runs: reward code on rows and completions before training, with each score, the reason and the time it takes. */
 import type { GeneratedToken } from '#rl/rewards.ts'
-import { combinedReward } from '#rl/trajectoryRewards.ts'
+import { combinedReward } from '#rl/rollout/trajectoryRewards.ts'
 import type { SandboxFailure, ScoreAnswer } from '#host/sandbox/answers.ts'
 import { type Timed } from '#host/sandbox/sandbox.ts'
 import { chosenFunctions, type ScoringCode } from '#host/sandbox/scoringCode.ts'

@@ -3,7 +3,7 @@
  * from the start: the same row, seed and actions always lead to the same turns.
  */
 import { randomStream } from '#shared/random.ts'
-import { framedObservation, isOver, type Environment, type Observation } from '#rl/environment.ts'
+import { framedObservation, isOver, type Environment, type Observation } from '#rl/rollout/environment.ts'
 import type { EnvironmentAnswer, SandboxFailure } from '#host/sandbox/answers.ts'
 import type { PythonEnvironment } from '#host/python/pythonCode.ts'
 import { type CodeOptions, openCode, type UserCode } from './rewardCode.ts'

@@ -1,7 +1,7 @@
 /** From a run's config to its workflow: code of the user in a sandbox. */
 import { AppError } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import type { Workflow } from '#rl/workflow.ts'
+import type { Workflow } from '#rl/rollout/workflow.ts'
 import {
   codeReference,
   readRewardCode,

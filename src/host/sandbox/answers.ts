@@ -3,7 +3,7 @@
  * what has the expected form gets through.
  */
 import { z } from 'zod'
-import type { EnvironmentTurn } from '#rl/environment.ts'
+import type { EnvironmentTurn } from '#rl/rollout/environment.ts'
 import { lossDescriptionSchema } from '#shared/losses.ts'
 import { answerLimits } from './harness.ts'
 import { failureKinds, type FailureKind } from './protocol.ts'

@@ -18,7 +18,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import type { GeneratedToken } from '#rl/rewards.ts'
-import type { EpisodeRun } from '#rl/workflow.ts'
+import type { EpisodeRun } from '#rl/rollout/workflow.ts'
 import {
   parsed,
   readDescription,

@@ -1,7 +1,7 @@
 /** Reading what an episode of a workflow says (workflowHarness.ts), trusting nothing. */
 import { callNames } from '#shared/api/workflows.ts'
 import { z } from 'zod'
-import { type AskedRequest, episodeLimits, type EpisodeStep } from '#rl/workflow.ts'
+import { type AskedRequest, episodeLimits, type EpisodeStep } from '#rl/rollout/workflow.ts'
 import { type Failed, type Logged, logged, misshapen, parsed, readFailure } from './answers.ts'
 
 /** How far an episode came, with what its code printed. */

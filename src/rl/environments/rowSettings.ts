@@ -1,6 +1,6 @@
 /** Environments whose settings a row may change for its own episodes, as `environment.settingsFromRow` of a run says. */
 import { AppError } from '#shared/errors.ts'
-import type { Environment, EnvironmentAnswer, EpisodeStart } from '../environment.ts'
+import type { Environment, EnvironmentAnswer, EpisodeStart } from '../rollout/environment.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 
 type Settings = Readonly<Record<string, string | number | boolean>>

@@ -8,7 +8,7 @@ import type {
 } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
-import type { GenerateAsk } from '../workflow.ts'
+import type { GenerateAsk } from './workflow.ts'
 import type { EpisodeNews, OpenEpisode, ToldCompletion } from './openEpisode.ts'
 import { completionText } from './rollout.ts'
 import { messagePrompt, type WorkflowToolOptions } from './workflowTools.ts'

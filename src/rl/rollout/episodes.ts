@@ -11,7 +11,7 @@ import {
   type EnvironmentAnswer,
   type EnvironmentTurn,
   framedObservation,
-} from '../environment.ts'
+} from './environment.ts'
 import { rewardFault } from '../rewards.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import { completionText } from './rollout.ts'

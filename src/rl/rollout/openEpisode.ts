@@ -2,7 +2,7 @@
 import type { SamplingOptions } from '#engine/policy.ts'
 import { randomStream, type RandomStream } from '#shared/random.ts'
 import type { RewardFault } from '../rewards.ts'
-import type { AskedRequest } from '../workflow.ts'
+import type { AskedRequest } from './workflow.ts'
 import { chanceOf, seedAt } from './episodes.ts'
 import type { Prompt } from './prompts.ts'
 import type { UnscoredTrajectory } from './trajectory.ts'

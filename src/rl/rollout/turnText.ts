@@ -3,7 +3,7 @@ import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import type { ChatMessage } from '#shared/messages.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Observation } from '../environment.ts'
+import type { Observation } from './environment.ts'
 
 export interface TurnTextOptions {
   readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>

@@ -5,8 +5,8 @@
  */
 import type { StopReason } from '#engine/policy.ts'
 import { rewardFault } from '../rewards.ts'
-import { sumOf } from '../trajectoryRewards.ts'
-import type { ReturnedReward, ReturnedTrajectory } from '../workflow.ts'
+import { sumOf } from './trajectoryRewards.ts'
+import type { ReturnedReward, ReturnedTrajectory } from './workflow.ts'
 import type { Prompt, PromptRow } from './prompts.ts'
 import type { Continuation } from './workflowTools.ts'
 import { type Reward, unscored, type UnscoredTrajectory, type WorkflowOutcome } from './trajectory.ts'

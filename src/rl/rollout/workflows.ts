@@ -19,7 +19,7 @@ import {
   type EpisodeRun,
   type EpisodeStep,
   type Workflow,
-} from '../workflow.ts'
+} from './workflow.ts'
 import { BatchRequests, type Want } from './batchRequests.ts'
 import {
   endedEpisode,

@@ -7,12 +7,12 @@ import type { PhaseProgress, StepPhase, TrainerState, EvaluationEvent, SamplesEv
 import type { Metrics } from '#shared/metrics.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../rollout/environment.ts'
 import type { RewardSpec } from '../rewards.ts'
 import type { DataRow } from '../rollout/prompts.ts'
 import type { TrainingScript } from './script.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
-import type { Workflow } from '../workflow.ts'
+import type { Workflow } from '../rollout/workflow.ts'
 
 /** Everything that `train` works with; created once, by whoever starts the run. */
 export interface TrainDependencies {

@@ -2,7 +2,7 @@
 import type { EvaluationEvent, PhaseProgress, SamplesEvent } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import type { Prompt } from '../rollout/prompts.ts'
-import { rewardTrajectories } from '../trajectoryRewards.ts'
+import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainDependencies } from './dependencies.ts'
 import type { RollOut } from './rollOut.ts'

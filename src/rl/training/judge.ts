@@ -1,6 +1,6 @@
 /** Prompts completed and scored outside of training: group after group, each as soon as its last trajectory is done. */
 import type { PhaseProgress } from '#shared/events.ts'
-import { rewardTrajectories, type RewardOptions } from '../trajectoryRewards.ts'
+import { rewardTrajectories, type RewardOptions } from '../rollout/trajectoryRewards.ts'
 import type { Prompt } from '../rollout/prompts.ts'
 import type { Trajectory, UnscoredTrajectory } from '../rollout/trajectory.ts'
 import type { RollOut } from './rollOut.ts'

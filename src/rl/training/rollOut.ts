@@ -2,7 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress } from '#shared/events.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
-import { type Environment, withFormatBonus } from '../environment.ts'
+import { type Environment, withFormatBonus } from '../rollout/environment.ts'
 import type { Policy } from '#engine/policy.ts'
 import type { ChatTemplate } from '#engine/text/chatTemplate.ts'
 import { type EpisodeLimits, type EpisodeOptions, playEpisodes } from '../rollout/episodes.ts'

@@ -2,7 +2,7 @@
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { groupsOf } from '../algorithms/terms/groups.ts'
-import { rewardTrajectories } from '../trajectoryRewards.ts'
+import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
 import { drawNext, type Prompt } from '../rollout/prompts.ts'
 import type { Trajectory, UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { evaluateRollouts } from './evaluate.ts'

@@ -5,7 +5,7 @@
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
-import { rewardTrajectories } from '../trajectoryRewards.ts'
+import { rewardTrajectories } from '../rollout/trajectoryRewards.ts'
 import { drawNext, type Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { Collected, CompletedStep, ExperienceSource, TrainDependencies } from './dependencies.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { gradients } from '#engine/graph/gradient.ts'
+import { gradients } from '#engine/ops/gradient.ts'
 import { writeOnnx } from '#engine/graph/onnx.ts'
 import type { Value } from '#engine/graph/value.ts'
 import { apply, input, weight } from '#engine/graph/value.ts'

@@ -1,6 +1,6 @@
 /** Products with a matrix in 16 bits; on the CPU only f16, of which the runtime makes f32 products with rounded factors. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { gradients } from '#engine/graph/gradient.ts'
+import { gradients } from '#engine/ops/gradient.ts'
 import { input, type Value } from '#engine/graph/value.ts'
 import { cast } from '#engine/ops/arithmetic.ts'
 import { halfMatmul } from '#engine/ops/frozenMatmul.ts'

@@ -1,6 +1,6 @@
 /** Products in whole numbers: what they compute, against the same in f32. */
 import { describe, expect, test } from 'vitest'
-import { gradients } from '#engine/graph/gradient.ts'
+import { gradients } from '#engine/ops/gradient.ts'
 import { constant, input, type Value } from '#engine/graph/value.ts'
 import { byteMatmul, floatRows, integerMatmul, roundFewRows, roundRows } from '#engine/ops/frozenMatmul.ts'
 import { gather } from '#engine/ops/gather.ts'

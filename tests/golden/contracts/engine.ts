@@ -1,6 +1,6 @@
 /** The two places where numbers of a model leave the engine, computed by ONNX Runtime in f64. */
 import { Tensor } from '#engine/runtime/onnxRuntime.ts'
-import { gradients } from '#engine/graph/gradient.ts'
+import { gradients } from '#engine/ops/gradient.ts'
 import type { Value } from '#engine/graph/value.ts'
 import { input } from '#engine/graph/value.ts'
 import { loraScale } from '#engine/models/config.ts'

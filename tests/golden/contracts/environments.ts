@@ -1,6 +1,6 @@
 /** Transcripts of several turns over a tokenizer of digits, and the probe environments action by action. */
 import { promptBudget } from '#rl/training/rollOut.ts'
-import { type EnvironmentAnswer, type EnvironmentTurn, framedObservation } from '#rl/environment.ts'
+import { type EnvironmentAnswer, type EnvironmentTurn, framedObservation } from '#rl/rollout/environment.ts'
 import { builtInEnvironment } from '#rl/environments/tasks/registry.ts'
 import { answered, type EpisodeLimits, overflowOf } from '#rl/rollout/episodes.ts'
 import { masksOf, openTranscript, type Transcript, windowed, withGenerated } from '#rl/rollout/transcript.ts'

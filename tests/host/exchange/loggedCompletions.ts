@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet'
 import { parseRunConfig } from '#shared/runConfig.ts'
-import { scoreRewards } from '#rl/trajectoryRewards.ts'
+import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
 import type { Reward } from '#rl/rollout/trajectory.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 

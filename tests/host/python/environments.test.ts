@@ -4,7 +4,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { resolveEnvironment } from '#host/code/resolveEnvironment.ts'
-import type { Environment, EnvironmentTurn } from '#rl/environment.ts'
+import type { Environment, EnvironmentTurn } from '#rl/rollout/environment.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 import { consentsTo, hasPython, interpreter } from './interpreter.ts'
 

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { absoluteReward, codeReference } from '#host/code/rewardCode.ts'
 import { requireKnownRewards, resolveRewards } from '#host/code/resolveRewards.ts'
-import { scoreRewards } from '#rl/trajectoryRewards.ts'
+import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 

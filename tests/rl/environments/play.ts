@@ -1,5 +1,5 @@
 /** An episode played by a script: what the environment showed and gave. */
-import type { Environment, EnvironmentAnswer, EnvironmentTurn } from '#rl/environment.ts'
+import type { Environment, EnvironmentAnswer, EnvironmentTurn } from '#rl/rollout/environment.ts'
 
 export interface Played {
   readonly observations: readonly string[]

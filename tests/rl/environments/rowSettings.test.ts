@@ -1,6 +1,6 @@
 /** Environments whose settings come from the rows. */
 import { describe, expect, test } from 'vitest'
-import type { Environment } from '#rl/environment.ts'
+import type { Environment } from '#rl/rollout/environment.ts'
 import { type RowSettings, withRowSettings } from '#rl/environments/rowSettings.ts'
 import { builtInEnvironment } from '#rl/environments/tasks/registry.ts'
 import { play } from './play.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Environment, EnvironmentAnswer } from '#rl/environment.ts'
+import type { Environment, EnvironmentAnswer } from '#rl/rollout/environment.ts'
 import {
   type EpisodeLimits,
   type EpisodeOptions,
@@ -8,7 +8,7 @@ import {
 } from '#rl/rollout/episodes.ts'
 import { createTurnText } from '#rl/rollout/turnText.ts'
 import { eachSample } from '#rl/rewards.ts'
-import { rewardTrajectories } from '#rl/trajectoryRewards.ts'
+import { rewardTrajectories } from '#rl/rollout/trajectoryRewards.ts'
 import { randomStream } from '#shared/random.ts'
 import { fakePolicy, fakeTokenizer, stopId } from '../fakePolicy.ts'
 

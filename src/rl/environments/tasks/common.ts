@@ -1,6 +1,6 @@
 import type { SequentialRandom } from '#shared/random.ts'
 import type { Doubt } from '../common.ts'
-import type { EnvironmentTurn, Observation } from '#rl/environment.ts'
+import type { EnvironmentTurn, Observation } from '#rl/rollout/environment.ts'
 import type { DataRow } from '#rl/rollout/prompts.ts'
 
 /** A setting of a built-in environment: flat, so that a form and a config file can hold it. */

@@ -5,7 +5,7 @@
  */
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/environment.ts'
+import type { Environment, EnvironmentAnswer, EnvironmentTurn, EpisodeStart } from '#rl/rollout/environment.ts'
 import { faultOf } from '#rl/rewards.ts'
 import {
   conditionalTarget,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withFormatBonus } from '#rl/environment.ts'
+import { withFormatBonus } from '#rl/rollout/environment.ts'
 import { builtInEnvironment, builtInEnvironments } from '#rl/environments/tasks/registry.ts'
 import { play } from '../play.ts'
 

@@ -1,8 +1,8 @@
-import { add } from '../ops/arithmetic.ts'
-import { sumToShape } from '../ops/reduce.ts'
-import type { Node, Value } from './value.ts'
-import { nodeInputs, topologicalOrder } from './value.ts'
-import { sameShape, showShape } from './shape.ts'
+import { add } from './arithmetic.ts'
+import { sumToShape } from './reduce.ts'
+import type { Node, Value } from '../graph/value.ts'
+import { nodeInputs, topologicalOrder } from '../graph/value.ts'
+import { sameShape, showShape } from '../graph/shape.ts'
 
 /** A value of the forward expression and ∂loss/∂value to start from. */
 export interface Seed {

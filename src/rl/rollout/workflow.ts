@@ -6,8 +6,8 @@
  */
 import type { ChatMessage } from '#shared/messages.ts'
 import type { Observation } from './environment.ts'
-import type { RewardFault } from './rewards.ts'
-import type { DataRow } from './rollout/prompts.ts'
+import type { RewardFault } from '../rewards.ts'
+import type { DataRow } from './prompts.ts'
 
 /** Limits of one episode; exceeding one ends it with an error. */
 export const episodeLimits = {

@@ -3,8 +3,8 @@
  * comes out of every call, so an environment remembers nothing: built-in ones and those of a person's own code are one
  * thing, a crash loses no episode, and the members of a group can begin at the very same place.
  */
-import type { DataRow } from './rollout/prompts.ts'
-import type { RewardFault } from './rewards.ts'
+import type { DataRow } from './prompts.ts'
+import type { RewardFault } from '../rewards.ts'
 
 export interface ObservedMessage {
   readonly role: string

@@ -9,7 +9,7 @@ import {
   type OnnxModel,
   type Program,
   type Writing,
-} from './onnx.ts'
+} from '../graph/onnx.ts'
 import {
   writeEmpty,
   writeIf,
@@ -19,12 +19,12 @@ import {
   writeUnshapedOutput,
   writeValueInfo,
   type ProtobufWriter,
-} from './onnxMessages.ts'
-import { concat, reshape } from '../ops/layout.ts'
-import { showShape } from './shape.ts'
-import { substitute } from './substitute.ts'
-import type { InputNode, Node, Value } from './value.ts'
-import { outputOf, topologicalOrder } from './value.ts'
+} from '../graph/onnxMessages.ts'
+import { concat, reshape } from './layout.ts'
+import { showShape } from '../graph/shape.ts'
+import { substitute } from '../graph/substitute.ts'
+import type { InputNode, Node, Value } from '../graph/value.ts'
+import { outputOf, topologicalOrder } from '../graph/value.ts'
 
 /** A value that turns hand on to each other. */
 export interface Carried {

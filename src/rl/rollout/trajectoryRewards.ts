@@ -9,7 +9,7 @@
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
 import type { Tokenizer } from '#engine/text/tokenizer.ts'
 import { AppError } from '#shared/errors.ts'
-import { poolByTurns, turnOfTokens } from './algorithms/terms/turns.ts'
+import { poolByTurns, turnOfTokens } from '../algorithms/terms/turns.ts'
 import {
   faultOf,
   type GeneratedToken,
@@ -19,7 +19,7 @@ import {
   type RewardInput,
   type RewardSpec,
   type Valued,
-} from './rewards.ts'
+} from '../rewards.ts'
 import type {
   EpisodeOutcome,
   PlacedReward,
@@ -28,7 +28,7 @@ import type {
   Trajectory,
   UnscoredTrajectory,
   WorkflowOutcome,
-} from './rollout/trajectory.ts'
+} from './trajectory.ts'
 
 /** What becomes of a part whose function failed: left out, counted as 0, or the run ends. */
 export type RewardFailurePolicy = 'null' | 'zero' | 'fail'
