@@ -52,23 +52,19 @@ const windowFolders = {
   kit: ['client'],
   charts: ['kit', 'client'],
   editor: ['kit', 'client'],
-  features: ['charts', 'editor', 'kit', 'client'],
+  parts: ['charts', 'editor', 'kit', 'client'],
+  features: ['parts', 'charts', 'editor', 'kit', 'client'],
 }
 
 /** A feature is entered by its screen, and by these: what it has for other features. */
 const featureEntrances = [
-  'arena/candidates',
   'compare/useCompared',
-  'data/(DataPicker|preparation|promptForms|useData)',
   'home/FirstRunGuide',
-  'models/(ModelPicker|exportPlan)',
   'newRun/(Sentence|problems|useDraft|useNewRun)',
   'queue/QueueList',
-  'rewards/(CodePicker|RewardPicker|PythonConsent|library|rewardChoice)',
-  'run/(runFacts|useRun)',
-  'runs/(DeleteRuns|filter|useRunFiles|useRunsTable)',
-  'studies/StudyLink',
-  'samples/(ColouredTokens|SamplesTab|TokenHeatMap|groups|heat|tokenRows)',
+  'rewards/(CodePicker|RewardPicker)',
+  'runs/useRunsTable',
+  'samples/SamplesTab',
 ]
 
 /** Host files of the processes that train, answer or check with a model; the command line may open models itself. */

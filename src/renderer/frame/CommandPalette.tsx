@@ -9,7 +9,7 @@ import { useRuns } from '#renderer/client/runs.ts'
 import { useTheme } from '#renderer/client/theme.ts'
 import { useWindow } from '#renderer/client/window.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { shelfOf } from '#renderer/features/rewards/library.ts'
+import { shelfOf } from '#renderer/parts/rewardLibrary.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { screens } from './screens.ts'
 

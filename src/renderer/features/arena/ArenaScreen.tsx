@@ -9,7 +9,7 @@ import { useRoute } from '#renderer/client/route.ts'
 import { formatNumber, plural, formatPercent } from '#renderer/client/format.ts'
 import { endWords } from '#renderer/client/words.ts'
 import { Badge } from '#renderer/kit/Badge.tsx'
-import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { useRuns } from '#renderer/client/runs.ts'
 import {
@@ -21,7 +21,7 @@ import {
   readChoice,
   standings,
   type Vote,
-} from './candidates.ts'
+} from '../../parts/candidates.ts'
 import { PromptPanel } from './PromptPanel.tsx'
 import { useCandidates, useRound, useVotes, type Round, type RoundView, type Sampling } from './useArena.ts'
 

@@ -7,7 +7,7 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Segmented, Switch } from '#renderer/kit/choices.tsx'
 import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
-import { DataPicker } from '#renderer/features/data/DataPicker.tsx'
+import { DataPicker } from '#renderer/parts/DataPicker.tsx'
 
 export interface PromptDraft {
   readonly text: string

@@ -2,9 +2,9 @@ import { useMemo } from 'react'
 import { useAnswer } from '#renderer/client/api.tsx'
 import { formatPercent } from '#renderer/client/format.ts'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { TokenHeatMap } from '#renderer/features/samples/TokenHeatMap.tsx'
-import { heatScale, visibleText } from '#renderer/features/samples/heat.ts'
-import type { TokenRow } from '#renderer/features/samples/tokenRows.ts'
+import { TokenHeatMap } from '#renderer/parts/TokenHeatMap.tsx'
+import { heatScale, visibleText } from '#renderer/parts/heat.ts'
+import type { TokenRow } from '#renderer/parts/tokenRows.ts'
 import type { AnswerToken } from './conversation.ts'
 
 /** How sure the model was of each token, and what it might have written in its place. */

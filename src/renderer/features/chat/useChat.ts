@@ -6,7 +6,7 @@ import { navigate } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
-import { readChoice } from '#renderer/features/arena/candidates.ts'
+import { readChoice } from '#renderer/parts/candidates.ts'
 import {
   shownTurns,
   untitled,

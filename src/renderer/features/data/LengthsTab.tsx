@@ -8,10 +8,10 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { NumberInput } from '#renderer/kit/inputs.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading, TaskProgress } from '#renderer/kit/states.tsx'
-import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Histogram } from '#renderer/charts/Histogram.tsx'
 import { usePreviewModel, usePrompt, type Opened } from './usePrompt.ts'
-import { cutBeyond, type PromptForm } from './preparation.ts'
+import { cutBeyond, type PromptForm } from '../../parts/preparation.ts'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 

@@ -9,8 +9,8 @@ import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
-import { usePreparation } from './useData.ts'
-import type { SplitRule } from './preparation.ts'
+import { usePreparation } from '../../parts/useData.ts'
+import type { SplitRule } from '../../parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
 
 /** Which rows are the validation split, and whether any of them are trained on all the same. */

@@ -5,9 +5,9 @@
  */
 import { answerColumns } from '#shared/api/datasets.ts'
 import type { Answer } from '#renderer/client/api.tsx'
-import type { ColumnFacts } from './columnFacts.ts'
-import type { PromptForm } from './preparation.ts'
-import { placeholders, userMessage, withNames } from './promptForms.ts'
+import type { ColumnFacts } from '../../parts/columnFacts.ts'
+import type { PromptForm } from '../../parts/preparation.ts'
+import { placeholders, userMessage, withNames } from '../../parts/promptForms.ts'
 
 export type Shape = Answer<'datasets.inspect'>['shape']
 

@@ -1,8 +1,8 @@
 /** How prompts are made of a version, and the model they are shown with. */
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
-import { detectedPrompt, userMessage } from './promptForms.ts'
-import { usePreparation } from './useData.ts'
+import { detectedPrompt, userMessage } from '../../parts/promptForms.ts'
+import { usePreparation } from '../../parts/useData.ts'
 
 /** The prompt that runs on this version will have. */
 export function usePrompt(opened: Opened) {

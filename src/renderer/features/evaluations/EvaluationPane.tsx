@@ -22,7 +22,7 @@ import {
   plural,
 } from '#renderer/client/format.ts'
 import { link, navigate, setQuery, useRoute } from '#renderer/client/route.ts'
-import { choiceName, type RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
+import { choiceName, type RewardChoice } from '#renderer/parts/rewardChoice.ts'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
 import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'

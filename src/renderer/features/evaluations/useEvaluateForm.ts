@@ -3,7 +3,7 @@ import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
-import type { EnvironmentChoice, RewardChoice } from '#renderer/features/rewards/rewardChoice.ts'
+import type { EnvironmentChoice, RewardChoice } from '#renderer/parts/rewardChoice.ts'
 
 export type Evaluation = Answer<'evaluations.get'>
 type Request = InputOf<Api, 'evaluations.start'>

@@ -2,13 +2,13 @@ import { useMemo } from 'react'
 import { formatFixed, formatNumber, plural } from '#renderer/client/format.ts'
 import { useRecords } from '#renderer/features/compare/useCompared.ts'
 import { link } from '#renderer/client/route.ts'
-import { readConfig, useDataNames } from '#renderer/features/run/useRun.ts'
+import { readConfig, useDataNames } from '#renderer/parts/useRun.ts'
 import { useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import type { RunConfig } from '#shared/runConfig.ts'
-import { dataName, rewardWords } from '#renderer/features/run/runFacts.ts'
+import { dataName, rewardWords } from '#renderer/parts/runFacts.ts'
 
 /** Settings are read of so many runs at most, the newest. */
 const maxRuns = 60

@@ -12,7 +12,7 @@ import { ErrorNote, CopyButton } from '#renderer/kit/states.tsx'
 import { type AdapterOrigin, type ListedAdapter, baseOf } from '#renderer/client/modelChoice.ts'
 import { shell } from '#renderer/client/connection.ts'
 import { toast } from '#renderer/client/toasts.ts'
-import { writeChoice } from '#renderer/features/arena/candidates.ts'
+import { writeChoice } from '#renderer/parts/candidates.ts'
 import { ConfirmDialog } from '#renderer/kit/Dialog.tsx'
 
 /** One imported or promoted adapter. */

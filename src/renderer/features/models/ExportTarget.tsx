@@ -20,7 +20,7 @@ import {
   sizedDtypes,
   type ExportChoice,
   type ExportNumbers,
-} from './exportPlan.ts'
+} from '../../parts/exportPlan.ts'
 
 /** A checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }

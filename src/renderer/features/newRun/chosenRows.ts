@@ -1,5 +1,5 @@
 /** What goes along when a run is given other rows: held-out rows, prompt and columns of another task would measure that. */
-import { defaultSplit } from '#renderer/features/data/preparation.ts'
+import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { defaultNewTokens, fittingNewTokens } from '#shared/config/settings.ts'
 import type { AlgorithmEntry } from '#renderer/client/runSettings.ts'

@@ -8,7 +8,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { type Answer, useAnswer } from '#renderer/client/api.tsx'
 import { type Calibration, useNewRunStore } from './useDraft.ts'
 import { runTitle } from '#renderer/client/words.ts'
-import { readConfig } from '#renderer/features/run/useRun.ts'
+import { readConfig } from '#renderer/parts/useRun.ts'
 import { useRuns } from '#renderer/client/runs.ts'
 
 export interface ModelFacts {

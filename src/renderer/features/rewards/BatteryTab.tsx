@@ -4,7 +4,7 @@ import { formatNumber, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
-import type { BatteryReport } from './types.ts'
+import type { BatteryReport } from '../../parts/rewardTypes.ts'
 
 export interface BatteryRun {
   readonly report: BatteryReport | null

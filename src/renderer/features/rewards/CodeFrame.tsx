@@ -9,8 +9,8 @@ import { besideClasses } from '#renderer/kit/classes.ts'
 import { Page } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { keyTable } from '#shared/keyTable.ts'
-import { versionNumber } from './library.ts'
-import type { GalleryEntry, Reward } from './types.ts'
+import { versionNumber } from '../../parts/rewardLibrary.ts'
+import type { GalleryEntry, Reward } from '../../parts/rewardTypes.ts'
 import type { OpenReward } from './useRewards.ts'
 
 interface OwnFrameProps {

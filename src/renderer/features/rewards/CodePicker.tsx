@@ -4,8 +4,13 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { PythonBadge, PythonFile, PythonLine } from './PythonFile.tsx'
 import { ChoiceSettings, VersionField } from './RewardPicker.tsx'
-import { isPython, sourceOfChoice, type ChoiceSource, type EnvironmentChoice } from './rewardChoice.ts'
-import type { GalleryEntry, Reward } from './types.ts'
+import {
+  isPython,
+  sourceOfChoice,
+  type ChoiceSource,
+  type EnvironmentChoice,
+} from '../../parts/rewardChoice.ts'
+import type { GalleryEntry, Reward } from '../../parts/rewardTypes.ts'
 import { useAddChoice } from './useRewardChoices.ts'
 import { useRewardLibrary } from './useRewards.ts'
 

@@ -2,9 +2,9 @@ import { useMemo, useState } from 'react'
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
 import { formatNumber, plural } from '#renderer/client/format.ts'
 import { Button } from '#renderer/kit/Button.tsx'
-import { heatScale } from '#renderer/features/samples/heat.ts'
-import { TokenHeatMap } from '#renderer/features/samples/TokenHeatMap.tsx'
-import type { TokenRow } from '#renderer/features/samples/tokenRows.ts'
+import { heatScale } from '#renderer/parts/heat.ts'
+import { TokenHeatMap } from '#renderer/parts/TokenHeatMap.tsx'
+import type { TokenRow } from '#renderer/parts/tokenRows.ts'
 import type { EpisodeCompletion } from './episode.ts'
 
 const shownAtFirst = 8

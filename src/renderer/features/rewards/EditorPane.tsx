@@ -5,9 +5,9 @@ import type { CodeContext } from '#renderer/editor/types/ambient.ts'
 import { Select } from '#renderer/kit/choices.tsx'
 import { LazyCodeEditor, LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
-import { shelfOf } from './library.ts'
+import { shelfOf } from '../../parts/rewardLibrary.ts'
 import { failureWords } from './results.ts'
-import type { Code, CodeCheck, RewardKind } from './types.ts'
+import type { Code, CodeCheck, RewardKind } from '../../parts/rewardTypes.ts'
 
 /** What the sandbox says of the code, in a line. */
 export interface EditorStatus {

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 import { judgeDefaults, judgeSettings, rubrics, type RubricName } from '#shared/config/judge.ts'
 import { fieldsOf } from '#shared/config/fields.ts'
-import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { SettingRow } from '#renderer/kit/SettingRow.tsx'
 import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
-import type { SettingValue, SettingValues } from './types.ts'
+import type { SettingValue, SettingValues } from '../../parts/rewardTypes.ts'
 
 interface JudgeFieldsProps {
   /** Those that were changed. */

@@ -9,8 +9,8 @@ import { ConfirmDialog, Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
-import { galleryKey, kindWords, type Shelf } from './library.ts'
-import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from './types.ts'
+import { galleryKey, kindWords, type Shelf } from '../../parts/rewardLibrary.ts'
+import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '../../parts/rewardTypes.ts'
 
 /** What a new reward begins as. */
 export interface Beginning extends Code {

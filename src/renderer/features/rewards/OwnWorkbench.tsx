@@ -10,7 +10,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { codeStatus, EditorPane } from './EditorPane.tsx'
 import { environmentTabs, rewardTabs, type OwnState } from './ownTabs.tsx'
 import { RowsPane } from './RowsPane.tsx'
-import type { Reward } from './types.ts'
+import type { Reward } from '../../parts/rewardTypes.ts'
 import { Workbench } from './Workbench.tsx'
 
 interface OwnWorkbenchProps {

@@ -9,7 +9,7 @@ import { NumberInput, TextArea } from '#renderer/kit/inputs.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
 import { cellText } from './bench.ts'
 import { failureWords } from './results.ts'
-import type { PlayedTurn } from './types.ts'
+import type { PlayedTurn } from '../../parts/rewardTypes.ts'
 
 interface PlayTabProps {
   readonly episode: Episode

@@ -11,7 +11,7 @@ import { EmptyState, ErrorNote, Kbd, TaskProgress } from '#renderer/kit/states.t
 import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { cellText } from './bench.ts'
 import { failureWords, loggedNames, partNames, summaryOf, type ResultRow } from './results.ts'
-import type { DryRunItem } from './types.ts'
+import type { DryRunItem } from '../../parts/rewardTypes.ts'
 
 interface ResultsTabProps {
   readonly rows: readonly ResultRow[]

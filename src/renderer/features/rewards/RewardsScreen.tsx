@@ -13,7 +13,14 @@ import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 import { Menu } from '#renderer/kit/Menu.tsx'
 import { BuiltInPage, GalleryWorkbench } from './GalleryWorkbench.tsx'
-import { findGalleryEntry, libraryGroups, shelfOf, shelves, type LibraryItem, type Shelf } from './library.ts'
+import {
+  findGalleryEntry,
+  libraryGroups,
+  shelfOf,
+  shelves,
+  type LibraryItem,
+  type Shelf,
+} from '../../parts/rewardLibrary.ts'
 import { GalleryLoss, OwnLoss } from './LossWorkbench.tsx'
 import { OwnWorkbench } from './OwnWorkbench.tsx'
 import { GalleryWorkflow, OwnWorkflow } from './WorkflowWorkbench.tsx'
@@ -26,7 +33,7 @@ import {
 } from './LibraryDialogs.tsx'
 import { JudgeWorkbench } from './JudgeWorkbench.tsx'
 import { PythonWorkbench } from './PythonWorkbench.tsx'
-import type { GalleryEntry, Reward } from './types.ts'
+import type { GalleryEntry, Reward } from '../../parts/rewardTypes.ts'
 import { freeName } from './testForm.ts'
 import { useDraftIds, useRewardLibrary } from './useRewards.ts'
 

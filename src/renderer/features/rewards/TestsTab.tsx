@@ -20,7 +20,7 @@ import {
   type FormFaults,
   type TestForm,
 } from './testForm.ts'
-import type { TestCase, TestResult } from './types.ts'
+import type { TestCase, TestResult } from '../../parts/rewardTypes.ts'
 
 export interface TestRun {
   /** Of the tests as they stood, in order; null: not run yet. */

@@ -1,7 +1,7 @@
 import { ChevronLeft, ChevronRight } from 'lucide-react'
 import { formatCount } from '#renderer/client/format.ts'
 import { link } from '#renderer/client/route.ts'
-import { ModelPicker } from '#renderer/features/models/ModelPicker.tsx'
+import { ModelPicker } from '#renderer/parts/ModelPicker.tsx'
 import { IconButton } from '#renderer/kit/Button.tsx'
 import { Segmented, Select } from '#renderer/kit/choices.tsx'
 import { Field } from '#renderer/kit/Field.tsx'

@@ -13,8 +13,8 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import type { Answer } from '#renderer/client/api.tsx'
-import { kindWords, versionNumber } from './library.ts'
-import type { RewardKind, RewardVersion } from './types.ts'
+import { kindWords, versionNumber } from '../../parts/rewardLibrary.ts'
+import type { RewardKind, RewardVersion } from '../../parts/rewardTypes.ts'
 import { useRescore } from './useTrials.ts'
 
 interface UsedByTabProps {

@@ -10,7 +10,7 @@ import { Help } from '#renderer/kit/Tooltip.tsx'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
-import type { SettingValues } from './types.ts'
+import type { SettingValues } from '../../parts/rewardTypes.ts'
 
 export interface WorkbenchTab {
   readonly tab: Tab<string>

@@ -1,7 +1,7 @@
 /** What a reward is tried on: rows of a data set, how they become prompts, and where the completions come from. */
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
-import type { DataColumn, DataRow } from './types.ts'
+import type { DataColumn, DataRow } from '../../parts/rewardTypes.ts'
 
 export type PromptForm = Readonly<Record<string, unknown>>
 

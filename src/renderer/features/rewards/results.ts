@@ -1,7 +1,7 @@
 /** From what a dry run tells, item by item, to rows of a table, a summary, and places in the code. */
 import { meanOf } from '#shared/mean.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
-import type { CodeFailure, DataRow, DryRunItem, Score } from './types.ts'
+import type { CodeFailure, DataRow, DryRunItem, Score } from '../../parts/rewardTypes.ts'
 
 export interface Failure extends CodeFailure {
   /** The function it happened in. */

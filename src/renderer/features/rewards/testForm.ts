@@ -1,6 +1,6 @@
 /** A test case as a form: what is expected as one choice with its numbers, objects as JSON text. */
 import { parseRow } from './bench.ts'
-import type { SettingValues, TestCase } from './types.ts'
+import type { SettingValues, TestCase } from '../../parts/rewardTypes.ts'
 
 export type Expectation = 'equals' | 'min' | 'max' | 'between' | 'none'
 

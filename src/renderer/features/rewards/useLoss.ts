@@ -8,7 +8,7 @@ import type { SettingField } from '#shared/config/fields.ts'
 import { lossCheckNames } from '#shared/losses.ts'
 import type { EditorStatus } from './EditorPane.tsx'
 import { failureWords } from './results.ts'
-import type { Code } from './types.ts'
+import type { Code } from '../../parts/rewardTypes.ts'
 
 export type LossCheck = Answer<'losses.check'>
 export type LossDrawing = Exclude<Answer<'losses.draw'>, { problem: unknown }>

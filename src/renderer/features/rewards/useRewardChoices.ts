@@ -1,7 +1,7 @@
 /** Rewards and environments as a run names them: what can be set, and the files of library and gallery. */
 import { useCallback } from 'react'
-import type { ChoiceSource } from './rewardChoice.ts'
-import type { GalleryEntry } from './types.ts'
+import type { ChoiceSource } from '../../parts/rewardChoice.ts'
+import type { GalleryEntry } from '../../parts/rewardTypes.ts'
 import { useAnswer, useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 

@@ -13,7 +13,7 @@ import {
   type PromptForm,
   type Shown,
 } from './bench.ts'
-import { shelves } from './library.ts'
+import { shelves } from '../../parts/rewardLibrary.ts'
 import type {
   Code,
   CodeCheck,
@@ -25,11 +25,11 @@ import type {
   RewardVersion,
   SettingValues,
   CodeLanguage,
-} from './types.ts'
-import { detectedPrompt } from '#renderer/features/data/promptForms.ts'
+} from '../../parts/rewardTypes.ts'
+import { detectedPrompt } from '#renderer/parts/promptForms.ts'
 import type { RowColumn } from '#renderer/editor/types/ambient.ts'
 import { useAnswer, useApi, useCommand, type ApiClient } from '#renderer/client/api.tsx'
-import { useLastDataSet, usePreparation } from '#renderer/features/data/useData.ts'
+import { useLastDataSet, usePreparation } from '#renderer/parts/useData.ts'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 

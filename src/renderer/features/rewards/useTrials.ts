@@ -4,7 +4,7 @@ import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import { dryRunOn } from './bench.ts'
 import type { BatteryRun } from './BatteryTab.tsx'
-import { nameInRun } from './rewardChoice.ts'
+import { nameInRun } from '../../parts/rewardChoice.ts'
 import { placesOf, resultRows, type ResultRow } from './results.ts'
 import type { TestRun } from './TestsTab.tsx'
 import type {
@@ -18,7 +18,7 @@ import type {
   SettingValues,
   TestCase,
   TestResult,
-} from './types.ts'
+} from '../../parts/rewardTypes.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import { useAnswer, useApi, useTask, type Answer, type Task } from '#renderer/client/api.tsx'
 import { asError, codeOf } from '#renderer/client/toasts.ts'

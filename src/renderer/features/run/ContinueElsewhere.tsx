@@ -13,7 +13,7 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { CopyButton, ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { freeName, joinPath } from '#renderer/features/models/exportPlan.ts'
+import { freeName, joinPath } from '#renderer/parts/exportPlan.ts'
 import { checkpointWords } from '#renderer/client/modelChoice.ts'
 
 interface ContinueElsewhereProps {

@@ -9,7 +9,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Page } from '#renderer/kit/Page.tsx'
 import { EmptyState, Loading, ErrorNote } from '#renderer/kit/states.tsx'
 import { Tabs, type Tab } from '#renderer/kit/Tabs.tsx'
-import { PythonConsent } from '#renderer/features/rewards/PythonConsent.tsx'
+import { PythonConsent } from '#renderer/parts/PythonConsent.tsx'
 import { SamplesTab } from '#renderer/features/samples/SamplesTab.tsx'
 import {
   configAfter,
@@ -19,7 +19,7 @@ import {
   useRunConfig,
   type RunTab,
   useSlowPace,
-} from './useRun.ts'
+} from '../../parts/useRun.ts'
 import { ChangeDialog } from './ChangeDialog.tsx'
 import { CheckpointsTab } from './CheckpointsTab.tsx'
 import { ConfigTab } from './ConfigTab.tsx'
@@ -27,7 +27,7 @@ import { DiagnosisTab } from './DiagnosisTab.tsx'
 import { ForkDialog, type ForkProposal } from './ForkDialog.tsx'
 import { LogTab } from './LogTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
-import { deviceOf } from './runFacts.ts'
+import { deviceOf } from '../../parts/runFacts.ts'
 import { RunActions, RunFacts, RunName, useResume } from './RunHeader.tsx'
 import { Hourglass, Play, TriangleAlert } from 'lucide-react'
 import { labelOf } from '#shared/config/fields.ts'

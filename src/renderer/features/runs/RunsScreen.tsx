@@ -12,11 +12,11 @@ import { type MenuItem, Popover, Menu } from '#renderer/kit/Menu.tsx'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 import { TextInput, SearchInput } from '#renderer/kit/inputs.tsx'
-import { useStudyTitles } from '#renderer/features/studies/StudyLink.tsx'
+import { useStudyTitles } from '#renderer/parts/StudyLink.tsx'
 import { columnsOf, type Row, type RowState, optionalColumns, type ColumnId } from './columns.tsx'
 import { DeletedRuns } from './DeletedRuns.tsx'
-import { DeleteRuns } from './DeleteRuns.tsx'
-import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from './filter.ts'
+import { DeleteRuns } from '../../parts/DeleteRuns.tsx'
+import { noFilter, choicesOf, isFiltering, searchHint, type RunFilter } from '../../parts/filter.ts'
 import {
   compareQuery,
   useColumns,

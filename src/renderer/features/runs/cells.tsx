@@ -9,7 +9,7 @@ import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { link } from '#renderer/client/route.ts'
-import { StudyLink } from '#renderer/features/studies/StudyLink.tsx'
+import { StudyLink } from '#renderer/parts/StudyLink.tsx'
 import type { FamilyRow } from './families.ts'
 
 interface NameProps {

@@ -6,14 +6,21 @@ import { setQuery } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { formatDelta, plural, formatNumber } from '#renderer/client/format.ts'
 import { CopyButton, ErrorNote } from '#renderer/kit/states.tsx'
-import { rewardWeights } from '#renderer/features/run/runFacts.ts'
+import { rewardWeights } from '#renderer/parts/runFacts.ts'
 import type { SampleAddress } from './address.ts'
-import { ColouredTokens } from './ColouredTokens.tsx'
+import { ColouredTokens } from '../../parts/ColouredTokens.tsx'
 import { EditedCopy, rewardTerms } from './EditedCopy.tsx'
-import { advantageReach, isScored, policyWords, stopWords, type Sample, type SampleGroup } from './groups.ts'
+import {
+  advantageReach,
+  isScored,
+  policyWords,
+  stopWords,
+  type Sample,
+  type SampleGroup,
+} from '../../parts/groups.ts'
 import { JudgeAnswers, judgedIn } from './JudgeAnswers.tsx'
 import { LoggedColumns, OriginRow } from './OriginRow.tsx'
-import { tokenRows } from './tokenRows.ts'
+import { tokenRows } from '../../parts/tokenRows.ts'
 
 interface Props {
   readonly run: RunEntry

@@ -7,7 +7,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
-import type { Sample } from './groups.ts'
+import type { Sample } from '../../parts/groups.ts'
 
 /** A copy of a completion that is scored while one types: what does the reward really look at? */
 export function EditedCopy({ sample }: { sample: Sample }) {

@@ -15,7 +15,7 @@ import {
   stopWords,
   type Sample,
   type SampleGroup,
-} from './groups.ts'
+} from '../../parts/groups.ts'
 import { VirtualList } from './VirtualList.tsx'
 
 interface Props {

@@ -1,8 +1,8 @@
 import { judgeFunction } from '#shared/config/judge.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { formatNumber } from '#renderer/client/format.ts'
-import { rewardName } from '#renderer/features/run/runFacts.ts'
-import type { Sample } from './groups.ts'
+import { rewardName } from '#renderer/parts/runFacts.ts'
+import type { Sample } from '../../parts/groups.ts'
 
 interface Judged {
   /** Of the reward. */

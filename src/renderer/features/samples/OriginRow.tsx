@@ -5,7 +5,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { link } from '#renderer/client/route.ts'
 import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
-import { rowWords, type Sample } from './groups.ts'
+import { rowWords, type Sample } from '../../parts/groups.ts'
 
 /** The row of the data that the prompt was made of: what the reward was given besides the completion. */
 export function OriginRow({ sample }: { sample: Sample }) {

@@ -6,7 +6,7 @@ import { setQuery, useRoute } from '#renderer/client/route.ts'
 import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
 import { SplitPane } from '#renderer/kit/SplitPane.tsx'
 import { EmptyState, ErrorNote } from '#renderer/kit/states.tsx'
-import { experiencesOf } from '#renderer/features/run/runFacts.ts'
+import { experiencesOf } from '#renderer/parts/runFacts.ts'
 import { plural } from '#renderer/client/format.ts'
 import { SparkLine } from '#renderer/charts/Spark.tsx'
 import { useSamplePages, useSampleSteps, useSeenUntil, type SampleRequest } from './useSamples.ts'
@@ -21,7 +21,7 @@ import {
   stepShown,
   type Sample,
   type SampleGroup,
-} from './groups.ts'
+} from '../../parts/groups.ts'
 import { PromptList } from './PromptList.tsx'
 import { SampleToolbar } from './SampleToolbar.tsx'
 import { VirtualList } from './VirtualList.tsx'

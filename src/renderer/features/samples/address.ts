@@ -1,7 +1,7 @@
 /** What the samples page shows, as it stands in the address: a link brings someone else to the same token. */
-import { heatSpecs } from './heat.ts'
-import type { SampleSource } from './groups.ts'
-import type { TokenValue } from './tokenRows.ts'
+import { heatSpecs } from '../../parts/heat.ts'
+import type { SampleSource } from '../../parts/groups.ts'
+import type { TokenValue } from '../../parts/tokenRows.ts'
 
 export interface SampleAddress {
   readonly source: SampleSource

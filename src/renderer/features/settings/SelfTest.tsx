@@ -7,7 +7,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 import { ErrorNote, Progress } from '#renderer/kit/states.tsx'
-import { deviceWords } from '#renderer/features/run/runFacts.ts'
+import { deviceWords } from '#renderer/parts/runFacts.ts'
 import { Section } from './Section.tsx'
 
 type Finding = Answer<'system.selftest'>['finding']

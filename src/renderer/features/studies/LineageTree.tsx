@@ -18,8 +18,8 @@ import {
   type Lineage,
   type Place,
   type TrialState,
-} from './lineage.ts'
-import { changeWords, stateLooks, trialTitle } from './words.ts'
+} from '../../parts/lineage.ts'
+import { changeWords, stateLooks, trialTitle } from '../../parts/studyWords.ts'
 
 interface TreeProps {
   readonly study: StudyEntry

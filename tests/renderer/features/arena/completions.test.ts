@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { columnAtWork, completions } from '#renderer/features/arena/candidates.ts'
+import { columnAtWork, completions } from '#renderer/parts/candidates.ts'
 
 const piece = (candidate: number, text: string, stopReason: 'stop-id' | null = null) => ({
   candidate,

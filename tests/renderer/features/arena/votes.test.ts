@@ -9,7 +9,7 @@ import {
   writePrompts,
   standings,
   type Vote,
-} from '#renderer/features/arena/candidates.ts'
+} from '#renderer/parts/candidates.ts'
 
 const runId = 'run_01a1f9ba-5a18-7735-97cd-586b86bb5311'
 const vote = (winner: number | null, isBlind = true): Vote => ({

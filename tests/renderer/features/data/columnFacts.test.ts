@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cellText, columnFacts, columnWords, messagesOf } from '#renderer/features/data/columnFacts.ts'
+import { cellText, columnFacts, columnWords, messagesOf } from '#renderer/parts/columnFacts.ts'
 
 test('a column is what all its values are', () => {
   const rows = [

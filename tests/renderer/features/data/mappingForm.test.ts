@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { mapItem, mappingSchema } from '#host/data/mapping.ts'
 import { detectShape } from '#host/data/shapes.ts'
-import { columnFacts, type DataRow } from '#renderer/features/data/columnFacts.ts'
+import { columnFacts, type DataRow } from '#renderer/parts/columnFacts.ts'
 import {
   formOf,
   formProblems,

@@ -1,13 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { runConfigSchema } from '#shared/runConfig.ts'
-import { cutBeyond, parsePreparation } from '#renderer/features/data/preparation.ts'
-import {
-  detectedPrompt,
-  insertAt,
-  placeholders,
-  promptProblem,
-  toKind,
-} from '#renderer/features/data/promptForms.ts'
+import { cutBeyond, parsePreparation } from '#renderer/parts/preparation.ts'
+import { detectedPrompt, insertAt, placeholders, promptProblem, toKind } from '#renderer/parts/promptForms.ts'
 import { splitProblem, withAmount, withKind } from '#renderer/features/data/SplitTab.tsx'
 
 describe('what is stored', () => {

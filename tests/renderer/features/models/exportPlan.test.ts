@@ -8,7 +8,7 @@ import {
   isImportName,
   joinPath,
   placeIn,
-} from '#renderer/features/models/exportPlan.ts'
+} from '#renderer/parts/exportPlan.ts'
 
 test('a folder is named by run, step and format, in letters every file system takes', () => {
   expect(folderName({ run: 'arith-grpo-1', step: 30, format: 'peft' })).toBe('arith-grpo-1-step-30-peft')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { defaultSplit } from '#renderer/features/data/preparation.ts'
+import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { withData, withRows, withTypedRows } from '#renderer/features/newRun/chosenRows.ts'
 
 const sums = {

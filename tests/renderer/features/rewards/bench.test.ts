@@ -9,7 +9,7 @@ import {
   defaultColumn,
   defaultPrompt,
 } from '#renderer/features/rewards/bench.ts'
-import type { DataColumn } from '#renderer/features/rewards/types.ts'
+import type { DataColumn } from '#renderer/parts/rewardTypes.ts'
 
 const column = (name: string, kinds: Record<string, number>): DataColumn => ({
   ...{ name, kinds, missing: 0, unique: null, length: null, value: null },

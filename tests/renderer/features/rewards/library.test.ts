@@ -6,7 +6,7 @@ import {
   libraryGroups,
   shelfOf,
   versionNumber,
-} from '#renderer/features/rewards/library.ts'
+} from '#renderer/parts/rewardLibrary.ts'
 import {
   chartName,
   choiceName,
@@ -14,9 +14,9 @@ import {
   moved,
   nameInRun,
   sourceOfChoice,
-} from '#renderer/features/rewards/rewardChoice.ts'
+} from '#renderer/parts/rewardChoice.ts'
 import { guessKind, startCode } from '#renderer/features/rewards/LibraryDialogs.tsx'
-import type { GalleryEntry, Reward } from '#renderer/features/rewards/types.ts'
+import type { GalleryEntry, Reward } from '#renderer/parts/rewardTypes.ts'
 
 const id = 'rw_0192f0c1-2345-7abc-8def-0123456789ab'
 const hash = 'a'.repeat(64)

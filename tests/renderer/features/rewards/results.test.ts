@@ -8,7 +8,7 @@ import {
   summaryOf,
 } from '#renderer/features/rewards/results.ts'
 import { compareScores } from '#renderer/features/rewards/UsedByTab.tsx'
-import type { DryRunItem, Score } from '#renderer/features/rewards/types.ts'
+import type { DryRunItem, Score } from '#renderer/parts/rewardTypes.ts'
 
 const progress = { phase: 'Scoring', done: 1, total: 3, unit: 'samples' } as const
 const input = { prompt: 'p', completion: 'c', row: {} }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { caseFromSample, caseOf, expectWords, formOf, freeName } from '#renderer/features/rewards/testForm.ts'
-import type { TestCase } from '#renderer/features/rewards/types.ts'
+import type { TestCase } from '#renderer/parts/rewardTypes.ts'
 
 const testCase = (expectation: TestCase['expect']): TestCase => ({
   ...{ name: 'n', prompt: 'p', completion: 'c', row: { a: [1] }, settings: { x: true } },

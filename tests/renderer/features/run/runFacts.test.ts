@@ -4,7 +4,7 @@ import { rewardName as nameInRuns } from '#shared/runConfig.ts'
 import { chartEvents } from '#renderer/features/run/chartEvents.ts'
 import { healthyWords } from '#renderer/features/run/DiagnosisTab.tsx'
 import { treeOf } from '#renderer/features/run/FamilyTree.tsx'
-import { slowPace, typicalOf } from '#renderer/features/run/useRun.ts'
+import { slowPace, typicalOf } from '#renderer/parts/useRun.ts'
 import {
   dataName,
   experiencesOf,
@@ -12,7 +12,7 @@ import {
   rewardRoute,
   rewardWords,
   serverWords,
-} from '#renderer/features/run/runFacts.ts'
+} from '#renderer/parts/runFacts.ts'
 import { timeShares } from '#renderer/features/run/TimePanel.tsx'
 
 test('rewards have the names that runs give them', () => {

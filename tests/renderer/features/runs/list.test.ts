@@ -1,7 +1,7 @@
 import { lastPart } from '#renderer/client/format.ts'
 import { describe, expect, test } from 'vitest'
 import { columnsOf, type Row, type RowState } from '#renderer/features/runs/columns.tsx'
-import { between, choicesOf, filterRuns, isFiltering, noFilter } from '#renderer/features/runs/filter.ts'
+import { between, choicesOf, filterRuns, isFiltering, noFilter } from '#renderer/parts/filter.ts'
 import { familyRows, flatRows, seedRows } from '#renderer/features/runs/families.ts'
 
 const run = (id: string, more: object = {}) => ({

@@ -11,7 +11,7 @@ import {
   rewardText,
   stepShown,
   type Sample,
-} from '#renderer/features/samples/groups.ts'
+} from '#renderer/parts/groups.ts'
 
 const sample = (values: Partial<Sample>): Sample => ({
   ...{

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { heatLook, heatScale, legendOf, tokenWords, visibleText } from '#renderer/features/samples/heat.ts'
-import type { TokenRow } from '#renderer/features/samples/tokenRows.ts'
+import { heatLook, heatScale, legendOf, tokenWords, visibleText } from '#renderer/parts/heat.ts'
+import type { TokenRow } from '#renderer/parts/tokenRows.ts'
 
 const row = (values: Partial<TokenRow>): TokenRow => ({
   ...{ index: 0, id: 1, text: 'a', isAction: true, action: 1 },

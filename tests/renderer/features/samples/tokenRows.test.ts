@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { packArray } from '#shared/packedArray.ts'
-import {
-  segmentsOf,
-  tokenRows,
-  valuesPresent,
-  type PackedTokens,
-} from '#renderer/features/samples/tokenRows.ts'
+import { segmentsOf, tokenRows, valuesPresent, type PackedTokens } from '#renderer/parts/tokenRows.ts'
 
 const floats = (...values: readonly number[]) => packArray(Float32Array.from(values))
 

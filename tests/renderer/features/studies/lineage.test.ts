@@ -9,7 +9,7 @@ import {
   wayTo,
   type Lineage,
   type Place,
-} from '#renderer/features/studies/lineage.ts'
+} from '#renderer/parts/lineage.ts'
 
 const rate = 'optimization.learningRate'
 const { search } = parseStudyConfig({

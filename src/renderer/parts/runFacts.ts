@@ -6,7 +6,7 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { lastPart, plural } from '#renderer/client/format.ts'
 import type { StoredEvent } from '#renderer/client/runs.ts'
-import { fileReference } from '#renderer/features/rewards/library.ts'
+import { fileReference } from '#renderer/parts/rewardLibrary.ts'
 
 export interface KnownAlgorithm {
   readonly id: string

@@ -1,6 +1,6 @@
 /** Entries of a run config that name rewards and environments, as they stand in the JSON. */
-import { fileReference } from './library.ts'
-import type { GalleryEntry, Reward, RewardVersion, SettingValues } from './types.ts'
+import { fileReference } from './rewardLibrary.ts'
+import type { GalleryEntry, Reward, RewardVersion, SettingValues } from './rewardTypes.ts'
 
 /** An entry of `config.rewards`. */
 export interface RewardChoice {

@@ -4,7 +4,7 @@ import { useAnswer } from '#renderer/client/api.tsx'
 import { link } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
-import { studyTitle } from './words.ts'
+import { studyTitle } from './studyWords.ts'
 
 /** Titles of the studies there are, by id. */
 export function useStudyTitles(): ReadonlyMap<string, string> {

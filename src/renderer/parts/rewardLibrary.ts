@@ -1,5 +1,5 @@
 /** What there is to choose from, and how addresses and files name it. */
-import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './types.ts'
+import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './rewardTypes.ts'
 
 /** A place of the window that shows a part of the library. */
 export interface Shelf {
