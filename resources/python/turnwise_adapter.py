@@ -69,8 +69,10 @@ class Beside:
     `paths`: where Python imports from before anything else is known to it.
     """
 
-    def __init__(self, folder, modules, paths):
+    def __init__(self, folder, modules, paths, real=None):
         self.folder = folder
+        # Where the folder was as the code started: a link to it may come to lead elsewhere.
+        self.real = real or os.path.realpath(folder)
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
         self.paths = paths
         # Those that Python brings along, which look in archives and folders.
@@ -78,10 +80,12 @@ class Beside:
         self.left_out = set()
 
     def place(self, path):
-        """Finds where in the folder a path leads, by its name or by its links; None: elsewhere."""
+        """Finds where in the folder a path leads, by its name or by its links, then or now; None: elsewhere."""
+        found_at = os.path.realpath(path)
         for root, found in (
             (os.path.abspath(self.folder), os.path.abspath(path)),
-            (os.path.realpath(self.folder), os.path.realpath(path)),
+            (self.real, found_at),
+            (os.path.realpath(self.folder), found_at),
         ):
             if found == root or found.startswith(os.path.join(root, "")):
                 return os.path.normpath(os.path.join(self.folder, os.path.relpath(found, root)))
@@ -138,6 +142,7 @@ class Beside:
         sys.path_importer_cache.clear()
         self.check_files()
         self.forbid_caches()
+        self.forbid_path_files()
         self.follow_into_children()
         site.main()
         sys.path.insert(0, self.folder)
@@ -173,12 +178,21 @@ class Beside:
 
         importlib._bootstrap_external.cache_from_source = cache_from_source
 
+    def forbid_path_files(self):
+        """Keeps `site` from `.pth` files that lie here, in which there may be code."""
+        usual = site.addpackage
+
+        def addpackage(sitedir, name, known_paths):
+            return known_paths if self.guards(os.path.join(sitedir, name)) else usual(sitedir, name, known_paths)
+
+        site.addpackage = addpackage
+
     def follow_into_children(self):
         """Processes that `multiprocessing` starts afresh import by the same rule: they get it with what they are told first."""
         usual = multiprocessing.spawn.get_preparation_data
 
         def get_preparation_data(name):
-            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths), **usual(name)}
+            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.real), **usual(name)}
 
         multiprocessing.spawn.get_preparation_data = get_preparation_data
         # They read neither their environment nor the working folder before they are told anything.
