@@ -142,9 +142,12 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
       if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
       // A token is for the hub that it was made for.
       if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
-        store.settings.set(hubToken, undefined)
-      if (key !== hubToken || value !== storedMark)
-        store.settings.set(key, value === '' && key === hubToken ? undefined : (value ?? undefined))
+        store.settings.forget(hubToken)
+      if (key !== hubToken) store.settings.set(key, value ?? undefined)
+      else if (value !== storedMark) {
+        store.settings.forget(key)
+        if (value !== '') store.settings.set(key, value ?? undefined)
+      }
       notifier.notify()
     },
 
