@@ -29,6 +29,7 @@ import sys
 import tempfile
 import threading
 import types
+import zipimport
 import zlib
 
 MOST_LINES = 100
@@ -62,6 +63,23 @@ class Printed(io.TextIOBase):
         return [line[:MOST_CHARACTERS] for line in text.splitlines()[:MOST_LINES]]
 
 
+def identity_of(path):
+    """What the file system knows a folder by, whatever it is called; None: nothing."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    # Some file systems number nothing.
+    return (status.st_dev, status.st_ino) if status.st_ino else None
+
+
+def parents(path):
+    above = os.path.dirname(path)
+    while above != path:
+        yield above
+        path, above = above, os.path.dirname(above)
+
+
 class Beside:
     """
     Imports from the folder of the code: files that were allowed, by their content, and nothing else there. `modules`: the
@@ -69,10 +87,10 @@ class Beside:
     `paths`: where Python imports from before anything else is known to it.
     """
 
-    def __init__(self, folder, modules, paths, real=None):
+    def __init__(self, folder, modules, paths, identity=None):
         self.folder = folder
-        # Where the folder was as the code started: a link to it may come to lead elsewhere.
-        self.real = real or os.path.realpath(folder)
+        # Of the folder as the code started: it may be moved, or a link to it come to lead elsewhere.
+        self.identity = identity or identity_of(folder)
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
         self.paths = paths
         # Those that Python brings along, which look in archives and folders.
@@ -80,15 +98,24 @@ class Beside:
         self.left_out = set()
 
     def place(self, path):
-        """Finds where in the folder a path leads, by its name or by its links, then or now; None: elsewhere."""
-        found_at = os.path.realpath(path)
+        """Finds where in the folder a path leads, by its name or by its links; None: elsewhere."""
+        real = os.path.realpath(path)
         for root, found in (
             (os.path.abspath(self.folder), os.path.abspath(path)),
-            (self.real, found_at),
-            (os.path.realpath(self.folder), found_at),
+            (os.path.realpath(self.folder), real),
+            (self.moved_to(real), real),
         ):
+            if root is None:
+                continue
             if found == root or found.startswith(os.path.join(root, "")):
                 return os.path.normpath(os.path.join(self.folder, os.path.relpath(found, root)))
+        return None
+
+    def moved_to(self, path):
+        """Finds the folder as it was at the start among those above a path."""
+        for above in itertools.chain([path], parents(path)):
+            if self.identity is not None and identity_of(above) == self.identity:
+                return above
         return None
 
     def is_installed(self, place):
@@ -166,6 +193,14 @@ class Beside:
                 remove()
 
         loaders[0].get_data, loaders[1].create_module = get_data, create_module
+        open_archive = zipimport.zipimporter.__init__
+
+        def of_archive(importer, path):
+            if self.guards(path):
+                raise zipimport.ZipImportError(f"{path} was not allowed, so it was not run: nobody is asked about archives.", path=path)
+            open_archive(importer, path)
+
+        zipimport.zipimporter.__init__ = of_archive
 
     def forbid_caches(self):
         """Keeps every loader from compiled code that lies beside a source here."""
@@ -192,7 +227,7 @@ class Beside:
         usual = multiprocessing.spawn.get_preparation_data
 
         def get_preparation_data(name):
-            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.real), **usual(name)}
+            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.identity), **usual(name)}
 
         multiprocessing.spawn.get_preparation_data = get_preparation_data
         # They read neither their environment nor the working folder before they are told anything.
