@@ -87,10 +87,10 @@ class Beside:
     `paths`: where Python imports from before anything else is known to it.
     """
 
-    def __init__(self, folder, modules, paths, identity=None):
+    def __init__(self, folder, modules, paths, started=None):
         self.folder = folder
-        # Of the folder as the code started: it may be moved, or a link to it come to lead elsewhere.
-        self.identity = identity or identity_of(folder)
+        # The folder as the code started: it may be moved, or a link to it come to lead elsewhere.
+        self.started = started or (os.path.realpath(folder), identity_of(folder))
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
         self.paths = paths
         # Those that Python brings along, which look in archives and folders.
@@ -103,7 +103,7 @@ class Beside:
         for root, found in (
             (os.path.abspath(self.folder), os.path.abspath(path)),
             (os.path.realpath(self.folder), real),
-            (self.moved_to(real), real),
+            (self.started_above(real), real),
         ):
             if root is None:
                 continue
@@ -111,12 +111,12 @@ class Beside:
                 return os.path.normpath(os.path.join(self.folder, os.path.relpath(found, root)))
         return None
 
-    def moved_to(self, path):
-        """Finds the folder as it was at the start among those above a path."""
-        for above in itertools.chain([path], parents(path)):
-            if self.identity is not None and identity_of(above) == self.identity:
-                return above
-        return None
+    def started_above(self, path):
+        """Finds where the folder of the start is now; where it was moved, among those above a path. None: not there."""
+        place, identity = self.started
+        if identity is None or identity_of(place) == identity:
+            return place
+        return next((above for above in [path, *parents(path)] if identity_of(above) == identity), None)
 
     def is_installed(self, place):
         """
@@ -227,7 +227,7 @@ class Beside:
         usual = multiprocessing.spawn.get_preparation_data
 
         def get_preparation_data(name):
-            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.identity), **usual(name)}
+            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.started), **usual(name)}
 
         multiprocessing.spawn.get_preparation_data = get_preparation_data
         # They read neither their environment nor the working folder before they are told anything.
