@@ -123,6 +123,13 @@ const originOf = (endpoint: unknown): string => {
 /** The setting whose value is never sent to clients; see #shared/hub.ts. */
 const hubToken = 'hub.token'
 
+/** What stands for the token does not take its place. */
+function setToken({ settings }: Host['store'], value: unknown): void {
+  if (value === storedMark) return
+  settings.forget(hubToken)
+  if (value !== '') settings.set(hubToken, value ?? undefined)
+}
+
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
   const { store, notifier } = host
   const written = ownAlgorithms(host)
@@ -143,11 +150,8 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
       // A token is for the hub that it was made for.
       if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
         store.settings.forget(hubToken)
-      if (key !== hubToken) store.settings.set(key, value ?? undefined)
-      else if (value !== storedMark) {
-        store.settings.forget(key)
-        if (value !== '') store.settings.set(key, value ?? undefined)
-      }
+      if (key === hubToken) setToken(store, value)
+      else store.settings.set(key, value ?? undefined)
       notifier.notify()
     },
 

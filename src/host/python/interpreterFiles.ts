@@ -32,13 +32,13 @@ export function interpreterFiles(
   return [...own, ...[...once.values()].map((file) => [file, contentOf(file)] as const)]
 }
 
-/** More links than this lead nowhere. */
+/** More links than this lead nowhere; each is looked at by two names. */
 const mostLinks = 40
 
 /** The program under each name that its links give it, the real one last. */
 function placesOf(program: string): string[] {
   const places: string[] = []
-  for (let at: string | null = program; at !== null && places.length < mostLinks; at = linkedFrom(at)) {
+  for (let at: string | null = program; at !== null && places.length <= 2 * mostLinks; at = linkedFrom(at)) {
     const real: string = path.join(realpathSync(path.dirname(at)), path.basename(at))
     places.push(at, real)
     at = real

@@ -75,6 +75,18 @@ describe.skipIf(process.platform === 'win32')('consent to an interpreter in the 
     expect(isAllowed()).toBe(true)
   })
 
+  test('ends when the last of as many links as the system follows leads elsewhere', () => {
+    const { folder, allow, isAllowed } = placed('.venv/bin/python', (link) => {
+      for (let i = 0; i < 39; i++) symlinkSync(`${link}${i + 1}`, i === 0 ? link : `${link}${i}`)
+      symlinkSync(elsewhere, `${link}39`)
+    })
+    allow()
+    const last = path.join(folder, '.venv', 'bin', 'python39')
+    rmSync(last)
+    symlinkSync(other, last)
+    expect(isAllowed()).toBe(false)
+  })
+
   test('ends when a folder above it becomes a link', () => {
     const { folder, allow, isAllowed } = placed('.env/python3', programAt)
     allow()
