@@ -3,7 +3,7 @@
  * and to sending the values of environment variables to an address. One file in the data directory holds all of it. It counts in the
  * folder it was written in alone: what comes along in a folder that was copied or unpacked was not allowed here.
  */
-import { chmodSync, existsSync, type Stats, statSync } from 'node:fs'
+import { existsSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
@@ -12,8 +12,8 @@ import { readJsonObject } from '#host/files/strictJson.ts'
 
 const consentSchema = z.strictObject({
   format: z.literal(2),
-  /** The folder that it was written in; null: its file system does not know when it was made. */
-  folder: z.strictObject({ id: z.string(), bornAt: z.string().nullable() }),
+  /** The folder that it was written in. */
+  folder: z.strictObject({ id: z.string(), bornAt: z.string() }),
   /** Contents of files, and the interpreters that may run them; paths absolute. */
   python: z.array(
     z.strictObject({ interpreter: z.string(), path: z.string(), sha256: z.string(), at: z.number() }),
@@ -59,28 +59,13 @@ function readOwn(consents: string): Consents | null {
 /** Whoever may write into the data directory could have put it there. */
 const isOurs = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid()
 
-/** Neither number can be chosen by whoever packs a folder: the file system gives both to a folder as it makes it. */
-function folderMark(folder: string): z.output<typeof consentSchema>['folder'] {
-  const { ino, birthtimeNs, ctimeNs } = statSync(folder, { bigint: true })
-  const isBirth = birthtimeNs !== ctimeNs || changesLater(folder, ctimeNs)
-  return { id: `${ino}`, bornAt: isBirth ? `${birthtimeNs}` : null }
-}
-
-/** The longest that clocks of file systems stand still. */
-const tickMs = 20
-
 /**
- * Where the birth of a folder is not known, Node tells its last change. Another change, to the permissions that it has, tells one from the
- * other.
+ * Neither number can be chosen by whoever packs a folder: the file system gives both to a folder as it makes it. Where it keeps no time of
+ * birth, that is 0.
  */
-function changesLater(folder: string, before: bigint): boolean {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, tickMs)
-  try {
-    chmodSync(folder, statSync(folder).mode & 0o7777)
-  } catch {
-    return false
-  }
-  return statSync(folder, { bigint: true }).birthtimeNs === before
+function folderMark(folder: string): z.output<typeof consentSchema>['folder'] {
+  const { ino, birthtimeNs } = statSync(folder, { bigint: true })
+  return { id: `${ino}`, bornAt: `${birthtimeNs}` }
 }
 
 function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string): boolean {
