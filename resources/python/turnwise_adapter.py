@@ -29,6 +29,7 @@ import sys
 import tempfile
 import threading
 import types
+import zipimport
 import zlib
 
 MOST_LINES = 100
@@ -62,6 +63,23 @@ class Printed(io.TextIOBase):
         return [line[:MOST_CHARACTERS] for line in text.splitlines()[:MOST_LINES]]
 
 
+def identity_of(path):
+    """What the file system knows a folder by, whatever it is called; None: nothing."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    # Some file systems number nothing.
+    return (status.st_dev, status.st_ino) if status.st_ino else None
+
+
+def parents(path):
+    above = os.path.dirname(path)
+    while above != path:
+        yield above
+        path, above = above, os.path.dirname(above)
+
+
 class Beside:
     """
     Imports from the folder of the code: files that were allowed, by their content, and nothing else there. `modules`: the
@@ -69,8 +87,10 @@ class Beside:
     `paths`: where Python imports from before anything else is known to it.
     """
 
-    def __init__(self, folder, modules, paths):
+    def __init__(self, folder, modules, paths, started=None):
         self.folder = folder
+        # The folder as the code started: it may be moved, or a link to it come to lead elsewhere.
+        self.started = started or (os.path.realpath(folder), identity_of(folder))
         self.modules = {os.path.normcase(path): digest for path, digest in modules.items()}
         self.paths = paths
         # Those that Python brings along, which look in archives and folders.
@@ -79,13 +99,24 @@ class Beside:
 
     def place(self, path):
         """Finds where in the folder a path leads, by its name or by its links; None: elsewhere."""
+        real = os.path.realpath(path)
         for root, found in (
             (os.path.abspath(self.folder), os.path.abspath(path)),
-            (os.path.realpath(self.folder), os.path.realpath(path)),
+            (os.path.realpath(self.folder), real),
+            (self.started_above(real), real),
         ):
+            if root is None:
+                continue
             if found == root or found.startswith(os.path.join(root, "")):
                 return os.path.normpath(os.path.join(self.folder, os.path.relpath(found, root)))
         return None
+
+    def started_above(self, path):
+        """Finds where the folder of the start is now; where it was moved, among those above a path. None: not there."""
+        place, identity = self.started
+        if identity is None or identity_of(place) == identity:
+            return place
+        return next((above for above in [path, *parents(path)] if identity_of(above) == identity), None)
 
     def is_installed(self, place):
         """
@@ -138,6 +169,7 @@ class Beside:
         sys.path_importer_cache.clear()
         self.check_files()
         self.forbid_caches()
+        self.forbid_path_files()
         self.follow_into_children()
         site.main()
         sys.path.insert(0, self.folder)
@@ -161,6 +193,14 @@ class Beside:
                 remove()
 
         loaders[0].get_data, loaders[1].create_module = get_data, create_module
+        open_archive = zipimport.zipimporter.__init__
+
+        def of_archive(importer, path):
+            if self.guards(path):
+                raise zipimport.ZipImportError(f"{path} was not allowed, so it was not run: nobody is asked about archives.", path=path)
+            open_archive(importer, path)
+
+        zipimport.zipimporter.__init__ = of_archive
 
     def forbid_caches(self):
         """Keeps every loader from compiled code that lies beside a source here."""
@@ -173,12 +213,21 @@ class Beside:
 
         importlib._bootstrap_external.cache_from_source = cache_from_source
 
+    def forbid_path_files(self):
+        """Keeps `site` from `.pth` files that lie here, in which there may be code."""
+        usual = site.addpackage
+
+        def addpackage(sitedir, name, known_paths):
+            return known_paths if self.guards(os.path.join(sitedir, name)) else usual(sitedir, name, known_paths)
+
+        site.addpackage = addpackage
+
     def follow_into_children(self):
         """Processes that `multiprocessing` starts afresh import by the same rule: they get it with what they are told first."""
         usual = multiprocessing.spawn.get_preparation_data
 
         def get_preparation_data(name):
-            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths), **usual(name)}
+            return {"turnwise": Rule(self.folder, dict(self.modules), self.paths, self.started), **usual(name)}
 
         multiprocessing.spawn.get_preparation_data = get_preparation_data
         # They read neither their environment nor the working folder before they are told anything.

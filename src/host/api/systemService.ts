@@ -123,6 +123,13 @@ const originOf = (endpoint: unknown): string => {
 /** The setting whose value is never sent to clients; see #shared/hub.ts. */
 const hubToken = 'hub.token'
 
+/** What stands for the token does not take its place. */
+function setToken({ settings }: Host['store'], value: unknown): void {
+  if (value === storedMark) return
+  settings.forget(hubToken)
+  if (value !== '') settings.set(hubToken, value ?? undefined)
+}
+
 export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
   const { store, notifier } = host
   const written = ownAlgorithms(host)
@@ -142,9 +149,9 @@ export const settingsService = (host: Host): Handlers<typeof settingsApi> => {
       if (isPrivate(key)) throw new AppError('api/refused', `The setting ${key} is managed by the host.`)
       // A token is for the hub that it was made for.
       if (key === 'hub.endpoint' && originOf(value) !== originOf(store.settings.get(key)))
-        store.settings.set(hubToken, undefined)
-      if (key !== hubToken || value !== storedMark)
-        store.settings.set(key, value === '' && key === hubToken ? undefined : (value ?? undefined))
+        store.settings.forget(hubToken)
+      if (key === hubToken) setToken(store, value)
+      else store.settings.set(key, value ?? undefined)
       notifier.notify()
     },
 

@@ -3,7 +3,7 @@
  * and to sending the values of environment variables to an address. One file in the data directory holds all of it. It counts in the
  * folder it was written in alone: what comes along in a folder that was copied or unpacked was not allowed here.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
@@ -38,13 +38,13 @@ export function readConsents(consents: string | null): Consents {
 /** Tells whoever is refused why earlier consents do not count; null: they do, or there are none. */
 export function foreignConsents(consents: string | null): string | null {
   return consents !== null && existsSync(consents) && readOwn(consents) === null
-    ? 'What had been allowed does not count any more, as the data directory was copied, or an earlier version wrote it: allow again what you trust.'
+    ? 'What had been allowed does not count any more, as the data directory was copied, or another user or an earlier version wrote it: allow again what you trust.'
     : null
 }
 
-/** null where there is no such file, or it was written in another folder or by an earlier version. */
+/** null where there is no such file, or it was written in another folder, by another user or by an earlier version. */
 function readOwn(consents: string): Consents | null {
-  if (!existsSync(consents)) return null
+  if (!existsSync(consents) || !isOurs(statSync(consents))) return null
   const said = readJsonObject(consents, 'config/invalid')
   if (said['format'] === 1) return null
   const { data } = consentSchema.safeParse(said)
@@ -56,16 +56,21 @@ function readOwn(consents: string): Consents | null {
   )
 }
 
-/** Neither number can be chosen by whoever packs a folder: the file system gives both to a folder as it makes it. */
-function folderMark(folder: string) {
-  const { ino, birthtimeNs, ctimeNs } = statSync(folder, { bigint: true })
-  return { id: `${ino}`, bornAt: `${birthtimeNs}`, changedAt: `${ctimeNs}` }
+/** Whoever may write into the data directory could have put it there. */
+const isOurs = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid()
+
+/**
+ * Neither number can be chosen by whoever packs a folder: the file system gives both to a folder as it makes it. Where it keeps no time of
+ * birth, that is 0.
+ */
+function folderMark(folder: string): z.output<typeof consentSchema>['folder'] {
+  const { ino, birthtimeNs } = statSync(folder, { bigint: true })
+  return { id: `${ino}`, bornAt: `${birthtimeNs}` }
 }
 
 function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string): boolean {
-  const { id, bornAt, changedAt } = folderMark(folder)
-  // Where the birth is not known, Node tells the last change.
-  return said.id === id && (said.bornAt === bornAt || bornAt === changedAt)
+  const { id, bornAt } = folderMark(folder)
+  return said.id === id && said.bornAt === bornAt
 }
 
 /** Replaces the parts that `change` returns. Errors: AppError 'file/unwritable'; as `readConsents`. */
@@ -73,7 +78,6 @@ export function changeConsents(consents: string, change: (before: Consents) => P
   const { python, keys } = readConsents(consents)
   const directory = path.dirname(consents)
   makeFolder(directory)
-  const { id, bornAt } = folderMark(directory)
-  const all = { format: 2, folder: { id, bornAt }, python, keys, ...change({ python, keys }) }
+  const all = { format: 2, folder: folderMark(directory), python, keys, ...change({ python, keys }) }
   writeFileAtomic(consents, `${JSON.stringify(all, null, 2)}\n`)
 }

@@ -27,7 +27,7 @@ export function allowedKey(
   const use = keyUse(named.variable, named.address)
   if (use === null) return null
   requireKeys([use], consents)
-  const key = environment[use.variable]
+  const key = Object.hasOwn(environment, use.variable) ? environment[use.variable] : undefined
   if (key !== undefined && key !== '') return key as AllowedKey
   throw new AppError(
     'config/invalid',

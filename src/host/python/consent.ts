@@ -5,22 +5,14 @@
  * is the same code elsewhere, where other data lies for it to open.
  */
 import { createHash } from 'node:crypto'
-import {
-  type Dirent,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  type Stats,
-  statSync,
-} from 'node:fs'
+import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { shellWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
-import { isInside } from './pythonEnvironment.ts'
+import { interpreterFiles, statusOf } from './interpreterFiles.ts'
 
 export interface PythonSource {
   readonly code: string
@@ -73,7 +65,12 @@ export function reviewPython(
   }
   const others =
     parts === undefined
-      ? [...startedFrom(program, file), ...importable(file)].map((each) => [each, contentOf(each)] as const)
+      ? path.isAbsolute(file)
+        ? [
+            ...interpreterFiles(program, path.dirname(file)),
+            ...importable(file).map((each) => [each, contentOf(each)] as const),
+          ]
+        : []
       : Object.entries(parts)
   return {
     interpreter: program,
@@ -186,33 +183,7 @@ function interpreterPath(interpreter: string | null): string {
   throw new AppError('sandbox/failed', `There is no Python interpreter “${name}”.`, interpreterHint)
 }
 
-/** null for what may not be looked at, does not exist, or is a link that leads back to itself. */
-function statusOf(place: string): Stats | null {
-  try {
-    return statSync(place)
-  } catch {
-    return null
-  }
-}
-
 const isFile = (place: string): boolean => statusOf(place)?.isFile() === true
-
-/**
- * Finds what of the interpreter lies in the folder of the code: the program where its links lead there, and the files beside or above it that
- * say where its library is. An environment holds such a file too.
- */
-function startedFrom(program: string, file: string): string[] {
-  const folder = path.dirname(file)
-  if (!path.isAbsolute(file) || !existsSync(folder)) return []
-  const places = [path.dirname(program), path.dirname(path.dirname(program))]
-  const settings = places.flatMap((place) =>
-    ['pyvenv.cfg', 'pybuilddir.txt'].map((name) => path.join(place, name)),
-  )
-  return [
-    ...(isInside(realpathSync(program), realpathSync(folder)) ? [program] : []),
-    ...settings.filter((each) => isFile(each) && isInside(each, folder)),
-  ]
-}
 
 /** A name is looked up by the system, a path is meant from `base`. */
 export const programAt = (program: string, base: string): string =>

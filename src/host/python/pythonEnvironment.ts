@@ -31,11 +31,32 @@ const importPath = (): string[] => absolutePaths(process.env['PYTHONPATH'] ?? ''
 export const pathsInside = (folder: string): string[] =>
   importPath().filter((place) => isInside(place, folder))
 
-/** Variables that name a folder: a relative one would be another in each process. */
-const folders = ['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONPYCACHEPREFIX']
+/** Variables that name a file or folder: a relative one would be another in each process. */
+const named = [
+  ...['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONPYCACHEPREFIX', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__'],
+  ...['OPENSSL_CONF', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
+]
 
-/** Lists of folders where programs and libraries are looked for: the code works in its folder, where neither was allowed. */
-const lists = ['PATH', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH', 'DYLD_FALLBACK_LIBRARY_PATH']
+/**
+ * Lists of places where programs and libraries are looked for, and what separates them, if it is not what usually does: the code
+ * works in its folder, where neither was allowed.
+ */
+const lists: Readonly<Record<string, RegExp | null>> = {
+  PATH: null,
+  LD_LIBRARY_PATH: /[:;]/,
+  LD_PRELOAD: /[:\s]/,
+  LD_AUDIT: null,
+  DYLD_LIBRARY_PATH: null,
+  DYLD_FALLBACK_LIBRARY_PATH: null,
+  DYLD_VERSIONED_LIBRARY_PATH: null,
+  DYLD_FRAMEWORK_PATH: null,
+  DYLD_FALLBACK_FRAMEWORK_PATH: null,
+  DYLD_VERSIONED_FRAMEWORK_PATH: null,
+  DYLD_INSERT_LIBRARIES: null,
+}
+
+/** Lists in which a name without a slash is one that the system looks for in its own folders. */
+const takesNames = ['LD_PRELOAD', 'LD_AUDIT']
 
 /** The environment of this process as Python may have it. `folder`: of the code, from which only what was allowed is imported. */
 export function pythonEnvironment(folder: string | null): NodeJS.ProcessEnv {
@@ -50,10 +71,15 @@ export function pythonEnvironment(folder: string | null): NodeJS.ProcessEnv {
 function valueFor(name: string, value: string, folder: string | null): string | null {
   if (name === 'PYTHONSTARTUP') return null
   if (name === 'PYTHONPATH') return joined(importPath().filter((place) => !isInside(place, folder)))
-  if (lists.includes(name)) return joined(absolutePaths(value))
+  const separator = lists[name]
+  if (separator !== undefined) {
+    const isKept = (each: string) =>
+      path.isAbsolute(each) || (takesNames.includes(name) && /^[^/.][^/]*$/.test(each))
+    return joined(value.split(separator ?? path.delimiter).filter(isKept))
+  }
   // Compiled code of every module would be read from there.
   if (name === 'PYTHONPYCACHEPREFIX' && isInside(value, folder)) return null
-  return folders.includes(name) && !path.isAbsolute(value) ? null : value
+  return named.includes(name) && !path.isAbsolute(value) ? null : value
 }
 
 const joined = (paths: readonly string[]): string | null =>

@@ -170,6 +170,14 @@ class SettingsTable {
       )
   }
 
+  /** Removes a secret, so that nothing of it is left in the file, nor in what processes have committed beside it. */
+  forget(key: string): void {
+    this.#db.pragma('secure_delete = ON')
+    this.set(key, undefined)
+    this.#db.pragma('secure_delete = OFF')
+    this.#db.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
   all(): ReadonlyMap<string, unknown> {
     const query = this.#db.query<SettingRow>('SELECT * FROM settings ORDER BY key')
     return new Map(query.all().map((row) => [row.key, this.#valueOf(row)]))

@@ -358,6 +358,13 @@ describe('a consent', () => {
     expect(() => at('https://judge.example@evil.example/v1')).toThrow('https://evil.example')
     expect(() => at('https://judge.example', machine())).toThrow('has not been allowed')
     expect(() => at('https://judge.example', null)).toThrow('has not been allowed')
+    // What every object has is no variable.
+    for (const inherited of ['constructor', '__proto__']) {
+      const place = { consents: machine(), environment }
+      allowKeys([{ variable: inherited, origin: 'https://judge.example' }], place.consents)
+      const asked = { ...named('https://judge.example'), variable: inherited }
+      expect(() => allowedKey(asked, place)).toThrow('no such environment variable')
+    }
     // No request can be made there, so no key is asked for.
     expect(at('file:///etc/passwd')).toBeNull()
     expect(withdrawKeys(null, consents)).toBe(1)

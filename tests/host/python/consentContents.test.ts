@@ -1,12 +1,15 @@
 /** What a consent is to: contents for one interpreter, in the folder where they lie, on this machine. */
+import { setTimeout as wait } from 'node:timers/promises'
 import {
   chmodSync,
+  chownSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import path from 'node:path'
@@ -205,6 +208,33 @@ describe('consent', () => {
     // Moved, it is the same folder.
     renameSync(path.dirname(consents), `${copy}-moved`)
     expect(isOpen(source, program, consentsFile(`${copy}-moved`))).toBe(true)
+  })
+
+  test('does not come back with a folder that is unpacked in the place of a deleted one', async () => {
+    for (let i = 0; i < 20; i++) {
+      const consents = machine()
+      const folder = path.dirname(consents)
+      allowPython([reviewPython(source, program, consents)], consents)
+      const { ino } = statSync(folder)
+      const text = readFileSync(consents)
+      rmSync(folder, { recursive: true })
+      await wait(50)
+      // As quickly as something unpacks it: in one tick of the clock.
+      mkdirSync(folder)
+      writeFileSync(consents, text)
+      const isAllowed = isOpen(source, program, consents)
+      // Whether a file system gives the number again is its own affair.
+      if (statSync(folder).ino === ino) expect(isAllowed).toBe(false)
+    }
+  })
+
+  test.skipIf(process.getuid?.() !== 0)('of another user does not count', () => {
+    const consents = machine()
+    allowPython([reviewPython(source, program, consents)], consents)
+    chownSync(consents, 1234, 1234)
+    expect(isOpen(source, program, consents)).toBe(false)
+    allowPython([reviewPython(source, program, consents)], consents)
+    expect(isOpen(source, program, consents)).toBe(true)
   })
 
   test('is asked for by all names, up to fifty, and each as it is', () => {

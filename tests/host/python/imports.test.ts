@@ -1,6 +1,16 @@
 /** What Python imports from the folder of the code is what was allowed, by its content, and nothing else. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import path from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { allowPython, reviewPython } from '#host/python/consent.ts'
@@ -147,6 +157,62 @@ def value():
     put('signal/__init__.py', evil)
     const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
     expect(JSON.stringify(answer)).toMatch(/other 3.*No module named 'late'.*changed after it was allowed/)
+    expect(ran()).toBe(false)
+  })
+
+  test.each(['os.getcwd()', 'os.path.dirname(os.path.realpath(__file__))'])(
+    'not of a folder whose link came to lead elsewhere while code of it runs, by %s',
+    async (here) => {
+      const { folder, evil, open, ran } = allowed(
+        `import os, sys\nsys.path.append(${here})\ndef value():\n    import late\n    return late.points`,
+        {},
+        'current',
+      )
+      await using code = await open()
+      const before = readlinkSync(folder)
+      writeFileSync(path.join(before, 'late.py'), evil)
+      rmSync(folder)
+      symlinkSync(mkdtempSync(path.join(all, 'next-')), folder)
+      const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+      expect(JSON.stringify(answer)).toContain('was not there when the code was allowed')
+      expect(ran()).toBe(false)
+    },
+  )
+
+  test.each(['""', 'os.getcwd()'])(
+    'not of a folder that was moved while code of it runs, by %s',
+    async (here) => {
+      const { folder, evil, open, ran } = allowed(
+        `import os, sys\ndef value():\n    sys.path.insert(0, ${here})\n    import late\n    return late.points`,
+      )
+      await using code = await open()
+      renameSync(folder, `${folder}-old`)
+      mkdirSync(folder)
+      writeFileSync(path.join(`${folder}-old`, 'late.py'), evil)
+      const [answer] = await code.score([{ prompt: '', completion: 'x', row: {}, step: 0 }], 'score')
+      expect(JSON.stringify(answer)).toContain('was not there when the code was allowed')
+      expect(ran()).toBe(false)
+    },
+  )
+
+  test('not out of an archive that the code opens itself', async () => {
+    const { folder, put, evil, open, ran } = allowed(
+      `import os, zipimport
+value = lambda: zipimport.zipimporter(os.path.join(os.path.dirname(__file__), "packed.zip")).load_module("late")`,
+    )
+    put('late.txt', evil)
+    const pack = 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w").write(sys.argv[2], "late.py")'
+    spawnSync(interpreter, ['-c', pack, path.join(folder, 'packed.zip'), path.join(folder, 'late.txt')])
+    expect(await scored(open)).toContain('nobody is asked about archives')
+    expect(ran()).toBe(false)
+  })
+
+  test('not of what a .pth file in the folder says, where the code adds that to the places of packages', async () => {
+    const { put, evil, open, ran } = allowed(
+      'import os, site\nsite.addsitedir(os.path.dirname(os.path.abspath(__file__)))\nvalue = lambda: 1',
+    )
+    put('more.pth', `import os; exec(${JSON.stringify(evil)})\n`)
+    expect(await scored(open)).toContain('"value":1')
     expect(ran()).toBe(false)
   })
 

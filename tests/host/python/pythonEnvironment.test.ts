@@ -25,12 +25,34 @@ test.each([
   expect(pythonEnvironment(code)['PYTHONPATH']).toBe(isInside ? undefined : entry)
 })
 
-test.each(['PATH', 'LD_LIBRARY_PATH'])('%s loses what means the folder that the code works in', (name) => {
-  vi.stubEnv(name, ['', folder, '.', 'relative', ''].join(path.delimiter))
-  expect(pythonEnvironment(code)[name]).toBe(folder)
-  vi.stubEnv(name, path.delimiter)
-  expect(pythonEnvironment(code)).not.toHaveProperty(name)
+test.each(['PATH', 'LD_LIBRARY_PATH', 'LD_PRELOAD', 'LD_AUDIT', 'DYLD_INSERT_LIBRARIES'])(
+  '%s loses what means the folder that the code works in',
+  (name) => {
+    vi.stubEnv(name, ['', folder, '.', './relative', 'relative/x', ''].join(path.delimiter))
+    expect(pythonEnvironment(code)[name]).toBe(folder)
+    vi.stubEnv(name, path.delimiter)
+    expect(pythonEnvironment(code)).not.toHaveProperty(name)
+  },
+)
+
+test.skipIf(process.platform === 'win32')('libraries are loaded from no place that a separator hides', () => {
+  vi.stubEnv('LD_LIBRARY_PATH', `${folder};.;`)
+  vi.stubEnv('LD_PRELOAD', `${folder}/a.so ./b.so c.so`)
+  expect(pythonEnvironment(code)).toMatchObject({
+    LD_LIBRARY_PATH: folder,
+    LD_PRELOAD: `${folder}/a.so:c.so`,
+  })
 })
+
+test.each(['PYTHONHOME', 'PYTHONEXECUTABLE', 'OPENSSL_CONF'])(
+  '%s is absolute, or Python does not get it',
+  (name) => {
+    vi.stubEnv(name, 'relative')
+    expect(pythonEnvironment(code)).not.toHaveProperty(name)
+    vi.stubEnv(name, folder)
+    expect(pythonEnvironment(code)).toHaveProperty(name, folder)
+  },
+)
 
 test('no compiled code is read from the folder', () => {
   vi.stubEnv('PYTHONPYCACHEPREFIX', path.join(code, 'cache'))

@@ -1,0 +1,104 @@
+/**
+ * What of an interpreter lies in the folder of the code and changes with it: the program, or where its link leads, and what Python
+ * looks for around its program, before it runs any code, to find its library. What such a file says, or that one came, decides where
+ * every module comes from.
+ */
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+  type Stats,
+} from 'node:fs'
+import path from 'node:path'
+import { readError } from '#host/files/fileErrors.ts'
+import { isInside } from './pythonEnvironment.ts'
+
+/** Contents by path; of a link that leads out of the folder, where it leads. Errors: AppError 'file/unreadable'. */
+export function interpreterFiles(
+  program: string,
+  folder: string,
+): (readonly [string, string | Uint8Array])[] {
+  if (!existsSync(folder)) return []
+  const places = placesOf(program)
+  const last = places.findLastIndex((place) => isInside(place, folder))
+  const next = places[last + 1]
+  const own =
+    last < 0 ? [] : [[program, next === undefined ? contentOf(program) : `links to ${next}`] as const]
+  const around = [...new Set(places.flatMap((place) => landmarks(path.dirname(place), folder)))]
+  const once = new Map(around.map((file) => [realpathSync(file), file]))
+  return [...own, ...[...once.values()].map((file) => [file, contentOf(file)] as const)]
+}
+
+/** More links than this lead nowhere; each is looked at by two names. */
+const mostLinks = 40
+
+/** The program under each name that its links give it, the real one last. */
+function placesOf(program: string): string[] {
+  const places: string[] = []
+  for (let at: string | null = program; at !== null && places.length <= 2 * mostLinks; at = linkedFrom(at)) {
+    const real: string = path.join(realpathSync(path.dirname(at)), path.basename(at))
+    places.push(at, real)
+    at = real
+  }
+  return places.filter((place, i) => place !== places[i - 1])
+}
+
+/** null for what is no link. */
+function linkedFrom(place: string): string | null {
+  try {
+    return path.resolve(path.dirname(place), readlinkSync(place))
+  } catch {
+    return null
+  }
+}
+
+/** Files beside a program, and above it as far as the folder reaches. */
+function landmarks(start: string, folder: string): string[] {
+  const found: string[] = []
+  for (let at = start; isInside(at, folder); at = path.dirname(at)) {
+    const own = namesIn(at, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth|python3\d+t?\.zip)$/i)
+    const libraries = namesIn(at, /^(?:lib(?:64)?)$/i).flatMap((library) => [
+      path.join(library, 'os.py'),
+      ...namesIn(library, /^python3[\d.]*t?(?:\.zip)?$/).flatMap(inLibrary),
+    ])
+    found.push(...own, path.join(at, 'Modules', 'Setup.local'), ...libraries)
+  }
+  return found.filter((place) => statusOf(place) !== null)
+}
+
+/** An archive, or a folder by what marks it as the library. */
+const inLibrary = (place: string): string[] =>
+  statusOf(place)?.isDirectory() === true
+    ? ['os.py', 'os.pyc', 'lib-dynload'].map((name) => path.join(place, name))
+    : [place]
+
+function namesIn(folder: string, form: RegExp): string[] {
+  if (statusOf(folder)?.isDirectory() !== true) return []
+  const names = readOr(folder, () => readdirSync(folder)).filter((name) => form.test(name))
+  return names.sort().map((name) => path.join(folder, name))
+}
+
+/** Of a folder it counts that it is there. */
+const contentOf = (place: string): string | Uint8Array =>
+  statusOf(place)?.isDirectory() === true ? '' : readOr(place, () => readFileSync(place))
+
+/** Errors: AppError 'file/unreadable'. */
+function readOr<Content>(place: string, read: () => Content): Content {
+  try {
+    return read()
+  } catch (error) {
+    throw readError(place, error)
+  }
+}
+
+/** null for what may not be looked at, does not exist, or is a link that leads back to itself. */
+export function statusOf(place: string): Stats | null {
+  try {
+    return statSync(place)
+  } catch {
+    return null
+  }
+}
