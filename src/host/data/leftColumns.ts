@@ -1,4 +1,5 @@
 /** Columns that change what a row means: whoever does not use one says so. */
+import { choiceColumns } from './choices.ts'
 import { type Columns, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
 import { isSureMarks, markOf } from './marks.ts'
@@ -28,6 +29,7 @@ const meanings: Readonly<Record<string, string>> = {
   input: 'what the instruction is about',
   choices: 'the possible answers',
   options: 'the possible answers',
+  endings: 'the possible answers',
   images: 'images; only text is read',
   image: 'images; only text is read',
   audio: 'sound; only text is read',
@@ -72,7 +74,7 @@ export function leftColumns(columns: Columns, used: readonly string[]): LeftColu
 
 /** Possible answers in columns of their own: A to D, option_a, Incorrect Answer 1, distractor2. */
 const choiceColumn =
-  /^(?:(?:option|choice|answer|opt)_?[a-h1-9]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
+  /^(?:(?:option|choice|answer|opt)_?[a-h\d]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
 const fewestChoices = 3
 
 /** Numbers, or lists of them, that tell how good an answer is: chosen_rating, score_a, preference_strength, HelpSteer's five. */
@@ -105,6 +107,7 @@ function meaningOf(columns: Columns, column: string): string | undefined {
   const isListed = columns.values(column).some((value) => typeof value === 'object')
   if (Object.hasOwn(meanings, plain) && (isListed || !listedMeanings.includes(plain))) return meanings[plain]
   if (isRating(columns, column)) return ratingMeaning(plain)
+  if (choiceColumns(columns).includes(column)) return 'a possible answer'
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
   return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
 }

@@ -1,6 +1,7 @@
 /** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import { choiceDoubts, hasChoices, rightAnswer } from './choices.ts'
 import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
 import { comparedAnswers, rankedAnswers } from './comparedRules.ts'
 import { isDialogue } from './dialogues.ts'
@@ -8,12 +9,10 @@ import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
 import { isSureMarks, marksIn } from './marks.ts'
 import { againstRatings, listDoubts, sameAnswers } from './pairDoubts.ts'
 import {
-  answerNames,
   asPrompt,
   chatsIn,
   chatStep,
   chatNames,
-  choiceDoubts,
   promptNames,
   questionNames,
   questionParts,
@@ -231,7 +230,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   const prompt = columns.find(['prompt'], isPromptKind)
   if (prompt === undefined || repeatsItsChat(columns, prompt)) return null
   if (isChatKind(columns.kind(prompt)) && !waits(columns, prompt)) return null
-  const answer = columns.find(answerNames) ?? null
+  const answer = rightAnswer(columns) ?? null
   if ((answer !== null) !== hasAnswer) return null
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
@@ -272,7 +271,7 @@ function conversation(columns: Columns): Proposal | null {
   if (2 * answered >= chats.length)
     return { ...common, used, answer: 'completion', mapping: takenApart(column, system) }
   if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
-  const answer = columns.find(answerNames)
+  const answer = rightAnswer(columns)
   const { mapping } = asPrompt(columns, column)
   return {
     ...common,
@@ -311,12 +310,13 @@ function instruction(columns: Columns): Proposal | null {
 }
 
 function questionAnswer(columns: Columns): Proposal | null {
+  const chosenFrom = hasChoices(columns) ? ['goal', 'ctx', 'stem', 'sentence'] : []
   const question =
     columns.find(
-      [...questionNames, 'input', 'source', 'article', 'document', 'user'],
+      [...questionNames, ...chosenFrom, 'input', 'source', 'article', 'document', 'user'],
       (kind) => kind === 'text',
     ) ?? columns.find(['text'], (kind) => kind === 'text' && columns.find(['summary']) !== undefined)
-  const answer = columns.find([...answerNames, 'summary', 'highlights', 'assistant', 'best'])
+  const answer = rightAnswer(columns) ?? columns.find(['summary', 'highlights', 'assistant', 'best'])
   return question === undefined || answer === undefined ? null : textTask(columns, question, answer)
 }
 

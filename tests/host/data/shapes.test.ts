@@ -315,8 +315,6 @@ test('what files of people hold beside the usual is used or named', () => {
   expect(detectShape([{ Body: 'b', Question: 'q', Answer: 1 }]).mapping[0]).toMatchObject({
     parts: ['Body', 'Question'],
   })
-  const options = { question: 'q', A: '1', B: '2', C: '3', D: '4', answer: 'C' }
-  expect(detectShape([options]).leftAside.map(({ column }) => column)).toEqual(['A', 'B', 'C', 'D'])
   const listed = { question: 'q', choices: '["x", "y"]', answer: 1 }
   const item = mapItem(
     { row: listed, number: 1, line: 1 },
