@@ -54,7 +54,7 @@ export function rightAnswer(columns: Columns): string | undefined {
 const choiceName =
   /^(?:(?<base>(?:option|choice|answer|opt?|sol|ending|alternative|candidate)_?)(?<mark>[a-h\d])|(?<base>)(?<mark>[a-h]))$/
 /** With two of these, one may be better than the other without being right. */
-const needsMore = /^(?:answer_?|)$/
+const needsMore = /^(?:(?:answer|candidate)_?|)$/
 
 /** Texts that are the possible answers of one question, in the order of their marks; none where there are no such columns. */
 export function choiceColumns(columns: Columns): readonly string[] {

@@ -46,9 +46,12 @@ const meanings: Readonly<Record<string, string>> = {
   bad: 'worse answers',
   margin: 'by how much an answer is better',
   canonical_solution: 'a solution',
-  source_lang: 'a language',
-  target_lang: 'a language',
+  ranking: 'an order of answers',
+  rankings: 'an order of answers',
 }
+
+/** Say in which language a row is; where it is the same in all, it tells nothing. */
+const languages = /^(?:(?:source|target|src|tgt)_)?(?:lang(?:uage)?|locale)(?:_code)?$/
 
 /** Hold marks of good and bad answers, or something else that is written alike. */
 const correct: readonly string[] = ['is_correct', 'correct']
@@ -104,12 +107,18 @@ function meaningOf(columns: Columns, column: string): string | undefined {
   const plain = plainName(column)
   const mark = markMeaning(columns, column)
   if (mark !== undefined) return mark
-  const isListed = columns.values(column).some((value) => typeof value === 'object')
-  if (Object.hasOwn(meanings, plain) && (isListed || !listedMeanings.includes(plain))) return meanings[plain]
+  const named = namedMeaning(plain, columns.values(column))
+  if (named !== undefined) return named
   if (isRating(columns, column)) return ratingMeaning(plain)
   if (choiceColumns(columns).includes(column)) return 'a possible answer'
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
   return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
+}
+
+function namedMeaning(plain: string, values: readonly unknown[]): string | undefined {
+  if (languages.test(plain)) return new Set(values).size > 1 ? 'a language' : undefined
+  const isRead = !listedMeanings.includes(plain) || values.some((value) => typeof value === 'object')
+  return isRead && Object.hasOwn(meanings, plain) ? meanings[plain] : undefined
 }
 
 function ratingMeaning(plain: string): string {

@@ -28,6 +28,27 @@ describe('marks of good and bad answers', () => {
     expect(made).toMatchObject([{ row: { prompt: 'p', chosen: 'a', rejected: 'b' } }])
   })
 
+  test('LLaMA-Factory’s columns with a kto_tag make pairs', () => {
+    const rows = [
+      { instruction: 'Add.', input: '2 and 3', output: '5', kto_tag: true },
+      { instruction: 'Add.', input: '2 and 3', output: '6', kto_tag: false },
+    ]
+    const bare = rows.map(({ input: _input, ...row }) => row)
+    for (const [told, content] of [
+      [rows, 'Add.\n\n2 and 3'],
+      [rows.map((row) => ({ ...row, input: '' })), 'Add.'],
+      [bare, 'Add.'],
+    ] as const) {
+      const { id, mapping } = detectShape(told)
+      expect(id).toBe('unpaired-preference')
+      const mapper = new RowMapper(mapping)
+      const made = told.flatMap((row, at) => mapper.take({ row, number: at + 1, line: null }))
+      expect(made).toMatchObject([
+        { row: { prompt: [{ role: 'user', content }], chosen: '5', rejected: '6' } },
+      ])
+    }
+  })
+
   test.each<[string, DataRow[], string[]]>([
     ['a class beside a response', marked('label', 1, 0, 'response'), ['label']],
     [
@@ -126,4 +147,11 @@ describe('the right one of several choices', () => {
       ],
     })
   })
+})
+
+test('languages that differ are named at import', () => {
+  const rows = ['en', 'de'].map((language) => ({ question: 'q', answer: 'a', language }))
+  const left = [{ column: 'language', text: '“language” (a language) is not used.' }]
+  expect(detectShape(rows).leftAside).toEqual(left)
+  expect(detectShape(rows.map((row) => ({ ...row, language: 'en' }))).leftAside).toEqual([])
 })

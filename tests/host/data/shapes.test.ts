@@ -276,6 +276,9 @@ describe('columnWarnings', () => {
     expect(warnings('rollout', { prompt: 'p', system: 's' })).toEqual([
       '“system” (instructions for the model) is not used.',
     ])
+    expect(warnings('rollout', { prompt: 'p', lang: 'en' }, { prompt: 'p', lang: 'de' })).toEqual([
+      '“lang” (a language) is not used.',
+    ])
     expect(warnings('preferences', { prompt: 'p', chosen: 'a', rejected: 'a' })).toEqual([
       '1 of 1 rows have the same chosen and rejected answer: they teach nothing.',
     ])
