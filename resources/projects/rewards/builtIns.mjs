@@ -5475,7 +5475,9 @@ var lined = (digits) => digits.replaceAll(/\d/g, "$&̅");
 var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(overlined, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(bracketed, (_, fixed, block) => fixed + lined(block)).replace(continued, (_, fixed, block) => fixed + lined(recurringBlock(block))).replace(/(?<=\d)[\u0304\u0307]/g, "̅");
 /** 12 of 1212. */
 var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
-var plainCharacters = (text) => withRecurring(text).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+/** A calculation that GSM8K's solutions repeat before its result. */
+var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
+var plainCharacters = (text) => withRecurring(text.replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */

@@ -161,6 +161,10 @@ const never: Readonly<Record<string, readonly Pair[]>> = {
     ['5 cats, 5 dogs', '5 birds, 5 dogs'],
     ['3 boys and 4 girls', '4'],
   ],
+  'calculations before their result': [
+    ['24', '<<48+24=72>>72'],
+    ['72', '<<48+24=72>>27'],
+  ],
   'millions and thousandths of an inch': [
     ['5', '5 mil'],
     ['5', 'It comes to $5 mil.'],
@@ -220,6 +224,8 @@ const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['7', 'It is 7!', 'both'],
   ['7', 'The sum 3 + 4 comes to 7', 'both'],
   ['7', 'a => 7', 'both'],
+  ['72', '<<48+24=72>>72', 'both'],
+  ['72', 'That is 48 + 24 = <<48+24=72>>72 clips.', 'both'],
   ['√5', 'root 5', 'math'],
   ['2\\sqrt{15}', '\\boxed{2 root 15}', 'math'],
   ['\\sqrt[3]{5}', '#### the cube root of 5', 'math'],
