@@ -70,9 +70,13 @@ function judgesOf(columns: Columns, answers: TwoAnswers): Judged[] {
       ? []
       : [{ by, columns: 'column' in by ? [by.column] : 'sign' in by ? [by.sign] : Object.values(by).flat() }]
   })
-  // What is better counts before what is safer.
-  const isAside = ({ columns: [name = ''] }: Judged) => plainName(name).startsWith('safer')
-  return found.toSorted((a, b) => Number(isAside(a)) - Number(isAside(b)))
+  return found.toSorted((a, b) => standing(a) - standing(b))
+}
+
+/** A named answer counts before numbers about both, what is better before what is safer. */
+function standing({ by, columns: [name = ''] }: Judged): number {
+  if (plainName(name).startsWith('safer')) return 2
+  return 'column' in by ? 0 : 1
 }
 
 function judgeIn(columns: Columns, column: string, answers: TwoAnswers): Judge | null {

@@ -54,7 +54,7 @@ const meanings: Readonly<Record<string, string>> = {
 const languages = /^(?:(?:source|target|src|tgt)_)?(?:lang(?:uage)?|locale)(?:_code)?$/
 
 /** Hold marks of good and bad answers, or something else that is written alike. */
-const correct: readonly string[] = ['is_correct', 'correct']
+const correct: readonly string[] = ['is_correct', 'correct', 'is_safe', 'safe']
 
 /** Earlier turns only where they are a list; a text may be a subject. */
 const listedMeanings: readonly string[] = ['history']
@@ -130,11 +130,11 @@ function ratingMeaning(plain: string): string {
 const idName =
   /^(?:column_\d+|index|idx|ind|split|url|uri|link|hash|sha\d*|uuid|guid|date|time|timestamp|(?:\w+_)?(?:id|ids|uid|url|at))$/
 
-/** Texts that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
+/** Texts and flags that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
 export function unusedTexts(columns: Columns, used: readonly string[]): LeftColumn[] {
   const named = new Set(leftColumns(columns, used).map(({ column }) => column))
   return [...columns.kinds].flatMap(([column, kind]) => {
-    if (named.has(column) || isUsed(column, used) || (kind !== 'text' && kind !== 'texts')) return []
+    if (named.has(column) || isUsed(column, used) || !['text', 'texts', 'boolean'].includes(kind)) return []
     const values = columns.values(column)
     const isConstant =
       values.length > 1 && values.every((value) => value === values[0] && !/\s/.test(String(value)))
@@ -146,12 +146,13 @@ export function unusedTexts(columns: Columns, used: readonly string[]): LeftColu
 
 /** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */
 function isHeld({ rows }: Columns, column: string, used: readonly string[]): boolean {
-  const held = rows.filter((row) => {
+  const filled = rows.filter((row) => (row[column] ?? '') !== '')
+  const held = filled.filter((row) => {
     if (numberIn(row[column]) !== null) return false
     const text = JSON.stringify(row[column] ?? '').slice(1, -1)
     return used.some((name) => JSON.stringify(row[name] ?? '').includes(text))
   })
-  return 2 * held.length > rows.length
+  return 2 * held.length > filled.length
 }
 
 const isBlank = (values: readonly unknown[]): boolean => values.every((value) => value === '')

@@ -9,8 +9,14 @@ import { againstRatings, listDoubts, sameAnswers } from './pairDoubts.ts'
 import { asPrompt, chatsIn, chatStep, promptNames, questionNames, rename } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 
-const chosenNames = ['chosen', 'accepted', 'response_j', 'chosen_response', 'preferred', 'better']
-const rejectedNames = ['rejected', 'response_k', 'rejected_response', 'dispreferred', 'worse']
+const chosenNames = [
+  ...['chosen', 'accepted', 'response_j', 'chosen_response', 'chosen_answer', 'response_chosen'],
+  ...['preferred', 'preferred_response', 'better', 'better_response', 'good_response', 'good_answer'],
+]
+const rejectedNames = [
+  ...['rejected', 'response_k', 'rejected_response', 'rejected_answer', 'response_rejected'],
+  ...['dispreferred', 'dispreferred_response', 'worse', 'worse_response', 'bad_response', 'bad_answer'],
+]
 
 /** OpenAI's own format: the prompt in `input.messages`, a list of one message on either side. */
 export function openAiPreference(columns: Columns): Proposal | null {

@@ -155,3 +155,32 @@ test('languages that differ are named at import', () => {
   expect(detectShape(rows).leftAside).toEqual(left)
   expect(detectShape(rows.map((row) => ({ ...row, language: 'en' }))).leftAside).toEqual([])
 })
+
+test.each<[DataRow[], string]>([
+  [
+    ['caps', null, null].map((constraint) => ({ question: 'q', answer: 'a', constraint })),
+    '“constraint” is not used.',
+  ],
+  [
+    [true, false].map((is_impossible) => ({ question: 'q', answer: 'a', is_impossible })),
+    '“is_impossible” is not used.',
+  ],
+  [
+    [true, false].map((is_safe) => ({ prompt: 'q', response: 'a', is_safe })),
+    '“is_safe” (which answers are good) is not used.',
+  ],
+])('%j: what only some rows say is named', (rows, text) => {
+  expect(detectShape(rows).leftAside.map((left) => left.text)).toContain(text)
+})
+
+test.each([
+  ['<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n', '<|im_start|>'],
+  ['<s>[INST] Hi [/INST]', '[INST]'],
+  ['<start_of_turn>user\nHi<end_of_turn>', '<start_of_turn>'],
+])('a template that was applied already is told: %j', (text, mark) => {
+  const doubts = ['prompt', 'question', 'text'].map((name) =>
+    detectShape([{ [name]: text, answer: 'a' }]).doubts.join(),
+  )
+  for (const said of doubts) expect(said).toContain(`holds marks of a chat template (${mark})`)
+  expect(detectShape([{ question: 'What is [1]?', answer: 'a' }]).doubts).toEqual([])
+})

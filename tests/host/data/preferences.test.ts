@@ -69,6 +69,14 @@ describe('two answers and what prefers one of them', () => {
     ])
   })
 
+  test('a named answer, before scores that say otherwise', () => {
+    const row = { question: 'q', answer_a: 'one', answer_b: 'two', score_a: 3, score_b: 9, winner: 'a' }
+    expect(pairs(row)).toEqual([['q', 'one', 'two']])
+    expect(said(row)).toEqual([
+      '“score_a” and “score_b” also compare the answers and disagree in 1 of the first 1 rows; not used.',
+    ])
+  })
+
   test('a mark for each answer, and texts in lists of one', () => {
     const row = { prompt: '["q"]', response_a: '["a"]', response_b: '["b"]' }
     const won = { winner_model_a: '0', winner_model_b: '1', winner_tie: '0' }
@@ -268,6 +276,18 @@ test('unknown columns are offered as a template', () => {
   })
   expect(detectShape([{ nums: [1] }])).toMatchObject({ template: null })
   expect(detectShape([{ prompt: 'p' }])).toMatchObject({ template: null })
+})
+
+test.each([
+  ['good_response', 'bad_response'],
+  ['response_chosen', 'response_rejected'],
+  ['preferred_response', 'dispreferred_response'],
+])('a better answer called %s and a worse called %s', (chosen, rejected) => {
+  const row = { prompt: 'q', [chosen]: 'one', [rejected]: 'two' }
+  expect(pairs(row)).toEqual([['q', 'one', 'two']])
+  expect(said({ ...row, margin: -2 })).toContain(
+    'In 1 of the first 1 rows “margin” is negative: those pairs teach the answer that was rated worse.',
+  )
 })
 
 describe('OpenAI’s format of preferences', () => {
