@@ -60,3 +60,30 @@ describe('the defaults of a script', () => {
     expect(textsOf(read(command)).join()).not.toContain(unread)
   })
 })
+
+describe('settings of other tools that share names with TRL', () => {
+  test.each([
+    ['ms-swift’s', 'model: a/b\ntrain_type: lora\ndataset: [c/d]\nlora_rank: 8\nmax_length: 2048\n'],
+    [
+      'MLX-LM’s',
+      'model: a/b\nfine_tune_type: lora\ndata: ./d\niters: 10\nlora_parameters:\n  rank: 8\nmax_seq_length: 512\n',
+    ],
+    ['Oumi’s', 'model:\n  model_name: a/b\ntraining:\n  trainer_type: TRL_SFT\n  learning_rate: 1e-5\n'],
+    [
+      'OpenAI’s',
+      '{"model": "gpt-4.1-mini", "training_file": "file-abc", "hyperparameters": {"n_epochs": 3}}',
+    ],
+  ])('%s are refused by name', (name, text) => {
+    expect(() => read(text)).toThrow(name)
+  })
+
+  const own =
+    'net: a/b\nrows: c.jsonl\nrank: 8\nalpha: 16\nmax_seq_length: 512\nbatch: 4\nlearning_rate: 1e-5\n'
+  test('a file with mostly other names is none of TRL’s, unless a person says so', () => {
+    expect(() => read(own)).toThrow(
+      'Most names in the file are none of TRL’s (net, rows, rank, alpha), and no other tool that is read here has them.',
+    )
+    expect(importConfig(own, 'trl').config.optimization.learningRate).toBe(1e-5)
+    expect(read(`model_name_or_path: a/b\n${own}`).tool).toBe('trl')
+  })
+})
