@@ -47,6 +47,7 @@ export function openAiPreference(columns: Columns): Proposal | null {
     ],
     doubts: [
       ...sameAnswers(columns, chosen, rejected),
+      ...severalTurns(columns, chosen, rejected),
       ...(withTools === 0
         ? []
         : [
@@ -92,9 +93,7 @@ export function preference(columns: Columns): Proposal | null {
       doubts: [...doubts, `No column holds the prompt that “${chosen}” and “${rejected}” answer.`],
     }
   const { mapping, used, isConversational } = asPrompt(columns, from)
-  const long = [chosen, rejected].find((name) => chatsIn(columns, name).some((chat) => chat.length > 1))
-  if (long !== undefined)
-    doubts.push(`“${long}” holds several messages: answers of several turns cannot be learned.`)
+  doubts.push(...severalTurns(columns, chosen, rejected))
   return {
     evidence: columnsNamed(from, chosen, rejected),
     ...{
@@ -104,6 +103,13 @@ export function preference(columns: Columns): Proposal | null {
     },
     ...{ mapping: [...names, ...mapping], used: [...used, chosen, rejected], doubts },
   }
+}
+
+function severalTurns(columns: Columns, ...answers: readonly string[]): string[] {
+  const long = answers.find((name) => chatsIn(columns, name).some((chat) => chat.length > 1))
+  return long === undefined
+    ? []
+    : [`“${long}” holds several messages: answers of several turns cannot be learned.`]
 }
 
 /** Whether most pairs are whole conversations that begin with the same messages, or dialogues as text. */

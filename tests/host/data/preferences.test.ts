@@ -306,6 +306,13 @@ describe('OpenAI’s format of preferences', () => {
     expect(pairs(row())).toEqual([[[user('q')], [assistant('good')], [assistant('bad')]]])
   })
 
+  test('answers of several turns are named', () => {
+    const long = { ...row(), preferred_output: [assistant('a'), user('b'), assistant('c')] }
+    expect(said(long)).toEqual([
+      '“preferred_output” holds several messages: answers of several turns cannot be learned.',
+    ])
+  })
+
   test('functions that the model may call are named', () => {
     const tools = [{ type: 'function', function: { name: 'f' } }]
     const [sentence] = said(row({ tools }), row())
