@@ -4971,6 +4971,7 @@ function conversion(from, to) {
 	if (from === null || to === null) return whole(1n);
 	return [.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0)) ? quotient(from.factor, to.factor) : null;
 }
+/** The words of a text without their plural. */
 var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
 /** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
 function isOtherThing(a, b) {
@@ -4994,6 +4995,7 @@ var scales$1 = {
 	lakh: powerOfTen(5),
 	million: powerOfTen(6),
 	mn: powerOfTen(6),
+	mil: powerOfTen(6),
 	crore: powerOfTen(7),
 	billion: powerOfTen(9),
 	bn: powerOfTen(9),
@@ -5058,17 +5060,33 @@ var times$1 = ({ value, place }, factor) => ({
 	value: product(value, factor),
 	place: place && product(place, factor)
 });
+var areAlike$1 = (a, b) => a === b || a === "" || b === "";
 function isSameList(a, b, tolerance) {
 	if (a.items.length !== b.items.length) return false;
 	if (a.decimal !== null && b.decimal !== null && !isSameNumber$1(a.decimal, b.decimal, tolerance)) return false;
-	if (a.brackets !== b.brackets && a.brackets !== "" && b.brackets !== "") return false;
-	if (a.brackets !== "{}") return a.items.every((item, i) => isSameNumber$1(item, b.items[i], tolerance));
-	const left = [...b.items];
-	return a.items.every((item) => {
-		const at = left.findIndex((other) => isSameNumber$1(item, other, tolerance));
+	if (!areAlike$1(a.brackets, b.brackets)) return false;
+	const isSame = (x, y) => y !== void 0 && isSameNumber$1(x, y, tolerance);
+	const [own, other] = [namesIn(a), namesIn(b)];
+	if (own !== null && other !== null) return a.items.every((item, i) => isSame(item, b.items[other.indexOf(own[i])]));
+	return a.brackets === "{}" ? isSameInAnyOrder(a.items, b.items, isSame) : a.items.every((item, i) => isSame(item, b.items[i]));
+}
+function isSameInAnyOrder(a, b, isSame) {
+	const left = [...b];
+	return a.every((item) => {
+		const at = left.findIndex((other) => isSame(item, other));
 		if (at >= 0) left.splice(at, 1);
 		return at >= 0;
 	});
+}
+/**
+* What the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue balls”: the words
+* that all of them share name none. Such a list says the same in any order.
+*/
+function namesIn({ brackets, items }) {
+	if (brackets === "()" || brackets === "[]") return null;
+	const words = items.map((item) => wordsOf$1(item.words ?? ""));
+	const names = words.map((own) => own.filter((word) => !words.every((each) => each.includes(word))).toSorted().join(" "));
+	return names.every((name) => name !== "") && new Set(names).size === names.length ? names : null;
 }
 /** 6 : 2 is 3 : 1. */
 function isSameRatio(a, b) {
@@ -5259,14 +5277,14 @@ function readList(text) {
 // src/rl/answers/surroundings.ts
 /** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
 var before = [
-	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\d\s*,\s*$/iu,
+	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
 	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
 	/\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
 	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
 	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
 	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
 	/\d\s+(?:in|out of)\s*$/,
-	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of)\s*$/i,
+	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
 	/\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i
 ];
 var after = [
@@ -5457,7 +5475,9 @@ var lined = (digits) => digits.replaceAll(/\d/g, "$&̅");
 var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(overlined, (_, fixed, block) => fixed + lined(block.replaceAll(/\D/g, ""))).replace(bracketed, (_, fixed, block) => fixed + lined(block)).replace(continued, (_, fixed, block) => fixed + lined(recurringBlock(block))).replace(/(?<=\d)[\u0304\u0307]/g, "̅");
 /** 12 of 1212. */
 var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
-var plainCharacters = (text) => withRecurring(text).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+/** A calculation that GSM8K's solutions repeat before its result. */
+var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
+var plainCharacters = (text) => withRecurring(text.replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
@@ -5489,8 +5509,13 @@ function written(text, isAnswer) {
 		kind: "said"
 	};
 }
+/**
+* “root 5”, “the square root of (x + 1)”, of one number, letter or bracket with nothing behind it: how far a root
+* reaches is not said in words. “The equation has the root 5” is no square root.
+*/
+var rootInWords = /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu;
 /** “minus 5” is −5, and what is called wrong is no answer. */
-var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-");
+var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
 /** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 var isHedged = (text) => /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(text);
 function withoutThoughts(text) {
@@ -7342,10 +7367,22 @@ function saysMath(expected, completion, tolerance) {
 	const found = readAnswer(completion);
 	if (found.isHedged && !expected.isHedged) return false;
 	if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true;
+	const listed = namedLists(expected, found);
+	if (listed !== null) return isSameLiteral(...listed, tolerance);
 	if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance);
+	return isSameMathematics(expected, found, tolerance) ?? saysNumber(expected, completion, tolerance);
+}
+/** null where the mathematics of one of them is not read, or is a list. */
+function isSameMathematics(expected, found, tolerance) {
 	if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false;
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
-	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") && saysNumber(expected, completion, tolerance);
+	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") ? null : false;
+}
+/** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
+function namedLists({ literal }, found) {
+	if (literal?.kind !== "list" || namesIn(literal) === null) return null;
+	const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === "list");
+	return list === void 0 ? null : [literal, list];
 }
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));

@@ -9,6 +9,7 @@ import { plural } from '#shared/plural.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
+import { hasCard } from '#host/devices/deviceChoice.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
 import { writeProject, type ProjectRequest } from '#host/exchange/project/project.ts'
 import type { ImportNote } from '#host/exchange/importNotes.ts'
@@ -252,8 +253,9 @@ const importSettings = (context: Context) =>
     .option('--out <FILE>', 'file to write the run config to (default: standard output)')
     .option(...force, false)
     .action((file, { from = null, algorithm = null, out, force: overwrite }) => {
-      const { json, output } = context()
-      const { reading, tool, config, study, notes } = importConfig(readText(file), from, { algorithm })
+      const { dataDirectory, json, output } = context()
+      const choices = { algorithm, hasCard: hasCard(dataFolders(dataDirectory).cache) }
+      const { reading, tool, config, study, notes } = importConfig(readText(file), from, choices)
       const written = `${JSON.stringify({ ...config, ...study }, null, 2)}\n`
       if (out !== undefined) writeUserFile(out, written, { overwrite })
       const warnings = unfinishedWarnings(config)

@@ -3,6 +3,8 @@ import type { runsApi } from '#shared/api/runs.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
 import type { ProjectRequest } from '#host/exchange/project/project.ts'
 import type { Host } from '#host/host.ts'
+import { dataFolders } from '#host/dataDirectory.ts'
+import { hasCard } from '#host/devices/deviceChoice.ts'
 import { askOnce } from '#host/jobs/question.ts'
 import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
@@ -11,7 +13,8 @@ import { configOfRun } from '#host/runs/settingChanges.ts'
 /** Settings of other tools in, whole runs out. */
 export const exchanging = (host: Host) =>
   ({
-    importConfig: ({ text, tool, algorithm }) => importConfig(text, tool, { algorithm }),
+    importConfig: ({ text, tool, algorithm }) =>
+      importConfig(text, tool, { algorithm, hasCard: hasCard(dataFolders(host.dataDirectory).cache) }),
 
     async exportProject({ source, tool, path }, { signal }) {
       const request =

@@ -46,8 +46,10 @@ const names = {
   /** Hold the mark of the better answer. */
   better:
     /^(?:winner|winning_model|better|best|preferred|chosen|choice|preference|label|(?:better|best|preferred|chosen|safer)_(?:response|answer|completion|output|model)(?:_id|_index)?)$/,
-  /** In these a bare number may as well mean something else. */
+  /** In these a bare number may as well mean something else, */
   vague: /^(?:preference|label)$/,
+  /** but not where both marks of the columns stand there, and at most what says that neither is better. */
+  marked: /^preference$/,
   /** Hold how much better the second is, negative where the first is. */
   sign: /^(?:preference_strength|overall_preference)$/,
   higher: /^(?:winner|winner_model|(?:\w+_)?(?:score|rating|reward))$/,
@@ -68,9 +70,13 @@ function judgesOf(columns: Columns, answers: TwoAnswers): Judged[] {
       ? []
       : [{ by, columns: 'column' in by ? [by.column] : 'sign' in by ? [by.sign] : Object.values(by).flat() }]
   })
-  // What is better counts before what is safer.
-  const isAside = ({ columns: [name = ''] }: Judged) => plainName(name).startsWith('safer')
-  return found.toSorted((a, b) => Number(isAside(a)) - Number(isAside(b)))
+  return found.toSorted((a, b) => standing(a) - standing(b))
+}
+
+/** A named answer counts before numbers about both, what is better before what is safer. */
+function standing({ by, columns: [name = ''] }: Judged): number {
+  if (plainName(name).startsWith('safer')) return 2
+  return 'column' in by ? 0 : 1
 }
 
 function judgeIn(columns: Columns, column: string, answers: TwoAnswers): Judge | null {
@@ -98,8 +104,7 @@ function namingJudge(columns: Columns, column: string, { marks: [first, second] 
   const said = [...new Set(columns.values(column).map(String))]
   const markIn = (value: string) => /(?:^|[_\s-])([ab\d])$/i.exec(value.trim())?.[1]?.toLowerCase()
   const naming = said.filter((value) => markIn(value) !== undefined)
-  const isBare = naming.some((value) => /^-?\d+$/.test(value))
-  if (naming.length === 0 || (isBare && names.vague.test(plainName(column)))) return null
+  if (naming.length === 0 || isVague(plainName(column), naming, [first, second])) return null
   const isOther = (value: string) => markIn(value) === undefined && value !== '' && !names.neither.test(value)
   if (said.some(isOther) || naming.some((value) => ![first, second].includes(markIn(value) ?? '')))
     return null
@@ -108,6 +113,13 @@ function namingJudge(columns: Columns, column: string, { marks: [first, second] 
     naming.find((value) => markIn(value) === mark) ??
     seen.replace(/.$/, /[A-Z]$/.test(seen) ? mark.toUpperCase() : mark)
   return naming.length > 2 ? null : { column, first: written(first), second: written(second) }
+}
+
+/** Tells whether bare numbers in a column of this name may mean something else than the mark of the better answer. */
+function isVague(plain: string, naming: readonly string[], both: TwoAnswers['marks']): boolean {
+  const isBare = naming.some((value) => /^-?\d+$/.test(value))
+  if (!isBare || !names.vague.test(plain)) return false
+  return !names.marked.test(plain) || !both.every((mark) => naming.includes(mark))
 }
 
 export function comparedAnswers(columns: Columns): Proposal | null {
@@ -176,6 +188,11 @@ function judgeDoubts(
   const open = decided.filter((better) => typeof better === 'string').length
   const [first, second] = answers.columns
   return [
+    ...('column' in judge.by && names.vague.test(plainName(judge.by.column))
+      ? [
+          `“${judge.by.column}” is read as naming the better answer: ${judge.by.first} is “${first}”, ${judge.by.second} is “${second}”.`,
+        ]
+      : []),
     ...('sign' in judge.by
       ? [
           `Negative numbers in “${judge.by.sign}” are read as “${first}” being better, positive ones as “${second}”.`,
@@ -205,7 +222,7 @@ const orders = [
   { best: 'lowest', names: ['rank'] },
   { best: 'highest', names: ['overall_score', 'score', 'rating', 'reward'] },
 ] as const
-const listsOfMarks = ['ratings', 'scores', 'rewards', 'ranks']
+const listsOfMarks = ['ratings', 'scores', 'rewards', 'ranks', 'rank']
 
 /** Nectar's ranked answers, UltraFeedback's with scores, generations with a list of ratings beside them. */
 export function rankedAnswers(columns: Columns): Proposal | null {
@@ -239,7 +256,7 @@ function orderOf(columns: Columns, column: string): Order | null {
   const inColumn: Order[] =
     beside === undefined
       ? []
-      : [{ text: null, by: beside, best: plainName(beside) === 'ranks' ? 'lowest' : 'highest' }]
+      : [{ text: null, by: beside, best: plainName(beside).startsWith('rank') ? 'lowest' : 'highest' }]
   const isRead = (order: Order) =>
     columns.rows.filter((row) => (rankedEntries(row, { column, ...order })?.length ?? 0) > 1).length
   const isMost = (order: Order) => columns.rows.length > 0 && 2 * isRead(order) >= columns.rows.length

@@ -1,4 +1,5 @@
 /** Columns that change what a row means: whoever does not use one says so. */
+import { choiceColumns } from './choices.ts'
 import { type Columns, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
 import { isSureMarks, markOf } from './marks.ts'
@@ -28,6 +29,7 @@ const meanings: Readonly<Record<string, string>> = {
   input: 'what the instruction is about',
   choices: 'the possible answers',
   options: 'the possible answers',
+  endings: 'the possible answers',
   images: 'images; only text is read',
   image: 'images; only text is read',
   audio: 'sound; only text is read',
@@ -44,12 +46,15 @@ const meanings: Readonly<Record<string, string>> = {
   bad: 'worse answers',
   margin: 'by how much an answer is better',
   canonical_solution: 'a solution',
-  source_lang: 'a language',
-  target_lang: 'a language',
+  ranking: 'an order of answers',
+  rankings: 'an order of answers',
 }
 
+/** Say in which language a row is; where it is the same in all, it tells nothing. */
+const languages = /^(?:(?:source|target|src|tgt)_)?(?:lang(?:uage)?|locale)(?:_code)?$/
+
 /** Hold marks of good and bad answers, or something else that is written alike. */
-const correct: readonly string[] = ['is_correct', 'correct']
+const correct: readonly string[] = ['is_correct', 'correct', 'is_safe', 'safe']
 
 /** Earlier turns only where they are a list; a text may be a subject. */
 const listedMeanings: readonly string[] = ['history']
@@ -72,7 +77,7 @@ export function leftColumns(columns: Columns, used: readonly string[]): LeftColu
 
 /** Possible answers in columns of their own: A to D, option_a, Incorrect Answer 1, distractor2. */
 const choiceColumn =
-  /^(?:(?:option|choice|answer|opt)_?[a-h1-9]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
+  /^(?:(?:option|choice|answer|opt)_?[a-h\d]|[a-h]|distractor_?\d*|incorrect_answers?(?:_\d)?)$/
 const fewestChoices = 3
 
 /** Numbers, or lists of them, that tell how good an answer is: chosen_rating, score_a, preference_strength, HelpSteer's five. */
@@ -102,11 +107,18 @@ function meaningOf(columns: Columns, column: string): string | undefined {
   const plain = plainName(column)
   const mark = markMeaning(columns, column)
   if (mark !== undefined) return mark
-  const isListed = columns.values(column).some((value) => typeof value === 'object')
-  if (Object.hasOwn(meanings, plain) && (isListed || !listedMeanings.includes(plain))) return meanings[plain]
+  const named = namedMeaning(plain, columns.values(column))
+  if (named !== undefined) return named
   if (isRating(columns, column)) return ratingMeaning(plain)
+  if (choiceColumns(columns).includes(column)) return 'a possible answer'
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
   return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
+}
+
+function namedMeaning(plain: string, values: readonly unknown[]): string | undefined {
+  if (languages.test(plain)) return new Set(values).size > 1 ? 'a language' : undefined
+  const isRead = !listedMeanings.includes(plain) || values.some((value) => typeof value === 'object')
+  return isRead && Object.hasOwn(meanings, plain) ? meanings[plain] : undefined
 }
 
 function ratingMeaning(plain: string): string {
@@ -118,11 +130,11 @@ function ratingMeaning(plain: string): string {
 const idName =
   /^(?:column_\d+|index|idx|ind|split|url|uri|link|hash|sha\d*|uuid|guid|date|time|timestamp|(?:\w+_)?(?:id|ids|uid|url|at))$/
 
-/** Texts that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
+/** Texts and flags that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
 export function unusedTexts(columns: Columns, used: readonly string[]): LeftColumn[] {
   const named = new Set(leftColumns(columns, used).map(({ column }) => column))
   return [...columns.kinds].flatMap(([column, kind]) => {
-    if (named.has(column) || isUsed(column, used) || (kind !== 'text' && kind !== 'texts')) return []
+    if (named.has(column) || isUsed(column, used) || !['text', 'texts', 'boolean'].includes(kind)) return []
     const values = columns.values(column)
     const isConstant =
       values.length > 1 && values.every((value) => value === values[0] && !/\s/.test(String(value)))
@@ -134,12 +146,13 @@ export function unusedTexts(columns: Columns, used: readonly string[]): LeftColu
 
 /** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */
 function isHeld({ rows }: Columns, column: string, used: readonly string[]): boolean {
-  const held = rows.filter((row) => {
+  const filled = rows.filter((row) => (row[column] ?? '') !== '')
+  const held = filled.filter((row) => {
     if (numberIn(row[column]) !== null) return false
     const text = JSON.stringify(row[column] ?? '').slice(1, -1)
     return used.some((name) => JSON.stringify(row[name] ?? '').includes(text))
   })
-  return 2 * held.length > rows.length
+  return 2 * held.length > filled.length
 }
 
 const isBlank = (values: readonly unknown[]): boolean => values.every((value) => value === '')

@@ -37,6 +37,8 @@ export const mappingSchema = z.array(
       first: z.union([z.literal(0), z.literal(1)]),
       /** Digits written as text are such numbers, too; else they are the text or the letter of a choice. */
       isPlace: z.literal(true).optional(),
+      /** Columns with one choice each, in the order of their letters: they become `column`. Empty ones are no choices. */
+      from: z.array(name).min(2).optional(),
     }),
     /** Rows with one completion and a mark become rows with a good and a bad one to the same prompt. */
     z.strictObject({ kind: z.literal('pairs'), label: name }),
@@ -266,23 +268,65 @@ export const isTurn = (pair: unknown): pair is readonly [string, string] =>
 
 type ChoicesStep = Extract<MappingStep, { kind: 'choices' }>
 
-function writeChoices(columns: Columns, { column, answer, first, isPlace }: ChoicesStep): void {
-  const choices = choicesIn(columns[column])
-  if (choices === null) throw new MappingError(`its column “${column}” is not a list of possible answers`)
-  columns[column] = choices.map(({ letter, text }) => `${letter}. ${text}`).join('\n')
-  if (answer === null) return
-  const given = columns[answer]
+function writeChoices(columns: Columns, step: ChoicesStep): void {
+  const { column, answer, from = [] } = step
+  const choices = writtenChoices(columns, column, from)
+  if (answer !== null) {
+    const right = rightChoice(columns[answer], choices, step)
+    if (right === undefined)
+      throw new MappingError(
+        `its column “${answer}” names none of its ${choices.length} choices: ${shown(columns[answer])}`,
+      )
+    columns[answer] = right.letter
+  }
+  for (const each of from) Reflect.deleteProperty(columns, each)
+  columns[column] = choices.map(lineOf).join('\n')
+}
+
+/** Errors: MappingError where there are none, or a single one. */
+function writtenChoices(columns: Columns, column: string, from: readonly string[]): readonly Choice[] {
+  const choices = from.length > 0 ? choicesOf(columns, from) : choicesIn(columns[column])
+  if (choices !== null) return choices
+  const names = from.map((each) => `“${each}”`).join(', ')
+  throw new MappingError(
+    from.length > 0
+      ? `fewer than two of its columns ${names} hold an answer`
+      : `its column “${column}” is not a list of possible answers`,
+  )
+}
+
+/** Texts that begin with their letter stay as they are. */
+function lineOf({ letter, text }: Choice): string {
+  const bare = text.replace(/^\(/, '')
+  const isLettered = bare.startsWith(letter) && /^[).:]/.test(bare.slice(letter.length))
+  return isLettered ? text : `${letter}. ${text}`
+}
+
+function rightChoice(
+  given: unknown,
+  choices: readonly Choice[],
+  { first, isPlace, from }: ChoicesStep,
+): Choice | undefined {
   const place = typeof given === 'number' || isPlace === true ? placeIn(given) : null
-  const right =
-    place !== null
+  if (place !== null)
+    return from === undefined
       ? choices[place - first]
-      : (choices.find(isNamed(given)) ??
-        choices.find(({ letter }) => letter.toLowerCase() === textIn(given).trim().toLowerCase()))
-  if (right === undefined)
-    throw new MappingError(
-      `its column “${answer}” names none of its ${choices.length} choices: ${shown(given)}`,
-    )
-  columns[answer] = right.letter
+      : choices.find(({ letter }) => letter === letterAt(place - first))
+  const said = textIn(given).trim().toLowerCase()
+  const column = (from ?? []).findIndex((each) => each.trim().toLowerCase() === said)
+  return (
+    choices.find(isNamed(given)) ??
+    choices.find(({ letter }) => letter.toLowerCase() === said || letter === letterAt(column))
+  )
+}
+
+/** The choices that a row has in columns of their own; null where it has fewer than two. */
+export function choicesOf(row: DataRow, from: readonly string[]): readonly Choice[] | null {
+  const choices = from.flatMap((name, at) => {
+    const text = textIn(row[name])
+    return text.trim() === '' ? [] : [{ letter: letterAt(at), text }]
+  })
+  return choices.length < 2 ? null : choices
 }
 
 /** Tells whether a choice is meant by its letter or its text. */
@@ -299,7 +343,7 @@ export function placeIn(value: unknown): number | null {
 
 const shown = (value: unknown): string => shorten(textIn(value))
 
-interface Choice {
+export interface Choice {
   readonly letter: string
   readonly text: string
 }

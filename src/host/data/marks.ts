@@ -24,6 +24,9 @@ const names: readonly string[] = [
   ...['thumb_up', 'upvoted', 'accepted', 'is_accepted', 'approved', 'is_approved', 'good'],
 ]
 
+/** Tells whether a column is called as one of marks is. */
+export const isKtoName = (column: string): boolean => names.includes(plainName(column))
+
 /** In these a number may as well be a class or a place. */
 const vague: readonly string[] = ['label', 'labels']
 

@@ -14,6 +14,21 @@ export function sameAnswers({ rows }: Columns, chosen: string, rejected: string)
 
 /** Where the numbers beside a pair, such as chosen_rating and rejected_rating, say that the rejected answer is better or as good. */
 export function againstRatings(columns: Columns): string[] {
+  return [...negativeMargins(columns), ...lowerRatings(columns)]
+}
+
+function negativeMargins(columns: Columns): string[] {
+  const margin = columns.find(['margin', 'score_margin', 'reward_margin'])
+  if (margin === undefined) return []
+  const negative = columns.values(margin).filter((value) => (numberIn(value) ?? 0) < 0).length
+  return negative === 0
+    ? []
+    : [
+        `In ${negative} of the first ${columns.rows.length} rows “${margin}” is negative: those pairs teach the answer that was rated worse.`,
+      ]
+}
+
+function lowerRatings(columns: Columns): string[] {
   return [...columns.kinds.keys()].flatMap((chosen) => {
     const plain = plainName(chosen)
     const rejected = [...columns.kinds.keys()].find(

@@ -1,17 +1,12 @@
 /** Proposes how a prompt is made of columns: one, a conversation, or several that belong together. */
-import { answerColumns } from '#shared/api/datasets.ts'
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, isNoChat, readChat, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { type Columns, plainName } from './columnKinds.ts'
 import { isDialoguePrompt } from './dialogues.ts'
-import { choicesIn, isNamed, isTurn, placeIn, textsIn, type Mapping } from './mapping.ts'
+import { shownChoices, type ShownChoices } from './choices.ts'
+import { isTurn, textsIn, type Mapping } from './mapping.ts'
 
 export const systemNames = ['system', 'system_prompt', 'system_message']
-export const answerNames = [
-  ...answerColumns,
-  ...['answer_key', 'reference_answer', 'correct_answer', 'answers', 'a'],
-]
-
 export const questionNames = ['question', 'query', 'problem', 'input_text', 'text_input', 'q']
 export const chatNames = ['messages', 'conversations', 'conversation', 'dialog', 'dialogue', 'chat']
 /** Names of columns that hold the prompt to an answer in another column. */
@@ -68,34 +63,43 @@ const hasSystem = (columns: Columns, column: string): boolean =>
 export function questionParts(columns: Columns, question: string): Omit<Asked, 'isConversational'> | null {
   const system = columns.find(systemNames, (kind) => kind === 'text')
   const history = readableHistory(columns)
-  const context = columns.find(contextNames, (kind) => kind === 'text')
-  const choices = shownChoices(columns)
-  const beside = [context, choices?.name].map((name) =>
-    name === undefined || repeats(columns, question, name) ? undefined : name,
-  )
-  const parts = [beside[0], question, beside[1]].filter((name) => name !== undefined)
+  const [about, choices] = [aboutOf(columns, question), choicesFor(columns, question)]
+  const parts = [about, question, choices?.column].filter((name) => name !== undefined)
   if (parts.length === 1 && (system ?? history) === undefined) return null
   const step: Mapping[number] = {
     ...{ kind: 'messages', parts },
     ...(system === undefined ? {} : { system }),
     ...(history === undefined ? {} : { history }),
   }
-  const answer = columns.find(answerNames) ?? null
+  const beside = choices ?? { steps: [], used: [] }
   return {
-    mapping: [...(choices?.isListed === true ? [choicesStep(columns, choices.name, answer)] : []), step],
-    used: [...parts, system, history].filter((name) => name !== undefined),
+    mapping: [...beside.steps, step],
+    used: [...parts, ...beside.used, system, history].filter((name) => name !== undefined),
   }
 }
 
-/** Possible answers, as lists or as text. */
-function shownChoices(columns: Columns): { readonly name: string; readonly isListed: boolean } | null {
-  const name = columns.find(['choices', 'options'])
-  if (name === undefined) return null
-  const isListed = columns.values(name).every((value) => choicesIn(value) !== null)
-  return isListed || columns.kind(name) === 'text' ? { name, isListed } : null
+/** What a question is about, where the question does not say it itself. */
+function aboutOf(columns: Columns, question: string): string | undefined {
+  const about = columns.find(contextNames, (kind) => kind === 'text')
+  return about === undefined || repeats(columns, question, about) ? undefined : about
 }
 
-const contextNames = ['context', 'passage', 'document', 'article', 'body', 'story', 'background', 'support']
+function choicesFor(columns: Columns, question: string): ShownChoices | null {
+  const choices = isWhole(question) ? null : shownChoices(columns)
+  return choices === null || repeats(columns, question, choices.column) ? null : choices
+}
+
+const contextNames = [
+  'context',
+  'passage',
+  'document',
+  'article',
+  'body',
+  'story',
+  'background',
+  'support',
+  'premise',
+]
 
 /** Earlier turns, as conversations or as pairs of texts. */
 function readableHistory(columns: Columns): string | undefined {
@@ -105,44 +109,14 @@ function readableHistory(columns: Columns): string | undefined {
   return history !== undefined && columns.values(history).every(isRead) ? history : undefined
 }
 
-/** Whether most texts of a column hold already what stands in another; a `prompt` is whole as it is. */
+/** A `prompt` needs nothing beside it. */
+const isWhole = (column: string): boolean => plainName(column) === 'prompt'
+
+/** Whether most texts of a column hold already what stands in another. */
 function repeats(columns: Columns, column: string, other: string): boolean {
-  if (column === other || plainName(column) === 'prompt') return true
+  if (column === other || isWhole(column)) return true
   const holding = columns.rows.filter((row) => String(row[column]).includes(String(row[other])))
   return 2 * holding.length > columns.rows.length
-}
-
-/** Numbers say which choice is right by its place; an answer whose places cannot be told stays as it is. */
-function choicesStep(columns: Columns, column: string, answer: string | null): Mapping[number] {
-  const step = { kind: 'choices', column, answer, first: 0 } as const
-  if (answer === null || columns.values(answer).some(Array.isArray)) return { ...step, answer: null }
-  const given = columns.rows.map((row) => ({ right: row[answer], choices: choicesIn(row[column]) ?? [] }))
-  const named = given.filter(({ right, choices }) => choices.some(isNamed(right))).length
-  const isPlace =
-    !columns.values(answer).every((right) => typeof right === 'string') || 2 * named < given.length
-  const places = isPlace ? given.filter(({ right }) => placeIn(right) !== null) : []
-  if (places.length === 0) return step
-  const isFromOne = places.some(({ right, choices }) => placeIn(right) === choices.length)
-  const isFromZero = places.some(({ right }) => placeIn(right) === 0)
-  if (isFromOne === isFromZero) return { ...step, answer: null }
-  const isWritten = places.some(({ right }) => typeof right === 'string')
-  return { ...step, first: isFromOne ? 1 : 0, ...(isWritten ? { isPlace: true } : {}) }
-}
-
-export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
-  const step = mapping.find(({ kind }) => kind === 'choices')
-  const answer = columns.find(answerNames)
-  if (step?.kind !== 'choices' || answer === undefined) return []
-  const values = columns.values(answer)
-  if (values.some(Array.isArray)) return [`“${answer}” may name several right choices; it is kept as it is.`]
-  const isPlaces = values.some((value) => placeIn(value) !== null)
-  if (step.answer === null)
-    return [
-      `“${answer}” seems to hold the position of the right choice, but the rows do not tell whether positions count from 0 or from 1. It is kept as it is: write the letter or the text of the right choice instead.`,
-    ]
-  return isPlaces && (step.isPlace === true || columns.kind(answer) === 'number')
-    ? [`“${answer}” is read as the position of the right choice, counted from ${step.first}.`]
-    : []
 }
 
 export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage[])[] =>

@@ -1,20 +1,18 @@
 /** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import { choiceDoubts, hasChoices, rightAnswer } from './choices.ts'
 import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
 import { comparedAnswers, rankedAnswers } from './comparedRules.ts'
-import { isDialogue } from './dialogues.ts'
 import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
-import { isSureMarks, marksIn } from './marks.ts'
-import { againstRatings, listDoubts, sameAnswers } from './pairDoubts.ts'
+import { isKtoName, isSureMarks, marksIn } from './marks.ts'
+import { listDoubts } from './pairDoubts.ts'
+import { openAiPreference, preference } from './preferenceRules.ts'
 import {
-  answerNames,
   asPrompt,
   chatsIn,
   chatStep,
   chatNames,
-  choiceDoubts,
-  promptNames,
   questionNames,
   questionParts,
   rename,
@@ -50,6 +48,11 @@ interface ShapeRule {
 export const rules: readonly ShapeRule[] = [
   { id: 'verl', title: 'verl (prompt, reward_model)', detect: verl },
   { id: 'preference', title: 'preference (chosen, rejected)', detect: preference },
+  {
+    id: 'preference',
+    title: 'preference (preferred_output, non_preferred_output)',
+    detect: openAiPreference,
+  },
   { id: 'compared-answers', title: 'two answers, one of them preferred', detect: comparedAnswers },
   { id: 'ranked-answers', title: 'several answers, best to worst', detect: rankedAnswers },
   { id: 'unpaired-preference', title: 'completions marked as good or bad (KTO)', detect: unpaired },
@@ -64,6 +67,8 @@ export const rules: readonly ShapeRule[] = [
 ]
 
 const promptColumn = { column: 'prompt' } as const
+
+const definedOf = (name: string | undefined): string[] => (name === undefined ? [] : [name])
 
 function verl(columns: Columns): Proposal | null {
   const prompt = columns.find(['prompt'], isPromptKind)
@@ -81,71 +86,6 @@ function verl(columns: Columns): Proposal | null {
       ? [`“${path}” is not text, so rewards that compare with a single answer cannot be used.`]
       : [],
   }
-}
-
-const chosenNames = ['chosen', 'accepted', 'response_j', 'chosen_response', 'preferred', 'better']
-const rejectedNames = ['rejected', 'response_k', 'rejected_response', 'dispreferred', 'worse']
-
-function preference(columns: Columns): Proposal | null {
-  const [chosen, rejected] = [
-    columns.find(chosenNames, isPromptKind),
-    columns.find(rejectedNames, isPromptKind),
-  ]
-  if (chosen === undefined || rejected === undefined) return null
-  if (isChatKind(columns.kind(chosen)) !== isChatKind(columns.kind(rejected))) return null
-  const names: Mapping = [
-    ...chatStep(columns, chosen),
-    ...chatStep(columns, rejected),
-    ...rename(chosen, 'chosen'),
-    ...rename(rejected, 'rejected'),
-  ]
-  const doubts = [
-    ...sameAnswers(columns, chosen, rejected),
-    ...againstRatings(columns),
-    ...listDoubts(columns, chosen, rejected),
-  ]
-  const evidence = columnsNamed(chosen, rejected)
-  if (sharesPrompt(columns, chosen, rejected))
-    return {
-      evidence: `${evidence}, which begin alike`,
-      ...{ isConversational: true, prompt: promptColumn, answer: null, doubts },
-      used: [chosen, rejected, ...definedOf(columns.find(['prompt', ...questionNames]))],
-      mapping: [...names, { kind: 'shared-prompt' }],
-    }
-  const from = columns.find(promptNames, isPromptKind)
-  if (from === undefined)
-    return {
-      ...{ evidence, isConversational: false, mapping: names, prompt: null, answer: null },
-      used: [chosen, rejected],
-      doubts: [...doubts, `No column holds the prompt that “${chosen}” and “${rejected}” answer.`],
-    }
-  const { mapping, used, isConversational } = asPrompt(columns, from)
-  const long = [chosen, rejected].find((name) => chatsIn(columns, name).some((chat) => chat.length > 1))
-  if (long !== undefined)
-    doubts.push(`“${long}” holds several messages: answers of several turns cannot be learned.`)
-  return {
-    evidence: columnsNamed(from, chosen, rejected),
-    ...{
-      isConversational: isConversational || isChatKind(columns.kind(chosen)),
-      prompt: promptColumn,
-      answer: null,
-    },
-    ...{ mapping: [...names, ...mapping], used: [...used, chosen, rejected], doubts },
-  }
-}
-
-const definedOf = (name: string | undefined): string[] => (name === undefined ? [] : [name])
-
-/** Whether most pairs are whole conversations that begin with the same messages, or dialogues as text. */
-function sharesPrompt(columns: Columns, chosen: string, rejected: string): boolean {
-  const sharing = columns.rows.filter((row) => {
-    const [a, b] = [row[chosen], row[rejected]]
-    const [one, two] = [chatIn(a), chatIn(b)]
-    if (one === null || two === null)
-      return typeof a === 'string' && typeof b === 'string' && isDialogue(a) && isDialogue(b)
-    return one.length > 1 && JSON.stringify(one[0]) === JSON.stringify(two[0]) && one[0]?.role !== 'assistant'
-  })
-  return columns.rows.length > 0 && 2 * sharing.length >= columns.rows.length
 }
 
 /** A number beside a response may be a class: there only what can be nothing but a mark counts. */
@@ -180,6 +120,8 @@ function unpaired(columns: Columns): Proposal | null {
       ...{ isConversational, used: [...used, completion, label] },
     }
   }
+  const told = markedInstruction(columns, label)
+  if (told !== null) return { ...told, mapping: [...told.mapping, pairs], doubts: common.doubts }
   const system = columns.find(systemNames, (kind) => kind === 'text')
   if (chat === undefined || !isSureMarks(columns, label) || !columns.values(chat).some(isAnswered))
     return null
@@ -187,6 +129,25 @@ function unpaired(columns: Columns): Proposal | null {
     ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
     mapping: [...takenApart(chat, system), pairs],
     used: [chat, label, ...definedOf(system)],
+  }
+}
+
+/** Alpaca's columns with a mark, as LLaMA-Factory's KTO has them. */
+function markedInstruction(columns: Columns, label: string): Proposal | null {
+  const told = isKtoName(label) && isSureMarks(columns, label) ? instruction(columns) : null
+  if (told?.answer !== 'answer') return null
+  const [prompt] = told.prompt !== null && 'messages' in told.prompt ? told.prompt.messages : []
+  const step: Mapping =
+    prompt === undefined ? [] : [{ kind: 'messages', parts: [prompt.content.slice(1, -1)] }]
+  const mapping = told.mapping.map((each) =>
+    each.kind === 'column' && each.to === 'answer' ? { ...each, to: 'completion' } : each,
+  )
+  const isNamed = mapping.some((each) => each.kind === 'column' && each.to === 'completion')
+  return {
+    ...told,
+    ...{ prompt: promptColumn, answer: null, used: [...told.used, label], isConversational: true },
+    mapping: [...step, ...mapping, ...(isNamed ? [] : rename('answer', 'completion'))],
+    evidence: `${told.evidence}, and by “${label}”`,
   }
 }
 
@@ -231,7 +192,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   const prompt = columns.find(['prompt'], isPromptKind)
   if (prompt === undefined || repeatsItsChat(columns, prompt)) return null
   if (isChatKind(columns.kind(prompt)) && !waits(columns, prompt)) return null
-  const answer = columns.find(answerNames) ?? null
+  const answer = rightAnswer(columns) ?? null
   if ((answer !== null) !== hasAnswer) return null
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
@@ -272,7 +233,7 @@ function conversation(columns: Columns): Proposal | null {
   if (2 * answered >= chats.length)
     return { ...common, used, answer: 'completion', mapping: takenApart(column, system) }
   if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
-  const answer = columns.find(answerNames)
+  const answer = rightAnswer(columns)
   const { mapping } = asPrompt(columns, column)
   return {
     ...common,
@@ -311,12 +272,13 @@ function instruction(columns: Columns): Proposal | null {
 }
 
 function questionAnswer(columns: Columns): Proposal | null {
+  const chosenFrom = hasChoices(columns) ? ['goal', 'ctx', 'stem', 'sentence'] : []
   const question =
     columns.find(
-      [...questionNames, 'input', 'source', 'article', 'document', 'user'],
+      [...questionNames, ...chosenFrom, 'input', 'source', 'article', 'document', 'user'],
       (kind) => kind === 'text',
     ) ?? columns.find(['text'], (kind) => kind === 'text' && columns.find(['summary']) !== undefined)
-  const answer = columns.find([...answerNames, 'summary', 'highlights', 'assistant', 'best'])
+  const answer = rightAnswer(columns) ?? columns.find(['summary', 'highlights', 'assistant', 'best'])
   return question === undefined || answer === undefined ? null : textTask(columns, question, answer)
 }
 

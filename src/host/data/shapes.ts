@@ -9,6 +9,7 @@ import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
 import type { Mapping } from './mapping.ts'
 import { nearlyAny } from './nearlyShapes.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
+import { templateDoubts } from './templateMarks.ts'
 
 export interface DetectedShape {
   readonly id: ShapeId
@@ -57,6 +58,7 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
   const doubts = [
     ...first.doubts,
     ...nearly,
+    ...templateDoubts(columns, used),
     ...(also === undefined ? [] : [`It could also be read as ${also.title}: ${also.evidence}.`]),
   ]
   const isSaid = (column: string) => nearly.some((doubt) => doubt.includes(`“${column}”`))

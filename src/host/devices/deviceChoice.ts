@@ -65,6 +65,12 @@ const nobodyPassed = (base: BasePrecision): string =>
     ? 'No other device has passed its check on this machine.'
     : `No other device that passed its check on this machine supports a base in ${base}.`
 
+/** Whether a card of NVIDIA has passed its check on this machine. */
+export function hasCard(cacheDirectory: string): boolean {
+  const check = readCheck({ kind: 'cuda', deviceId: 0 }, cacheDirectory)
+  return check !== null && check.problem === null && check.failures.length === 0
+}
+
 interface Candidate {
   readonly kind: DeviceKind
   /** How many times as fast as the CPU. */

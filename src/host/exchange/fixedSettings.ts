@@ -30,7 +30,7 @@ const unread = (because: string, names: readonly string[]): FixedSetting[] =>
 const trl: readonly FixedSetting[] = [
   ...fixed(true, allWeights('TRL'), ['use_peft']).map((row) => ({ ...row, initial: false })),
   ...fixed('float32', 'parameters are 32-bit floats in Turnwise', ['dtype']),
-  ...fixed(false, 'parameters and gradients are 32-bit floats in Turnwise', ['bf16', 'fp16', 'tf32']),
+  ...fixed(false, 'parameters and gradients are 32-bit floats in Turnwise', ['bf16', 'fp16']),
   ...fixed(false, quantised, ['load_in_4bit', 'load_in_8bit']),
   ...fixed(false, oneWay, ['use_dora', 'use_liger_kernel', 'auto_find_batch_size', 'torch_compile']),
   ...fixed('adamw_torch', 'Turnwise’s optimizer is AdamW', ['optim']),

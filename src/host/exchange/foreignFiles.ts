@@ -92,6 +92,26 @@ const foreign: readonly Foreign[] = [
     signs: [/^(pretrain|actor_num_nodes)$/, /^(prompt_data|n_samples_per_prompt|micro_train_batch_size)$/],
     hint: otherTool,
   },
+  {
+    what: 'one of ms-swift’s, whose settings are not read',
+    signs: [/^(train_type|tuner_type|rlhf_type)$/, /^(model|dataset|lora_rank)$/],
+    hint: otherTool,
+  },
+  {
+    what: 'one of MLX-LM’s, whose settings are not read',
+    signs: [/^(fine_tune_type|lora_parameters)(\.|$)/, /^(iters|num_layers|lora_layers|data)$/],
+    hint: otherTool,
+  },
+  {
+    what: 'one of Oumi’s, whose settings are not read',
+    signs: [/^training\.trainer_type$/, /^model\.model_name$/],
+    hint: otherTool,
+  },
+  {
+    what: 'a job of OpenAI’s fine-tuning, whose settings are not read',
+    signs: [/^training_file$/, /^(model|method\.type|hyperparameters(\.\w+)?)$/],
+    hint: otherTool,
+  },
   { what: 'torchtune’s', signs: [/(^|\.)_component_$/], hint: otherTool },
   {
     what: 'one of LLaMA-Factory’s for merging an adapter or exporting a model, which trains nothing',

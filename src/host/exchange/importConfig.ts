@@ -52,6 +52,8 @@ export interface ImportChoices {
   readonly algorithm?: string | null
   /** Folder that `$HOME` stands for. */
   readonly home?: string
+  /** Whether a card of NVIDIA has passed its check on this machine. */
+  readonly hasCard?: boolean
 }
 
 /**
@@ -61,7 +63,7 @@ export interface ImportChoices {
 export function importConfig(
   text: string,
   tool: ToolId | null = null,
-  { algorithm = null, home = homedir() }: ImportChoices = {},
+  { algorithm = null, home = homedir(), hasCard = false }: ImportChoices = {},
 ): ImportedConfig {
   requireAlgorithm(algorithm)
   const source = readSource(text, { trainer: trainerOf(algorithm), home })
@@ -69,7 +71,7 @@ export function importConfig(
   const found = { tool, search, settings: search?.fixed ?? source.settings, searched: searchedIn(search) }
   const recognised = recognise(source, found)
   const names = new FileNames(recognised?.tool ?? null, found, source)
-  return imported({ source, found, recognised, names, algorithm })
+  return imported({ source, found, recognised, names, algorithm, hasCard })
 }
 
 const searchedIn = (search: FoundSearch | null): readonly string[] =>
@@ -81,15 +83,17 @@ interface Recognised {
   readonly recognised: RecognisedTool | null
   readonly names: FileNames
   readonly algorithm: string | null
+  readonly hasCard: boolean
 }
 
-function imported({ source, found, recognised, names, algorithm }: Recognised): ImportedConfig {
+function imported({ source, found, recognised, names, algorithm, hasCard }: Recognised): ImportedConfig {
   const { search, searched, settings } = found
   const tool = recognised?.tool ?? null
   const finding = tool === null ? ownAlgorithm(settings) : algorithmOf(tool, names, algorithm)
-  const run = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
+  const taken = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
+  const run = tool === null || hasCard ? taken : withoutCard(taken)
   const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
-  run.notes.push(...source.notes, ...left.map(computedNote))
+  run.notes.push(...source.notes, ...left.map(computedNote), ...scriptNotes(source, tool))
   const config = finished(run, names.given, isLeftOpen(tool, names))
   const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
   if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }
@@ -158,6 +162,20 @@ function takenRun(
   return taking
 }
 
+/** Leaves TF32 aside, with which no run would start here. */
+function withoutCard(run: TakenRun): TakenRun {
+  if (valueAt(run.draft, precision) !== 'tf32') return run
+  const text =
+    'tf32 (true) was skipped: it is base.precision “tf32”, which needs a card of NVIDIA that has passed its check on this machine. The base is in f32, whose products are exact.'
+  return {
+    draft: withValue(run.draft, precision, undefined),
+    taken: run.taken.filter(({ ours }) => ours !== precision),
+    notes: [...run.notes, { kind: 'left-out', name: 'tf32', text }],
+  }
+}
+
+const precision = 'base.precision'
+
 /** Settings of ours that a sweep sets for every trial. */
 function ownRun(settings: FlatSettings): TakenRun {
   const all = [...settings]
@@ -204,6 +222,14 @@ const computedNote = (name: string): ImportNote => ({
   ...{ kind: 'left-out', name },
   text: `${name} was skipped: only running the file would tell its value.`,
 })
+
+/** A script with a trainer of TRL in it has defaults and values of its own, which its command does not tell. */
+function scriptNotes({ program }: SettingsSource, tool: ToolId | null): ImportNote[] {
+  const isOwn = tool === 'trl' && program !== null && /\.py$/.test(program)
+  if (!isOwn || /(?:^|\/)(?:trl|examples)\/scripts\/\w+\.py$/.test(program)) return []
+  const text = `${program} itself was not read: what it sets, or has as the default of an option that the command leaves out, is not known. Where nothing was known, TRL’s defaults were taken.`
+  return [{ kind: 'left-out', name: program, text }]
+}
 
 /** What our settings are where nothing is said. */
 export function initialConfig(algorithm: string): RunConfig {

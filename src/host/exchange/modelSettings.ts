@@ -14,7 +14,17 @@ import {
   verlAnswerPrompt,
   verlCompletion,
 } from './dataLinks.ts'
-import { asNumber, flagWords, off, one, onlyRead, targetModules, trlTargets, type Link } from './links.ts'
+import {
+  asNumber,
+  asText,
+  flagWords,
+  off,
+  one,
+  onlyRead,
+  targetModules,
+  trlTargets,
+  type Link,
+} from './links.ts'
 import { answering, generating, model, type SettingRow } from './settingRow.ts'
 import { axolotlTargets, llamafactoryAlpha, llamafactoryTargets, orElse } from './trainerLinks.ts'
 
@@ -32,6 +42,17 @@ const contextOf = (...names: readonly [string, ...string[]]): Link => ({
 })
 
 const rowLength = (name: string, initial: number): Link => ({ ...contextOf(name), keys: { [name]: initial } })
+
+/** A flag beside the precision of the weights, which stay in 32 bits. */
+const tf32: Link = {
+  keys: { tf32: null },
+  read(given, remark) {
+    const value = given('tf32')
+    if (typeof value !== 'boolean' && value !== null) remark(`“${asText(value)}” has no equivalent.`)
+    return value === true ? 'tf32' : undefined
+  },
+  write: (value) => ({ tf32: { f32: false, tf32: true }[String(value)] }),
+}
 
 const identity: readonly SettingRow[] = [
   {
@@ -151,7 +172,13 @@ const adapter: readonly SettingRow[] = [
     llamafactory: rowLength('cutoff_len', 2048),
     axolotl: rowLength('sequence_len', 512),
   },
-  { ours: 'base.precision', off: 'f32' },
+  {
+    ours: 'base.precision',
+    off: 'f32',
+    trl: tf32,
+    llamafactory: onlyRead(tf32),
+    axolotl: onlyRead(tf32),
+  },
   { ours: 'base.products', isCarried: true },
   {
     ours: 'adapter.rank',

@@ -67,15 +67,30 @@ export function recognisedTool({ program }: SettingsSource, names: readonly stri
     if (found.size >= needs) return { tool, names: [...found] }
   }
   const known = knownNames('trl')
-  const own = names
-    .map((name) => name.replaceAll('-', '_').replace(/^_+/, ''))
-    .filter((name) => known.has(name) && !common.test(name))
+  const plain = names.map((name) => name.replaceAll('-', '_').replace(/^_+/, ''))
+  const own = plain.filter((name) => known.has(name) && !common.test(name))
+  if (own.length > 0 && program === null) requireMostly(plain, known)
   if (own.length > 0 || /^trl /.test(program ?? '') || names.includes('trainer'))
     return { tool: 'trl', names: own }
   throw new AppError(
     'config/invalid',
     `The file has no setting that identifies ${listed(toolIds.map((id) => toolTitles[id]))}.`,
     `If it is for one of them, choose that tool; on the command line with --from ${toolIds.join(', ')}. Settings of other tools are not read: set the run up in New run.`,
+  )
+}
+
+/** Fewer names may be a person’s own. */
+const fewest = 4
+
+/** Errors: AppError 'config/invalid' where most names are none of TRL's: those it has are those of every trainer then. */
+function requireMostly(names: readonly string[], known: ReadonlySet<string>): void {
+  if (names.includes('trainer') || names.includes('model_name_or_path')) return
+  const others = names.filter((name) => !known.has(name))
+  if (others.length < fewest || 2 * others.length <= names.length) return
+  throw new AppError(
+    'config/invalid',
+    `Most names in the file are none of TRL’s (${others.slice(0, 4).join(', ')}), and no other tool that is read here has them.`,
+    'If it is for TRL after all, choose that tool; on the command line with --from trl. Settings of other tools are not read: set the run up in New run.',
   )
 }
 

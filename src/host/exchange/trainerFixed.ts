@@ -87,7 +87,7 @@ export const axolotl: readonly FixedSetting[] = [
   ...only(false, code, ['trust_remote_code']),
   ...only('adamw_torch', 'Turnwise’s optimizer is AdamW', ['optimizer']),
   ...only(false, 'Turnwise learns only the answer', ['train_on_inputs']),
-  ...unread(precision, ['bf16', 'fp16', 'tf32', 'float16', 'bfloat16']),
+  ...unread(precision, ['bf16', 'fp16', 'float16', 'bfloat16']),
   ...unread(template, [
     'chat_template',
     'special_tokens',

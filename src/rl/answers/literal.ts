@@ -1,6 +1,6 @@
 /** Answers that are written down rather than computed: numbers, lists of them, ratios, dates and times. */
 import type { Unit } from './unitTable.ts'
-import { conversion, isOtherThing } from './units.ts'
+import { conversion, isOtherThing, wordsOf } from './units.ts'
 import {
   isNear,
   isRecurring,
@@ -93,18 +93,46 @@ const times = ({ value, place }: Written, factor: Rational): Written => ({
   place: place && product(place, factor),
 })
 
+const areAlike = (a: string, b: string): boolean => a === b || a === '' || b === ''
+
 function isSameList(a: WrittenList, b: WrittenList, tolerance: number): boolean {
   if (a.items.length !== b.items.length) return false
   // As a list 3,05 would be 3,5, too.
   if (a.decimal !== null && b.decimal !== null && !isSameNumber(a.decimal, b.decimal, tolerance)) return false
-  if (a.brackets !== b.brackets && a.brackets !== '' && b.brackets !== '') return false
-  if (a.brackets !== '{}') return a.items.every((item, i) => isSameNumber(item, b.items[i]!, tolerance))
-  const left = [...b.items]
-  return a.items.every((item) => {
-    const at = left.findIndex((other) => isSameNumber(item, other, tolerance))
+  if (!areAlike(a.brackets, b.brackets)) return false
+  const isSame = (x: WrittenNumber, y: WrittenNumber | undefined) =>
+    y !== undefined && isSameNumber(x, y, tolerance)
+  const [own, other] = [namesIn(a), namesIn(b)]
+  if (own !== null && other !== null)
+    return a.items.every((item, i) => isSame(item, b.items[other.indexOf(own[i]!)]))
+  return a.brackets === '{}'
+    ? isSameInAnyOrder(a.items, b.items, isSame)
+    : a.items.every((item, i) => isSame(item, b.items[i]))
+}
+
+function isSameInAnyOrder<T>(a: readonly T[], b: readonly T[], isSame: (x: T, y: T) => boolean): boolean {
+  const left = [...b]
+  return a.every((item) => {
+    const at = left.findIndex((other) => isSame(item, other))
     if (at >= 0) left.splice(at, 1)
     return at >= 0
   })
+}
+
+/**
+ * What the numbers of a list count, where each has a name of its own, as in “5 red balls, 3 blue balls”: the words
+ * that all of them share name none. Such a list says the same in any order.
+ */
+export function namesIn({ brackets, items }: WrittenList): readonly string[] | null {
+  if (brackets === '()' || brackets === '[]') return null
+  const words = items.map((item) => wordsOf(item.words ?? ''))
+  const names = words.map((own) =>
+    own
+      .filter((word) => !words.every((each) => each.includes(word)))
+      .toSorted()
+      .join(' '),
+  )
+  return names.every((name) => name !== '') && new Set(names).size === names.length ? names : null
 }
 
 /** 6 : 2 is 3 : 1. */

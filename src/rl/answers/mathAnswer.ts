@@ -1,6 +1,6 @@
 /** Reads a mathematical answer out of text, and compares two of them. */
 import { expectedLiteral, numberIn, statedLiteral } from './findLiteral.ts'
-import { isSameLiteral, type Literal } from './literal.ts'
+import { isSameLiteral, namesIn, type Literal } from './literal.ts'
 import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSame, whole, type Rational } from './rational.ts'
 import { inUnit, isSameMath } from './sameMath.ts'
@@ -164,12 +164,26 @@ export function saysMath(expected: ExpectedMath, completion: string, tolerance: 
   const found = readAnswer(completion)
   if (found.isHedged && !expected.isHedged) return false
   if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true
+  const listed = namedLists(expected, found)
+  if (listed !== null) return isSameLiteral(...listed, tolerance)
   if (isScaled(expected) || isScaled(found)) return saysNumber(expected, completion, tolerance)
+  return isSameMathematics(expected, found, tolerance) ?? saysNumber(expected, completion, tolerance)
+}
+
+/** null where the mathematics of one of them is not read, or is a list. */
+function isSameMathematics(expected: ExpectedMath, found: MathAnswer, tolerance: number): boolean | null {
   if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
     return true
   const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
-  return isUnsure && saysNumber(expected, completion, tolerance)
+  return isUnsure ? null : false
+}
+
+/** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
+function namedLists({ literal }: ExpectedMath, found: MathAnswer): readonly [Literal, Literal] | null {
+  if (literal?.kind !== 'list' || namesIn(literal) === null) return null
+  const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === 'list')
+  return list === undefined ? null : [literal, list]
 }
 
 /** 1.5 million is told by its words, which mathematics takes for a unit. */

@@ -42,8 +42,11 @@ const withRecurring = (text: string): string =>
 /** 12 of 1212. */
 const recurringBlock = (digits: string): string => digits.replace(/^(\d+?)\1+$/, '$1')
 
+/** A calculation that GSM8K's solutions repeat before its result. */
+const calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g
+
 export const plainCharacters = (text: string): string =>
-  withRecurring(text)
+  withRecurring(text.replace(calculation, ''))
     .replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
     .replace(minusSigns, '-')
     .replace(

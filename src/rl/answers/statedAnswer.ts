@@ -28,11 +28,21 @@ function written(text: string, isAnswer: (line: string) => boolean): StatedAnswe
   return said === null ? { text: own.trim(), kind: 'unmarked' } : { text: said, kind: 'said' }
 }
 
+/**
+ * “root 5”, “the square root of (x + 1)”, of one number, letter or bracket with nothing behind it: how far a root
+ * reaches is not said in words. “The equation has the root 5” is no square root.
+ */
+const rootInWords =
+  /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu
+
 /** “minus 5” is −5, and what is called wrong is no answer. */
 const withSigns = (text: string): string =>
   text
     .replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, ' ')
     .replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, '-')
+    .replace(rootInWords, (_, which: string | undefined, of: string) =>
+      which?.toLowerCase() === 'cube' ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`,
+    )
 
 /** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 export const isHedged = (text: string): boolean =>

@@ -3,7 +3,7 @@ import { isSame } from './rational.ts'
 import { conversion, readUnit, unitOf } from './units.ts'
 
 const before: readonly RegExp[] = [
-  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*\{?$|\d\s*,\s*$/iu,
+  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
   // Denied, bounded or one of several.
   /(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
   /\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
@@ -12,7 +12,7 @@ const before: readonly RegExp[] = [
   /\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
   /\d\s+(?:in|out of)\s*$/,
   // Computed with in words.
-  /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of)\s*$/i,
+  /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
   /\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i,
 ]
 

@@ -114,7 +114,8 @@ export function conversion(from: Unit | null, to: Unit | null): Rational | null 
   return isSame ? quotient(from.factor, to.factor) : null
 }
 
-const wordsOf = (text: string): string[] =>
+/** The words of a text without their plural. */
+export const wordsOf = (text: string): string[] =>
   [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ''))
 
 /** Tells whether the words behind two numbers name other things, as cups and teaspoons are, where one of them is no known unit. */
@@ -134,7 +135,13 @@ export function measureBehind(text: string): string {
 
 const scales: Readonly<Record<string, Rational>> = {
   ...{ ten: whole(10n), dozen: whole(12n), score: whole(20n), hundred: whole(100n), thousand: whole(1000n) },
-  ...{ lakh: powerOfTen(5), million: powerOfTen(6), mn: powerOfTen(6), crore: powerOfTen(7) },
+  ...{
+    lakh: powerOfTen(5),
+    million: powerOfTen(6),
+    mn: powerOfTen(6),
+    mil: powerOfTen(6),
+    crore: powerOfTen(7),
+  },
   ...{ billion: powerOfTen(9), bn: powerOfTen(9), trillion: powerOfTen(12), tn: powerOfTen(12) },
   ...Object.fromEntries(
     'half third fourth fifth sixth seventh eighth ninth tenth'

@@ -28,6 +28,27 @@ describe('marks of good and bad answers', () => {
     expect(made).toMatchObject([{ row: { prompt: 'p', chosen: 'a', rejected: 'b' } }])
   })
 
+  test('LLaMA-Factory’s columns with a kto_tag make pairs', () => {
+    const rows = [
+      { instruction: 'Add.', input: '2 and 3', output: '5', kto_tag: true },
+      { instruction: 'Add.', input: '2 and 3', output: '6', kto_tag: false },
+    ]
+    const bare = rows.map(({ input: _input, ...row }) => row)
+    for (const [told, content] of [
+      [rows, 'Add.\n\n2 and 3'],
+      [rows.map((row) => ({ ...row, input: '' })), 'Add.'],
+      [bare, 'Add.'],
+    ] as const) {
+      const { id, mapping } = detectShape(told)
+      expect(id).toBe('unpaired-preference')
+      const mapper = new RowMapper(mapping)
+      const made = told.flatMap((row, at) => mapper.take({ row, number: at + 1, line: null }))
+      expect(made).toMatchObject([
+        { row: { prompt: [{ role: 'user', content }], chosen: '5', rejected: '6' } },
+      ])
+    }
+  })
+
   test.each<[string, DataRow[], string[]]>([
     ['a class beside a response', marked('label', 1, 0, 'response'), ['label']],
     [
@@ -126,4 +147,40 @@ describe('the right one of several choices', () => {
       ],
     })
   })
+})
+
+test('languages that differ are named at import', () => {
+  const rows = ['en', 'de'].map((language) => ({ question: 'q', answer: 'a', language }))
+  const left = [{ column: 'language', text: '“language” (a language) is not used.' }]
+  expect(detectShape(rows).leftAside).toEqual(left)
+  expect(detectShape(rows.map((row) => ({ ...row, language: 'en' }))).leftAside).toEqual([])
+})
+
+test.each<[DataRow[], string]>([
+  [
+    ['caps', null, null].map((constraint) => ({ question: 'q', answer: 'a', constraint })),
+    '“constraint” is not used.',
+  ],
+  [
+    [true, false].map((is_impossible) => ({ question: 'q', answer: 'a', is_impossible })),
+    '“is_impossible” is not used.',
+  ],
+  [
+    [true, false].map((is_safe) => ({ prompt: 'q', response: 'a', is_safe })),
+    '“is_safe” (which answers are good) is not used.',
+  ],
+])('%j: what only some rows say is named', (rows, text) => {
+  expect(detectShape(rows).leftAside.map((left) => left.text)).toContain(text)
+})
+
+test.each([
+  ['<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n', '<|im_start|>'],
+  ['<s>[INST] Hi [/INST]', '[INST]'],
+  ['<start_of_turn>user\nHi<end_of_turn>', '<start_of_turn>'],
+])('a template that was applied already is told: %j', (text, mark) => {
+  const doubts = ['prompt', 'question', 'text'].map((name) =>
+    detectShape([{ [name]: text, answer: 'a' }]).doubts.join(),
+  )
+  for (const said of doubts) expect(said).toContain(`holds marks of a chat template (${mark})`)
+  expect(detectShape([{ question: 'What is [1]?', answer: 'a' }]).doubts).toEqual([])
 })

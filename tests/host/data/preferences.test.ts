@@ -69,6 +69,14 @@ describe('two answers and what prefers one of them', () => {
     ])
   })
 
+  test('a named answer, before scores that say otherwise', () => {
+    const row = { question: 'q', answer_a: 'one', answer_b: 'two', score_a: 3, score_b: 9, winner: 'a' }
+    expect(pairs(row)).toEqual([['q', 'one', 'two']])
+    expect(said(row)).toEqual([
+      '“score_a” and “score_b” also compare the answers and disagree in 1 of the first 1 rows; not used.',
+    ])
+  })
+
   test('a mark for each answer, and texts in lists of one', () => {
     const row = { prompt: '["q"]', response_a: '["a"]', response_b: '["b"]' }
     const won = { winner_model_a: '0', winner_model_b: '1', winner_tie: '0' }
@@ -83,6 +91,55 @@ describe('two answers and what prefers one of them', () => {
     const row = { question: 'q', answer_0: 'zero', answer_1: 'one' }
     expect(pairs({ ...row, score_0: 0.5, score_1: 0.25 })).toEqual([['q', 'zero', 'one']])
     expect(pairs({ ...row, rank_0: 2, rank_1: 1 })).toEqual([['q', 'one', 'zero']])
+  })
+
+  test.each<[readonly [string, string], readonly unknown[]]>([
+    [
+      ['output_1', 'output_2'],
+      [1, 2, 'tie'],
+    ],
+    [
+      ['response_0', 'response_1'],
+      [0, 1, 'tie'],
+    ],
+    [
+      ['output_1', 'output_2'],
+      ['1', '2', ''],
+    ],
+  ])('a preference that holds the marks of %j: %j', ([first, second], [a, b, neither]) => {
+    const rows = [a, b, neither].map((preference) => ({
+      ...{ instruction: 'q', [first]: 'one', [second]: 'two' },
+      preference,
+    }))
+    expect(pairs(...rows).slice(0, 2)).toEqual([
+      ['q', 'one', 'two'],
+      ['q', 'two', 'one'],
+    ])
+    expect(pairs(...rows)[2]).toMatch(/^(?:neither answer is preferred|its column “preference” is empty)/)
+    expect(said(...rows)).toContain(
+      `“preference” is read as naming the better answer: ${String(a)} is “${first}”, ${String(b)} is “${second}”.`,
+    )
+  })
+
+  test('a preference that names the answer', () => {
+    const row = { prompt: 'p', response_a: 'one', response_b: 'two' }
+    expect(pairs({ ...row, preference: 'B' }, { ...row, preference: 'A' })).toEqual([
+      ['p', 'two', 'one'],
+      ['p', 'one', 'two'],
+    ])
+    expect(pairs({ ...row, preference: 'response_b' })).toEqual([['p', 'two', 'one']])
+  })
+
+  test.each<[string, ...DataRow[]]>([
+    ['a strength', { preference: 1 }, { preference: 3 }],
+    ['one of three', { preference: 0 }, { preference: 1 }, { preference: 2 }],
+    ['one side alone', { preference: 1 }, { preference: 1 }],
+    ['a mark and its contrary', { preference: 0 }, { preference: 1 }],
+    ['parts of one', { preference: 0.2 }, { preference: 0.9 }],
+  ])('asks where a preference may be %s', (_, ...judges) => {
+    const rows = judges.map((judge) => ({ prompt: 'p', response_1: 'one', response_2: 'two', ...judge }))
+    expect(detectShape(rows).id).toBe('prompt-only')
+    expect(said(...rows)).toContain('“preference” (which answer is better) is not used.')
   })
 
   test.each<[string, DataRow]>([
@@ -111,6 +168,13 @@ describe('two answers and what prefers one of them', () => {
 })
 
 describe('lists of answers', () => {
+  test('with the place of each beside them; an order is named', () => {
+    const row = { prompt: 'p', responses: ['five', '4', 'maybe 4'] }
+    expect(pairs({ ...row, rank: [3, 1, 2] })).toEqual([['p', '4', 'five']])
+    expect(detectShape([{ ...row, ranking: [1, 2, 0] }]).id).toBe('prompt-only')
+    expect(said({ ...row, ranking: [1, 2, 0] })).toContain('“ranking” (an order of answers) is not used.')
+  })
+
   test('ranked, after a dialogue in one text, as Nectar has them', () => {
     const answers = [
       { answer: 'x', model: 'm', rank: 2 },
@@ -212,4 +276,50 @@ test('unknown columns are offered as a template', () => {
   })
   expect(detectShape([{ nums: [1] }])).toMatchObject({ template: null })
   expect(detectShape([{ prompt: 'p' }])).toMatchObject({ template: null })
+})
+
+test.each([
+  ['good_response', 'bad_response'],
+  ['response_chosen', 'response_rejected'],
+  ['preferred_response', 'dispreferred_response'],
+])('a better answer called %s and a worse called %s', (chosen, rejected) => {
+  const row = { prompt: 'q', [chosen]: 'one', [rejected]: 'two' }
+  expect(pairs(row)).toEqual([['q', 'one', 'two']])
+  expect(said({ ...row, margin: -2 })).toContain(
+    'In 1 of the first 1 rows “margin” is negative: those pairs teach the answer that was rated worse.',
+  )
+})
+
+describe('OpenAI’s format of preferences', () => {
+  const row = (more: object = {}) => ({
+    input: { messages: [user('q')], parallel_tool_calls: true, ...more },
+    preferred_output: [assistant('good')],
+    non_preferred_output: [assistant('bad')],
+  })
+  test('the prompt is in its input', () => {
+    expect(detectShape([row()])).toMatchObject({
+      id: 'preference',
+      evidence: 'the columns “input.messages”, “preferred_output” and “non_preferred_output”',
+      leftAside: [],
+      doubts: [],
+    })
+    expect(pairs(row())).toEqual([[[user('q')], [assistant('good')], [assistant('bad')]]])
+  })
+
+  test('answers of several turns are named', () => {
+    const long = { ...row(), preferred_output: [assistant('a'), user('b'), assistant('c')] }
+    expect(said(long)).toEqual([
+      '“preferred_output” holds several messages: answers of several turns cannot be learned.',
+    ])
+  })
+
+  test('functions that the model may call are named', () => {
+    const tools = [{ type: 'function', function: { name: 'f' } }]
+    const [sentence] = said(row({ tools }), row())
+    expect(sentence).toMatch(/^“input.tools” \(functions that the model may call/)
+    expect(pairs(row({ tools }), row())).toHaveLength(2)
+    const { mapping } = detectShape([row({ tools })])
+    const item = mapItem({ row: row({ tools }), number: 1, line: 1 }, mapping)
+    expect(item).toMatchObject({ row: { tools } })
+  })
 })

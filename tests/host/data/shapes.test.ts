@@ -276,6 +276,9 @@ describe('columnWarnings', () => {
     expect(warnings('rollout', { prompt: 'p', system: 's' })).toEqual([
       '“system” (instructions for the model) is not used.',
     ])
+    expect(warnings('rollout', { prompt: 'p', lang: 'en' }, { prompt: 'p', lang: 'de' })).toEqual([
+      '“lang” (a language) is not used.',
+    ])
     expect(warnings('preferences', { prompt: 'p', chosen: 'a', rejected: 'a' })).toEqual([
       '1 of 1 rows have the same chosen and rejected answer: they teach nothing.',
     ])
@@ -315,8 +318,6 @@ test('what files of people hold beside the usual is used or named', () => {
   expect(detectShape([{ Body: 'b', Question: 'q', Answer: 1 }]).mapping[0]).toMatchObject({
     parts: ['Body', 'Question'],
   })
-  const options = { question: 'q', A: '1', B: '2', C: '3', D: '4', answer: 'C' }
-  expect(detectShape([options]).leftAside.map(({ column }) => column)).toEqual(['A', 'B', 'C', 'D'])
   const listed = { question: 'q', choices: '["x", "y"]', answer: 1 }
   const item = mapItem(
     { row: listed, number: 1, line: 1 },

@@ -7,7 +7,7 @@ import { TextInput } from '#renderer/kit/inputs.tsx'
 import { columnWords, type DataColumn } from '../../parts/columnFacts.ts'
 import {
   answerName,
-  pairedColumns,
+  mergedColumns,
   promptColumns,
   type ColumnChoice,
   type MappingForm,
@@ -58,7 +58,7 @@ function ColumnRow({ column, choice: { name, to, isKept }, form, onChange }: Col
   const isAnswer = form.answer === name
   const isTaken =
     (form.taking?.kind === 'last-message' && form.taking.column === name) ||
-    pairedColumns(form).includes(name)
+    mergedColumns(form).includes(name)
   const use = useOf({ isAnswer, isPrompt: promptColumns(form).includes(name), isTaken })
   const isFixed = isAnswer || isTaken
   const next = isAnswer ? answerName : to

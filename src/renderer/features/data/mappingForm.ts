@@ -26,6 +26,8 @@ export type OtherStep =
       readonly column: string
       readonly answer: string | null
       readonly first: number
+      /** Columns with one choice each, which become `column`. */
+      readonly from?: readonly string[]
     }
   | { readonly kind: 'pairs'; readonly label: string }
   /** A conversation that its column does not look like, such as a dialogue in one text. */
@@ -88,10 +90,10 @@ export function sourceColumns(
   const made = (name: string, kind: 'chat' | 'text') => ({ name, kind, paths: [] })
   const becomesChat = ({ name, kind }: ColumnFacts) =>
     kind === 'other-chat' || others.some((step) => step.kind === 'chat' && step.column === name)
-  const paired = pairedColumns(form)
+  const [paired, merged] = [pairedColumns(form), mergedColumns(form)]
   const asChat = [
     ...facts
-      .filter(({ name }) => !paired.includes(name))
+      .filter(({ name }) => !merged.includes(name))
       .map((column) => (becomesChat(column) ? { ...column, kind: 'chat' as const } : column)),
     ...(paired.length === 0 ? [] : [made('chosen', 'text'), made('rejected', 'text')]),
   ]
@@ -102,8 +104,14 @@ export function sourceColumns(
   return [made('prompt', 'chat'), made('completion', 'text'), ...rest]
 }
 
+/** Columns that others are made of, and that are gone then. */
+export const mergedColumns = (form: Pick<MappingForm, 'others'>): readonly string[] => [
+  ...pairedColumns(form),
+  ...form.others.flatMap((step) => (step.kind === 'choices' ? (step.from ?? []) : [])),
+]
+
 /** Columns whose answers become `chosen` and `rejected`. */
-export const pairedColumns = ({ others }: Pick<MappingForm, 'others'>): readonly string[] =>
+const pairedColumns = ({ others }: Pick<MappingForm, 'others'>): readonly string[] =>
   others.flatMap((step) =>
     step.kind === 'compare' ? step.answers : step.kind === 'ranked' ? [step.column] : [],
   )
@@ -121,7 +129,7 @@ const renamesAnswer = ({ answer }: MappingForm): boolean =>
 export function mappingOf(form: MappingForm, facts: readonly ColumnFacts[]): MappingStep[] {
   const { taking, answer, columns, others } = form
   const kept = new Set(columns.filter(({ isKept }) => isKept).map(({ name }) => name))
-  const gone = new Set([...(taking?.kind === 'last-message' ? [taking.column] : []), ...pairedColumns(form)])
+  const gone = new Set([...(taking?.kind === 'last-message' ? [taking.column] : []), ...mergedColumns(form)])
   const isNeeded = (name: string) => kept.has(name) || gone.has(name)
   const chats = facts.filter(({ name, kind }) => kind === 'other-chat' && isNeeded(name))
   const renamed = columns.filter(

@@ -79,6 +79,7 @@ const files: Readonly<Record<string, DataRow>> = {
     conversation: [{ human: '2 + 2?', assistant: '4' }],
   },
   'multiple choice': { question: 'Even?', choices: ['1', '2'], answer: 1 },
+  'choices in columns': { question: 'Even?', option_a: '1', option_b: '2', answer: 'B' },
   'a question about a passage, in a spreadsheet’s spelling': {
     Context: 'Two.',
     Question: 'How many?',
