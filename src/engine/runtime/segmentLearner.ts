@@ -17,13 +17,14 @@ import {
 import type { ModelSource } from '../models/source.ts'
 import type { Heads, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
-import { type AdapterUpload, type DeviceAdapter, release } from './deviceTensors.ts'
+import { release } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, CutPrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
+import { addTo, type ParameterHome, type TakenAdapter } from './parameterHome.ts'
 import { RotaryTables } from './passFeeds.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
 import { type Slot, slotTables } from './slotTables.ts'
@@ -37,7 +38,7 @@ export interface SegmentLearnerOptions {
   readonly segments: readonly Segment[]
   /** Those of `learningDefinitions`, perhaps among others. */
   readonly programs: CutPrograms
-  readonly adapters: AdapterUpload
+  readonly parameters: ParameterHome
 }
 
 type LastProgram = keyof LastPrograms
@@ -53,7 +54,7 @@ export function learningDefinitions(
   const definitions: Record<string, ProgramDefinition> = {}
   const inner = ['forward', 'backward'] as const
   const last = ['score', 'value', 'learn', 'learnEntropy', 'learnValue'] as const
-  const kept = ['output', gradientName('hidden')]
+  const kept = ['output', gradientName('hidden'), segmentNames.gradient]
   for (const drops of (lora.dropout ?? 0) > 0 ? [false, true] : [false]) {
     segments.slice(0, -1).forEach((segment, index) => {
       for (const kind of inner) {
@@ -112,7 +113,7 @@ export class SegmentLearner implements LearningWorker {
     if (batch.headRows.length === 0) {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
-    using taken = await this.#options.adapters.take(adapter)
+    using taken = await this.#options.parameters.take(adapter)
     const pass = { batch, feeds: batchFeeds(batch, temperature), drops: false, signal }
     const kept = await this.#forward(pass, taken)
     try {
@@ -150,7 +151,7 @@ export class SegmentLearner implements LearningWorker {
 
   /** An adapter's way to the last segment; its tensors are given back with the result. */
   async #begin(pass: Pass, target: LearningTarget): Promise<AdapterRun> {
-    const adapter = await this.#options.adapters.take(target.adapter)
+    const adapter = await this.#options.parameters.take(target.adapter)
     try {
       const kept = await this.#forward(pass, adapter)
       return {
@@ -188,7 +189,7 @@ export class SegmentLearner implements LearningWorker {
   }
 
   /** What each segment but the first starts from. */
-  async #forward(pass: Pass, adapter: DeviceAdapter): Promise<Feed[]> {
+  async #forward(pass: Pass, adapter: TakenAdapter): Promise<Feed[]> {
     const kept: Feed[] = []
     for (const [index] of this.#segments.slice(0, -1).entries()) {
       const feeds = { ...adapter.feeds, ...hiddenFeed(kept.at(-1)) }
@@ -200,7 +201,7 @@ export class SegmentLearner implements LearningWorker {
 
   async #heads(
     pass: Pass,
-    adapter: DeviceAdapter,
+    adapter: TakenAdapter,
     kept: readonly Feed[],
     head: ValueHeadParameters | undefined,
   ) {
@@ -234,7 +235,8 @@ export class SegmentLearner implements LearningWorker {
       })
       if (cotangent) release(cotangent)
       cotangent = results[gradientName('hidden')]
-      addTo(target.gradients, numbers(results[segmentNames.gradient]), this.#offset(target.adapter, index))
+      const offset = this.#offset(target.adapter, index)
+      await this.#options.parameters.add(target.gradients, results[segmentNames.gradient]!, offset)
       if (isLast) last = results
     }
     return last
@@ -270,7 +272,7 @@ export class SegmentLearner implements LearningWorker {
 
 /** What one adapter's part of a micro-batch needs on its way back. */
 interface AdapterRun extends Disposable {
-  readonly adapter: DeviceAdapter
+  readonly adapter: TakenAdapter
   /** What each segment but the first starts from. */
   readonly kept: readonly Feed[]
   readonly target: LearningTarget
@@ -305,7 +307,3 @@ function headMap({ tokens, headRows }: PackedBatch): Feeds {
 }
 
 const column = (values: Float64Array): Feed => floats(Float32Array.from(values), [values.length, 1])
-
-function addTo(total: Float32Array, part: Float32Array, offset: number): void {
-  for (let index = 0; index < part.length; index++) total[offset + index]! += part[index]!
-}
