@@ -26,7 +26,7 @@ import {
   type CachePart,
   type Prefilled,
 } from './deviceCache.ts'
-import { release, type TensorHome } from './deviceTensors.ts'
+import { release, type HeldFeeds, type TensorHome } from './deviceTensors.ts'
 import type {
   Decoder,
   Decoding,
@@ -41,7 +41,7 @@ import type {
 } from './generation/decoder.ts'
 import { passMask } from './generation/mask.ts'
 import { lastPositions } from './generation/prefill.ts'
-import type { ParameterHome, TakenAdapter } from './parameterHome.ts'
+import type { ParameterHome } from './parameterHome.ts'
 import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
 import { int64s } from './session.ts'
@@ -122,11 +122,11 @@ export function deviceWeights(home: TensorHome): GenerationWeights {
 class DeviceDecoding implements Decoding {
   readonly #decoder: DeviceDecoder
   readonly #options: DecodingOptions
-  readonly #adapter: TakenAdapter
+  readonly #adapter: HeldFeeds
   readonly #prefilled = new Set<Prefilled>()
   readonly #cache: DeviceCache
 
-  constructor(decoder: DeviceDecoder, options: DecodingOptions, adapter: TakenAdapter) {
+  constructor(decoder: DeviceDecoder, options: DecodingOptions, adapter: HeldFeeds) {
     this.#decoder = decoder
     this.#options = options
     this.#adapter = adapter

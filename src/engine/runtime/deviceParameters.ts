@@ -14,8 +14,8 @@ import type { AdamWFactors, TrainedArrays } from '../optimizers/adamw.ts'
 import { adamwProgram, movedNames, squaresProgram } from '../optimizers/adamwProgram.ts'
 import { sumOfSquares, type TrainedNumbers } from '../optimizers/optimizer.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
-import { release, type TensorHome } from './deviceTensors.ts'
-import { addTo, type ParameterHome, type TakenAdapter } from './parameterHome.ts'
+import { release, type HeldFeeds, type TensorHome } from './deviceTensors.ts'
+import { addTo, type ParameterHome } from './parameterHome.ts'
 import { OnDemand, Session, floats, numbers, type Feed } from './session.ts'
 
 export interface DeviceParametersOptions {
@@ -51,7 +51,7 @@ export class DeviceParameters implements ParameterHome {
   }
 
   /** Cut into its tensors once, for all who take it before it changes. */
-  async take({ values }: AdapterParameters): Promise<TakenAdapter> {
+  async take({ values }: AdapterParameters): Promise<HeldFeeds> {
     const known = this.#adapters.get(values)
     if (known) return (await known).take()
     const cut = this.#cut(values)
@@ -268,7 +268,7 @@ class SharedAdapter {
     this.#feeds = feeds
   }
 
-  take(): TakenAdapter {
+  take(): HeldFeeds {
     this.#users++
     return {
       feeds: this.#feeds,

@@ -7,8 +7,14 @@ import type { Device } from '#shared/device.ts'
 import { input, weight, type Value } from '../graph/value.ts'
 import { type ModelSource, type TensorLocation, expectedTensors } from '../models/source.ts'
 import { mul } from '../ops/arithmetic.ts'
+import { LEAST_HELD } from '../models/busTraffic.ts'
 import { frozenValues, learningMatrix } from '../models/frozenWeights.ts'
 import { OnDemand, Session, floats, type Feed, type FedWeights } from './session.ts'
+
+/** What programs are fed under their names, for whoever runs them until it is disposed. */
+export interface HeldFeeds extends Disposable {
+  readonly feeds: Readonly<Record<string, Feed>>
+}
 
 /** Where a policy's tensors are: on a device that holds them, or with the host. */
 export interface TensorHome extends Disposable {
@@ -16,6 +22,8 @@ export interface TensorHome extends Disposable {
   value(name: string): Value
   /** A copy where programs read it, which the caller disposes. */
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed>
+  /** The same feeds where several runs can read them at the cost of one. */
+  hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds>
   /** What sessions are fed beside their inputs; null where they map the weights themselves. */
   readonly weights: FedWeights | null
 }
@@ -31,6 +39,10 @@ export class HostTensors implements TensorHome {
 
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
     return Promise.resolve(floats(data.slice(), dims))
+  }
+
+  hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds> {
+    return Promise.resolve({ feeds, [Symbol.dispose]: nothing })
   }
 
   [Symbol.dispose](): void {
@@ -68,6 +80,21 @@ export class DeviceTensors implements TensorHome, FedWeights {
     const session = await this.#upload(dims.length)
     const { copy } = await session.runTensors({ x: floats(data, dims), one: ONE })
     return copy!
+  }
+
+  /** Masks and tables; what is small is fed as it is. */
+  async hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds> {
+    const held: Record<string, Feed> = {}
+    const dispose = () => Object.values(held).forEach(release)
+    try {
+      for (const [name, { type, data, dims, size }] of Object.entries(feeds))
+        if (type === 'float32' && size >= LEAST_HELD)
+          held[name] = await this.upload(data as Float32Array, dims)
+    } catch (error) {
+      dispose()
+      throw error
+    }
+    return { feeds: { ...feeds, ...held }, [Symbol.dispose]: dispose }
   }
 
   /** The weight of that name, uploaded when it is first asked for; it stays until this is disposed. */

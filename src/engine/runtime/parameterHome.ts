@@ -8,16 +8,13 @@ import { loraSlots } from '../models/lora.ts'
 import { HostNumbers, type AdamWFactors, type TrainedArrays } from '../optimizers/adamw.ts'
 import type { TrainedNumbers } from '../optimizers/optimizer.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
+import type { HeldFeeds } from './deviceTensors.ts'
 import { floats, numbers, type Feed } from './session.ts'
-
-/** An adapter's tensors by the names of whole programs, for whoever runs these until it is disposed. */
-export interface TakenAdapter extends Disposable {
-  readonly feeds: Readonly<Record<string, Feed>>
-}
 
 /** Arrays are told apart by identity: a part of a longer one is always asked for as the same view. */
 export interface ParameterHome extends Disposable {
-  take(adapter: AdapterParameters): Promise<TakenAdapter>
+  /** An adapter's tensors by the names of whole programs. */
+  take(adapter: AdapterParameters): Promise<HeldFeeds>
   /** Adds to a gradient from an entry on; takes over the part. */
   add(gradients: Float32Array, part: Feed, offset: number): Promise<void>
   /** An adapter that learns, as the optimizer moves it. */
@@ -38,7 +35,7 @@ export class HostParameters implements ParameterHome {
     this.#slots = loraSlots(config, lora).map((slot) => [layerInputName(slot.layer, slot.input), slot])
   }
 
-  take({ values }: AdapterParameters): Promise<TakenAdapter> {
+  take({ values }: AdapterParameters): Promise<HeldFeeds> {
     const feeds = this.#slots.map(
       ([name, { offset, size, shape }]) =>
         [name, floats(values.subarray(offset, offset + size), shape)] as const,

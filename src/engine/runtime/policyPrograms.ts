@@ -119,7 +119,7 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
   })
   const parameters = new DeviceParameters({ config, lora, device, home })
   const seed = learning.seed ?? 0
-  const learner = new SegmentLearner({ source, lora, seed, segments, programs, parameters })
+  const learner = new SegmentLearner({ source, lora, seed, segments, programs, parameters, home })
   return {
     learner,
     parameters,
@@ -152,7 +152,7 @@ function residentPrograms(
   })
   const parameters = new HostParameters(source.config, lora)
   const seed = learning.seed ?? 0
-  const learner = new SegmentLearner({ source, lora, seed, segments, programs, parameters })
+  const learner = new SegmentLearner({ source, lora, seed, segments, programs, parameters, home })
   return {
     learner,
     parameters,

@@ -17,14 +17,14 @@ import {
 import type { ModelSource } from '../models/source.ts'
 import type { Heads, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
-import { release } from './deviceTensors.ts'
+import { release, type HeldFeeds, type TensorHome } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, CutPrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
-import { addTo, type ParameterHome, type TakenAdapter } from './parameterHome.ts'
+import { addTo, type ParameterHome } from './parameterHome.ts'
 import { RotaryTables } from './passFeeds.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
 import { type Slot, slotTables } from './slotTables.ts'
@@ -39,6 +39,7 @@ export interface SegmentLearnerOptions {
   /** Those of `learningDefinitions`, perhaps among others. */
   readonly programs: CutPrograms
   readonly parameters: ParameterHome
+  readonly home: Pick<TensorHome, 'hold'>
 }
 
 type LastProgram = keyof LastPrograms
@@ -114,7 +115,8 @@ export class SegmentLearner implements LearningWorker {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
     using taken = await this.#options.parameters.take(adapter)
-    const pass = { batch, feeds: batchFeeds(batch, temperature), drops: false, signal }
+    using held = await this.#options.home.hold(batchFeeds(batch, temperature))
+    const pass = { batch, feeds: held.feeds, drops: false, signal }
     const kept = await this.#forward(pass, taken)
     try {
       return unpackHeads(sequences, batch, await this.#heads(pass, taken, kept, head))
@@ -133,7 +135,8 @@ export class SegmentLearner implements LearningWorker {
       return heads
     }
     const feeds = { ...batchFeeds(batch, options.temperature), ...this.#masks(sequences, place) }
-    const pass = { batch, feeds, drops: this.#dropout !== null, signal: options.signal }
+    using held = await this.#options.home.hold(feeds)
+    const pass = { batch, feeds: held.feeds, drops: this.#dropout !== null, signal: options.signal }
     using actorRun = await this.#begin(pass, actor)
     using criticRun = critic && (await this.#begin(pass, critic))
     const { policy } = await this.#heads(pass, actorRun.adapter, actorRun.kept, undefined)
@@ -189,7 +192,7 @@ export class SegmentLearner implements LearningWorker {
   }
 
   /** What each segment but the first starts from. */
-  async #forward(pass: Pass, adapter: TakenAdapter): Promise<Feed[]> {
+  async #forward(pass: Pass, adapter: HeldFeeds): Promise<Feed[]> {
     const kept: Feed[] = []
     for (const [index] of this.#segments.slice(0, -1).entries()) {
       const feeds = { ...adapter.feeds, ...hiddenFeed(kept.at(-1)) }
@@ -199,12 +202,7 @@ export class SegmentLearner implements LearningWorker {
     return kept
   }
 
-  async #heads(
-    pass: Pass,
-    adapter: TakenAdapter,
-    kept: readonly Feed[],
-    head: ValueHeadParameters | undefined,
-  ) {
+  async #heads(pass: Pass, adapter: HeldFeeds, kept: readonly Feed[], head: ValueHeadParameters | undefined) {
     const program: LastProgram = head ? 'value' : 'score'
     const feeds = { ...adapter.feeds, ...head?.feeds, ...hiddenFeed(kept.at(-1)) }
     const results = await this.#run(program, pass, feeds)
@@ -272,7 +270,7 @@ export class SegmentLearner implements LearningWorker {
 
 /** What one adapter's part of a micro-batch needs on its way back. */
 interface AdapterRun extends Disposable {
-  readonly adapter: TakenAdapter
+  readonly adapter: HeldFeeds
   /** What each segment but the first starts from. */
   readonly kept: readonly Feed[]
   readonly target: LearningTarget
