@@ -18,7 +18,8 @@ import {
   layerPrefix,
   layerTensors,
 } from '#engine/models/source.ts'
-import { adamw, HostNumbers, type AdamWFactors, type AdamWSettings } from '#engine/optimizers/adamw.ts'
+import { adamw, type AdamWFactors, type AdamWSettings } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import type { ParameterGroup } from '#engine/optimizers/optimizer.ts'
 import type { TokenSequence } from '#engine/policy.ts'
 import type { PackedBatch } from '#engine/runtime/packedBatch.ts'

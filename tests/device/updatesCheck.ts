@@ -1,6 +1,7 @@
 /** Updates on a device that holds tensors, repeated with the host from the gradients that the device had. */
 import type { Device } from '#shared/device.ts'
-import { adamw, HostNumbers } from '#engine/optimizers/adamw.ts'
+import { adamw } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import type { TokenSequence } from '#engine/policy.ts'
 import type { OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import {

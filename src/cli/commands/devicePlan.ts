@@ -2,7 +2,6 @@
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceKinds } from '#shared/device.ts'
 import { basePrecisions } from '#shared/precision.ts'
-import type { BusTraffic } from '#engine/models/busTraffic.ts'
 import { planCard, plannedConfig, plannedShapes, type CardPlan } from '#host/devices/devicePlan.ts'
 import { real, whole, type Context } from '../command.ts'
 
@@ -62,7 +61,7 @@ const crossing = [
 ] as const
 
 /** What crosses the bus, as a table. */
-function trafficLines({ microBatch, update }: BusTraffic): string[] {
+function trafficLines({ microBatch, update }: CardPlan['traffic']): string[] {
   const line = (what: string, { up, down }: { readonly up: number; readonly down: number }) =>
     `  ${what.padEnd(32)}${shortly(up).padStart(12)}${shortly(down).padStart(12)}`
   return [

@@ -1,14 +1,4 @@
-import {
-  LEAST_F32,
-  blockSums,
-  clipScale,
-  f32,
-  gradientNorms,
-  sumOfSquares,
-  type Optimizer,
-  type OptimizerTask,
-  type TrainedNumbers,
-} from './optimizer.ts'
+import { LEAST_F32, clipScale, f32, gradientNorms, type Optimizer, type OptimizerTask } from './optimizer.ts'
 
 export interface AdamWSettings {
   /** Decay of the first moment, β₁. */
@@ -46,7 +36,7 @@ export interface AdamWFactors {
  * are subtracted, so that a parameter is rounded once and a decay far below its last digit is not lost.
  * @throws Error on a gradient that is not finite, before anything is changed: whoever trains looks at the norms first.
  */
-export async function adamwStep(
+async function adamwStep(
   { groups, step, maxGradNorm }: OptimizerTask<AdamWFactors>,
   settings: AdamWSettings,
 ): Promise<number[]> {
@@ -93,38 +83,4 @@ export interface TrainedArrays {
   readonly gradients: Float32Array
   readonly first: Float32Array
   readonly second: Float32Array
-}
-
-/** The numbers of arrays, moved with the host. Plain loops: an elementwise graph was measured slower than JavaScript for this. */
-export class HostNumbers implements TrainedNumbers<AdamWFactors> {
-  readonly #arrays: TrainedArrays
-
-  constructor(arrays: TrainedArrays) {
-    this.#arrays = arrays
-  }
-
-  squares(): Promise<number> {
-    return sumOfSquares((unit) => Promise.resolve(blockSums(this.#arrays.gradients, unit)))
-  }
-
-  move(factors: AdamWFactors): Promise<void> {
-    moveArrays(this.#arrays, factors)
-    return Promise.resolve()
-  }
-}
-
-/** Operation by operation as in `adamwProgram`. */
-function moveArrays({ values, gradients, first, second }: TrainedArrays, factors: AdamWFactors): void {
-  const { scale, beta1, rest1, beta2, rest2, stepSize, secondRoot, epsilon, decay } = factors
-  for (let i = 0; i < values.length; i++) {
-    const gradient = f32(gradients[i]! * scale)
-    const m = f32(f32(beta1 * first[i]!) + f32(rest1 * gradient))
-    const v = f32(f32(beta2 * second[i]!) + f32(f32(rest2 * gradient) * gradient))
-    first[i] = m
-    second[i] = v
-    // lr·m̂ / (√v̂ + ε) with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ)
-    const divisor = f32(f32(f32(Math.sqrt(v)) / secondRoot) + epsilon)
-    const moved = f32(f32(decay * values[i]!) + f32(f32(stepSize * m) / divisor))
-    values[i] = f32(values[i]! - moved)
-  }
 }

@@ -1,4 +1,4 @@
-/** AdamW and the norm of a gradient as programs, for adapters that are on a device: the operations of `adamw.ts`, one by one. */
+/** AdamW and the norm of a gradient as programs, in single operations: each rounds to f32 in the same way on every device. */
 import type { Program } from '../graph/onnx.ts'
 import { constant, input, integers, type Value } from '../graph/value.ts'
 import { add, div, mul, sqrt, sub } from '../ops/arithmetic.ts'
@@ -19,6 +19,7 @@ export function adamwProgram(): Program {
   const first = add(mul(number('beta1'), before.first), mul(number('rest1'), gradient))
   const square = mul(mul(number('rest2'), gradient), gradient)
   const second = add(mul(number('beta2'), before.second), square)
+  // lr·m̂ / (√v̂ + ε) with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ)
   const divisor = add(div(sqrt(second), number('secondRoot')), number('epsilon'))
   const moved = add(mul(number('decay'), values), div(mul(number('stepSize'), first), divisor))
   return { [movedNames.values]: sub(values, moved), [movedNames.first]: first, [movedNames.second]: second }

@@ -1,17 +1,11 @@
 /**
  * Reading guide: an optimizer moves flat parameter arrays along their gradients. This file says what one is and limits
- * the gradient of each group, `adamw.ts` is the one we have, `adamwProgram.ts` the same for a device, `schedules.ts` says which
+ * the gradient of each group, `adamw.ts` is the one we have, `adamwProgram.ts` what it computes, `schedules.ts` says which
  * learning rate belongs to which step.
  *
- * All arrays are f32 and flat, one entry per parameter, and every operation on an entry is rounded to f32: what a device
- * computes, one operation after the other, has the same bits.
+ * All arrays are f32 and flat, one entry per parameter, and every operation on an entry is rounded to f32: the same
+ * program moves them with the host and on a device.
  */
-
-/** Half-open range [start, end) of a flat parameter array. */
-export interface ParameterRange {
-  readonly start: number
-  readonly end: number
-}
 
 /** Parameters with their gradient and what the optimizer remembers of them, wherever they are. */
 export interface TrainedNumbers<Factors> {
@@ -72,7 +66,7 @@ export const LEAST_F32 = 2 ** -126
 /** Rounds to f32 as devices do: what is smaller than a normal number is zero. */
 export function f32(value: number): number {
   const rounded = Math.fround(value)
-  return rounded < LEAST_F32 && rounded > -LEAST_F32 ? 0 * rounded : rounded
+  return Math.abs(rounded) < LEAST_F32 ? 0 * rounded : rounded
 }
 
 /** Keeps the division finite when a group's gradient is all zero; PyTorch's `clip_grad_norm_` uses the same. */
@@ -118,11 +112,14 @@ export function blockSums(values: Float32Array, unit: number): Float32Array {
   const sums = new Float32Array(Math.ceil(values.length / BLOCK))
   const squares = new Float32Array(BLOCK)
   for (let block = 0; block < sums.length; block++) {
-    for (let at = 0; at < BLOCK; at++) {
-      const index = block * BLOCK + at
-      const value = index < values.length ? f32(values[index]! * unit) : 0
-      squares[at] = f32(value * value)
+    const start = block * BLOCK
+    const length = Math.min(BLOCK, values.length - start)
+    for (let at = 0; at < length; at++) {
+      const value = Math.fround(values[start + at]! * unit)
+      const square = Math.fround(value * value)
+      squares[at] = square < LEAST_F32 ? 0 : square // of a number too small for f32 too
     }
+    squares.fill(0, length)
     for (let half = BLOCK / 2; half >= 1; half /= 2) {
       for (let at = 0; at < half; at++) squares[at] = squares[at]! + squares[half + at]!
     }

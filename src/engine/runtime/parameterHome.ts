@@ -5,10 +5,11 @@
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import { layerInputName } from '../models/generationGraph.ts'
 import { loraSlots } from '../models/lora.ts'
-import { HostNumbers, type AdamWFactors, type TrainedArrays } from '../optimizers/adamw.ts'
+import type { AdamWFactors, TrainedArrays } from '../optimizers/adamw.ts'
 import type { TrainedNumbers } from '../optimizers/optimizer.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import type { HeldFeeds } from './deviceTensors.ts'
+import { HostNumbers } from './hostNumbers.ts'
 import { floats, numbers, type Feed } from './session.ts'
 
 /** Arrays are told apart by identity: a part of a longer one is always asked for as the same view. */

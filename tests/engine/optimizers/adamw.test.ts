@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { adamw, HostNumbers, type AdamWFactors } from '#engine/optimizers/adamw.ts'
+import { adamw, type AdamWFactors } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import type { ParameterGroup } from '#engine/optimizers/optimizer.ts'
 import { SequentialRandom, randomStream } from '#shared/random.ts'
 

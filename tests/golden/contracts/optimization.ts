@@ -1,5 +1,6 @@
 /** Optimizer and learning-rate schedule. */
-import { adamw, HostNumbers } from '#engine/optimizers/adamw.ts'
+import { adamw } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import { cosineSchedule } from '#engine/optimizers/schedules.ts'
 import { asList, asNumber, asNumbers, exact, type Json, type JsonObject, single } from '../contract.ts'
 
