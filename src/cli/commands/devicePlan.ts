@@ -49,6 +49,7 @@ export const plan = (context: Context) =>
 
 function shortly(bytes: number): string {
   if (bytes === 0) return '–'
+  if (bytes < 1e3) return `${String(bytes)} B`
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
 }
 
