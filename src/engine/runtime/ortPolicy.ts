@@ -171,6 +171,7 @@ export class OrtPolicy implements Policy {
   /** A further adapter of the same LoRA config on the same base, which answers for its name and is not trained. */
   addAdapter(name: NamedAdapter, tensors: readonly NamedTensor[]): void {
     const { source, lora } = this.#options
+    this.removeAdapter(name)
     this.#named.set(name, new AdapterParameters(source.config, lora).load(tensors))
   }
 

@@ -7,11 +7,16 @@ import type { ModelSource } from '#engine/models/source.ts'
 import type { GradientNorms } from '#engine/policy.ts'
 import { scheduleById } from '#engine/optimizers/schedules.ts'
 import { adamw } from '#engine/optimizers/adamw.ts'
+import { adapterSize, sharedFloats } from '#engine/runtime/adapterParameters.ts'
+import { DeviceParameters } from '#engine/runtime/deviceParameters.ts'
+import { HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { floats } from '#engine/runtime/session.ts'
 import type { OrtPolicy, OrtPolicyOptions } from '#engine/runtime/ortPolicy.ts'
 import { temporaryFolder } from '../../host/files/temporaryFolder.ts'
 import { largestDifference } from './differences.ts'
 import {
   flat,
+  oneThread,
   openCritic,
   openTiny,
   randomAdapter,
@@ -141,6 +146,49 @@ async function trained(form: 'shared' | 'resident', variant: Variant) {
     ),
   }
 }
+
+describe('a gradient whose parts', () => {
+  const lora = { ...tinyLora, rank: 1 }
+  const opened = () => {
+    const options = { config: source.config, lora, device: oneThread, home: new HostTensors(source) }
+    const gradients = sharedFloats(adapterSize(source.config, lora))
+    return { parameters: new DeviceParameters(options), gradients }
+  }
+  const half = () => adapterSize(source.config, lora) / 2
+  const part = (value: number, length: number) => floats(new Float32Array(length).fill(value), [length])
+
+  test('are cut in another way from now on is the same sum', async () => {
+    const { parameters, gradients } = opened()
+    using _ = parameters
+    await parameters.add(gradients, part(1, 2 * half()), 0)
+    await parameters.add(gradients, part(2, half()), half())
+    await parameters.add(gradients, part(4, half()), 0)
+    await parameters.fetch(gradients)
+    expect([gradients[0], gradients.at(-1)]).toEqual([5, 3])
+    const numbers = parameters.numbers({
+      values: gradients.slice(),
+      gradients,
+      first: gradients,
+      second: gradients,
+    })
+    expect(await numbers.squares()).toBe(half() * (25 + 9))
+  })
+
+  test('were put back goes on from there, and a cleared one from zero', async () => {
+    const { parameters, gradients } = opened()
+    using _ = parameters
+    await parameters.add(gradients, part(1, 2 * half()), 0)
+    gradients.fill(7)
+    parameters.changed(gradients)
+    await parameters.add(gradients, part(2, 2 * half()), 0)
+    await parameters.fetch(gradients)
+    expect(gradients.every((value) => value === 9)).toBe(true)
+    parameters.clear(gradients)
+    await parameters.add(gradients, part(3, half()), half())
+    await parameters.fetch(gradients)
+    expect([gradients[0], gradients.at(-1)]).toEqual([0, 3])
+  })
+})
 
 describe('twenty updates leave the bytes that they leave with the host', () => {
   test.each(Object.entries(variants))('%s', async (_, variant) => {
