@@ -108,7 +108,7 @@ for (let round = 0; round <= rounds; round++)
     if (round === 0)
       found.set(
         way,
-        policy.gradientTensors().flatMap(({ data }) => [...data]),
+        (await policy.gradientTensors()).flatMap(({ data }) => [...data]),
       )
   }
 for (const [way, all] of seconds) {

@@ -18,10 +18,9 @@ import {
   layerPrefix,
   layerTensors,
 } from '#engine/models/source.ts'
-import type { AdamWSettings } from '#engine/optimizers/adamw.ts'
-import { adamw, adamwStep } from '#engine/optimizers/adamw.ts'
-import type { OptimizerState, ParameterGroup } from '#engine/optimizers/optimizer.ts'
-import { initialState } from '#engine/optimizers/optimizer.ts'
+import { adamw, type AdamWFactors, type AdamWSettings } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
+import type { ParameterGroup } from '#engine/optimizers/optimizer.ts'
 import type { TokenSequence } from '#engine/policy.ts'
 import type { PackedBatch } from '#engine/runtime/packedBatch.ts'
 import { packBatch } from '#engine/runtime/packedBatch.ts'
@@ -61,7 +60,9 @@ export class FullTrainer {
   readonly #slots: ReadonlyMap<string, Slot>
   readonly #parameters: Float32Array
   readonly #gradients: Float32Array
-  readonly #state: OptimizerState
+  readonly #first: Float32Array
+  readonly #second: Float32Array
+  #updates = 0
   readonly #rotary: readonly RotaryTables[]
 
   private constructor(options: FullTrainerOptions, sessions: Sessions) {
@@ -77,7 +78,8 @@ export class FullTrainer {
     this.#slots = new Map(slots.map((slot) => [slot.name, slot]))
     this.#parameters = initialWeights(slots, options)
     this.#gradients = new Float32Array(offset)
-    this.#state = initialState(adamw, offset)
+    this.#first = new Float32Array(offset)
+    this.#second = new Float32Array(offset)
     this.#rotary = options.config.ropes.map((rope) => new RotaryTables(rope))
   }
 
@@ -119,14 +121,7 @@ export class FullTrainer {
     this.#gradients.fill(0)
     const loss = await this.#differentiate(batch)
     const groups = [this.#group(learningRate, true), this.#group(learningRate, false)]
-    const task = {
-      parameters: this.#parameters,
-      gradients: this.#gradients,
-      state: this.#state,
-      groups,
-      maxGradNorm,
-    }
-    adamwStep(task, optimizer)
+    await adamw.step({ groups, step: ++this.#updates, maxGradNorm }, optimizer)
     return loss
   }
 
@@ -230,10 +225,16 @@ export class FullTrainer {
   }
 
   /** Matrices decay, norms and biases do not. */
-  #group(learningRate: number, matrices: boolean): ParameterGroup {
+  #group(learningRate: number, matrices: boolean): ParameterGroup<AdamWFactors> {
     const slots = [...this.#slots.values()].filter(({ shape }) => shape.length > 1 === matrices)
-    const ranges = slots.map(({ offset, size }) => ({ start: offset, end: offset + size }))
-    return matrices ? { ranges, learningRate } : { ranges, learningRate, weightDecay: 0 }
+    const numbers = slots.map(({ offset, size }) => {
+      const own = (array: Float32Array) => array.subarray(offset, offset + size)
+      return new HostNumbers({
+        ...{ values: own(this.#parameters), gradients: own(this.#gradients) },
+        ...{ first: own(this.#first), second: own(this.#second) },
+      })
+    })
+    return matrices ? { numbers, learningRate } : { numbers, learningRate, weightDecay: 0 }
   }
 
   /** A copy of every weight under its Hugging Face name. */

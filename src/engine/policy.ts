@@ -191,16 +191,16 @@ export interface Policy {
   takeNotes?(): readonly string[]
 
   /** Of what was accumulated since the last update; not finite where a gradient is not. */
-  gradientNorms(): GradientNorms
+  gradientNorms(): Promise<GradientNorms>
 
   /** Clips each group, takes one AdamW step with what was accumulated, clears it. The gradients must be finite. */
-  update(options: UpdateOptions): UpdateResult
+  update(options: UpdateOptions): Promise<UpdateResult>
 
   /** Forgets accumulated gradients. */
   discardGradients(): void
 
   /** reference ← mix·actor + (1−mix)·reference. */
-  refreshReference(mix: number): void
+  refreshReference(mix: number): Promise<void>
 
   [Symbol.dispose](): void
 }

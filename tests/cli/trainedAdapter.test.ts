@@ -43,7 +43,7 @@ test('a policy that was trained here answers the same after its adapter was writ
     await policy.accumulate(sequences, { temperature: 1, entropyGradient: false }, (heads) =>
       heads.map(({ logprobs }) => ({ logprobs: logprobs.map(() => -0.1), entropies: null, values: null })),
     )
-    policy.update({ learningRates: { actor: 0.01, critic: 0 }, maxGradNorm: 1 })
+    await policy.update({ learningRates: { actor: 0.01, critic: 0 }, maxGradNorm: 1 })
   }
   const trained = await score()
   expect(trained.flat().reduce((a, b) => a + b) - untrained.flat().reduce((a, b) => a + b)).toBeGreaterThan(1)
@@ -52,7 +52,7 @@ test('a policy that was trained here answers the same after its adapter was writ
   await writeAdapter(adapter, {
     config: lora,
     baseModel: null,
-    tensors: policy.adapterTensors('actor'),
+    tensors: await policy.adapterTensors('actor'),
     metadata: {},
   })
   const input = place.write('rows.json', { sequences: rows })

@@ -42,6 +42,7 @@ import {
   withValues,
 } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
+import { updatesCheck } from './updatesCheck.ts'
 
 /** One of each family. */
 const tinyShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
@@ -140,7 +141,11 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       const options = { temperature: 0.8, entropyGradient: true }
       const heads = await policy.accumulate(sequences, options, () => coefficients)
       const flatHeads = heads.flatMap((head) => [...head.logprobs, ...head.entropies, ...head.values!])
-      return { heads: flatHeads, actor: flatGradient(policy), critic: flatGradient(policy, 'critic') }
+      return {
+        heads: flatHeads,
+        actor: await flatGradient(policy),
+        critic: await flatGradient(policy, 'critic'),
+      }
     }
     const expected = await learned({})
     const actual = await learned({ device: webgpu, programs: { segmentLayers: 2 } })
@@ -150,6 +155,8 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       heads: largestDifference(actual.heads, expected.heads),
     }
   },
+
+  updates: (folder) => updatesCheck(folder, webgpu),
 
   async decoding(folder, kind): Promise<DecodingAnswer> {
     const source = await tinySource(folder, { modelType: 'mistral', config: { sliding_window: 9 } })
@@ -178,7 +185,8 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       await completionsOf(policy, requests, { role: 'actor', sampling })
       const coefficients = randomCoefficients(sequences, 3, true)
       const options = { temperature: 1, entropyGradient: true }
-      await policy.accumulate(sequences, options, () => coefficients)
+      for (let micro = 0; micro < 2; micro++) await policy.accumulate(sequences, options, () => coefficients)
+      await policy.update({ learningRates: { actor: 1e-3, critic: 0 }, maxGradNorm: 1 })
     }
     delete process.env['TURNWISE_PROFILE']
     await setTimeout(1000) // sessions are released, and write their profiles, behind promises
@@ -294,7 +302,7 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
         await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
       }
       answers[shape] = {
-        gradients: tensorErrors(device.gradientTensors(), host.gradientTensors()),
+        gradients: tensorErrors(await device.gradientTensors(), await host.gradientTensors()),
         samplerGap: await gapFinding(device, shape),
       }
     }

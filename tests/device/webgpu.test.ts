@@ -1,6 +1,7 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
 import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
+import type { UpdatesAnswer } from './updatesCheck.ts'
 import { isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
@@ -13,6 +14,13 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(actor).toBeLessThan(1e-4)
     expect(critic).toBeLessThan(1e-4)
     expect(heads).toBeLessThan(1e-4)
+  })
+
+  test('sums gradients and steps there: twenty updates leave the bytes that they leave with the host', async () => {
+    const { different, unsummed, moved } = await onSoftwareGpu<UpdatesAnswer>('updates')
+    expect(unsummed).toBe(0)
+    expect(different).toBe(0)
+    expect(moved).toBeGreaterThan(1000)
   })
 
   test.each(['greedy', 'sampled'])('generates the ids of the CPU, %s', async (kind) => {
@@ -49,7 +57,8 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
       await onSoftwareGpu<PlacementAnswer>('placement', '1'),
       await onSoftwareGpu<PlacementAnswer>('placement', '2'),
     ]
-    const sessions = ['score', 'learnEntropy', 'prompt for probabilities', 'decode for choice', 'adapter']
+    const learning = ['score', 'learnEntropy', 'adapter', 'sum', 'adamw']
+    const sessions = [...learning, 'prompt for probabilities', 'decode for choice']
     expect(Object.keys(one.copies)).toEqual(expect.arrayContaining(sessions))
     // Shapes and indices, which the runtime keeps on the host by design: nothing with a number of the model.
     const ofNumbers = Object.values(two.elsewhere).flatMap((nodes) =>

@@ -167,11 +167,11 @@ export function fakePolicy({
       })
       return heads
     },
-    gradientNorms() {
+    async gradientNorms() {
       const criticNorm = Math.hypot(...criticGradient)
       return { actor: Math.hypot(...gradient), ...(criticNorm > 0 ? { critic: criticNorm } : {}) }
     },
-    update({ learningRates, maxGradNorm }) {
+    async update({ learningRates, maxGradNorm }) {
       count('update')
       updates.push({ learningRates, maxGradNorm })
       const norm = Math.hypot(...gradient)
@@ -188,7 +188,7 @@ export function fakePolicy({
       gradient.fill(0)
       criticGradient.fill(0)
     },
-    refreshReference(mix) {
+    async refreshReference(mix) {
       count('refreshReference')
       reference.forEach((value, i) => (reference[i] = mix * table[i]! + (1 - mix) * value))
     },

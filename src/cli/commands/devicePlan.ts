@@ -47,21 +47,49 @@ export const plan = (context: Context) =>
       for (const line of linesOf(found, { base, memory })) output.line(line)
     })
 
+function shortly(bytes: number): string {
+  if (bytes === 0) return '–'
+  if (bytes < 1e3) return `${String(bytes)} B`
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+const crossing = [
+  ['batch', 'ids, masks, tables'],
+  ['adapter', 'the adapter'],
+  ['heads', 'log-probabilities and slopes'],
+  ['gradient', 'the gradient'],
+  ['states', 'states between segments'],
+] as const
+
+/** What crosses the bus, as a table. */
+function trafficLines({ microBatch, update }: CardPlan['traffic']): string[] {
+  const line = (what: string, { up, down }: { readonly up: number; readonly down: number }) =>
+    `  ${what.padEnd(32)}${shortly(up).padStart(12)}${shortly(down).padStart(12)}`
+  return [
+    'Over the bus, per micro-batch:'.padEnd(34) + 'to it'.padStart(12) + 'back'.padStart(12),
+    ...crossing.map(([kind, what]) => line(what, microBatch[kind])),
+    line('and with an update', update),
+  ]
+}
+
 function linesOf(
   found: CardPlan,
   { base, memory }: { readonly base: string; readonly memory: number },
 ): string[] {
-  const { segments, weightBytes, adapterBytes, hostBytes, rowBytes, learningBytes, headBytes } = found
+  const { segments, weightBytes, adapterBytes, optimizerBytes, stepsThere, updateBytes } = found
+  const { rowBytes, learningBytes, headBytes } = found
   const longest = Math.max(...segments.map(({ first, end }) => end - first))
   return [
     `Weights in ${base}`.padEnd(34) + gigabytes(weightBytes),
     'Adapter'.padEnd(34) +
-      `${gigabytes(adapterBytes)}; gradient and moments in the machine’s memory: ${gigabytes(hostBytes)}`,
+      `${gigabytes(adapterBytes)}; gradient and moments ${stepsThere ? 'there too' : 'in the machine’s memory'}: ${gigabytes(optimizerBytes)}`,
+    ...(stepsThere ? ['An update'.padEnd(34) + gigabytes(updateBytes)] : []),
     `Learning from ${String(found.tokens)} tokens`.padEnd(34) +
       `${gigabytes(learningBytes)} in ${String(segments.length)} segments of up to ${String(longest)} layers; the head alone ${gigabytes(headBytes)}`,
     `A row of ${String(found.length)} tokens`.padEnd(34) +
       `${gigabytes(rowBytes)}; ${String(found.rows)} rows may decode together`,
     'Total, with what is set aside'.padEnd(34) + gigabytes(found.totalBytes),
+    ...trafficLines(found.traffic),
     found.fits ? `It fits ${String(memory)} GB.` : `It does not fit ${String(memory)} GB.`,
   ]
 }

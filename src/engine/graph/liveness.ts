@@ -56,8 +56,21 @@ function lengthOf(dim: Dim, lengths: Lengths): number {
     .reduce((total, term) => total + term, 0)
 }
 
-const bytesOf = ({ dtype, shape }: Value, lengths: Lengths): number =>
+export const bytesOf = ({ dtype, shape }: Value, lengths: Lengths): number =>
   Math.ceil((shape.reduce<number>((all, dim) => all * lengthOf(dim, lengths), 1) * bitsOf[dtype]) / 8)
+
+/** What a program is fed and what it gives, by name. */
+export function inputsAndOutputs(program: Program): {
+  readonly inputs: ReadonlyMap<string, Value>
+  readonly outputs: ReadonlyMap<string, Value>
+} {
+  const body = bodyOf(program, '', { dialect: cpuDialect, inputNames: new Map() })
+  return { inputs: namedInputs(body), outputs: new Map(Object.entries(program)) }
+}
+
+/** Several nodes may read one input, each by a node of its own. */
+const namedInputs = (body: Body): ReadonlyMap<string, Value> =>
+  new Map(inputsOf(body).map((node) => [node.name, outputOf(node)]))
 
 /** What a run of the program takes beside the weights, as a function of the lengths. */
 export function memoryOf(
@@ -65,8 +78,7 @@ export function memoryOf(
   dialect: Dialect = cpuDialect,
 ): (lengths: Lengths) => ProgramMemory {
   const body = bodyOf(program, '', { dialect, inputNames: new Map() })
-  // Several nodes may read one input, each by a node of its own.
-  const inputs = new Map(inputsOf(body).map((node) => [node.name, outputOf(node)])).values().toArray()
+  const inputs = namedInputs(body).values().toArray()
   const results = body.outputs.map(([, value]) => resolve(value))
   const steps = executionOrder(stepsOf(body))
   const buffers = new Allocation(results).of(steps)

@@ -8,6 +8,7 @@ import { memoryOf, type Lengths, type ProgramMemory } from '../graph/liveness.ts
 import { cpuDialect, type Dialect, type Program } from '../graph/onnx.ts'
 import { resolve } from '../graph/substitute.ts'
 import { topologicalOrder, weight, type Value } from '../graph/value.ts'
+import { adamwProgram } from '../optimizers/adamwProgram.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 import { layerSlots, cacheBytes, cacheShape } from './cacheShape.ts'
 import { linearNames, type LoraConfig, type ModelConfig } from './config.ts'
@@ -51,10 +52,14 @@ export interface DevicePlan {
   /** Whether all of it fits. */
   readonly fits: boolean
   readonly weightBytes: number
-  /** The adapter, as it is fed. */
+  /** An adapter, as it is fed. */
   readonly adapterBytes: number
-  /** The optimizer's moments and the gradient, which stay with the host. */
-  readonly hostBytes: number
+  /** The optimizer's moments and the gradient. */
+  readonly optimizerBytes: number
+  /** They are on the device, where the optimizer steps; else with the host. */
+  readonly stepsThere: boolean
+  /** What there is on the device beside the weights while it steps; 0 where the host does. */
+  readonly updateBytes: number
   /** Longest sequence, and tokens of a micro-batch. */
   readonly length: number
   readonly tokens: number
@@ -79,18 +84,23 @@ export class DeviceMemory {
   readonly #programs = new Map<string, (lengths: Lengths) => ProgramMemory>()
   readonly weightBytes: number
   readonly adapterBytes: number
+  /** As `DevicePlan` has it. */
+  readonly updateBytes: number
 
   constructor(request: MemoryRequest) {
-    const { config, lora, base, kind } = request
+    const { config, lora, kind } = request
     this.#request = request
-    const source = plannedSource(config, base)
-    const isFed = holdsTensors({ kind })
-    this.#dialect = isFed ? { extended: false, feedsWeights: true } : cpuDialect
-    const value = isFed ? fedValues(config) : frozenValues(source)
-    const head = isFed ? value(headWeightName(config)) : headMatrix(source).table
-    this.#options = { config, lora, weight: value, head, drops: false }
-    this.weightBytes = isFed ? exactBytes(config) : residentBytes(request)
-    this.adapterBytes = 4 * loraSlots(config, lora).reduce((sum, { size }) => sum + size, 0)
+    const { dialect, options } = plannedPrograms(request)
+    this.#dialect = dialect
+    this.#options = options
+    const isHeld = holdsTensors({ kind })
+    this.weightBytes = isHeld ? exactBytes(config) : residentBytes(request)
+    const size = loraSlots(config, lora).reduce((sum, slot) => sum + slot.size, 0)
+    this.adapterBytes = 4 * size
+    // The adapter and the reference are also there cut into their tensors.
+    this.updateBytes = isHeld
+      ? totalOf(memoryOf(adamwProgram(), dialect)({ P: size })) + 2 * this.adapterBytes
+      : 0
   }
 
   /** The most that a run takes where segments have so many layers. */
@@ -128,6 +138,21 @@ export class DeviceMemory {
   /** What the head takes for so many tokens. */
   head(lengths: Lengths): number {
     return this.#run('head', 0, lengths)
+  }
+}
+
+/** The programs that learn, and how they are written. */
+export function plannedPrograms({ config, lora, base, kind }: MemoryRequest): {
+  readonly dialect: Dialect
+  readonly options: SegmentProgramOptions
+} {
+  const source = plannedSource(config, base)
+  const isFed = holdsTensors({ kind })
+  const weight = isFed ? fedValues(config) : frozenValues(source)
+  const head = isFed ? weight(headWeightName(config)) : headMatrix(source).table
+  return {
+    dialect: isFed ? { extended: false, feedsWeights: true } : cpuDialect,
+    options: { config, lora, weight, head, drops: false },
   }
 }
 
@@ -248,18 +273,22 @@ function planned(
 ): DevicePlan {
   const lengths = lengthsOf(tokens, length)
   const segments = segmentsOf(config.layers, layers)
-  const { weightBytes, adapterBytes } = memory
-  // Between segments, hidden states stay on a device that holds tensors, and go through the host elsewhere.
-  const borders = holdsTensors({ kind })
-    ? 4 * (segments.length - 1) * tokens * config.hiddenSize + adapterBytes
-    : 0
-  const learningBytes = memory.learning(layers, lengths) + borders
-  const totalBytes = Math.ceil(weightBytes + (1 + FRAGMENTED) * learningBytes + RESERVED_BYTES)
+  const { weightBytes, adapterBytes, updateBytes } = memory
+  const stepsThere = holdsTensors({ kind })
+  const optimizerBytes = 3 * adapterBytes
+  // On a device that holds tensors: gradient and moments, the adapter in one piece and cut, and the reference.
+  const heldBytes = stepsThere ? optimizerBytes + 3 * adapterBytes : 0
+  // Between segments, hidden states stay there too; elsewhere they go through the host.
+  const borders = stepsThere ? 4 * (segments.length - 1) * tokens * config.hiddenSize : 0
+  const learningBytes = memory.learning(layers, lengths) + borders + heldBytes
+  const most = Math.max(learningBytes, updateBytes)
+  const totalBytes = Math.ceil(weightBytes + (1 + FRAGMENTED) * most + RESERVED_BYTES)
   const rowBytes = decodingBytes(config, length)
-  const left = (card - weightBytes - RESERVED_BYTES) / (1 + FRAGMENTED) - adapterBytes
+  const left = (card - weightBytes - RESERVED_BYTES) / (1 + FRAGMENTED) - Math.max(adapterBytes, heldBytes)
   const rows = Math.max(0, Math.floor(left / rowBytes))
   return {
-    ...{ fits: totalBytes <= card && rows > 0, weightBytes, adapterBytes, hostBytes: 3 * adapterBytes },
+    ...{ fits: totalBytes <= card && rows > 0, weightBytes },
+    ...{ adapterBytes, optimizerBytes, stepsThere, updateBytes },
     ...{ length, tokens, segments, learningBytes, headBytes: memory.head(lengths) },
     ...{ rowBytes, rows, totalBytes },
   }

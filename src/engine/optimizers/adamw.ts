@@ -1,11 +1,4 @@
-import {
-  clipScale,
-  gradientNorms,
-  stateBuffer,
-  type Optimizer,
-  type OptimizerTask,
-  type ParameterRange,
-} from './optimizer.ts'
+import { LEAST_F32, clipScale, f32, gradientNorms, type Optimizer, type OptimizerTask } from './optimizer.ts'
 
 export interface AdamWSettings {
   /** Decay of the first moment, β₁. */
@@ -18,75 +11,76 @@ export interface AdamWSettings {
   readonly weightDecay: number
 }
 
+/** What is the same for every parameter of a group in one update; calculated in f64, then rounded to f32. */
+export interface AdamWFactors {
+  /** Of the gradient, so that it keeps within its limit. */
+  readonly scale: number
+  readonly beta1: number
+  /** 1 − β₁ */
+  readonly rest1: number
+  readonly beta2: number
+  /** 1 − β₂ */
+  readonly rest2: number
+  /** lr / (1 − β₁ᵗ) */
+  readonly stepSize: number
+  /** √(1 − β₂ᵗ) */
+  readonly secondRoot: number
+  readonly epsilon: number
+  /** lr · λ */
+  readonly decay: number
+}
+
 /**
  * One AdamW update after clipping each group's gradient; returns each group's norm before clipping.
- * Bias correction in f64. Loshchilov & Hutter 2019, arXiv:1711.05101, algorithm 2, with PyTorch's defaults and its
- * order (decay first).
+ * Loshchilov & Hutter 2019, arXiv:1711.05101, algorithm 2, with PyTorch's defaults. Decay and step are added before they
+ * are subtracted, so that a parameter is rounded once and a decay far below its last digit is not lost.
  * @throws Error on a gradient that is not finite, before anything is changed: whoever trains looks at the norms first.
  */
-export function adamwStep(task: OptimizerTask, settings: AdamWSettings): number[] {
-  const { parameters, gradients, state, groups, maxGradNorm } = task
-  if (gradients.length !== parameters.length) {
-    throw new Error(`Expected ${parameters.length} gradients, got ${gradients.length}.`)
-  }
-  const first = stateBuffer(state, 'firstMoments', parameters.length)
-  const second = stateBuffer(state, 'secondMoments', parameters.length)
-  const norms = gradientNorms(gradients, groups)
+async function adamwStep(
+  { groups, step, maxGradNorm }: OptimizerTask<AdamWFactors>,
+  settings: AdamWSettings,
+): Promise<number[]> {
+  const norms = await gradientNorms(groups)
   if (!norms.every(Number.isFinite)) throw new Error('Expected finite gradients; nothing was updated.')
-
-  state.step += 1
-  const arrays = { parameters, gradients, first, second }
-  groups.forEach(({ ranges, learningRate, weightDecay = settings.weightDecay }, index) => {
+  for (const [index, { numbers, learningRate, weightDecay = settings.weightDecay }] of groups.entries()) {
     const scale = clipScale(norms[index]!, maxGradNorm)
-    const group = factors({ ...settings, weightDecay }, learningRate, state.step, scale)
-    for (const range of ranges) updateRange(arrays, range, group)
-  })
+    const factors = factorsOf({ ...settings, weightDecay }, learningRate, step, scale)
+    for (const part of numbers) await part.move(factors)
+  }
   return norms
 }
 
-export const adamw: Optimizer<AdamWSettings> = {
+export const adamw = {
   id: 'adamw',
   title: 'AdamW',
   settings: { beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weightDecay: 0.01 },
   buffers: ['firstMoments', 'secondMoments'],
   step: adamwStep,
-}
+} as const satisfies Optimizer<AdamWSettings, AdamWFactors>
 
-interface Arrays {
-  readonly parameters: Float32Array
-  readonly gradients: Float32Array
-  readonly first: Float32Array
-  readonly second: Float32Array
-}
-
-/** What is the same for every parameter of a group in one update. */
-function factors(
+function factorsOf(
   { beta1, beta2, epsilon, weightDecay }: AdamWSettings,
   learningRate: number,
   step: number,
   scale: number,
-) {
+): AdamWFactors {
   return {
-    beta1,
-    beta2,
-    epsilon,
-    scale,
-    keep: 1 - learningRate * weightDecay,
-    stepSize: learningRate / (1 - beta1 ** step),
-    secondRoot: Math.sqrt(1 - beta2 ** step),
+    scale: f32(scale),
+    beta1: f32(beta1),
+    rest1: f32(1 - beta1),
+    beta2: f32(beta2),
+    rest2: f32(1 - beta2),
+    stepSize: f32(learningRate / (1 - beta1 ** step)),
+    secondRoot: f32(Math.sqrt(1 - beta2 ** step)),
+    epsilon: f32(Math.max(epsilon, LEAST_F32)), // nothing is divided by zero
+    decay: f32(learningRate * weightDecay),
   }
 }
 
-function updateRange(arrays: Arrays, range: ParameterRange, group: ReturnType<typeof factors>): void {
-  const { parameters, gradients, first, second } = arrays
-  const { beta1, beta2, epsilon, scale, keep, stepSize, secondRoot } = group
-  for (let i = range.start; i < range.end; i++) {
-    const gradient = gradients[i]! * scale
-    const m = beta1 * first[i]! + (1 - beta1) * gradient
-    const v = beta2 * second[i]! + (1 - beta2) * gradient * gradient
-    first[i] = m
-    second[i] = v
-    // lr·m̂ / (√v̂ + ε) with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ)
-    parameters[i] = parameters[i]! * keep - (stepSize * m) / (Math.sqrt(v) / secondRoot + epsilon)
-  }
+/** Parameters in an array, with the arrays of their gradients and moments, all as long. */
+export interface TrainedArrays {
+  readonly values: Float32Array
+  readonly gradients: Float32Array
+  readonly first: Float32Array
+  readonly second: Float32Array
 }

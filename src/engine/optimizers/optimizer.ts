@@ -1,20 +1,22 @@
 /**
  * Reading guide: an optimizer moves flat parameter arrays along their gradients. This file says what one is and limits
- * the gradient of each group, `adamw.ts` is the one we have, `schedules.ts` says which learning rate belongs to which step.
+ * the gradient of each group, `adamw.ts` is the one we have, `adamwProgram.ts` what it computes, `schedules.ts` says which
+ * learning rate belongs to which step.
  *
- * All arrays are f32 and flat, one entry per parameter; the arithmetic of one entry is f64 and rounded once when it
- * is stored. Plain loops, because an elementwise graph was measured slower than JavaScript for this.
+ * All arrays are f32 and flat, one entry per parameter, and every operation on an entry is rounded to f32: the same
+ * program moves them with the host and on a device.
  */
 
-/** Half-open range [start, end) of a flat parameter array. */
-export interface ParameterRange {
-  readonly start: number
-  readonly end: number
+/** Parameters with their gradient and what the optimizer remembers of them, wherever they are. */
+export interface TrainedNumbers<Factors> {
+  /** Of the gradient, as `sumOfSquares` has it; not finite where the gradient is not. */
+  squares(): Promise<number>
+  move(factors: Factors): Promise<void>
 }
 
 /** Parameters that share a learning rate and are clipped together, such as actor or critic. */
-export interface ParameterGroup {
-  readonly ranges: readonly ParameterRange[]
+export interface ParameterGroup<Factors> {
+  readonly numbers: readonly TrainedNumbers<Factors>[]
   readonly learningRate: number
   /** Overrides the optimizer's own weight decay, such as 0 for norms. */
   readonly weightDecay?: number
@@ -23,62 +25,61 @@ export interface ParameterGroup {
 /** Everything an optimizer remembers. `buffers` hold one entry per parameter; a checkpoint stores both fields as they are. */
 export interface OptimizerState {
   /** Updates taken so far. */
-  step: number
+  readonly step: number
   readonly buffers: Readonly<Record<string, Float32Array>>
 }
 
-/** One update. `parameters` and `state` are changed in place; `gradients` are only read. */
-export interface OptimizerTask {
-  readonly parameters: Float32Array
-  readonly gradients: Float32Array
-  readonly state: OptimizerState
-  readonly groups: readonly ParameterGroup[]
+/** One update. */
+export interface OptimizerTask<Factors> {
+  readonly groups: readonly ParameterGroup<Factors>[]
+  /** Which update it is, from 1 on. */
+  readonly step: number
   /** L2 limit of each group's gradient; Infinity = off. */
   readonly maxGradNorm: number
 }
 
-/** A plug-in kind: one file, one line in `registry.ts`. */
-export interface Optimizer<Settings> {
+/** A plug-in kind: one file. `Factors` is what is the same for all parameters of a group in one update. */
+export interface Optimizer<Settings, Factors> {
   readonly id: string
   readonly title: string
   readonly settings: Settings
   /** Names of the state's buffers. */
   readonly buffers: readonly string[]
   /** Takes one update; returns the gradient norm of each group before clipping. */
-  step(task: OptimizerTask, settings: Settings): number[]
+  step(task: OptimizerTask<Factors>, settings: Settings): Promise<number[]>
 }
 
 /** The state before the first update, for `length` parameters. */
-export function initialState(optimizer: Pick<Optimizer<unknown>, 'buffers'>, length: number): OptimizerState {
+export function initialState(
+  optimizer: Pick<Optimizer<unknown, never>, 'buffers'>,
+  length: number,
+): OptimizerState {
   return {
     step: 0,
     buffers: Object.fromEntries(optimizer.buffers.map((name) => [name, new Float32Array(length)])),
   }
 }
 
-/** The named buffer, checked against the number of parameters: a checkpoint of another adapter must not slip in. */
-export function stateBuffer(state: OptimizerState, name: string, length: number): Float32Array {
-  const buffer = state.buffers[name]
-  if (!buffer) throw new Error(`Expected optimizer state with a buffer named ${name}.`)
-  if (buffer.length !== length) {
-    throw new Error(`Expected ${length} entries in optimizer buffer ${name}, got ${buffer.length}.`)
-  }
-  return buffer
+/** The smallest normal number of f32. */
+export const LEAST_F32 = 2 ** -126
+
+/** Rounds to f32 as devices do: what is smaller than a normal number is zero. */
+export function f32(value: number): number {
+  const rounded = Math.fround(value)
+  return Math.abs(rounded) < LEAST_F32 ? 0 * rounded : rounded
 }
 
 /** Keeps the division finite when a group's gradient is all zero; PyTorch's `clip_grad_norm_` uses the same. */
 const NORM_OFFSET = 1e-6
 
-/**
- * L2 norm of each group's gradient, summed in f64. Reads only. Squares of f32 numbers cannot overflow f64: a norm that is
- * not finite means a gradient that is not.
- */
-export const gradientNorms = (
-  gradients: Float32Array,
-  groups: readonly Pick<ParameterGroup, 'ranges'>[],
-): number[] =>
-  groups.map(({ ranges }) =>
-    Math.sqrt(ranges.reduce((sum, { start, end }) => sum + sumOfSquares(gradients, start, end), 0)),
+/** L2 norm of each group's gradient. Reads only. */
+export const gradientNorms = (groups: readonly Pick<ParameterGroup<never>, 'numbers'>[]): Promise<number[]> =>
+  Promise.all(
+    groups.map(async ({ numbers }) => {
+      let sum = 0
+      for (const part of numbers) sum += await part.squares()
+      return Math.sqrt(sum)
+    }),
   )
 
 /** Factor that brings a gradient of this norm within the limit: min(1, limit / (norm + 1e-6)). */
@@ -86,11 +87,43 @@ export function clipScale(norm: number, maxGradNorm: number): number {
   return Math.min(1, maxGradNorm / (norm + NORM_OFFSET))
 }
 
-function sumOfSquares(values: Float32Array, start: number, end: number): number {
-  let sum = 0
-  for (let index = start; index < end; index++) {
-    const value = values[index]!
-    sum += value * value
+/** Entries whose squares are added up in f32, the two halves entry by entry until one is left; sums of blocks are added in f64. */
+export const BLOCK = 4096
+
+/** Where squares are too large or too small for f32, the numbers are multiplied first. */
+const [SMALLER, LARGER] = [2 ** -72, 2 ** 72]
+const LEAST_SUM = 2 ** -80
+
+/**
+ * A sum of squares from the sums of blocks of numbers that were multiplied with `unit`. The order of all sums is fixed, so that it is the
+ * same number wherever the blocks are. Not finite where a number is not.
+ */
+export async function sumOfSquares(blocks: (unit: number) => Promise<Float32Array>): Promise<number> {
+  const plain = total(await blocks(1))
+  if (plain >= LEAST_SUM && plain < Infinity) return plain
+  const unit = plain < LEAST_SUM ? LARGER : SMALLER
+  return total(await blocks(unit)) / unit ** 2
+}
+
+const total = (sums: Float32Array): number => sums.reduce((sum, part) => sum + part, 0)
+
+/** The sums of blocks with the host. */
+export function blockSums(values: Float32Array, unit: number): Float32Array {
+  const sums = new Float32Array(Math.ceil(values.length / BLOCK))
+  const squares = new Float32Array(BLOCK)
+  for (let block = 0; block < sums.length; block++) {
+    const start = block * BLOCK
+    const length = Math.min(BLOCK, values.length - start)
+    for (let at = 0; at < length; at++) {
+      const value = Math.fround(values[start + at]! * unit)
+      const square = Math.fround(value * value)
+      squares[at] = square < LEAST_F32 ? 0 : square // of a number too small for f32 too
+    }
+    squares.fill(0, length)
+    for (let half = BLOCK / 2; half >= 1; half /= 2) {
+      for (let at = 0; at < half; at++) squares[at] = squares[at]! + squares[half + at]!
+    }
+    sums[block] = squares[0]!
   }
-  return sum
+  return sums
 }

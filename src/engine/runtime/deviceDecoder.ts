@@ -26,7 +26,7 @@ import {
   type CachePart,
   type Prefilled,
 } from './deviceCache.ts'
-import { type AdapterUpload, type DeviceAdapter, release, type TensorHome } from './deviceTensors.ts'
+import { release, type HeldFeeds, type TensorHome } from './deviceTensors.ts'
 import type {
   Decoder,
   Decoding,
@@ -41,6 +41,7 @@ import type {
 } from './generation/decoder.ts'
 import { passMask } from './generation/mask.ts'
 import { lastPositions } from './generation/prefill.ts'
+import type { ParameterHome } from './parameterHome.ts'
 import { maskFeeds, positionFeeds, type NewPositions, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, Programs } from './programs.ts'
 import { int64s } from './session.ts'
@@ -50,7 +51,7 @@ export interface DeviceDecoderOptions {
   readonly home: TensorHome
   /** Those of `decodingDefinitions`, perhaps among others. */
   readonly programs: Programs
-  readonly adapters: AdapterUpload
+  readonly parameters: Pick<ParameterHome, 'take'>
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
 }
@@ -102,8 +103,8 @@ export class DeviceDecoder implements Decoder {
   }
 
   async open(options: DecodingOptions): Promise<Decoding> {
-    const { adapters, adapter } = this.options
-    return new DeviceDecoding(this, options, await adapters.take(adapter(options.role)))
+    const { parameters, adapter } = this.options
+    return new DeviceDecoding(this, options, await parameters.take(adapter(options.role)))
   }
 }
 
@@ -121,11 +122,11 @@ export function deviceWeights(home: TensorHome): GenerationWeights {
 class DeviceDecoding implements Decoding {
   readonly #decoder: DeviceDecoder
   readonly #options: DecodingOptions
-  readonly #adapter: DeviceAdapter
+  readonly #adapter: HeldFeeds
   readonly #prefilled = new Set<Prefilled>()
   readonly #cache: DeviceCache
 
-  constructor(decoder: DeviceDecoder, options: DecodingOptions, adapter: DeviceAdapter) {
+  constructor(decoder: DeviceDecoder, options: DecodingOptions, adapter: HeldFeeds) {
     this.#decoder = decoder
     this.#options = options
     this.#adapter = adapter

@@ -3,17 +3,18 @@
  * that reads them: as constants of the sessions there would be a copy for each.
  */
 import { open } from 'node:fs/promises'
-import { type Device, holdsTensors } from '#shared/device.ts'
+import type { Device } from '#shared/device.ts'
 import { input, weight, type Value } from '../graph/value.ts'
 import { type ModelSource, type TensorLocation, expectedTensors } from '../models/source.ts'
 import { mul } from '../ops/arithmetic.ts'
-import type { LoraConfig, ModelConfig } from '../models/config.ts'
-import { layerInputName } from '../models/generationGraph.ts'
-import { loraSlots, type LoraSlot } from '../models/lora.ts'
-import { piece, reshape } from '../ops/layout.ts'
+import { LEAST_HELD } from '../models/busTraffic.ts'
 import { frozenValues, learningMatrix } from '../models/frozenWeights.ts'
-import { OnDemand, Session, floats, type Feed, type FedWeights, type SessionOptions } from './session.ts'
-import type { AdapterParameters } from './adapterParameters.ts'
+import { OnDemand, Session, floats, type Feed, type FedWeights } from './session.ts'
+
+/** What programs are fed under their names, for whoever runs them until it is disposed. */
+export interface HeldFeeds extends Disposable {
+  readonly feeds: Readonly<Record<string, Feed>>
+}
 
 /** Where a policy's tensors are: on a device that holds them, or with the host. */
 export interface TensorHome extends Disposable {
@@ -21,6 +22,8 @@ export interface TensorHome extends Disposable {
   value(name: string): Value
   /** A copy where programs read it, which the caller disposes. */
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed>
+  /** The same feeds where several runs can read them at the cost of one. */
+  hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds>
   /** What sessions are fed beside their inputs; null where they map the weights themselves. */
   readonly weights: FedWeights | null
 }
@@ -35,7 +38,11 @@ export class HostTensors implements TensorHome {
   }
 
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
-    return Promise.resolve(floats(data, dims))
+    return Promise.resolve(floats(data.slice(), dims))
+  }
+
+  hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds> {
+    return Promise.resolve({ feeds, [Symbol.dispose]: nothing })
   }
 
   [Symbol.dispose](): void {
@@ -73,6 +80,21 @@ export class DeviceTensors implements TensorHome, FedWeights {
     const session = await this.#upload(dims.length)
     const { copy } = await session.runTensors({ x: floats(data, dims), one: ONE })
     return copy!
+  }
+
+  /** Masks and tables; what is small is fed as it is. */
+  async hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds> {
+    const held: Record<string, Feed> = {}
+    const dispose = () => Object.values(held).forEach(release)
+    try {
+      for (const [name, { type, data, dims, size }] of Object.entries(feeds))
+        if (type === 'float32' && size >= LEAST_HELD)
+          held[name] = await this.upload(data as Float32Array, dims)
+    } catch (error) {
+      dispose()
+      throw error
+    }
+    return { feeds: { ...feeds, ...held }, [Symbol.dispose]: dispose }
   }
 
   /** The weight of that name, uploaded when it is first asked for; it stays until this is disposed. */
@@ -158,63 +180,4 @@ async function readFloats({ file, offset, byteLength }: TensorLocation): Promise
     await handle.close()
   }
   return data
-}
-
-/** An adapter's tensors by the names of whole programs, where those read them. */
-export class DeviceAdapter implements Disposable {
-  readonly feeds: Readonly<Record<string, Feed>>
-
-  constructor(feeds: Readonly<Record<string, Feed>>) {
-    this.feeds = feeds
-  }
-
-  [Symbol.dispose](): void {
-    for (const feed of Object.values(this.feeds)) release(feed)
-  }
-}
-
-/**
- * Brings adapters to a device: as one array, which is cut into its tensors there. Where the device cannot hold tensors
- * they are fed from the host's memory as they lie.
- */
-export class AdapterUpload {
-  readonly #slots: readonly LoraSlot[]
-  readonly #device: SessionOptions['device']
-  readonly #cut = new OnDemand<Session>()
-
-  constructor(config: ModelConfig, lora: LoraConfig, device: SessionOptions['device']) {
-    this.#slots = loraSlots(config, lora)
-    this.#device = device
-  }
-
-  async take(adapter: AdapterParameters): Promise<DeviceAdapter> {
-    const names = this.#slots.map(({ layer, input: name }) => layerInputName(layer, name))
-    if (!holdsTensors(this.#device)) {
-      const data = ({ offset, size }: LoraSlot) => adapter.values.subarray(offset, offset + size)
-      return new DeviceAdapter(
-        Object.fromEntries(this.#slots.map((slot, at) => [names[at]!, floats(data(slot), slot.shape)])),
-      )
-    }
-    const session = await this.#cut.get('adapter', () => this.#createCut(names))
-    return new DeviceAdapter(
-      await session.runTensors({ adapter: floats(adapter.values, [adapter.values.length]), one: ONE }),
-    )
-  }
-
-  #createCut(names: readonly string[]): Promise<Session> {
-    const total = this.#slots.reduce((sum, { size }) => sum + size, 0)
-    const whole = mul(input('adapter', 'float32', [total]), input('one', 'float32', [1]))
-    // A slice for each: one kernel that wrote all of them would need more buffers at once than devices have bindings for.
-    const program = Object.fromEntries(
-      this.#slots.map(({ offset, size, shape }, at) => [
-        names[at]!,
-        reshape(piece(whole, offset, size), shape),
-      ]),
-    )
-    return Session.create({ name: 'adapter', program, device: this.#device, purpose: 'learn', kept: names })
-  }
-
-  [Symbol.dispose](): void {
-    this.#cut[Symbol.dispose]()
-  }
 }

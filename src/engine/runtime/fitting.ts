@@ -55,7 +55,7 @@ export interface FittingWork {
     coefficients: (heads: readonly Heads[]) => readonly LossCoefficients[],
   ) => Promise<Heads[]>
   /** Saves the current gradients; the function it returns restores them. */
-  readonly keepGradients: () => () => void
+  readonly keepGradients: () => Promise<() => void>
   /** Cuts the programs into shorter ones; false where they cannot be any shorter. */
   readonly shorten: () => boolean
 }
@@ -112,7 +112,7 @@ async function tried(places: readonly number[], work: FittingWork, ask: Ask): Pr
   const { sizes, cost, run, keepGradients } = work
   const tokens = cost(places)
   if (tokens > sizes.tokens && places.length > 1) return null
-  const putBack = tokens > sizes.provenTokens ? keepGradients() : () => undefined
+  const putBack = tokens > sizes.provenTokens ? await keepGradients() : () => undefined
   try {
     const heads = await run(places, ask)
     sizes.provenTokens = Math.max(sizes.provenTokens, tokens)

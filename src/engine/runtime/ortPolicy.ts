@@ -1,8 +1,8 @@
 /**
- * The policy on ONNX Runtime: one set of adapter arrays, read by the learning programs and the generation program alike,
- * so an update is seen by the next rollout without a copy. Reading order: session.ts → programs.ts → learningPrograms.ts, headRunner.ts and
+ * The policy on ONNX Runtime: one set of adapter arrays (on a device: of tensors there), read by the learning programs and the
+ * generation program alike, so an update is seen by the next rollout without a copy. Reading order: session.ts → programs.ts → learningPrograms.ts, headRunner.ts and
  * valueHead.ts → learner.ts → replica.ts → learningQueue.ts; adapterParameters.ts → trainedParameters.ts; ortDecodeStep.ts →
- * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
+ * generation/generate.ts; and for devices policyPrograms.ts → programs.ts, deviceTensors.ts → parameterHome.ts, deviceParameters.ts → segmentLearner.ts, deviceDecoder.ts, residentStep.ts.
  */
 import { longestOf } from '../models/deviceMemory.ts'
 import type { NamedTensor } from '../models/source.ts'
@@ -128,7 +128,7 @@ export class OrtPolicy implements Policy {
     this.#options = options
     this.#programs = programs
     const optimizer = options.optimizer ?? adamw.settings
-    this.#trained = new TrainedParameters({ config, lora, critic, optimizer })
+    this.#trained = new TrainedParameters({ config, lora, critic, optimizer, home: programs.parameters })
     const { actor, flat } = this.#trained
     const { replicas } = this
     this.#queue = new LearningQueue(programs.learner, learning, { replicas, gradients: flat.gradients })
@@ -171,10 +171,13 @@ export class OrtPolicy implements Policy {
   /** A further adapter of the same LoRA config on the same base, which answers for its name and is not trained. */
   addAdapter(name: NamedAdapter, tensors: readonly NamedTensor[]): void {
     const { source, lora } = this.#options
+    this.removeAdapter(name)
     this.#named.set(name, new AdapterParameters(source.config, lora).load(tensors))
   }
 
   removeAdapter(name: NamedAdapter): void {
+    const adapter = this.#named.get(name)
+    if (adapter) this.#programs.parameters.changed(adapter.values)
     this.#named.delete(name)
   }
 
@@ -256,12 +259,10 @@ export class OrtPolicy implements Policy {
   }
 
   /** On the CPU nothing is ever put back: there memory is asked for before anything is computed. */
-  #keepGradients(): () => void {
+  async #keepGradients(): Promise<() => void> {
     const { device, programs } = this.#options
     if (device.kind === 'cpu' && programs === undefined) return () => undefined
-    const { gradients } = this.#trained.flat
-    const kept = gradients.slice()
-    return () => gradients.set(kept)
+    return this.#trained.keepGradients()
   }
 
   #shorten(): boolean {
@@ -274,12 +275,12 @@ export class OrtPolicy implements Policy {
     return this.#sizes.takeNotes()
   }
 
-  gradientNorms(): GradientNorms {
+  gradientNorms(): Promise<GradientNorms> {
     return this.#trained.gradientNorms()
   }
 
-  update(options: UpdateOptions): UpdateResult {
-    const result = this.#trained.update(options)
+  async update(options: UpdateOptions): Promise<UpdateResult> {
+    const result = await this.#trained.update(options)
     this.discardGradients()
     return result
   }
@@ -289,19 +290,25 @@ export class OrtPolicy implements Policy {
     this.#occurrences.restart()
   }
 
-  refreshReference(mix: number): void {
+  async refreshReference(mix: number): Promise<void> {
+    const { parameters } = this.#programs
     const [to, from] = [this.#reference.values, this.#trained.actor.adapter.values]
+    await parameters.fetch(from)
     for (let index = 0; index < to.length; index++) to[index] = mix * from[index]! + (1 - mix) * to[index]!
+    parameters.changed(to)
   }
 
   /** A copy of an adapter under its checkpoint names. */
-  adapterTensors(role: AdapterRole): NamedTensor[] {
-    return this.#adapter(role).tensors()
+  async adapterTensors(role: AdapterRole): Promise<NamedTensor[]> {
+    const adapter = this.#adapter(role)
+    await this.#programs.parameters.fetch(adapter.values)
+    return adapter.tensors()
   }
 
   /** Takes an adapter's values, such as those of a checkpoint. */
   restoreAdapter(role: AdapterRole, tensors: readonly NamedTensor[]): void {
-    this.#adapter(role).load(tensors)
+    const { values } = this.#adapter(role).load(tensors)
+    this.#programs.parameters.changed(values)
   }
 
   /** A copy of the critic's value head. */
@@ -318,12 +325,12 @@ export class OrtPolicy implements Policy {
    * A copy of what was accumulated since the last update, under the adapter's names; the critic's also with those of
    * its value head, `valueHeadNames`.
    */
-  gradientTensors(role: 'actor' | 'critic' = 'actor'): NamedTensor[] {
+  gradientTensors(role: 'actor' | 'critic' = 'actor'): Promise<NamedTensor[]> {
     return this.#trained.gradientTensors(role)
   }
 
   /** A copy of what the optimizer remembers; the layout is that of `TrainedParameters`. */
-  optimizerState(): OptimizerState {
+  optimizerState(): Promise<OptimizerState> {
     return this.#trained.optimizerState()
   }
 

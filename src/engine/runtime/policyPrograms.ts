@@ -7,12 +7,14 @@ import type { LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { requireProducts } from './device.ts'
 import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
-import { AdapterUpload, DeviceTensors, HostTensors } from './deviceTensors.ts'
+import { DeviceParameters } from './deviceParameters.ts'
+import { DeviceTensors, HostTensors } from './deviceTensors.ts'
 import { generationWeights, headMatrix, learningPurpose } from '../models/frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
 import { OnDemand } from './session.ts'
+import { HostParameters, type ParameterHome } from './parameterHome.ts'
 import { OrtDecodeStep, type DecodeStepOptions } from './ortDecodeStep.ts'
 import { CutPrograms, ResidentPrograms, SeparatePrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
@@ -52,6 +54,8 @@ type AdapterOf = (role: AnsweringRole) => AdapterParameters
 
 export interface PolicyPrograms extends Disposable {
   readonly learner: LearningWorker
+  /** Where the adapters that they read are. */
+  readonly parameters: ParameterHome
   /** Made when it is first asked for. */
   decoder(adapter: AdapterOf): Promise<Decoder>
   /** Cuts learning into shorter programs: how many layers the longest has now; null where it cannot be cut any more. */
@@ -86,6 +90,7 @@ async function layerPrograms({
   const embed: DecodeStepOptions['embed'] = (ids, positions) => learner.embed(ids, positions)
   return {
     learner,
+    parameters: new HostParameters(source.config, lora),
     shorten: () => null,
     async decoder(adapter) {
       const options = { source, precision, lora, device, packsWeights, sharesPrompts, embed, adapter }
@@ -112,16 +117,17 @@ function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
     const learned = learningDefinitions(cut, { config, lora, weight, head })
     return new SeparatePrograms({ ...learned, ...decoding }, device, home)
   })
-  const adapters = new AdapterUpload(source.config, lora, device)
+  const parameters = new DeviceParameters({ config, lora, device, home })
   const seed = learning.seed ?? 0
-  const learner = new SegmentLearner({ source, lora, seed, segments, programs, adapters })
+  const learner = new SegmentLearner({ source, lora, seed, segments, programs, parameters, home })
   return {
     learner,
+    parameters,
     shorten: () => learner.shorten(),
-    decoder: (adapter) => Promise.resolve(new DeviceDecoder({ source, home, programs, adapters, adapter })),
+    decoder: (adapter) => Promise.resolve(new DeviceDecoder({ source, home, programs, parameters, adapter })),
     [Symbol.dispose]() {
       programs[Symbol.dispose]()
-      adapters[Symbol.dispose]()
+      parameters[Symbol.dispose]()
       home[Symbol.dispose]()
     },
   }
@@ -144,17 +150,19 @@ function residentPrograms(
     const learned = learningDefinitions(cut, { config: source.config, lora, weight, head })
     return new ResidentPrograms({ ...learned, ...decoding }, device, learningPurpose(source))
   })
-  const adapters = new AdapterUpload(source.config, lora, device)
+  const parameters = new HostParameters(source.config, lora)
   const seed = learning.seed ?? 0
-  const learner = new SegmentLearner({ source, lora, seed, segments, programs, adapters })
+  const learner = new SegmentLearner({ source, lora, seed, segments, programs, parameters, home })
   return {
     learner,
+    parameters,
     shorten: () => learner.shorten(),
     decoder: (adapter) =>
-      Promise.resolve(new HostDecoder(new ResidentStep({ source, programs, adapters, adapter, repetition }))),
+      Promise.resolve(
+        new HostDecoder(new ResidentStep({ source, programs, parameters, adapter, repetition })),
+      ),
     [Symbol.dispose]() {
       programs[Symbol.dispose]()
-      adapters[Symbol.dispose]()
     },
   }
 }

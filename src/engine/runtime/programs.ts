@@ -12,6 +12,7 @@ import {
   writeChoice,
 } from '../ops/branches.ts'
 import type { Program } from '../graph/onnx.ts'
+import { withOpenInputs } from '../graph/openInputs.ts'
 import type { Segment } from '../models/segmentPrograms.ts'
 import { type SessionPurpose, dialectOf } from './device.ts'
 import type { TensorHome } from './deviceTensors.ts'
@@ -78,7 +79,7 @@ export class ResidentPrograms implements Programs {
   ) {
     this.#open = () => {
       const programs = Object.entries(definitions).map(([name, { program }]) => [name, program()] as const)
-      return ProgramSet.create('model', Object.fromEntries(programs), device, purpose)
+      return ProgramSet.create('model', withOpenInputs(Object.fromEntries(programs)), device, purpose)
     }
   }
 

@@ -11,10 +11,10 @@ import { deviceGenerationPrograms, type GenerationWeights } from '../models/gene
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
-import type { AdapterUpload } from './deviceTensors.ts'
 import type { DecodePass, DecodeStep, LoopPass, LoopResult, PassResult } from './generation/decoder.ts'
 import type { KvCache } from './generation/kvCache.ts'
 import { maskThrough } from './generation/mask.ts'
+import type { ParameterHome } from './parameterHome.ts'
 import { boundedUniforms, maskFeeds, positionFeeds, rotaryFeeds, RotaryTables } from './passFeeds.ts'
 import type { Feeds, ProgramDefinition, Programs } from './programs.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
@@ -49,7 +49,7 @@ export interface ResidentStepOptions {
   readonly source: ModelSource
   /** Those of `residentDefinitions`, perhaps among others. */
   readonly programs: Programs
-  readonly adapters: AdapterUpload
+  readonly parameters: Pick<ParameterHome, 'take'>
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
   /** As the programs were defined. */
@@ -163,7 +163,7 @@ export class ResidentStep implements DecodeStep {
   }
 
   #adapter(role: AnsweringRole) {
-    return this.#options.adapters.take(this.#options.adapter(role))
+    return this.#options.parameters.take(this.#options.adapter(role))
   }
 
   #names(kind: string): string[] {

@@ -17,13 +17,14 @@ import {
 import type { ModelSource } from '../models/source.ts'
 import type { Heads, ScoreOptions, TokenSequence } from '../policy.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
-import { type AdapterUpload, type DeviceAdapter, release } from './deviceTensors.ts'
+import { release, type HeldFeeds, type TensorHome } from './deviceTensors.ts'
 import { DropoutMasks, type DropoutPlace } from './dropoutMasks.ts'
 import type { CriticTarget, LearningTarget, LearningTask, ScoringTarget } from './learner.ts'
 import { isTouched, type PackedBatch, type PackedCoefficients } from './packedBatch.ts'
 import { emptyHeads, packBatch, packCoefficients, unpackHeads } from './packedBatch.ts'
 import type { Feeds, ProgramDefinition, ProgramDefinitions, CutPrograms } from './programs.ts'
 import type { LearningWorker } from './replica.ts'
+import { addTo, type ParameterHome } from './parameterHome.ts'
 import { RotaryTables } from './passFeeds.ts'
 import { floats, int64s, type Feed, numbers } from './session.ts'
 import { type Slot, slotTables } from './slotTables.ts'
@@ -37,7 +38,8 @@ export interface SegmentLearnerOptions {
   readonly segments: readonly Segment[]
   /** Those of `learningDefinitions`, perhaps among others. */
   readonly programs: CutPrograms
-  readonly adapters: AdapterUpload
+  readonly parameters: ParameterHome
+  readonly home: Pick<TensorHome, 'hold'>
 }
 
 type LastProgram = keyof LastPrograms
@@ -53,7 +55,7 @@ export function learningDefinitions(
   const definitions: Record<string, ProgramDefinition> = {}
   const inner = ['forward', 'backward'] as const
   const last = ['score', 'value', 'learn', 'learnEntropy', 'learnValue'] as const
-  const kept = ['output', gradientName('hidden')]
+  const kept = ['output', gradientName('hidden'), segmentNames.gradient]
   for (const drops of (lora.dropout ?? 0) > 0 ? [false, true] : [false]) {
     segments.slice(0, -1).forEach((segment, index) => {
       for (const kind of inner) {
@@ -112,8 +114,9 @@ export class SegmentLearner implements LearningWorker {
     if (batch.headRows.length === 0) {
       return sequences.map((sequence) => emptyHeads(sequence, head !== undefined))
     }
-    using taken = await this.#options.adapters.take(adapter)
-    const pass = { batch, feeds: batchFeeds(batch, temperature), drops: false, signal }
+    using taken = await this.#options.parameters.take(adapter)
+    using held = await this.#options.home.hold(batchFeeds(batch, temperature))
+    const pass = { batch, feeds: held.feeds, drops: false, signal }
     const kept = await this.#forward(pass, taken)
     try {
       return unpackHeads(sequences, batch, await this.#heads(pass, taken, kept, head))
@@ -132,7 +135,8 @@ export class SegmentLearner implements LearningWorker {
       return heads
     }
     const feeds = { ...batchFeeds(batch, options.temperature), ...this.#masks(sequences, place) }
-    const pass = { batch, feeds, drops: this.#dropout !== null, signal: options.signal }
+    using held = await this.#options.home.hold(feeds)
+    const pass = { batch, feeds: held.feeds, drops: this.#dropout !== null, signal: options.signal }
     using actorRun = await this.#begin(pass, actor)
     using criticRun = critic && (await this.#begin(pass, critic))
     const { policy } = await this.#heads(pass, actorRun.adapter, actorRun.kept, undefined)
@@ -150,7 +154,7 @@ export class SegmentLearner implements LearningWorker {
 
   /** An adapter's way to the last segment; its tensors are given back with the result. */
   async #begin(pass: Pass, target: LearningTarget): Promise<AdapterRun> {
-    const adapter = await this.#options.adapters.take(target.adapter)
+    const adapter = await this.#options.parameters.take(target.adapter)
     try {
       const kept = await this.#forward(pass, adapter)
       return {
@@ -188,7 +192,7 @@ export class SegmentLearner implements LearningWorker {
   }
 
   /** What each segment but the first starts from. */
-  async #forward(pass: Pass, adapter: DeviceAdapter): Promise<Feed[]> {
+  async #forward(pass: Pass, adapter: HeldFeeds): Promise<Feed[]> {
     const kept: Feed[] = []
     for (const [index] of this.#segments.slice(0, -1).entries()) {
       const feeds = { ...adapter.feeds, ...hiddenFeed(kept.at(-1)) }
@@ -198,12 +202,7 @@ export class SegmentLearner implements LearningWorker {
     return kept
   }
 
-  async #heads(
-    pass: Pass,
-    adapter: DeviceAdapter,
-    kept: readonly Feed[],
-    head: ValueHeadParameters | undefined,
-  ) {
+  async #heads(pass: Pass, adapter: HeldFeeds, kept: readonly Feed[], head: ValueHeadParameters | undefined) {
     const program: LastProgram = head ? 'value' : 'score'
     const feeds = { ...adapter.feeds, ...head?.feeds, ...hiddenFeed(kept.at(-1)) }
     const results = await this.#run(program, pass, feeds)
@@ -234,7 +233,8 @@ export class SegmentLearner implements LearningWorker {
       })
       if (cotangent) release(cotangent)
       cotangent = results[gradientName('hidden')]
-      addTo(target.gradients, numbers(results[segmentNames.gradient]), this.#offset(target.adapter, index))
+      const offset = this.#offset(target.adapter, index)
+      await this.#options.parameters.add(target.gradients, results[segmentNames.gradient]!, offset)
       if (isLast) last = results
     }
     return last
@@ -270,7 +270,7 @@ export class SegmentLearner implements LearningWorker {
 
 /** What one adapter's part of a micro-batch needs on its way back. */
 interface AdapterRun extends Disposable {
-  readonly adapter: DeviceAdapter
+  readonly adapter: HeldFeeds
   /** What each segment but the first starts from. */
   readonly kept: readonly Feed[]
   readonly target: LearningTarget
@@ -305,7 +305,3 @@ function headMap({ tokens, headRows }: PackedBatch): Feeds {
 }
 
 const column = (values: Float64Array): Feed => floats(Float32Array.from(values), [values.length, 1])
-
-function addTo(total: Float32Array, part: Float32Array, offset: number): void {
-  for (let index = 0; index < part.length; index++) total[offset + index]! += part[index]!
-}

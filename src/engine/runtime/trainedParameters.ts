@@ -1,16 +1,12 @@
 import { AppError } from '#shared/errors.ts'
 import type { LoraConfig, ModelConfig } from '../models/config.ts'
 import type { NamedTensor } from '../models/source.ts'
-import { adamw, type AdamWSettings } from '../optimizers/adamw.ts'
-import {
-  gradientNorms,
-  type OptimizerState,
-  type ParameterRange,
-  initialState,
-} from '../optimizers/optimizer.ts'
+import { adamw, type AdamWSettings, type TrainedArrays } from '../optimizers/adamw.ts'
+import { gradientNorms, type OptimizerState, initialState } from '../optimizers/optimizer.ts'
 import type { GradientNorms, UpdateOptions, UpdateResult } from '../policy.ts'
 import { AdapterParameters, adapterSize, sharedFloats } from './adapterParameters.ts'
 import type { CriticTarget, FlatParameters, LearningTarget, LearningTargets } from './learner.ts'
+import { HostParameters, type ParameterHome } from './parameterHome.ts'
 import { ValueHeadParameters, valueHeadSize } from './valueHead.ts'
 
 export interface TrainedParametersOptions {
@@ -18,6 +14,8 @@ export interface TrainedParametersOptions {
   readonly lora: LoraConfig
   readonly critic: boolean
   readonly optimizer: AdamWSettings
+  /** Of the adapters; the value head is always with the host. */
+  readonly home: ParameterHome
 }
 
 /** Flat arrays as what learning reads and adds to. */
@@ -40,72 +38,117 @@ export function learningTargets(
   }
 }
 
+type GroupName = 'actor' | 'critic'
+
+/** Parameters that are in one place. */
+interface Part {
+  readonly arrays: TrainedArrays
+  readonly home: ParameterHome
+}
+
 /**
  * Everything that an update moves. Parameters, gradients and each of the optimizer's buffers are flat arrays of one
  * layout: the actor's adapter in the order of its tensors; then, where there is a critic, the critic's adapter in the same
  * order, the value head's weight [D] and its bias [1]. The actor is one parameter group, all of the critic is another.
+ * The home of an adapter may be ahead of these arrays: they are fetched before they are read, and it is told when they were written.
  */
 export class TrainedParameters implements LearningTargets {
   readonly actor: LearningTarget
   readonly critic: CriticTarget | null
   readonly flat: FlatParameters
-  readonly #ranges: Readonly<Record<'actor' | 'critic', ParameterRange>>
   readonly #settings: AdamWSettings
-  #state: OptimizerState
+  /** The optimizer's buffers. */
+  readonly #moments: OptimizerState['buffers']
+  /** Entries without and with a critic. */
+  readonly #lengths: readonly [number, number]
+  readonly #groups: ReadonlyMap<GroupName, readonly Part[]>
+  #updates = 0
 
-  constructor({ config, lora, critic, optimizer }: TrainedParametersOptions) {
+  constructor({ config, lora, critic, optimizer, home }: TrainedParametersOptions) {
     const size = adapterSize(config, lora)
-    const criticSize = size + valueHeadSize(config.hiddenSize)
-    const total = critic ? size + criticSize : size
-    this.#ranges = { actor: { start: 0, end: size }, critic: { start: size, end: size + criticSize } }
+    this.#lengths = [size, 2 * size + valueHeadSize(config.hiddenSize)]
+    const total = this.#lengths[critic ? 1 : 0]
     this.flat = { values: sharedFloats(total), gradients: sharedFloats(total) }
-    this.#state = initialState(adamw, total)
+    this.#moments = initialState(adamw, total).buffers
     this.#settings = optimizer
-    const { actor, critic: learned } = learningTargets({ config, lora, critic }, this.flat)
-    this.actor = actor
-    this.critic = learned
+    const targets = learningTargets({ config, lora, critic }, this.flat)
+    this.actor = targets.actor
+    this.critic = targets.critic
+    const adapterOf = ({ adapter: { values }, gradients }: LearningTarget, start: number): Part => ({
+      arrays: this.#arrays(start, { values, gradients }),
+      home,
+    })
+    const groups: [GroupName, Part[]][] = [['actor', [adapterOf(this.actor, 0)]]]
+    if (this.critic) {
+      const { head, headGradients } = this.critic
+      const arrays = this.#arrays(2 * size, { values: head.values, gradients: headGradients })
+      const headPart = { arrays, home: new HostParameters(config, lora) }
+      groups.push(['critic', [adapterOf(this.critic, size), headPart]])
+    }
+    this.#groups = new Map(groups)
   }
 
-  get #groups(): readonly ('actor' | 'critic')[] {
-    return this.critic ? ['actor', 'critic'] : ['actor']
+  #arrays(start: number, own: Pick<TrainedArrays, 'values' | 'gradients'>): TrainedArrays {
+    const moments = (name: (typeof adamw.buffers)[number]) =>
+      this.#moments[name]!.subarray(start, start + own.values.length)
+    return { ...own, first: moments('firstMoments'), second: moments('secondMoments') }
+  }
+
+  get #parts(): Part[] {
+    return [...this.#groups.values()].flat()
+  }
+
+  #numbers(name: GroupName) {
+    return this.#groups.get(name)!.map(({ arrays, home }) => home.numbers(arrays))
   }
 
   /** Of what was accumulated since the last update. */
-  gradientNorms(): GradientNorms {
-    const ranges = this.#groups.map((name) => ({ ranges: [this.#ranges[name]] }))
-    return this.#named(gradientNorms(this.flat.gradients, ranges))
+  async gradientNorms(): Promise<GradientNorms> {
+    const groups = [...this.#groups.keys()].map((name) => ({ numbers: this.#numbers(name) }))
+    return this.#named(await gradientNorms(groups))
   }
 
   #named(norms: readonly number[]): GradientNorms {
-    return Object.fromEntries(this.#groups.map((name, index) => [name, norms[index]!]))
+    return Object.fromEntries([...this.#groups.keys()].map((name, index) => [name, norms[index]!]))
   }
 
   /**
    * One AdamW step of every group; the gradients stay. A group that got none has a gradient of 0 and moves by its
    * momentum and decay.
    */
-  update({ learningRates, maxGradNorm }: UpdateOptions): UpdateResult {
-    const groups = this.#groups.map((name) => ({
-      ranges: [this.#ranges[name]],
+  async update({ learningRates, maxGradNorm }: UpdateOptions): Promise<UpdateResult> {
+    const groups = [...this.#groups.keys()].map((name) => ({
+      numbers: this.#numbers(name),
       learningRate: learningRates[name],
     }))
-    const { values: parameters, gradients } = this.flat
-    const state = this.#state
-    const norms = adamw.step({ parameters, gradients, state, groups, maxGradNorm }, this.#settings)
+    const step = this.#updates + 1
+    const norms = await adamw.step({ groups, step, maxGradNorm }, this.#settings)
+    this.#updates = step
     return { gradNorms: this.#named(norms) }
   }
 
   /** Updates taken so far. */
   get updates(): number {
-    return this.#state.step
+    return this.#updates
   }
 
   discardGradients(): void {
-    this.flat.gradients.fill(0)
+    for (const { arrays, home } of this.#parts) home.clear(arrays.gradients)
+  }
+
+  /** A copy of the gradients as they are; the function it returns puts them back. */
+  async keepGradients(): Promise<() => void> {
+    for (const { arrays, home } of this.#parts) await home.fetch(arrays.gradients)
+    const kept = this.flat.gradients.slice()
+    return () => {
+      this.flat.gradients.set(kept)
+      for (const { arrays, home } of this.#parts) home.changed(arrays.gradients)
+    }
   }
 
   /** A copy of what was accumulated since the last update; the critic's with those of its value head. */
-  gradientTensors(role: 'actor' | 'critic'): NamedTensor[] {
+  async gradientTensors(role: GroupName): Promise<NamedTensor[]> {
+    for (const { arrays, home } of this.#parts) await home.fetch(arrays.gradients)
     if (role === 'actor') return this.actor.adapter.tensors(this.actor.gradients)
     const { adapter, gradients, head, headGradients } = this.requireCritic()
     return [...adapter.tensors(gradients), ...head.tensors(headGradients)]
@@ -117,12 +160,13 @@ export class TrainedParameters implements LearningTargets {
   }
 
   /** A copy of what the optimizer remembers. */
-  optimizerState(): OptimizerState {
-    const { step, buffers } = this.#state
-    return {
-      step,
-      buffers: Object.fromEntries(Object.entries(buffers).map(([name, data]) => [name, data.slice()])),
+  async optimizerState(): Promise<OptimizerState> {
+    for (const { arrays, home } of this.#parts) {
+      await home.fetch(arrays.first)
+      await home.fetch(arrays.second)
     }
+    const buffers = Object.entries(this.#moments).map(([name, data]) => [name, data.slice()] as const)
+    return { step: this.#updates, buffers: Object.fromEntries(buffers) }
   }
 
   /**
@@ -130,18 +174,19 @@ export class TrainedParameters implements LearningTargets {
    * none; nothing is changed then.
    */
   restoreOptimizer({ step, buffers }: OptimizerState): void {
-    const fresh = initialState(adamw, this.flat.values.length)
-    for (const [name, target] of Object.entries(fresh.buffers)) {
-      const stored = buffers[name]
-      if (stored?.length !== target.length) throw this.#misfit(name, stored?.length ?? 0)
-      target.set(stored)
+    const targets = Object.entries(this.#moments)
+    for (const [name, { length }] of targets)
+      if (buffers[name]?.length !== length) throw this.#misfit(name, buffers[name]?.length ?? 0)
+    for (const [name, target] of targets) target.set(buffers[name]!)
+    for (const { arrays, home } of this.#parts) {
+      home.changed(arrays.first)
+      home.changed(arrays.second)
     }
-    this.#state = { ...fresh, step }
+    this.#updates = step
   }
 
   #misfit(name: string, length: number): Error {
-    const { actor, critic } = this.#ranges
-    if (length === (this.critic ? actor : critic).end) {
+    if (length === this.#lengths[this.critic ? 0 : 1]) {
       return new AppError(
         'checkpoint/invalid',
         this.critic

@@ -116,7 +116,7 @@ async function trainPart(bench: Bench): Promise<TrainFigures> {
   const sequencesOf = (rows: readonly number[]) => rows.flatMap((row) => sequences[row] ?? [])
   const step = async () => {
     await forMicroBatches(cut, (rows) => learnOnce(policy, sequencesOf(rows), tokens))
-    policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
+    await policy.update({ learningRates: { actor: 1e-5, critic: 0 }, maxGradNorm: 1 })
   }
   say('training: warm-up')
   await step()
@@ -259,7 +259,7 @@ async function parityPart(bench: Bench): Promise<ParityFigures> {
 async function answerOf(bench: Bench): Promise<Answer> {
   using policy = await openPolicy(bench, 'f32', PROMPTS)
   const random = new SequentialRandom(randomStream(SEED, 6))
-  const tensors = policy.adapterTensors('actor')
+  const tensors = await policy.adapterTensors('actor')
   policy.restoreAdapter(
     'actor',
     tensors.map((tensor) => ({ ...tensor, data: tensor.data.map(() => DEVIATION * random.normal()) })),
@@ -289,7 +289,7 @@ async function gradientOf(policy: OrtPolicy): Promise<Float64Array> {
     values: null,
   }))
   await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
-  return Float64Array.from(policy.gradientTensors().flatMap(({ data }) => [...data]))
+  return Float64Array.from((await policy.gradientTensors()).flatMap(({ data }) => [...data]))
 }
 
 /** How long two completions are alike, and how far apart their log-probabilities are as long as they are. */

@@ -147,7 +147,7 @@ export async function openSelftestPolicy(directory: string, device: Device): Pro
     maxRows: 4,
   })
   const random = new SequentialRandom(randomStream(seed, 1))
-  const tensors = policy.adapterTensors('actor')
+  const tensors = await policy.adapterTensors('actor')
   policy.restoreAdapter(
     'actor',
     tensors.map((tensor) => mapValues(tensor, () => 0.1 * random.normal())),
@@ -223,7 +223,7 @@ function lossTask(policy: OrtPolicy, random: SequentialRandom): LossTask {
     async gradients() {
       policy.discardGradients()
       await policy.accumulate(sequences, { temperature: 1, entropyGradient: true }, () => coefficients)
-      return policy.gradientTensors()
+      return await policy.gradientTensors()
     },
   }
 }
@@ -249,7 +249,7 @@ async function slopeError(
   { gradients, linear, factor, random, h }: Probe,
 ): Promise<number> {
   const isMoved = ({ name }: NamedTensor) => isOf(name, linear) && name.endsWith(factor)
-  const start = policy.adapterTensors('actor')
+  const start = await policy.adapterTensors('actor')
   const direction = start.map((tensor) =>
     mapValues(tensor, () => (isMoved(tensor) ? (random.uniform() < 0.5 ? -1 : 1) : 0)),
   )

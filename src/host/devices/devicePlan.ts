@@ -5,6 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import type { DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
 import { planDevice, plannedLora, type DevicePlan } from '#engine/models/deviceMemory.ts'
+import { busTraffic, type BusTraffic } from '#engine/models/busTraffic.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { readModelConfig } from '#engine/models/registry.ts'
 
@@ -57,8 +58,14 @@ export interface CardRequest {
   readonly length: number
 }
 
-export type CardPlan = DevicePlan
+export interface CardPlan extends DevicePlan {
+  /** What crosses the bus as a run learns. */
+  readonly traffic: BusTraffic
+}
 
 /** With an adapter of rank 16 on all linears. */
-export const planCard = ({ gigabytes, ...request }: CardRequest): CardPlan =>
-  planDevice({ ...request, lora: plannedLora, memoryBytes: gigabytes * 2 ** 30 })
+export function planCard({ gigabytes, ...request }: CardRequest): CardPlan {
+  const wanted = { ...request, lora: plannedLora }
+  const plan = planDevice({ ...wanted, memoryBytes: gigabytes * 2 ** 30 })
+  return { ...plan, traffic: busTraffic(wanted, plan) }
+}

@@ -63,7 +63,7 @@ export async function adapterGradients(
       batch.map((row) => ({ logprobs: row.coefficients, entropies: null, values: null })),
     )
   }
-  return policy.gradientTensors()
+  return await policy.gradientTensors()
 }
 
 /** Every prediction counts. */

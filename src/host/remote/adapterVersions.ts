@@ -22,7 +22,7 @@ export interface AdapterVersionsOptions {
   readonly baseModel: string | null
   /** Names of adapters begin with it; no other living process uses it. */
   readonly name: string
-  readonly tensors: (role: AdapterRole) => readonly NamedTensor[]
+  readonly tensors: (role: AdapterRole) => Promise<readonly NamedTensor[]>
 }
 
 interface Version {
@@ -109,7 +109,7 @@ export class AdapterVersions {
     this.#stale.delete(role)
     try {
       const metadata = { 'turnwise.version': String(number) }
-      await writeAdapter(folder, { config: lora, baseModel, tensors: tensors(role), metadata })
+      await writeAdapter(folder, { config: lora, baseModel, tensors: await tensors(role), metadata })
       await servers.onEach((server) => server.load(name, this.#serverFolder(name)))
     } catch (error) {
       this.#stale.add(role)

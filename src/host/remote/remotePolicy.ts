@@ -46,7 +46,7 @@ import type { ServerSettings } from './settings.ts'
 
 /** What learns: a policy whose adapters can be read. */
 export interface LearningPolicy extends Policy {
-  adapterTensors(role: AdapterRole): readonly NamedTensor[]
+  adapterTensors(role: AdapterRole): Promise<readonly NamedTensor[]>
 }
 
 export interface RemoteParts {
@@ -283,11 +283,11 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     return this.#parts.local.accumulate(sequences, options, coefficients)
   }
 
-  gradientNorms(): GradientNorms {
+  gradientNorms(): Promise<GradientNorms> {
     return this.#parts.local.gradientNorms()
   }
 
-  update(options: UpdateOptions): UpdateResult {
+  update(options: UpdateOptions): Promise<UpdateResult> {
     this.#parts.versions.changed('actor', 'critic')
     return this.#parts.local.update(options)
   }
@@ -296,9 +296,9 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     this.#parts.local.discardGradients()
   }
 
-  refreshReference(mix: number): void {
+  refreshReference(mix: number): Promise<void> {
     this.#parts.versions.changed('reference')
-    this.#parts.local.refreshReference(mix)
+    return this.#parts.local.refreshReference(mix)
   }
 
   /** Lets the connections go; adapters stay loaded and the local policy open. */

@@ -250,7 +250,7 @@ async function* runStages(
       state.step < stage.lastStep ||
       isHeld(dependencies, state) ||
       isChanging(dependencies, state)
-    next = isOver ? null : nextStage(stages, state, adapterOf(training.state()))
+    next = isOver ? null : nextStage(stages, state, adapterOf(await training.state()))
   }
   return last
 }

@@ -27,7 +27,7 @@ export interface Training extends AsyncDisposable {
   readonly dependencies: TrainDependencies
   /** What could not be taken over from a checkpoint, in sentences. */
   readonly warnings: readonly string[]
-  readonly state: () => TrainedState
+  readonly state: () => Promise<TrainedState>
   /** The policy's adapter becomes these, of the same LoRA config. Errors: AppError 'adapter/invalid'. */
   readonly take: (adapter: readonly NamedTensor[]) => void
 }
@@ -65,14 +65,16 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
       ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
     },
     warnings,
-    state: () => ({
+    state: async () => ({
       lora: adapter.lora,
       baseModel: adapter.baseModel,
       ...roundingOf(config),
-      actor: policy.adapterTensors('actor'),
-      reference: policy.adapterTensors('reference'),
-      critic: hasCritic ? { adapter: policy.adapterTensors('critic'), valueHead: policy.valueHead() } : null,
-      optimizer: config.checkpoints.saveOptimizer ? policy.optimizerState() : null,
+      actor: await policy.adapterTensors('actor'),
+      reference: await policy.adapterTensors('reference'),
+      critic: hasCritic
+        ? { adapter: await policy.adapterTensors('critic'), valueHead: policy.valueHead() }
+        : null,
+      optimizer: config.checkpoints.saveOptimizer ? await policy.optimizerState() : null,
       model: config.checkpoints.loraOnly ? null : model.directory,
     }),
     take: (tensors) => policy.restoreAdapter('actor', tensors),

@@ -149,13 +149,13 @@ export class Recorder {
   async *record(
     events: AsyncIterable<RunEvent>,
     retention: Retention,
-    state: () => TrainedState,
+    state: () => TrainedState | Promise<TrainedState>,
   ): AsyncGenerator<RunEvent> {
     for await (const event of events) {
       this.#remember(event)
       if (event.type !== 'checkpoint-due') yield* this.say(event)
       else if (event.step !== this.#savedStep) {
-        yield* this.#keepCheckpoint(event, state())
+        yield* this.#keepCheckpoint(event, await state())
         yield* this.#prune(event.step, retention)
       }
     }

@@ -198,7 +198,7 @@ async function* trainStep(
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 
   const state = stateAfter(before, collected, minibatches.length, guard)
-  refreshReference(dependencies, plan, before, state)
+  await refreshReference(dependencies, plan, before, state)
   yield* warnings(trajectories, rows, step)
   yield* notes(policy, guard.warning(minibatches.length), step)
   const own = {
@@ -250,19 +250,19 @@ function rowsToLearnFrom(
 }
 
 /** After the step that made it due, so that a checkpoint of that step holds the reference of the next one. */
-function refreshReference(
+async function refreshReference(
   { config, policy }: TrainDependencies,
   { source, firstStep }: TrainPlan,
   before: TrainerState,
   after: TrainerState,
-): void {
+): Promise<void> {
   const { refreshSteps, refreshPasses, mixing } = config.reference
   const passesOf = ({ promptsDrawn }: TrainerState) =>
     Math.floor(promptsDrawn / source.size / (refreshPasses ?? Infinity))
   const isDueNow =
     (refreshSteps !== null && isDue(refreshSteps, after.step - firstStep)) ||
     passesOf(after) > passesOf(before)
-  if (isDueNow) policy.refreshReference(mixing)
+  if (isDueNow) await policy.refreshReference(mixing)
 }
 
 function minibatchesOf(

@@ -88,8 +88,10 @@ export async function learnFrom(
   for (const [update, indices] of minibatches.entries()) {
     const members = indices.map((i) => rows[i]!)
     const learned = await accumulateMinibatch(members, learning, records)
-    if (isAdmitted(members, learned, learning, records))
-      updates.push({ loss: learned.loss, ...tallyMeans(learned.tallies), ...takeUpdate(learning, update) })
+    if (await isAdmitted(members, learned, learning, records)) {
+      const taken = await takeUpdate(learning, update)
+      updates.push({ loss: learned.loss, ...tallyMeans(learned.tallies), ...taken })
+    }
   }
   const mismatch = [...records.mismatch.values()]
   return {
@@ -103,14 +105,14 @@ export async function learnFrom(
 }
 
 /** Whether the update may be applied; if not, its accumulated gradients are discarded. */
-function isAdmitted(
+async function isAdmitted(
   members: readonly TrainingRow[],
   { fault, reach }: Learned,
   { policy, guard }: Learning,
   records: Records,
-): boolean {
+): Promise<boolean> {
   const mismatch = members.flatMap((row) => records.mismatch.get(row) ?? [])
-  const gradNorms = policy.gradientNorms()
+  const gradNorms = await policy.gradientNorms()
   const found = fault ?? guard.faultOf({ reach, gradNorms, mismatch })
   if (found === null) {
     guard.taken({ reach, gradNorms })
@@ -121,9 +123,9 @@ function isAdmitted(
   return false
 }
 
-function takeUpdate({ policy, settings }: Learning, update: number): Metrics {
+async function takeUpdate({ policy, settings }: Learning, update: number): Promise<Metrics> {
   const learningRates = settings.learningRatesAt(update)
-  const { gradNorms } = policy.update({ learningRates, maxGradNorm: settings.maxGradNorm })
+  const { gradNorms } = await policy.update({ learningRates, maxGradNorm: settings.maxGradNorm })
   return {
     learning_rate: learningRates.actor,
     ...(gradNorms.actor === undefined ? {} : { grad_norm: gradNorms.actor }),

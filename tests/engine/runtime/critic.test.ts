@@ -45,7 +45,7 @@ async function learn(
 ) {
   of.discardGradients()
   const heads = await of.accumulate(sequences, how, () => coefficients)
-  const gradients = { actor: flatGradient(of), critic: flatGradient(of, 'critic') }
+  const gradients = { actor: await flatGradient(of), critic: await flatGradient(of, 'critic') }
   of.discardGradients()
   return { heads, ...gradients }
 }
@@ -58,7 +58,7 @@ describe('values', () => {
     async (name) => {
       const model = await tinySource(folder, modelShapes[name])
       using valuing = await openCritic(model)
-      const plain = { source: model, adapter: valuing.adapterTensors('critic'), lora: tinyLora }
+      const plain = { source: model, adapter: await valuing.adapterTensors('critic'), lora: tinyLora }
       const heads = await valuing.score(ragged, critic)
       ragged.forEach(({ ids, actionMask }, row) => {
         const expected = plainValues(plain, ids, valuing.valueHead())
@@ -175,7 +175,7 @@ describe('one gradient, however it is computed', () => {
   test('the actor’s is that of a policy without a critic', async () => {
     using plain = await openTiny(source)
     await plain.accumulate(ragged, options, () => both.map((row) => ({ ...row, values: null })))
-    expect((await learn(policy, ragged, both)).actor).toEqual(flatGradient(plain))
+    expect((await learn(policy, ragged, both)).actor).toEqual(await flatGradient(plain))
   })
 })
 
@@ -227,6 +227,6 @@ describe('nothing is computed needlessly', () => {
   test('a value term without a critic is an error and leaves no gradient', async () => {
     using plain = await openTiny(source)
     await expect(plain.accumulate(ragged, options, () => both)).rejects.toThrow('no critic was run')
-    expect(isZero(flatGradient(plain))).toBe(true)
+    expect(isZero(await flatGradient(plain))).toBe(true)
   })
 })

@@ -37,10 +37,10 @@ const accumulate = (of: OrtPolicy, given: readonly LossCoefficients[] = coeffici
   of.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => given)
 const settings = { learningRates: { actor: 0.02, critic: 0.05 }, maxGradNorm: 0.7 }
 
-const actorOf = (of: OrtPolicy): Float32Array => flat(of.adapterTensors('actor'))
-const criticOf = (of: OrtPolicy): number[] => {
+const actorOf = async (of: OrtPolicy): Promise<Float32Array> => flat(await of.adapterTensors('actor'))
+const criticOf = async (of: OrtPolicy): Promise<number[]> => {
   const { weight, bias } = of.valueHead()
-  return [...flat(of.adapterTensors('critic')), ...weight, bias]
+  return [...flat(await of.adapterTensors('critic')), ...weight, bias]
 }
 const normOf = (array: Float32Array): number => Math.sqrt(array.reduce((sum, x) => sum + x * x, 0))
 const largest = (array: ArrayLike<number>): number => largestDifference(array, new Float64Array(array.length))
@@ -48,7 +48,7 @@ const largest = (array: ArrayLike<number>): number => largestDifference(array, n
 describe('a fresh critic', () => {
   test('has an adapter of its own that adds nothing yet', async () => {
     using fresh = await openFresh(source, { critic: true, loraSeed: 3 })
-    const [actor, critic] = [fresh.adapterTensors('actor'), fresh.adapterTensors('critic')]
+    const [actor, critic] = [await fresh.adapterTensors('actor'), await fresh.adapterTensors('critic')]
     critic.forEach(({ name, shape, data }, index) => {
       expect({ name, shape }).toEqual({ name: actor[index]!.name, shape: actor[index]!.shape })
       const bound = name.endsWith('A') ? 1 / Math.sqrt(shape[1]!) : 0
@@ -76,7 +76,7 @@ describe('a fresh critic', () => {
   test('leaves the actor as it is without one', async () => {
     using fresh = await openFresh(source, { critic: true, loraSeed: 3 })
     using plain = await openFresh(source, { loraSeed: 3 })
-    expect(actorOf(fresh)).toEqual(actorOf(plain))
+    expect(await actorOf(fresh)).toEqual(await actorOf(plain))
   })
 })
 
@@ -85,8 +85,11 @@ describe('an update', () => {
     using learning = await openCritic(source)
     const large = coefficients.map((row) => ({ ...row, values: row.values!.map((value) => 1e3 * value) }))
     await accumulate(learning, large)
-    const norms = { actor: normOf(flatGradient(learning)), critic: normOf(flatGradient(learning, 'critic')) }
-    const { gradNorms } = learning.update(settings)
+    const norms = {
+      actor: normOf(await flatGradient(learning)),
+      critic: normOf(await flatGradient(learning, 'critic')),
+    }
+    const { gradNorms } = await learning.update(settings)
     expect(gradNorms.actor).toBeCloseTo(norms.actor, 4)
     expect(gradNorms.critic! / norms.critic).toBeCloseTo(1, 6)
     expect(norms.critic).toBeGreaterThan(100 * norms.actor)
@@ -96,20 +99,20 @@ describe('an update', () => {
       plain,
       coefficients.map((row) => ({ ...row, values: null })),
     )
-    expect(plain.update(settings).gradNorms).toEqual({ actor: gradNorms.actor })
-    expect(actorOf(learning)).toEqual(actorOf(plain))
+    expect((await plain.update(settings)).gradNorms).toEqual({ actor: gradNorms.actor })
+    expect(await actorOf(learning)).toEqual(await actorOf(plain))
   })
 
   test.each(['actor', 'critic'] as const)('whose rate is 0 for the %s leaves it alone', async (still) => {
     using learning = await openCritic(source)
-    const before = { actor: actorOf(learning), critic: criticOf(learning) }
+    const before = { actor: await actorOf(learning), critic: await criticOf(learning) }
     await accumulate(learning)
-    learning.update({ ...settings, learningRates: { ...settings.learningRates, [still]: 0 } })
-    const after = { actor: actorOf(learning), critic: criticOf(learning) }
+    await learning.update({ ...settings, learningRates: { ...settings.learningRates, [still]: 0 } })
+    const after = { actor: await actorOf(learning), critic: await criticOf(learning) }
     const moved = still === 'actor' ? 'critic' : 'actor'
     expect(after[still]).toEqual(before[still])
     expect(after[moved]).not.toEqual(before[moved])
-    expect(flatGradient(learning, 'critic').every((gradient) => gradient === 0)).toBe(true)
+    expect((await flatGradient(learning, 'critic')).every((gradient) => gradient === 0)).toBe(true)
   })
 
   test('against the error of the values brings them nearer to their targets', async () => {
@@ -121,7 +124,7 @@ describe('an update', () => {
         errors.push(gaps.reduce((sum, row) => sum + row.reduce((part, gap) => part + gap * gap, 0), 0))
         return gaps.map((values) => ({ logprobs: values.map(() => 0), entropies: null, values }))
       })
-      learning.update({ learningRates: { actor: 0, critic: 0.01 }, maxGradNorm: Infinity })
+      await learning.update({ learningRates: { actor: 0, critic: 0.01 }, maxGradNorm: Infinity })
     }
     expect(errors.at(-1)).toBeLessThan(0.1 * errors[0]!)
   })
@@ -131,14 +134,14 @@ describe('what is stored', () => {
   test('optimizer buffers hold the actor, the critic, the head’s weight and its bias, in this order', async () => {
     using learning = await openCritic(source)
     await accumulate(learning)
-    const critic = learning.gradientTensors('critic')
+    const critic = await learning.gradientTensors('critic')
     expect(critic.slice(-2).map(({ name, shape }) => ({ name, shape }))).toEqual([
       { name: valueHeadNames.weight, shape: [1, width] },
       { name: valueHeadNames.bias, shape: [1] },
     ])
-    const gradients = flat([...learning.gradientTensors('actor'), ...critic])
-    learning.update({ ...settings, maxGradNorm: Infinity })
-    const { step, buffers } = learning.optimizerState()
+    const gradients = flat([...(await learning.gradientTensors('actor')), ...critic])
+    await learning.update({ ...settings, maxGradNorm: Infinity })
+    const { step, buffers } = await learning.optimizerState()
     expect(step).toBe(1)
     expect(
       largestDifference(
@@ -151,45 +154,46 @@ describe('what is stored', () => {
   test('continued from it, a run ends with the same bytes', async () => {
     using first = await openCritic(source)
     await accumulate(first)
-    first.update(settings)
-    first.refreshReference(0.5)
+    await first.update(settings)
+    await first.refreshReference(0.5)
     using second = await openFresh(source, { critic: true, loraSeed: 77 })
     for (const role of ['actor', 'reference', 'critic'] as const) {
-      second.restoreAdapter(role, first.adapterTensors(role))
+      second.restoreAdapter(role, await first.adapterTensors(role))
     }
     second.restoreValueHead(first.valueHead())
-    second.restoreOptimizer(first.optimizerState())
+    second.restoreOptimizer(await first.optimizerState())
     const heads = []
     for (const each of [first, second]) {
       await accumulate(each)
-      each.update(settings)
+      await each.update(settings)
       heads.push(await each.score(sequences, { role: 'critic', temperature: 1 }))
     }
-    expect(actorOf(second)).toEqual(actorOf(first))
-    expect(criticOf(second)).toEqual(criticOf(first))
-    expect(second.optimizerState()).toEqual(first.optimizerState())
+    expect(await actorOf(second)).toEqual(await actorOf(first))
+    expect(await criticOf(second)).toEqual(await criticOf(first))
+    expect(await second.optimizerState()).toEqual(await first.optimizerState())
     expect(heads[1]).toEqual(heads[0])
   })
 
   test('is a copy: what is taken out does not change afterwards', async () => {
     using learning = await openCritic(source)
-    const [head, adapter] = [learning.valueHead(), learning.adapterTensors('critic')]
+    const [head, adapter] = [learning.valueHead(), await learning.adapterTensors('critic')]
     const kept = [...flat(adapter), ...head.weight]
     await accumulate(learning)
-    learning.update(settings)
+    await learning.update(settings)
     expect([...flat(adapter), ...head.weight]).toEqual(kept)
     expect([...learning.valueHead().weight]).not.toEqual([...head.weight])
   })
 
   test('of a run without a critic does not fit one with it, nor the other way round', async () => {
     using plain = await openTiny(source)
-    expect(() => policy.restoreOptimizer(plain.optimizerState())).toThrow(
+    const [without, withCritic] = [await plain.optimizerState(), await policy.optimizerState()]
+    expect(() => policy.restoreOptimizer(without)).toThrow(
       expect.objectContaining({
         code: 'checkpoint/invalid',
         message: 'The stored optimizer state has no critic, but this run trains one.',
       }),
     )
-    expect(() => plain.restoreOptimizer(policy.optimizerState())).toThrow(
+    expect(() => plain.restoreOptimizer(withCritic)).toThrow(
       expect.objectContaining({
         code: 'checkpoint/invalid',
         message: 'The stored optimizer state has a critic, but this run trains none.',
@@ -209,16 +213,16 @@ describe('what is stored', () => {
 describe('without a critic', () => {
   test('nothing of one is kept, and asking for it is an error', async () => {
     using plain = await openTiny(source)
-    const { buffers } = plain.optimizerState()
-    expect(buffers['firstMoments']).toHaveLength(actorOf(plain).length)
+    const { buffers } = await plain.optimizerState()
+    expect(buffers['firstMoments']).toHaveLength((await actorOf(plain)).length)
     for (const ask of [
       () => plain.valueHead(),
       () => plain.restoreValueHead({ weight: new Float32Array(width), bias: 0 }),
-      () => plain.adapterTensors('critic'),
-      () => plain.gradientTensors('critic'),
     ]) {
       expect(ask).toThrow('without a critic')
     }
+    await expect(plain.adapterTensors('critic')).rejects.toThrow('without a critic')
+    await expect(plain.gradientTensors('critic')).rejects.toThrow('without a critic')
   })
 })
 
@@ -233,7 +237,7 @@ describe('the reference', () => {
   test('begins with given tensors', async () => {
     const reference = randomAdapter(source.config, tinyLora, 42)
     using given = await openTiny(source, { reference })
-    expect(flat(given.adapterTensors('reference'))).toEqual(flat(reference))
+    expect(flat(await given.adapterTensors('reference'))).toEqual(flat(reference))
     using asActor = await openTiny(source, { adapter: reference })
     expect(await score(given, 'reference')).toEqual(await score(asActor, 'actor'))
   })
@@ -242,7 +246,7 @@ describe('the reference', () => {
     using given = await openTiny(source, { reference: 'base' })
     expect(await score(given, 'reference')).toEqual(await score(given, 'base'))
     expect(await score(given, 'reference')).not.toEqual(await score(given, 'actor'))
-    given.refreshReference(1)
+    await given.refreshReference(1)
     expect(await score(given, 'reference')).toEqual(await score(given, 'actor'))
   })
 })

@@ -38,7 +38,7 @@ afterAll(() => policy[Symbol.dispose]())
 async function learn(of: OrtPolicy, rows = sequences, factors: readonly LossCoefficients[] = coefficients) {
   of.discardGradients()
   const heads = await of.accumulate(rows, options, () => factors)
-  const gradient = flatGradient(of)
+  const gradient = await flatGradient(of)
   of.discardGradients()
   return { heads, gradient }
 }
@@ -101,7 +101,7 @@ describe('masks', () => {
 
 test('the gradient is that of the loss with these masks', async () => {
   const { gradient } = await learn(policy)
-  const start = policy.adapterTensors('actor')
+  const start = await policy.adapterTensors('actor')
   const norm = Math.hypot(...gradient)
   let at = 0
   const direction = start.map(({ data }) => data.map(() => gradient[at++]! / norm))
@@ -128,26 +128,26 @@ test('micro-batches cut otherwise give the same gradient', async () => {
   const { gradient } = await learn(policy)
   for (const [index, sequence] of sequences.entries())
     await policy.accumulate([sequence], options, () => [coefficients[index]!])
-  expect(relativeError(flatGradient(policy), gradient)).toBeLessThan(1e-5)
+  expect(relativeError(await flatGradient(policy), gradient)).toBeLessThan(1e-5)
   policy.discardGradients()
 })
 
 test('a run resumed after an update goes on with the same bytes', async () => {
   const trained = async (of: OrtPolicy) => {
     await of.accumulate(sequences, options, () => coefficients)
-    of.update(rates)
+    await of.update(rates)
   }
   using whole = await openTiny(source, { lora: dropping })
   await trained(whole)
   using resumed = await openTiny(source, { lora: dropping })
-  resumed.restoreAdapter('actor', whole.adapterTensors('actor'))
-  resumed.restoreOptimizer(whole.optimizerState())
+  resumed.restoreAdapter('actor', await whole.adapterTensors('actor'))
+  resumed.restoreOptimizer(await whole.optimizerState())
   const before = (await learn(whole)).gradient
   await trained(whole)
   await trained(resumed)
-  expect(flat(resumed.adapterTensors('actor'))).toEqual(flat(whole.adapterTensors('actor')))
+  expect(flat(await resumed.adapterTensors('actor'))).toEqual(flat(await whole.adapterTensors('actor')))
   // And the second update saw other masks than the first.
-  whole.restoreAdapter('actor', resumed.adapterTensors('actor'))
+  whole.restoreAdapter('actor', await resumed.adapterTensors('actor'))
   expect(relativeError((await learn(whole)).gradient, before)).toBeGreaterThan(0.05)
 })
 

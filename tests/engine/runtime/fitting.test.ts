@@ -57,7 +57,7 @@ async function learned(policy: OrtPolicy) {
     asked.push(all.length)
     return coefficients
   })
-  return { asked, heads, actor: flatGradient(policy), critic: flatGradient(policy, 'critic') }
+  return { asked, heads, actor: await flatGradient(policy), critic: await flatGradient(policy, 'critic') }
 }
 
 describe('learning', () => {
@@ -121,7 +121,7 @@ test.each(['shared', 'resident'] as const)(
         asked++
         return wanted
       })
-      return { asked, actor: flatGradient(policy), critic: flatGradient(policy, 'critic') }
+      return { asked, actor: await flatGradient(policy), critic: await flatGradient(policy, 'critic') }
     }
     const openWhole = () => openCritic(source, { programs: { form } })
     using expectedPolicy = await openWhole()

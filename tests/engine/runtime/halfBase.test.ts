@@ -71,7 +71,7 @@ describe.each(cases)('$name in f16, $form', ({ form, open }) => {
     for (const [row, { logprobs }] of expected.entries()) {
       expect(largestDifference(found[row]!.logprobs, logprobs)).toBeLessThan(5e-3)
     }
-    const errors = Object.entries(tensorErrors(ours.gradientTensors(), theirs.gradientTensors()))
+    const errors = Object.entries(tensorErrors(await ours.gradientTensors(), await theirs.gradientTensors()))
     expect(errors.filter(([, error]) => !(error < 1e-2))).toEqual([])
     expect(errors.some(([, error]) => error > 1e-6)).toBe(true)
   })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Int8Form } from '#engine/models/blocks.ts'
 import type { ModelSource } from '#engine/models/source.ts'
 import { adamw } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import { initialState } from '#engine/optimizers/optimizer.ts'
 import type { Completion, SamplingOptions } from '#engine/policy.ts'
 import { processorFeatures } from '#engine/processor.ts'
@@ -209,19 +210,21 @@ describe('an update', () => {
 
   test('moves the actor as AdamW does, twice, and forgets the gradients', async () => {
     using learning = await openTiny(source)
-    const parameters = flat(learning.adapterTensors('actor'))
-    const state = initialState(adamw, parameters.length)
+    const parameters = flat(await learning.adapterTensors('actor'))
+    const { buffers } = initialState(adamw, parameters.length)
+    const [first, second] = [buffers['firstMoments']!, buffers['secondMoments']!]
     for (let step = 1; step <= 2; step++) {
       await accumulate(learning)
-      const gradients = flatGradient(learning)
-      const groups = [{ ranges: [{ start: 0, end: parameters.length }], learningRate: 0.02 }]
-      const [norm] = adamw.step({ parameters, gradients, state, groups, maxGradNorm: 0.7 }, adamw.settings)
-      expect(learning.update(settings)).toEqual({ gradNorms: { actor: norm } })
+      const gradients = await flatGradient(learning)
+      const numbers = [new HostNumbers({ values: parameters, gradients, first, second })]
+      const groups = [{ numbers, learningRate: 0.02 }]
+      const [norm] = await adamw.step({ groups, step, maxGradNorm: 0.7 }, adamw.settings)
+      expect(await learning.update(settings)).toEqual({ gradNorms: { actor: norm } })
       expect(norm).toBeGreaterThan(0.7)
-      expect(flat(learning.adapterTensors('actor'))).toEqual(parameters)
-      expect(flatGradient(learning).every((value) => value === 0)).toBe(true)
+      expect(flat(await learning.adapterTensors('actor'))).toEqual(parameters)
+      expect((await flatGradient(learning)).every((value) => value === 0)).toBe(true)
     }
-    expect(learning.optimizerState()).toEqual(state)
+    expect(await learning.optimizerState()).toEqual({ step: 2, buffers })
   })
 
   test('leaves base and reference where they were, and lowers the loss', async () => {
@@ -241,7 +244,7 @@ describe('an update', () => {
     }
     expect(before.reference).toBe(before.actor)
     await accumulate(learning)
-    learning.update({ ...settings, learningRates: { actor: 1e-3, critic: 0 } })
+    await learning.update({ ...settings, learningRates: { actor: 1e-3, critic: 0 } })
     expect(await loss('actor')).toBeLessThan(before.actor)
     expect(await loss('base')).toBe(before.base)
     expect(await loss('reference')).toBe(before.reference)
@@ -250,23 +253,23 @@ describe('an update', () => {
   test('continued from a stored state ends with the same bytes', async () => {
     using first = await openTiny(source)
     await accumulate(first)
-    first.update(settings)
+    await first.update(settings)
     using second = await openTiny(source)
-    second.restoreAdapter('actor', first.adapterTensors('actor'))
-    second.restoreOptimizer(first.optimizerState())
+    second.restoreAdapter('actor', await first.adapterTensors('actor'))
+    second.restoreOptimizer(await first.optimizerState())
     for (const each of [first, second]) {
       await accumulate(each)
-      each.update(settings)
+      await each.update(settings)
     }
-    expect(flat(second.adapterTensors('actor'))).toEqual(flat(first.adapterTensors('actor')))
+    expect(flat(await second.adapterTensors('actor'))).toEqual(flat(await first.adapterTensors('actor')))
   })
 
   test('states are copies: what is taken out does not change afterwards', async () => {
     using learning = await openTiny(source)
-    const [tensors, optimizer] = [learning.adapterTensors('actor'), learning.optimizerState()]
+    const [tensors, optimizer] = [await learning.adapterTensors('actor'), await learning.optimizerState()]
     const kept = flat(tensors).slice()
     await accumulate(learning)
-    learning.update(settings)
+    await learning.update(settings)
     expect(flat(tensors)).toEqual(kept)
     expect(optimizer.step).toBe(0)
     expect(Object.values(optimizer.buffers).every((buffer) => buffer.every((value) => value === 0))).toBe(
@@ -286,23 +289,23 @@ describe('an update', () => {
 describe('adapters', () => {
   test('refreshing the reference mixes the actor in', async () => {
     using learning = await openTiny(source)
-    const old = flat(learning.adapterTensors('reference'))
+    const old = flat(await learning.adapterTensors('reference'))
     const fresh = randomAdapter(source.config, tinyLora, 42)
     learning.restoreAdapter('actor', fresh)
-    learning.refreshReference(0.25)
+    await learning.refreshReference(0.25)
     const mixed = flat(fresh).map((value, at) => Math.fround(0.25 * value + 0.75 * old[at]!))
-    expect(largestDifference(flat(learning.adapterTensors('reference')), mixed)).toBeLessThan(1e-7)
-    learning.refreshReference(1)
-    expect(flat(learning.adapterTensors('reference'))).toEqual(flat(fresh))
+    expect(largestDifference(flat(await learning.adapterTensors('reference')), mixed)).toBeLessThan(1e-7)
+    await learning.refreshReference(1)
+    expect(flat(await learning.adapterTensors('reference'))).toEqual(flat(fresh))
   })
 
   test('a fresh one starts equal to the base, with the same values for the same seed', async () => {
     using fresh = await openFresh(source, { loraSeed: 3 })
     using again = await openFresh(source, { loraSeed: 3 })
     using other = await openFresh(source, { loraSeed: 4 })
-    expect(flat(again.adapterTensors('actor'))).toEqual(flat(fresh.adapterTensors('actor')))
-    expect(flat(other.adapterTensors('actor'))).not.toEqual(flat(fresh.adapterTensors('actor')))
-    for (const { name, shape, data } of fresh.adapterTensors('actor')) {
+    expect(flat(await again.adapterTensors('actor'))).toEqual(flat(await fresh.adapterTensors('actor')))
+    expect(flat(await other.adapterTensors('actor'))).not.toEqual(flat(await fresh.adapterTensors('actor')))
+    for (const { name, shape, data } of await fresh.adapterTensors('actor')) {
       const bound = name.endsWith('A') ? 1 / Math.sqrt(shape[1]!) : 0
       const largest = data.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
       expect(largest).toBeLessThanOrEqual(Math.fround(bound))
@@ -337,7 +340,7 @@ describe('adapters', () => {
     await learning.accumulate(sequences, { temperature: 1, entropyGradient: false }, () =>
       randomCoefficients(sequences, 1, false),
     )
-    const gradients = learning.gradientTensors()
+    const gradients = await learning.gradientTensors()
     expect(gradients).toHaveLength(2 * 2 * 2)
     for (const { data } of gradients) expect(data.some((value) => value !== 0)).toBe(true)
     expect(Math.max(...gaps(await recordedAndScored(learning, unfiltered)))).toBeLessThan(1e-5)

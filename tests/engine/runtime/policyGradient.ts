@@ -29,13 +29,12 @@ export async function policyGradientError(policy: OrtPolicy, check: PolicyGradie
   const { sequences, coefficients, temperature, seed, role = 'actor', moves = () => true } = check
   policy.discardGradients()
   await policy.accumulate(sequences, { temperature, entropyGradient: true }, () => coefficients)
-  const gradient = policy
-    .gradientTensors(role)
-    .map(({ name, data }) => (moves(name) ? data : new Float32Array(data.length)))
+  const accumulated = await policy.gradientTensors(role)
+  const gradient = accumulated.map(({ name, data }) => (moves(name) ? data : new Float32Array(data.length)))
   policy.discardGradients()
 
   const random = new SequentialRandom(randomStream(seed))
-  const start = parametersOf(policy, role)
+  const start = await parametersOf(policy, role)
   const noise = start.map(({ name, data }) =>
     Float64Array.from(data, () => (moves(name) ? random.normal() : 0)),
   )
@@ -59,8 +58,8 @@ export async function policyGradientError(policy: OrtPolicy, check: PolicyGradie
 }
 
 /** In the order of their gradients. */
-function parametersOf(policy: OrtPolicy, role: 'actor' | 'critic'): NamedTensor[] {
-  const adapter = policy.adapterTensors(role)
+async function parametersOf(policy: OrtPolicy, role: 'actor' | 'critic'): Promise<NamedTensor[]> {
+  const adapter = await policy.adapterTensors(role)
   if (role === 'actor') return adapter
   const { weight, bias } = policy.valueHead()
   return [

@@ -95,7 +95,7 @@ describe.each(referenceNames)('%s', (name) => {
         }
         expect(Math.abs(loss - gradients.loss)).toBeLessThan(1e-3)
         const expected = readGradients(reference, gradients)
-        const actual = policy.gradientTensors()
+        const actual = await policy.gradientTensors()
         policy.discardGradients()
         expect(actual.map((tensor) => tensor.name).toSorted()).toEqual(
           expected.map((tensor) => tensor.name).toSorted(),

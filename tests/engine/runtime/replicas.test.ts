@@ -49,9 +49,9 @@ function learn(policy: OrtPolicy, batch: readonly number[], loss: Loss = known, 
 }
 
 /** Gradients of actor and critic, then of nothing. */
-function takeGradients(policy: OrtPolicy): Float32Array {
-  const critic = policy.gradientTensors('critic').flatMap(({ data }) => [...data])
-  const all = Float32Array.from([...flatGradient(policy), ...critic])
+async function takeGradients(policy: OrtPolicy): Promise<Float32Array> {
+  const critic = (await policy.gradientTensors('critic')).flatMap(({ data }) => [...data])
+  const all = Float32Array.from([...(await flatGradient(policy)), ...critic])
   policy.discardGradients()
   return all
 }
@@ -63,13 +63,13 @@ const learnAll = (policy: OrtPolicy) => Promise.all(batches.map((batch) => learn
 
 async function learnTogether(policy: OrtPolicy) {
   const heads = await learnAll(policy)
-  return { heads: numbers(heads.flat()), gradients: takeGradients(policy) }
+  return { heads: numbers(heads.flat()), gradients: await takeGradients(policy) }
 }
 
 async function learnInTurn(policy: OrtPolicy) {
   const heads: Heads[] = []
   for (const batch of batches) heads.push(...(await learn(policy, batch)))
-  return { heads: numbers(heads), gradients: takeGradients(policy) }
+  return { heads: numbers(heads), gradients: await takeGradients(policy) }
 }
 
 describe('two replicas', () => {
@@ -94,7 +94,7 @@ describe('two replicas', () => {
     using two = await openCritic(source, { device: twoThreads })
     for (const policy of [one, two]) {
       await learnAll(policy)
-      policy.update(rates)
+      await policy.update(rates)
     }
     const before = await learnTogether(alone)
     const [expected, got] = [await learnTogether(one), await learnTogether(two)]
@@ -150,7 +150,7 @@ describe('what goes wrong in one', () => {
     const errors = await outcomes(work)
     expect(errors.map((error) => error?.message)).toEqual(['enough', 'enough', 'enough', 'enough'])
     shared.discardGradients()
-    expect(takeGradients(shared).every((value) => value === 0)).toBe(true)
+    expect((await takeGradients(shared)).every((value) => value === 0)).toBe(true)
     expect((await learnTogether(shared)).heads.every(Number.isFinite)).toBe(true)
   })
 })

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import type { GenerationRequest } from '#engine/policy.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
 import { deviceWeights } from '#engine/runtime/deviceDecoder.ts'
-import { AdapterUpload, HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { HostParameters } from '#engine/runtime/parameterHome.ts'
 import type { DecodeStep } from '#engine/runtime/generation/decoder.ts'
 import { ResidentPrograms } from '#engine/runtime/programs.ts'
 import { residentDefinitions, ResidentStep } from '#engine/runtime/residentStep.ts'
@@ -27,9 +28,9 @@ async function openStep() {
     oneThread,
     'learn',
   )
-  const adapters = new AdapterUpload(source.config, tinyLora, oneThread)
+  const parameters = new HostParameters(source.config, tinyLora)
   const adapter = new AdapterParameters(source.config, tinyLora).load(randomAdapter(source.config))
-  const step = new ResidentStep({ source, programs, adapters, adapter: () => adapter, repetition: 'loop' })
+  const step = new ResidentStep({ source, programs, parameters, adapter: () => adapter, repetition: 'loop' })
   return {
     step,
     [Symbol.dispose]: () => {

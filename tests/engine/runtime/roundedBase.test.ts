@@ -74,7 +74,9 @@ describe.each(cases)('$name in $precision', ({ name, open, precision }) => {
           expect(largestDifference(heads.entropies, entropies)).toBeLessThan(1e-4)
         }
       }
-      const errors = Object.entries(tensorErrors(ours.gradientTensors(), theirs.gradientTensors()))
+      const errors = Object.entries(
+        tensorErrors(await ours.gradientTensors(), await theirs.gradientTensors()),
+      )
       expect(errors.length).toBeGreaterThan(0)
       expect(errors.filter(([, error]) => !(error < 1e-3))).toEqual([])
     }
@@ -94,7 +96,7 @@ describe.skipIf(!multipliesBytes).each(models)('%s in rows of bytes', (name, ope
       const once = async () => {
         policy.discardGradients()
         const heads = await policy.accumulate(sequences, options, () => coefficients)
-        return { heads, gradients: policy.gradientTensors() }
+        return { heads, gradients: await policy.gradientTensors() }
       }
       const found = await once()
       expect(await once()).toEqual(found)

@@ -16,7 +16,7 @@ test.each(families)('%s', async (_, shape) => {
   const gradient = async (segmentLayers: number) => {
     using policy = await openTiny(source, { programs: { form: 'resident', segmentLayers } })
     await policy.accumulate(sequences, { temperature: 0.9, entropyGradient: true }, () => coefficients)
-    return flatGradient(policy)
+    return await flatGradient(policy)
   }
   const whole = await gradient(3)
   // Three segments of one layer, and one of two with one of a single layer.

@@ -63,7 +63,7 @@ async function learn(policy: OrtPolicy, role: Role, batches: readonly (readonly 
     const batch = rows.map((row) => sequencesAlike[row]!)
     heads.push(...(await policy.accumulate(batch, options, () => rows.map((row) => coefficients[row]!))))
   }
-  const gradient = flatGradient(policy, role)
+  const gradient = await flatGradient(policy, role)
   policy.discardGradients()
   return { logprobs: joined(heads), gradient }
 }

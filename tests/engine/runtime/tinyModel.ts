@@ -122,8 +122,10 @@ export async function completionsOf(
 }
 
 /** The flat gradient of all tensors. */
-export const flatGradient = (policy: OrtPolicy, role: 'actor' | 'critic' = 'actor'): Float32Array =>
-  flat(policy.gradientTensors(role))
+export const flatGradient = async (
+  policy: OrtPolicy,
+  role: 'actor' | 'critic' = 'actor',
+): Promise<Float32Array> => flat(await policy.gradientTensors(role))
 
 export const flat = (tensors: readonly NamedTensor[]): Float32Array => {
   const result = new Float32Array(tensors.reduce((total, { data }) => total + data.length, 0))

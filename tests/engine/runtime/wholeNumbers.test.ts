@@ -57,7 +57,7 @@ async function learn(policy: OrtPolicy, { sequences, coefficients }: Opened, bat
     const batch = rows.map((row) => sequences[row]!)
     heads.push(...(await policy.accumulate(batch, options, () => rows.map((row) => coefficients[row]!))))
   }
-  return { heads, gradients: policy.gradientTensors() }
+  return { heads, gradients: await policy.gradientTensors() }
 }
 
 const together = [[0, 1, 2, 3]]

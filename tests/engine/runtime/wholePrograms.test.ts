@@ -54,7 +54,10 @@ describe('learning', () => {
     const policyPart = randomCoefficients(sequences, 3, entropyGradient)
     const coefficients = values ? withValues(policyPart, sequences, 4) : policyPart
     const heads = await of.accumulate(sequences, options, () => coefficients)
-    const gradients = { actor: flatGradient(of), critic: values ? flatGradient(of, 'critic') : null }
+    const gradients = {
+      actor: await flatGradient(of),
+      critic: values ? await flatGradient(of, 'critic') : null,
+    }
     of.discardGradients()
     return { heads, ...gradients }
   }
@@ -159,7 +162,7 @@ describe.each(['int8', 'int4'] as const)('a base in blocks of %s', (base) => {
     const gradientOf = async (policy: OrtPolicy) => {
       const coefficients = randomCoefficients(sequences, 3, false)
       await policy.accumulate(sequences, { temperature: 1, entropyGradient: false }, () => coefficients)
-      return flatGradient(policy)
+      return await flatGradient(policy)
     }
     expectClose(await gradientOf(whole), await gradientOf(layers))
     const promptIds = randomSequence(258, 9, 1).ids

@@ -1,7 +1,7 @@
 /** Optimizer and learning-rate schedule. */
 import { adamw } from '#engine/optimizers/adamw.ts'
+import { HostNumbers } from '#engine/runtime/hostNumbers.ts'
 import { cosineSchedule } from '#engine/optimizers/schedules.ts'
-import { initialState } from '#engine/optimizers/optimizer.ts'
 import { asList, asNumber, asNumbers, exact, type Json, type JsonObject, single } from '../contract.ts'
 
 function cosine(inputs: JsonObject, { expected }: { expected: JsonObject }): unknown {
@@ -16,7 +16,7 @@ function cosine(inputs: JsonObject, { expected }: { expected: JsonObject }): unk
 }
 
 /** The two parameter groups of the case lie one after the other in one flat array, as in the engine. */
-function adamwSteps(inputs: JsonObject): unknown {
+async function adamwSteps(inputs: JsonObject): Promise<unknown> {
   const groups = asList(inputs.params)
   const start = groups.map(flat)
   const lengths = start.map((group) => group.length)
@@ -28,20 +28,21 @@ function adamwSteps(inputs: JsonObject): unknown {
   const [beta1 = 0.9, beta2 = 0.999] = asNumbers(inputs.betas)
   const settings = { beta1, beta2, epsilon: asNumber(inputs.eps), weightDecay: asNumber(inputs.weight_decay) }
   const parameters = Float32Array.from(start.flat())
-  const state = initialState(adamw, parameters.length)
-  const steps = asList(inputs.grads_per_step).map((gradients) => {
-    const norms = adamw.step(
-      {
-        parameters,
-        gradients: Float32Array.from(asList(gradients).flatMap(flat)),
-        state,
-        groups: ranges.map((range, g) => ({ ranges: [range], learningRate: rates[g]! })),
-        maxGradNorm: asNumber(inputs.max_grad_norm),
-      },
-      settings,
-    )
-    return { norms, parameters: ranges.map(({ start: from, end }) => [...parameters.subarray(from, end)]) }
+  const gradients = new Float32Array(parameters.length)
+  const [first, second] = [new Float32Array(parameters.length), new Float32Array(parameters.length)]
+  const arrays = { values: parameters, gradients, first, second }
+  const trained = ranges.map(({ start: from, end }, g) => {
+    const own = Object.entries(arrays).map(([name, array]) => [name, array.subarray(from, end)] as const)
+    return { numbers: [new HostNumbers(Object.fromEntries(own) as typeof arrays)], learningRate: rates[g]! }
   })
+  const steps: { norms: number[]; parameters: number[][] }[] = []
+  for (const [index, given] of asList(inputs.grads_per_step).entries()) {
+    gradients.set(asList(given).flatMap(flat))
+    const task = { groups: trained, step: index + 1, maxGradNorm: asNumber(inputs.max_grad_norm) }
+    const norms = await adamw.step(task, settings)
+    const after = ranges.map(({ start: from, end }) => [...parameters.subarray(from, end)])
+    steps.push({ norms, parameters: after })
+  }
   const shapes = groups.map((group) => asList(group).map((row) => (Array.isArray(row) ? row.length : null)))
   return {
     grad_norms_per_step: steps.map(({ norms }) => norms),

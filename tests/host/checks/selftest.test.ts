@@ -62,14 +62,12 @@ test('asked for everything, it goes through every architecture', async () => {
 })
 
 test('a gradient that is one percent off in one kind of tensor is found, and no other blamed', async () => {
-  const wrong = changed('gradientTensors', () =>
-    policy
-      .gradientTensors()
-      .map((tensor) =>
-        tensor.name.endsWith('v_proj.lora_B')
-          ? { ...tensor, data: tensor.data.map((value) => value * 1.01) }
-          : tensor,
-      ),
+  const wrong = changed('gradientTensors', async () =>
+    (await policy.gradientTensors()).map((tensor) =>
+      tensor.name.endsWith('v_proj.lora_B')
+        ? { ...tensor, data: tensor.data.map((value) => value * 1.01) }
+        : tensor,
+    ),
   )
   const findings = await collect(gradientFindings(wrong, 'wrong', 2))
   expect(findings.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([
@@ -78,12 +76,10 @@ test('a gradient that is one percent off in one kind of tensor is found, and no 
 })
 
 test('a gradient that is missing is found', async () => {
-  const wrong = changed('gradientTensors', () =>
-    policy
-      .gradientTensors()
-      .map((tensor) =>
-        tensor.name.endsWith('gate_proj.lora_A') ? { ...tensor, data: tensor.data.map(() => 0) } : tensor,
-      ),
+  const wrong = changed('gradientTensors', async () =>
+    (await policy.gradientTensors()).map((tensor) =>
+      tensor.name.endsWith('gate_proj.lora_A') ? { ...tensor, data: tensor.data.map(() => 0) } : tensor,
+    ),
   )
   const findings = await collect(gradientFindings(wrong, 'wrong', 1))
   expect(findings.filter(({ passed }) => !passed).map(({ name }) => name)).toEqual([

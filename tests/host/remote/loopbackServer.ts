@@ -149,7 +149,8 @@ export class LoopbackServer {
       return { status: 404, message: `No adapter found for '${folder}'.` }
     }
     await this.model.load(name, folder)
-    const rank = this.model.adapters.get(name)?.adapterTensors('actor')[0]?.shape[0] ?? 0
+    const tensors = await this.model.adapters.get(name)?.adapterTensors('actor')
+    const rank = tensors?.[0]?.shape[0] ?? 0
     if (rank > maxRank) {
       this.model.unload(name)
       return { status: 500, message: `LoRA rank ${rank} is greater than max_lora_rank ${maxRank}.` }

@@ -78,7 +78,7 @@ export async function update(policy: RemotePolicy): Promise<void> {
   await policy.accumulate([{ ids, actionMask }], { temperature: 1, entropyGradient: false }, () => [
     { logprobs: new Float64Array(ids.length - 1).fill(1), entropies: null, values: null },
   ])
-  policy.update({ learningRates: { actor: 0.01, critic: 0.01 }, maxGradNorm: Infinity })
+  await policy.update({ learningRates: { actor: 0.01, critic: 0.01 }, maxGradNorm: Infinity })
 }
 
 beforeAll(async () => {

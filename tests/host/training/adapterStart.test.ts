@@ -38,9 +38,10 @@ beforeAll(async () => {
   await writeRandomModel(directory, modelShapes['tiny-llama'], 1, 'F32')
   model = openModelFolder(directory)
   using policy = await openPolicy(small)
-  tensors = policy
-    .adapterTensors('actor')
-    .map((tensor, at) => ({ ...tensor, data: tensor.data.map((_, i) => Math.sin(i + at) / 10) }))
+  tensors = (await policy.adapterTensors('actor')).map((tensor, at) => ({
+    ...tensor,
+    data: tensor.data.map((_, i) => Math.sin(i + at) / 10),
+  }))
   await writeAdapter(initial, { config: small, baseModel: 'some/model', tensors, metadata: {} })
 })
 
@@ -215,9 +216,10 @@ describe('the reference a run is measured from', () => {
     const own = path.join(root, 'own')
     const lora: LoraConfig = { rank: 1, alpha: 3, rsLora: false, targets: ['v_proj'] }
     using fresh = await openPolicy(lora)
-    const learned = fresh
-      .adapterTensors('actor')
-      .map((tensor) => ({ ...tensor, data: tensor.data.map((_, i) => Math.cos(i) / 5) }))
+    const learned = (await fresh.adapterTensors('actor')).map((tensor) => ({
+      ...tensor,
+      data: tensor.data.map((_, i) => Math.cos(i) / 5),
+    }))
     await writeAdapter(own, { config: lora, baseModel: null, tensors: learned, metadata: {} })
     const { start, policy } = await policyOf({
       initial: own,

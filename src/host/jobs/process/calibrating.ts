@@ -178,7 +178,7 @@ async function calibrateStage(
     tokensPerStep: estimateTokens(config, measures),
     evaluations: evaluated === 0 ? 0 : evaluationsOf(steps, config.evaluation.every),
     secondsPerEvaluation: evaluated === 0 ? 0 : estimateEvaluation(evaluated, measures),
-    ...(await trySaving(directory, training.state(), model)),
+    ...(await trySaving(directory, await training.state(), model)),
     logBytesPerStep: logBytes(config, samples, measures.rowTokens),
   }
 }
