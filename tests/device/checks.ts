@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
+import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
 import { randomStream } from '#shared/random.ts'
 import { apply, input, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
 import { mul, sub } from '#engine/ops/arithmetic.ts'
@@ -26,6 +27,7 @@ import { probeAlgorithm, type ProbeReport } from '#host/checks/probe.ts'
 import { createAsk, questionStarter } from '#host/processes/question.ts'
 import { gapFinding, openSelftestPolicy } from '#host/checks/selftest.ts'
 import { modelShapes, type ModelShape, type ModelShapeName } from '#host/models/modelShapes.ts'
+import { asRoundedBase } from '#host/models/baseCache.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { largestDifference, tensorErrors } from '../engine/runtime/differences.ts'
 import {
@@ -66,6 +68,13 @@ export interface LearningAnswer {
   readonly actor: number
   readonly critic: number
   readonly heads: number
+}
+
+export interface HeldAnswer {
+  /** Largest differences from the CPU: of the heads absolute, of the gradients relative to the largest. */
+  readonly heads: number
+  readonly gradients: number
+  readonly samplerGap: SelftestFinding
 }
 
 export interface DecodingAnswer {
@@ -148,6 +157,27 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
       actor: relative(actual.actor, expected.actor),
       critic: relative(actual.critic, expected.critic),
       heads: largestDifference(actual.heads, expected.heads),
+    }
+  },
+
+  /** A base as it is held, such as `int4`, or in slices that fit so many bytes. */
+  async held(folder, how): Promise<HeldAnswer> {
+    const source = await tinySource(folder, { tiedHead: false })
+    const isRounded = (roundedPrecisions as readonly string[]).includes(how)
+    const held = isRounded ? await asRoundedBase(source, how as RoundedPrecision, folder) : source
+    const programs = isRounded ? {} : { bindingBytes: Number(how) }
+    using host = await openTiny(held, { products: 'f32' })
+    using device = await openTiny(held, { device: webgpu, programs })
+    const learned = async (policy: OrtPolicy) => {
+      const coefficients = randomCoefficients(sequences, 3, true)
+      const options = { temperature: 0.8, entropyGradient: true }
+      const heads = await policy.accumulate(sequences, options, () => coefficients)
+      return heads.flatMap(({ logprobs, entropies }) => [...logprobs, ...entropies])
+    }
+    return {
+      heads: largestDifference(await learned(device), await learned(host)),
+      gradients: relative(flatGradient(device), flatGradient(host)),
+      samplerGap: await gapFinding(device, how),
     }
   },
 

@@ -1,6 +1,13 @@
 /** Learning and generation on a WebGPU device against the CPU. Skipped by name where there is no software GPU. */
 import { describe, expect, test } from 'vitest'
-import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
+import type {
+  DecodingAnswer,
+  HeldAnswer,
+  LearningAnswer,
+  NoiseAnswer,
+  PlacementAnswer,
+  ProofAnswer,
+} from './checks.ts'
 import { isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
@@ -14,6 +21,16 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(critic).toBeLessThan(1e-4)
     expect(heads).toBeLessThan(1e-4)
   })
+
+  test.each(['int4', 'int8', '16384'])(
+    'computes with a base as it is held, and in slices, as the CPU does: %s',
+    async (how) => {
+      const { heads, gradients, samplerGap } = await onSoftwareGpu<HeldAnswer>('held', how)
+      expect(heads).toBeLessThan(1e-4)
+      expect(gradients).toBeLessThan(1e-4)
+      expect(samplerGap).toMatchObject({ passed: true })
+    },
+  )
 
   test.each(['greedy', 'sampled'])('generates the ids of the CPU, %s', async (kind) => {
     const { same, logprobs, tokens } = await onSoftwareGpu<DecodingAnswer>('decoding', kind)

@@ -25,10 +25,12 @@ import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './o
  * - `learn`: weights are fed or mapped and used as they lie: no packed copy of them. Exact generation does so too.
  * - `learn-stored`: the same with weights in other forms than f32, which must not be turned into it beforehand.
  * - `learn-packed`: the same with a packed copy of the weights as they are multiplied.
+ * - `learn-widened`: products turn their weights into f32 each for itself, and not one for a later one as well.
  * - `generate`: weights are constants used by thin products, which are much faster on packed weights.
  * - `weights`: only turns stored weights into f32; nothing may be precomputed, or the mapped file is copied.
  */
-export type SessionPurpose = 'learn' | 'learn-stored' | 'learn-packed' | 'generate' | 'weights'
+export type SessionPurpose =
+  'learn' | 'learn-stored' | 'learn-packed' | 'learn-widened' | 'generate' | 'weights'
 
 /**
  * Several sessions take turns here, each with threads of its own: a thread that goes on spinning after its run takes a
@@ -53,6 +55,14 @@ const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded(unpacked) },
   'learn-packed': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded(common) },
+  'learn-widened': {
+    enableCpuMemArena: true,
+    graphOptimizationLevel: 'all',
+    extra: {
+      session: unpacked,
+      optimization: { disable_specified_optimizers: 'CommonSubexpressionElimination' },
+    },
+  },
   generate: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: common } },
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }

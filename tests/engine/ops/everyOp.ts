@@ -23,7 +23,7 @@ import {
   splitOp,
   transposeOp,
 } from '#engine/ops/layout.ts'
-import { dequantizeOp, absOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
+import { dequantizeOp, absOp, gatherBlocksOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
 import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from '#engine/ops/matmul.ts'
 import { layerNormOp, rmsNormOp } from '#engine/ops/normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from '#engine/ops/reduce.ts'
@@ -43,6 +43,7 @@ export const ops: readonly Op[] = [
   expOp,
   expandOp,
   flattenOp,
+  gatherBlocksOp,
   gatherElementsOp,
   gatherNdOp,
   gatherOp,
@@ -88,6 +89,7 @@ export const composites = [
   'BlockwiseAttention',
   'PackRows',
   'SlicedHead',
+  'StreamedHead',
   'Swiglu',
   'UnpackRows',
   'VocabularyHead',
