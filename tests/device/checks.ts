@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Device, DeviceCheck } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import { roundedPrecisions, type RoundedPrecision } from '#shared/precision.ts'
 import { randomStream } from '#shared/random.ts'
 import { apply, input, type OpNode, type Value, type VjpRule } from '#engine/graph/value.ts'
 import { mul, sub } from '#engine/ops/arithmetic.ts'
@@ -27,7 +26,6 @@ import { probeAlgorithm, type ProbeReport } from '#host/checks/probe.ts'
 import { createAsk, questionStarter } from '#host/processes/question.ts'
 import { gapFinding, openSelftestPolicy } from '#host/checks/selftest.ts'
 import { modelShapes, type ModelShape, type ModelShapeName } from '#host/models/modelShapes.ts'
-import { asRoundedBase } from '#host/models/baseCache.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
 import { largestDifference, tensorErrors } from '../engine/runtime/differences.ts'
 import {
@@ -44,6 +42,7 @@ import {
   withValues,
 } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
+import { halves, held, heldBase } from './heldChecks.ts'
 
 /** One of each family. */
 const tinyShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
@@ -68,13 +67,6 @@ export interface LearningAnswer {
   readonly actor: number
   readonly critic: number
   readonly heads: number
-}
-
-export interface HeldAnswer {
-  /** Largest differences from the CPU: of the heads absolute, of the gradients relative to the largest. */
-  readonly heads: number
-  readonly gradients: number
-  readonly samplerGap: SelftestFinding
 }
 
 export interface DecodingAnswer {
@@ -139,7 +131,12 @@ function trustTheKernel(): Disposable {
   return { [Symbol.dispose]: () => (op.vjp = right) }
 }
 
-const checks: Readonly<Record<string, (folder: string, argument: string) => Promise<object>>> = {
+type Check = (folder: string, argument: string, other?: string) => Promise<object>
+
+const checks: Readonly<Record<string, Check>> = {
+  halves,
+  held,
+
   async learning(folder): Promise<LearningAnswer> {
     const source = await tinySource(folder, { layers: 3 })
     const lora = { ...tinyLora, dropout: 0.2 }
@@ -160,27 +157,6 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     }
   },
 
-  /** A base as it is held, such as `int4`, or in slices that fit so many bytes. */
-  async held(folder, how): Promise<HeldAnswer> {
-    const source = await tinySource(folder, { tiedHead: false })
-    const isRounded = (roundedPrecisions as readonly string[]).includes(how)
-    const held = isRounded ? await asRoundedBase(source, how as RoundedPrecision, folder) : source
-    const programs = isRounded ? {} : { bindingBytes: Number(how) }
-    using host = await openTiny(held, { products: 'f32' })
-    using device = await openTiny(held, { device: webgpu, programs })
-    const learned = async (policy: OrtPolicy) => {
-      const coefficients = randomCoefficients(sequences, 3, true)
-      const options = { temperature: 0.8, entropyGradient: true }
-      const heads = await policy.accumulate(sequences, options, () => coefficients)
-      return heads.flatMap(({ logprobs, entropies }) => [...logprobs, ...entropies])
-    }
-    return {
-      heads: largestDifference(await learned(device), await learned(host)),
-      gradients: relative(flatGradient(device), flatGradient(host)),
-      samplerGap: await gapFinding(device, how),
-    }
-  },
-
   async decoding(folder, kind): Promise<DecodingAnswer> {
     const source = await tinySource(folder, { modelType: 'mistral', config: { sliding_window: 9 } })
     const sampling = { ...unfiltered, greedy: kind === 'greedy', maxNewTokens: 40 }
@@ -198,12 +174,13 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     }
   },
 
-  async placement(folder, layers): Promise<PlacementAnswer> {
+  /** With a base as `held` has it. */
+  async placement(folder, layers, how = ''): Promise<PlacementAnswer> {
     const profiles = path.join(folder, 'profiles')
     process.env['TURNWISE_PROFILE'] = profiles
-    const source = await tinySource(folder, { layers: Number(layers) })
+    const { source, programs } = await heldBase(folder, how, { layers: Number(layers) })
     {
-      using policy = await openTiny(source, { device: webgpu })
+      using policy = await openTiny(source, { device: webgpu, programs })
       const sampling = { ...unfiltered, maxNewTokens: 4 }
       await completionsOf(policy, requests, { role: 'actor', sampling })
       const coefficients = randomCoefficients(sequences, 3, true)
@@ -383,12 +360,12 @@ const outputTypes = (outputs: readonly Readonly<Record<string, unknown>>[] = [])
   outputs.flatMap((output) => Object.keys(output))
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const [check = '', argument = ''] = JSON.parse(line) as readonly string[]
+  const [check = '', argument = '', other] = JSON.parse(line) as readonly string[]
   const run = checks[check]
   if (!run) throw new Error(`There is no check ${check}.`)
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
   try {
-    console.log(`\n${JSON.stringify({ answer: await run(folder, argument) })}`)
+    console.log(`\n${JSON.stringify({ answer: await run(folder, argument, other) })}`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -145,7 +145,7 @@ function readingOf(source: ModelSource, kind: DeviceKind): [FrozenTensors, Devic
 
 /** Of all weights that learning and generation read, each once: every layer has those of the second. */
 function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
-  const [one, two] = [1, 2].map((layers) => {
+  const [one, two] = [1, Math.min(2, config.layers)].map((layers) => {
     const fewer = { ...config, layers }
     const [tensors, generation] = readingOf(plannedSource(fewer, base), kind)
     const options = { config: fewer, lora, tensors, drops: false }

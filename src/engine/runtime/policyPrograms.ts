@@ -61,18 +61,18 @@ export interface PolicyPrograms extends Disposable {
   shorten(): number | null
 }
 
-export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
+export async function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
   const { form = forms[options.learning.device.kind] } = options
-  refuseHalves(options)
+  await refuseHalves(options)
   if (form === 'layers') return layerPrograms(options)
-  if (form === 'shared') return Promise.resolve(sharedPrograms(options))
-  return Promise.resolve(residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled'))
+  if (form === 'shared') return sharedPrograms(options)
+  return residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled')
 }
 
-/** Errors: AppError 'device/unavailable' where the device has no products in the 16 bits that the base is held in. */
-function refuseHalves({ source, learning: { device }, form }: PolicyProgramOptions): void {
+/** Errors: AppError 'device/unavailable' where the device has no base in the 16 bits that it is held in. */
+async function refuseHalves({ source, learning: { device }, form }: PolicyProgramOptions): Promise<void> {
   const precision = halfPrecisionOf(source)
-  if (precision !== null && form === undefined) requireProducts(device.kind, precision)
+  if (precision !== null && form === undefined) await requireProducts(device, precision)
 }
 
 async function layerPrograms({
