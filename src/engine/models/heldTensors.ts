@@ -25,7 +25,7 @@ import { expectedTensors, headWeightName, type ModelSource, type TensorLocation 
  * Largest tensor that a program binds: what every adapter of WebGPU allows. Most allow more, but the binding does not tell
  * how much (onnxruntime-node 1.30).
  */
-export const SAFE_BINDING_BYTES = 2 ** 27
+const SAFE_BINDING_BYTES = 2 ** 27
 
 export interface HoldingOptions {
   /** Largest tensor that a program binds; what every adapter allows if absent. */

@@ -194,7 +194,7 @@ export const productWithColumns = (x: RoundedRows, { columns, scales }: ByteMatr
   integerMatmul(x, columns, scales)
 
 /** x W, x [R, N] → [R, K]. */
-export const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
+const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
   integerMatmul(round(mul(x, scales)), rows, constant([1], [1]))
 
 /** W in f32; of rows chosen by `gather` as well. */
@@ -248,7 +248,7 @@ export const gatherBlocksOp = defineOp(
 )
 
 /** Rows of a matrix in blocks, in f32. ids [I] i64 → [I, K]. */
-export function blockRows({ blocks, scales, bits, blockSize, inputs }: BlockRows, ids: Value): Value {
+function blockRows({ blocks, scales, bits, blockSize, inputs }: BlockRows, ids: Value): Value {
   const count = blocks.shape[1] as number
   const rows = ids.shape[0] as Dim
   const attributes = {
