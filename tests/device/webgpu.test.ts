@@ -20,7 +20,8 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(heads).toBeLessThan(1e-4)
   })
 
-  test.each(['int4', 'int8', '16384'])(
+  // In slices of 1,024 bytes there are more of them than a kernel has buffers.
+  test.each(['int4', 'int8', '1024'])(
     'computes with a base as it is held, and in slices, as the CPU does: %s',
     async (how) => {
       const { heads, gradients, samplerGap } = await onSoftwareGpu<HeldAnswer>('held', how)

@@ -1,11 +1,19 @@
 import type { Dim } from '../graph/shape.ts'
-import { type Dtype, type Value, compose, apply, constant, integers } from '../graph/value.ts'
+import {
+  type CompositeOp,
+  type Dtype,
+  type Value,
+  compose,
+  apply,
+  constant,
+  integers,
+} from '../graph/value.ts'
 import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
 import { atMost } from './choice.ts'
 import { gather } from './gather.ts'
 import { matmul, quantizedMatmul, type QuantizedWeight } from './matmul.ts'
-import { concat, reshape, splitSizes, transpose } from './layout.ts'
+import { concat, piece, reshape, splitSizes, transpose } from './layout.ts'
 import { normalizedRows } from './normalization.ts'
 import { expandLike, reduceMax, reduceSum } from './reduce.ts'
 
@@ -304,15 +312,31 @@ export function rowCount(slice: MatrixSlice): number {
  * several products read.
  */
 export function frozenMatmul(x: Value, matrix: FrozenMatrix, round = roundRows): Value {
-  if ('slices' in matrix) return joinedProducts(matrix.slices.map((slice) => frozenMatmul(x, slice, round)))
+  if ('slices' in matrix) return slicedMatmul(x, matrix)
   if ('columns' in matrix) return byteMatmul(x, matrix, round(x))
   if ('blocks' in matrix) return blockMatmul(x, matrix)
   if ('half' in matrix) return widenedMatmul(x, matrix)
   return isHalf(matrix.dtype) ? halfMatmul(x, matrix, { transB: true }) : matmul(x, matrix, { transB: true })
 }
 
-const joinedProducts = (parts: readonly Value[]): Value =>
-  parts.length === 1 ? (parts[0] as Value) : concat(parts, -1)
+/**
+ * x Wᵀ of every slice, joined. The gradient takes the columns of each slice by themselves: a kernel that cut all of them apart
+ * would need more buffers at once than devices have bindings for.
+ */
+function slicedMatmul(x: Value, { slices }: SlicedMatrix): Value {
+  const parts = slices.map((slice) => frozenMatmul(x, slice))
+  if (parts.length === 1) return parts[0] as Value
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
+    let first = 0
+    const terms = slices.map((slice) => {
+      const count = rowCount(slice)
+      first += count
+      return timesMatrix(piece(onlyCotangent(cotangents), first - count, count, -1), slice)
+    })
+    return [sliceBySlice(terms, add)]
+  }
+  return compose({ name: 'SlicedMatmul', vjp }, [x], [concat(parts, -1)])[0] as Value
+}
 
 /** x W, x [R, N] → [R, K]. Without a gradient. */
 export function timesMatrix(x: Value, slice: MatrixSlice, round = roundRows): Value {
