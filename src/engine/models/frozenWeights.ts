@@ -25,12 +25,11 @@ import type { DeviceWeights } from './generationGraph.ts'
 import { addLora, addLoraTransposed } from './lora.ts'
 import { type ModelSource, type TensorLocation, expectedTensors, headWeightName } from './source.ts'
 import { cast } from '../ops/arithmetic.ts'
+import { dequantize, type BlockedMatrix } from '../ops/blocks.ts'
 import {
-  dequantize,
   frozenMatmul,
   integerMatmul,
   roundFewRows,
-  type BlockedMatrix,
   floatRows,
   type ByteMatrix,
   type FrozenMatrix,

@@ -11,9 +11,10 @@ import {
 import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
 import { atMost } from './choice.ts'
+import { blockRows, dequantizeOp, type BlockRows } from './blocks.ts'
 import { gather } from './gather.ts'
-import { matmul, quantizedMatmul, type QuantizedWeight } from './matmul.ts'
-import { concat, piece, reshape, splitSizes, transpose } from './layout.ts'
+import { matmul, quantizedMatmul } from './matmul.ts'
+import { concat, piece, reshape, transpose } from './layout.ts'
 import { normalizedRows } from './normalization.ts'
 import { expandLike, reduceMax, reduceSum } from './reduce.ts'
 
@@ -249,34 +250,6 @@ const blockMatmul = (x: Value, matrix: BlockRows): Value =>
     [quantizedMatmul(x, matrix, 'f32')],
   )[0] as Value
 
-export const gatherBlocksOp = defineOp(
-  'GatherBlockQuantized',
-  'Stored weights are frozen; the trained adapter is separate.',
-  { domain: 'com.microsoft' },
-)
-
-/** Rows of a matrix in blocks, in f32. ids [I] i64 → [I, K]. */
-function blockRows({ blocks, scales, bits, blockSize, inputs }: BlockRows, ids: Value): Value {
-  const count = blocks.shape[1] as number
-  const rows = ids.shape[0] as Dim
-  const attributes = {
-    bits: int(bits),
-    block_size: int(blockSize),
-    gather_axis: int(0),
-    quantize_axis: int(2),
-  }
-  const type = { dtype: 'float32', shape: [rows, count, blockSize] } as const
-  const found = apply(gatherBlocksOp, [blocks, ids, reshape(scales, [...scales.shape, 1])], attributes, [
-    type,
-  ])[0] as Value
-  const padding = count * blockSize - inputs
-  const whole = reshape(found, [rows, count * blockSize])
-  return padding === 0 ? whole : (splitSizes(whole, -1, [inputs, padding])[0] as Value)
-}
-
-/** A matrix in blocks with scales [N, C], of which rows are read as well as products. */
-export type BlockRows = QuantizedWeight
-
 /** Numbers of all rows; one constant for matrices of one height. */
 const allRows = (() => {
   const known = new Map<number, Value>()
@@ -380,26 +353,3 @@ function rowsOf(slice: MatrixSlice, ids: Value): Value {
  */
 export const sliceBySlice = (terms: readonly Value[], join: (term: Value, rest: Value) => Value): Value =>
   terms.reduceRight((rest, term) => join(term, rest))
-
-/* Frozen weights in the forms in which they lie on disk, turned into f32 while a graph runs. */
-
-export const dequantizeOp = defineOp(
-  'DequantizeLinear',
-  'Stored weights are frozen; the trained adapter is separate.',
-)
-
-export interface BlockedMatrix {
-  /** [N, K] u8 or u4, K a multiple of the block. */
-  readonly blocks: Value
-  /** [N, K / block] */
-  readonly scales: Value
-  /** [N, K / block], of the type of the blocks. */
-  readonly zeros: Value
-  readonly blockSize: number
-}
-
-/** (blocks − zeros) · scales: [N, K] f32. */
-export const dequantize = ({ blocks, scales, zeros, blockSize }: BlockedMatrix): Value =>
-  apply(dequantizeOp, [blocks, scales, zeros], { axis: int(1), block_size: int(blockSize) }, [
-    { dtype: 'float32', shape: blocks.shape },
-  ])[0] as Value

@@ -23,7 +23,8 @@ import {
   splitOp,
   transposeOp,
 } from '#engine/ops/layout.ts'
-import { dequantizeOp, absOp, gatherBlocksOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
+import { dequantizeOp, gatherBlocksOp } from '#engine/ops/blocks.ts'
+import { absOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
 import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from '#engine/ops/matmul.ts'
 import { layerNormOp, rmsNormOp } from '#engine/ops/normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from '#engine/ops/reduce.ts'
