@@ -7,10 +7,11 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { DeviceMemory, lengthsOf } from '#engine/models/deviceMemory.ts'
-import { headMatrix, learningPurpose } from '#engine/models/frozenWeights.ts'
+import { frozenTensors, learningPurpose } from '#engine/models/frozenWeights.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
-import { AdapterUpload, HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { HostParameters } from '#engine/runtime/parameterHome.ts'
 import { CutPrograms, ResidentPrograms, type Feeds } from '#engine/runtime/programs.ts'
 import { learningDefinitions, SegmentLearner } from '#engine/runtime/segmentLearner.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
@@ -64,9 +65,9 @@ async function measured(arena: ArenaCase): Promise<ArenaMemory> {
   const { config } = source
   const home = new HostTensors(source)
   const segments = segmentsOf(config.layers, perSegment)
-  const weights = { weight: (name: string) => home.value(name), head: headMatrix(source).table }
+  const tensors = frozenTensors(source)
   using programs = new CutPrograms(segments, (cut) => {
-    const definitions = learningDefinitions(cut, { config, lora, ...weights })
+    const definitions = learningDefinitions(cut, { config, lora, tensors })
     return new ResidentPrograms(definitions, device, learningPurpose(source))
   })
   let fedBytes = 0
@@ -75,8 +76,8 @@ async function measured(arena: ArenaCase): Promise<ArenaMemory> {
     fedBytes = Math.max(fedBytes, bytesOf(feeds))
     return run(name, feeds, ...rest)
   }
-  const adapters = new AdapterUpload(config, lora, device)
-  const learner = new SegmentLearner({ source, lora, seed: 0, segments, programs, adapters })
+  const parameters = new HostParameters(config, lora)
+  const learner = new SegmentLearner({ source, lora, seed: 0, segments, programs, parameters, home })
   const adapter = new AdapterParameters(config, lora)
   adapter.initialize(1)
   const gradients = new Float32Array(adapter.values.length)

@@ -11,8 +11,7 @@ import { topologicalOrder, type OpNode, type Value } from '#engine/graph/value.t
 import { linearNames, type LoraConfig } from '#engine/models/config.ts'
 import { segmentsOf } from '#engine/models/segmentPrograms.ts'
 import type { ModelSource } from '#engine/models/source.ts'
-import { HostTensors } from '#engine/runtime/deviceTensors.ts'
-import { generationWeights, headMatrix } from '#engine/models/frozenWeights.ts'
+import { frozenTensors, generationWeights } from '#engine/models/frozenWeights.ts'
 import { residentDefinitions, type Repetition } from '#engine/runtime/residentStep.ts'
 import { learningDefinitions } from '#engine/runtime/segmentLearner.ts'
 import { asPolicySource, type WeightPrecisions } from '#host/models/baseCache.ts'
@@ -69,11 +68,9 @@ export async function withPrograms<Result>(
 function programsOf(source: ModelSource, rounded: boolean, repetition: Repetition): DevicePrograms {
   const { config } = source
   const lora: LoraConfig = { rank: 4, alpha: 8, rsLora: false, targets: linearNames, dropout: 0.1 }
-  const home = new HostTensors(source)
-  const weight = (name: string) => home.value(name)
-  const head = headMatrix(source).table
+  const tensors = frozenTensors(source)
   const definitions = {
-    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, weight, head }),
+    ...learningDefinitions(segmentsOf(config.layers, config.layers), { config, lora, tensors }),
     ...residentDefinitions(source, lora, generationWeights(source, { rounded, isOneRow: true }), repetition),
   }
   return Object.fromEntries(Object.entries(definitions).map(([name, { program }]) => [name, program()]))

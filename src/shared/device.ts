@@ -50,10 +50,11 @@ export const deviceRemarks = (kind: DeviceKind): string[] => [
 /** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
 
-/** What a kind of device multiplies matrices in beside f32. WebGPU’s 16 bits are not used: nobody has tried them. */
+/** What a kind of device has bases in beside f32 and blocks. WebGPU widens f16, and has no bf16. */
 const shortProducts: Readonly<Partial<Record<DeviceKind, readonly BasePrecision[]>>> = {
   cuda: ['tf32', 'bf16', 'f16'],
   dml: ['f16'],
+  webgpu: ['f16'],
 }
 
 /** Tells whether a device computes with a base of this precision. */
@@ -62,10 +63,9 @@ export const computesIn = (kind: DeviceKind, precision: BasePrecision): boolean 
 
 /** The devices that compute with a base of this precision, for a sentence. */
 export const devicesFor = (precision: BasePrecision): string =>
-  deviceKinds
-    .filter((kind) => computesIn(kind, precision))
-    .map((kind) => deviceTitles[kind])
-    .join(' and ')
+  new Intl.ListFormat('en-GB').format(
+    deviceKinds.filter((kind) => computesIn(kind, precision)).map((kind) => deviceTitles[kind]),
+  )
 
 /** What a check of a device found: the self-test, and how fast it is. */
 export interface DeviceCheck {

@@ -43,6 +43,7 @@ import {
 } from '../engine/runtime/tinyModel.ts'
 import { starterConfig } from '../host/runs/runFixture.ts'
 import { updatesCheck } from './updatesCheck.ts'
+import { halves, held, heldBase } from './heldChecks.ts'
 
 /** One of each family. */
 const tinyShapes = (Object.keys(modelShapes) as ModelShapeName[]).filter((name) => name.startsWith('tiny-'))
@@ -131,7 +132,12 @@ function trustTheKernel(): Disposable {
   return { [Symbol.dispose]: () => (op.vjp = right) }
 }
 
-const checks: Readonly<Record<string, (folder: string, argument: string) => Promise<object>>> = {
+type Check = (folder: string, argument: string, other?: string) => Promise<object>
+
+const checks: Readonly<Record<string, Check>> = {
+  halves,
+  held,
+
   async learning(folder): Promise<LearningAnswer> {
     const source = await tinySource(folder, { layers: 3 })
     const lora = { ...tinyLora, dropout: 0.2 }
@@ -175,12 +181,13 @@ const checks: Readonly<Record<string, (folder: string, argument: string) => Prom
     }
   },
 
-  async placement(folder, layers): Promise<PlacementAnswer> {
+  /** With a base as `held` has it. */
+  async placement(folder, layers, how = ''): Promise<PlacementAnswer> {
     const profiles = path.join(folder, 'profiles')
     process.env['TURNWISE_PROFILE'] = profiles
-    const source = await tinySource(folder, { layers: Number(layers) })
+    const { source, programs } = await heldBase(folder, how, { layers: Number(layers) })
     {
-      using policy = await openTiny(source, { device: webgpu })
+      using policy = await openTiny(source, { device: webgpu, programs })
       const sampling = { ...unfiltered, maxNewTokens: 4 }
       await completionsOf(policy, requests, { role: 'actor', sampling })
       const coefficients = randomCoefficients(sequences, 3, true)
@@ -361,12 +368,12 @@ const outputTypes = (outputs: readonly Readonly<Record<string, unknown>>[] = [])
   outputs.flatMap((output) => Object.keys(output))
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const [check = '', argument = ''] = JSON.parse(line) as readonly string[]
+  const [check = '', argument = '', other] = JSON.parse(line) as readonly string[]
   const run = checks[check]
   if (!run) throw new Error(`There is no check ${check}.`)
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-device-'))
   try {
-    console.log(`\n${JSON.stringify({ answer: await run(folder, argument) })}`)
+    console.log(`\n${JSON.stringify({ answer: await run(folder, argument, other) })}`)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

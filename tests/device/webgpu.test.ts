@@ -2,11 +2,16 @@
 import { describe, expect, test } from 'vitest'
 import type { DecodingAnswer, LearningAnswer, NoiseAnswer, PlacementAnswer, ProofAnswer } from './checks.ts'
 import type { UpdatesAnswer } from './updatesCheck.ts'
+import type { HalvesAnswer, HeldAnswer } from './heldChecks.ts'
 import { isLong, longTitle } from '../sweeps.ts'
 import { missingSoftwareGpu } from './softwareDriver.ts'
 import { onSoftwareGpu } from './softwareGpu.ts'
 
 const title = missingSoftwareGpu === null ? 'webgpu' : `webgpu (skipped: ${missingSoftwareGpu})`
+
+/** Without shapes and indices, which the runtime keeps on the host by design: what has a number of the model. */
+const numbersOf = (nodes: readonly string[]): string[] =>
+  nodes.filter((node) => !/^(Shape|Concat|Reshape|Gather|Slice) of int64$/.test(node))
 
 describe.skipIf(missingSoftwareGpu !== null)(title, () => {
   test('learns as the CPU does: actor, critic, entropy and dropout, in two segments', async () => {
@@ -21,6 +26,35 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     expect(unsummed).toBe(0)
     expect(different).toBe(0)
     expect(moved).toBeGreaterThan(1000)
+  })
+
+  // In slices of 1,024 bytes there are more of them than a kernel has buffers.
+  test.each(['int4', 'int8', '1024'])(
+    'computes with a base as it is held, and in slices, as the CPU does: %s',
+    async (how) => {
+      const { heads, gradients, samplerGap } = await onSoftwareGpu<HeldAnswer>('held', how)
+      expect(heads).toBeLessThan(1e-4)
+      expect(gradients).toBeLessThan(1e-4)
+      expect(samplerGap).toMatchObject({ passed: true })
+    },
+  )
+
+  test('takes a base in f16 where the adapter has 16 bits, and refuses it in a sentence elsewhere', async () => {
+    const { refusal, has } = await onSoftwareGpu<HalvesAnswer>('halves')
+    const reason =
+      'The adapter of WebGPU here has no numbers in 16 bits (shader-f16), which a base in f16 needs.'
+    const hint = 'Set base.precision to int8, int4 or f32, or choose another device.'
+    expect(refusal).toEqual(has ? null : ['device/unavailable', reason, hint])
+  })
+
+  test('multiplies with a base in 4 bits on the device', async () => {
+    const { elsewhere } = await onSoftwareGpu<PlacementAnswer>('placement', '1', 'int4')
+    expect(Object.keys(elsewhere)).toEqual(
+      expect.arrayContaining(['score', 'learnEntropy', 'decode for choice']),
+    )
+    const { 'upload of uint8, rank 3': uploads, ...programs } = elsewhere
+    expect(new Set(uploads)).toEqual(new Set(['Concat of uint8'])) // with nothing: what is fed becomes the device's
+    expect(numbersOf(Object.values(programs).flat())).toEqual([])
   })
 
   test.each(['greedy', 'sampled'])('generates the ids of the CPU, %s', async (kind) => {
@@ -60,11 +94,7 @@ describe.skipIf(missingSoftwareGpu !== null)(title, () => {
     const learning = ['score', 'learnEntropy', 'adapter', 'sum', 'adamw']
     const sessions = [...learning, 'prompt for probabilities', 'decode for choice']
     expect(Object.keys(one.copies)).toEqual(expect.arrayContaining(sessions))
-    // Shapes and indices, which the runtime keeps on the host by design: nothing with a number of the model.
-    const ofNumbers = Object.values(two.elsewhere).flatMap((nodes) =>
-      nodes.filter((node) => !/^(Shape|Concat|Reshape|Gather|Slice) of int64$/.test(node)),
-    )
-    expect(ofNumbers).toEqual([])
+    expect(numbersOf(Object.values(two.elsewhere).flat())).toEqual([])
     expect(two.elsewhere).toEqual(one.elsewhere)
     expect(two.copies).toEqual(one.copies)
     expect(Math.max(...Object.values(two.copies))).toBeLessThanOrEqual(3)

@@ -22,7 +22,7 @@ import {
   ofWindow,
   pastSlots,
   withLatest,
-  type GenerationWeights,
+  type DeviceWeights,
 } from './generationGraph.ts'
 import type { KeyValue } from './cachedAttention.ts'
 import { choiceWidth } from './tokenChoice.ts'
@@ -60,7 +60,7 @@ export const placesName = (window: number): string => `slot places ${window}`
 export function decodeLoop(
   config: ModelConfig,
   lora: LoraConfig | null,
-  weights: GenerationWeights,
+  weights: DeviceWeights,
   maxTurns: number,
 ): LoopProgram | null {
   const width = choiceWidth(config.vocabSize)

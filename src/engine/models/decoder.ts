@@ -10,7 +10,6 @@ import { geglu, geluTanh, swiglu } from '../ops/activation.ts'
 import { add, scale } from '../ops/arithmetic.ts'
 import { reshape, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
-import { gather } from '../ops/gather.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
 /** What differs between uses of the block: where weights come from, and which keys a query attends to. */
@@ -152,11 +151,11 @@ const packedInputs = (): EmbeddingInputs => ({
 /** The input of the first layer: [N, D] from ids and, if positions are learned, from those. */
 export function embeddingValue(
   { names, embeddingScale }: ModelConfig,
-  weight: (name: string) => Value,
+  rowsOf: (name: string, ids: Value) => Value,
   { ids, positions }: EmbeddingInputs = packedInputs(),
 ): Value {
-  const rows = gather(weight(names.embedding), ids)
+  const rows = rowsOf(names.embedding, ids)
   const scaled = embeddingScale === 1 ? rows : scale(rows, embeddingScale)
   if (names.positions === null) return scaled
-  return add(scaled, gather(weight(names.positions), positions))
+  return add(scaled, rowsOf(names.positions, positions))
 }

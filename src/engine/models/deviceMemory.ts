@@ -7,13 +7,14 @@ import type { BasePrecision } from '#shared/precision.ts'
 import { memoryOf, type Lengths, type ProgramMemory } from '../graph/liveness.ts'
 import { cpuDialect, type Dialect, type Program } from '../graph/onnx.ts'
 import { resolve } from '../graph/substitute.ts'
-import { topologicalOrder, weight, type Value } from '../graph/value.ts'
+import { topologicalOrder } from '../graph/value.ts'
 import { adamwProgram } from '../optimizers/adamwProgram.ts'
 import { CAUSAL_PARTS } from '../ops/attention.ts'
 import { layerSlots, cacheBytes, cacheShape } from './cacheShape.ts'
 import { linearNames, type LoraConfig, type ModelConfig } from './config.ts'
-import { frozenValues, generationWeights, headMatrix } from './frozenWeights.ts'
-import { deviceGenerationPrograms } from './generationGraph.ts'
+import { frozenTensors, generationWeights, type FrozenTensors } from './frozenWeights.ts'
+import { deviceGenerationPrograms, type DeviceWeights } from './generationGraph.ts'
+import { HeldTensors, heldWeights } from './heldTensors.ts'
 import { loraSlots } from './lora.ts'
 import { plannedSource } from './plannedSource.ts'
 import {
@@ -24,7 +25,7 @@ import {
   type Segment,
   type SegmentProgramOptions,
 } from './segmentPrograms.ts'
-import { expectedTensors, headWeightName } from './source.ts'
+import type { ModelSource } from './source.ts'
 
 /** The driver's context, kernels and the workspaces of matrix products. */
 const RESERVED_BYTES = 700e6
@@ -93,12 +94,11 @@ export class DeviceMemory {
     const { dialect, options } = plannedPrograms(request)
     this.#dialect = dialect
     this.#options = options
-    const isHeld = holdsTensors({ kind })
-    this.weightBytes = isHeld ? exactBytes(config) : residentBytes(request)
+    this.weightBytes = weightBytes(request)
     const size = loraSlots(config, lora).reduce((sum, slot) => sum + slot.size, 0)
     this.adapterBytes = 4 * size
     // The adapter and the reference are also there cut into their tensors.
-    this.updateBytes = isHeld
+    this.updateBytes = holdsTensors({ kind })
       ? totalOf(memoryOf(adamwProgram(), dialect)({ P: size })) + 2 * this.adapterBytes
       : 0
   }
@@ -148,11 +148,10 @@ export function plannedPrograms({ config, lora, base, kind }: MemoryRequest): {
 } {
   const source = plannedSource(config, base)
   const isFed = holdsTensors({ kind })
-  const weight = isFed ? fedValues(config) : frozenValues(source)
-  const head = isFed ? weight(headWeightName(config)) : headMatrix(source).table
+  const tensors = isFed ? new HeldTensors(source) : frozenTensors(source)
   return {
     dialect: isFed ? { extended: false, feedsWeights: true } : cpuDialect,
-    options: { config, lora, weight, head, drops: false },
+    options: { config, lora, tensors, drops: false },
   }
 }
 
@@ -160,23 +159,20 @@ type ProgramKind = 'head' | 'forward' | 'backward' | 'score' | 'learn'
 
 const totalOf = ({ inputBytes, workingBytes }: ProgramMemory): number => inputBytes + workingBytes
 
-/** In f32 on a device that holds tensors, whatever the base is held in. */
-function fedValues(config: ModelConfig): (name: string) => Value {
-  const shapes = new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
-  return (name) => weight(name, { shape: shapes.get(name) ?? [], file: '', offset: 0, byteLength: 0 })
+/** What learning and generation read of a model on such a device. */
+function readingOf(source: ModelSource, kind: DeviceKind): [FrozenTensors, DeviceWeights] {
+  if (!holdsTensors({ kind }))
+    return [frozenTensors(source), generationWeights(source, { rounded: false, isOneRow: true })]
+  const tensors = new HeldTensors(source)
+  return [tensors, heldWeights(source, tensors)]
 }
 
-const exactBytes = (config: ModelConfig): number =>
-  expectedTensors(config).reduce((sum, { shape }) => sum + shape.reduce((size, dim) => size * dim, 4), 0)
-
 /** Of all weights that learning and generation read, each once: every layer has those of the second. */
-function residentBytes({ config, lora, base }: MemoryRequest): number {
-  const [one, two] = [1, 2].map((layers) => {
+function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
+  const [one, two] = [1, Math.min(2, config.layers)].map((layers) => {
     const fewer = { ...config, layers }
-    const source = plannedSource(fewer, base)
-    const head = headMatrix(source).table
-    const options = { config: fewer, lora, weight: frozenValues(source), head, drops: false }
-    const generation = generationWeights(source, { rounded: false, isOneRow: true })
+    const [tensors, generation] = readingOf(plannedSource(fewer, base), kind)
+    const options = { config: fewer, lora, tensors, drops: false }
     const programs = [
       lastPrograms({ first: 0, end: layers }, options).score,
       deviceGenerationPrograms(fewer, lora, generation).prompt,

@@ -21,16 +21,15 @@ import {
   SLICE_ROWS,
   slicedRowsName,
 } from './blocks.ts'
-import type { GenerationWeights } from './generationGraph.ts'
+import type { DeviceWeights } from './generationGraph.ts'
 import { addLora, addLoraTransposed } from './lora.ts'
 import { type ModelSource, type TensorLocation, expectedTensors, headWeightName } from './source.ts'
 import { cast } from '../ops/arithmetic.ts'
+import { dequantize, type BlockedMatrix } from '../ops/blocks.ts'
 import {
-  dequantize,
   frozenMatmul,
   integerMatmul,
   roundFewRows,
-  type BlockedMatrix,
   floatRows,
   type ByteMatrix,
   type FrozenMatrix,
@@ -50,17 +49,30 @@ export function mappedWeight(source: ModelSource, name: string): Value {
   return weight(name, location)
 }
 
-/** Every frozen tensor by its full name, as whole programs read it: vectors as they lie, matrices as learning multiplies with them. */
-export function frozenValues(source: ModelSource): (name: string) => Value {
+/** Every frozen tensor by its full name, as whole programs read it. */
+export interface FrozenTensors {
+  vector(name: string): Value
+  /** Of a linear, as it is multiplied. */
+  matrix(name: string): FrozenMatrix
+  /** Rows of a table, in f32. ids [N] i64 → [N, D]. */
+  rows(name: string, ids: Value): Value
+  /** [V, D] */
+  readonly head: Value | Vocabulary
+}
+
+/** Vectors as they lie, matrices as learning multiplies with them. */
+export function frozenTensors(source: ModelSource): FrozenTensors {
   const shapes = new Map(expectedTensors(source.config).map(({ name, shape }) => [name, shape]))
-  return (name) => {
-    const inputs = shapes.get(name)?.[1]
-    return inputs === undefined ? mappedWeight(source, name) : learningMatrix(source, name, inputs)
+  return {
+    vector: (name) => mappedWeight(source, name),
+    matrix: (name) => learningMatrix(source, name, shapes.get(name)?.[1] ?? 0),
+    rows: (name, ids) => gather(mappedWeight(source, name), ids),
+    head: headMatrix(source).table,
   }
 }
 
 /** Cuts tensors with equally many rows into pieces of `rows` rows, the last perhaps shorter; `first` is a piece's first row. */
-function rowPieces(
+export function rowPieces(
   tensors: readonly TensorLocation[],
   rows: number,
 ): { readonly first: number; readonly parts: readonly TensorLocation[] }[] {
@@ -77,7 +89,7 @@ function rowPieces(
   })
 }
 
-function requireTensor(source: ModelSource, name: string): TensorLocation {
+export function requireTensor(source: ModelSource, name: string): TensorLocation {
   const location = source.tensors.get(name)
   if (location) return location
   throw new AppError('model/invalid', `The model in ${source.directory} has no tensor ${name}.`)
@@ -125,7 +137,7 @@ export function headMatrix(source: ModelSource, products: FrozenProducts = 'auto
 }
 
 const bothWays = (vocabulary: Vocabulary): HeadMatrix => ({ table: vocabulary, slices: vocabulary })
-const pieceName = (name: string, first: number): string => `${name} from row ${String(first)}`
+export const pieceName = (name: string, first: number): string => `${name} from row ${String(first)}`
 
 function headInRows(source: ModelSource, name: string, products: FrozenProducts): Vocabulary {
   const stored = [plainRowsName, rowScalesName, slicedRowsName].map((nameOf) =>
@@ -256,7 +268,7 @@ export interface GenerationReading {
 export function generationWeights(
   source: ModelSource,
   { rounded, isOneRow = false }: GenerationReading,
-): GenerationWeights {
+): DeviceWeights {
   const vector = cachedBy((name: string) => mappedWeight(source, name))
   // Of a rounded base everything that it has rounded is read so: learning does it, too.
   const isRounded = rounded || hasRoundedLinears(source)
@@ -274,6 +286,7 @@ export function generationWeights(
     isOneRow ? matmul(x, vector(name), { transB: true }) : null
   return {
     vector,
+    rows: (name, ids) => gather(vector(name), ids),
     product(x, name, lora) {
       const y = roundedProduct(x, name) ?? oneRowProduct(x, name)
       if (y) return lora ? addLora(y, x, lora) : y
@@ -313,7 +326,7 @@ function byteMatrix(name: string, rows: RowWeight): ByteMatrix {
   }
 }
 
-function cachedBy<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
+export function cachedBy<Key, Made>(make: (key: Key) => Made): (key: Key) => Made {
   const made = new Map<Key, Made>()
   return (key) => {
     const value = made.get(key) ?? make(key)

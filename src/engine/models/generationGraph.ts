@@ -32,6 +32,12 @@ export interface GenerationWeights {
   product(x: Value, name: string, lora?: LoraFactors): Value
 }
 
+/** The same where ids are looked up in the graph. */
+export interface DeviceWeights extends GenerationWeights {
+  /** Rows of the table of that full checkpoint name. ids [N] i64 → [N, D]. */
+  rows(name: string, ids: Value): Value
+}
+
 /** The symbol of a length that differs between windows. */
 export const ofWindow = (symbol: string, window: number): Dim =>
   window === 0 ? symbol : `${symbol}${window}`
@@ -105,7 +111,7 @@ export type DeviceGenerationPrograms = Readonly<
 export function deviceGenerationPrograms(
   config: ModelConfig,
   lora: LoraConfig | null,
-  weights: GenerationWeights,
+  weights: DeviceWeights,
 ): DeviceGenerationPrograms {
   const program = (length: Dim, see: (layer: number, fresh: KeyValue) => Seen): Program => {
     const outputs: Record<string, Value> = {}
@@ -210,10 +216,10 @@ export function cacheProgram(
 /** What the first layer reads of ids [N = B·T] at positions [B, T]: [N, D]. */
 export const embeddedIds = (
   config: ModelConfig,
-  weights: GenerationWeights,
+  weights: DeviceWeights,
   { ids, positions }: { readonly ids: Value; readonly positions: Value },
 ): Value =>
-  embeddingValue(config, (name) => weights.vector(name), {
+  embeddingValue(config, (name, ids) => weights.rows(name, ids), {
     ids,
     positions: reshape(positions, [product(positions.shape)]),
   })

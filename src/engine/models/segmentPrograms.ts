@@ -14,9 +14,10 @@ import { add } from '../ops/arithmetic.ts'
 import { unpackRows } from '../ops/gather.ts'
 import { concat, reshape } from '../ops/layout.ts'
 import { matmul } from '../ops/matmul.ts'
-import { type Vocabulary, vocabularyHead } from '../ops/vocabularyHead.ts'
+import { vocabularyHead } from '../ops/vocabularyHead.ts'
 import type { LoraConfig, ModelConfig } from './config.ts'
 import { modelNorm, embeddingValue } from './decoder.ts'
+import type { FrozenTensors } from './frozenWeights.ts'
 import { layerInputName } from './generationGraph.ts'
 import type { Program } from '../graph/onnx.ts'
 import { gradientName, headInput, packedLayer } from './learningGraphs.ts'
@@ -50,10 +51,7 @@ export const segmentNames = {
 export interface SegmentProgramOptions {
   readonly config: ModelConfig
   readonly lora: LoraConfig
-  /** A frozen tensor by its full name. */
-  readonly weight: (name: string) => Value
-  /** [V, D] */
-  readonly head: Value | Vocabulary
+  readonly tensors: FrozenTensors
   /** Adapters read their inputs through masks. */
   readonly drops: boolean
 }
@@ -81,17 +79,23 @@ export interface LastPrograms {
 
 /** The segment's layers over `hidden`, or over the ids for the first. */
 function layersOf({ first, end }: Segment, options: SegmentProgramOptions) {
-  const { config, lora, weight, drops } = options
+  const { config, lora, tensors, drops } = options
   const start =
-    first === 0 ? embeddingValue(config, weight) : input('hidden', 'float32', ['N', config.hiddenSize])
+    first === 0
+      ? embeddingValue(config, (name, ids) => tensors.rows(name, ids))
+      : input('hidden', 'float32', ['N', config.hiddenSize])
   const trained: Value[] = []
   let hidden = start
   for (let layer = first; layer < end; layer++) {
     const inputName = (name: string) => layerInputName(layer, name)
     const adapter = loraInputs(config, lora, inputName)
     trained.push(...[...adapter.values()].flatMap(({ a, b }) => [a, b]))
-    const ownWeight = (path: string) => weight(`${layerPrefix(config, layer)}${path}`)
-    const parameters = { adapter, trained: [], drops, inputName, weight: ownWeight, matrix: ownWeight }
+    const prefix = layerPrefix(config, layer)
+    const parameters = {
+      ...{ adapter, trained: [], drops, inputName },
+      weight: (path: string) => tensors.vector(`${prefix}${path}`),
+      matrix: (path: string) => tensors.matrix(`${prefix}${path}`),
+    }
     hidden = packedLayer(config, { hidden, layer }, parameters)
   }
   return { start, hidden, trained, isFirst: first === 0 }
@@ -128,11 +132,11 @@ export function innerPrograms(segment: Segment, options: SegmentProgramOptions):
 }
 
 export function lastPrograms(segment: Segment, options: SegmentProgramOptions): LastPrograms {
-  const { config, weight } = options
+  const { config, tensors } = options
   const layers = layersOf(segment, options)
   const chosen = chosenRows(layers.hidden)
   const { logprob, entropy } = policyHead(options, chosen)
-  const critic = valueHead(config, chosen, weight)
+  const critic = valueHead(config, chosen, (name) => tensors.vector(name))
   const seed = (value: Value, name: string): Seed => ({ value, cotangent: input(name, 'float32', ['A', 1]) })
   const byLogprob = seed(logprob, segmentNames.logprobs)
   const byValue = seed(critic.value, segmentNames.values)
@@ -167,12 +171,13 @@ function chosenRows(hidden: Value): Value {
   return unpackRows(hidden, map)[0] as Value
 }
 
-function policyHead({ config, weight, head }: SegmentProgramOptions, hidden: Value) {
+function policyHead({ config, tensors }: SegmentProgramOptions, hidden: Value) {
+  const vector = (name: string) => tensors.vector(name)
   const inverseTemperature = input('inverseTemperature', 'float32', [1])
-  const { hidden: scored, logitCap } = headInput(config, { hidden, inverseTemperature }, weight)
+  const { hidden: scored, logitCap } = headInput(config, { hidden, inverseTemperature }, vector)
   return vocabularyHead({
     hidden: scored,
-    table: head,
+    table: tensors.head,
     targets: input('targets', 'int64', ['A']),
     ...(logitCap ? { logitCap } : {}),
   })

@@ -1,9 +1,20 @@
 import type { Dim } from '../graph/shape.ts'
-import { type Dtype, type Value, compose, apply, constant } from '../graph/value.ts'
+import {
+  type CompositeOp,
+  type Dtype,
+  type Value,
+  compose,
+  apply,
+  constant,
+  integers,
+} from '../graph/value.ts'
 import { div, mul, add, scale, sub, cast } from './arithmetic.ts'
 import { inputOf, onlyCotangent, defineOp, int } from './define.ts'
-import { matmul } from './matmul.ts'
-import { concat, reshape } from './layout.ts'
+import { atMost } from './choice.ts'
+import { blockRows, dequantizeOp, type BlockRows } from './blocks.ts'
+import { gather } from './gather.ts'
+import { matmul, quantizedMatmul } from './matmul.ts'
+import { concat, piece, reshape, transpose } from './layout.ts'
 import { normalizedRows } from './normalization.ts'
 import { expandLike, reduceMax, reduceSum } from './reduce.ts'
 
@@ -192,44 +203,153 @@ export const productWithColumns = (x: RoundedRows, { columns, scales }: ByteMatr
   integerMatmul(x, columns, scales)
 
 /** x W, x [R, N] → [R, K]. */
-export const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
+const sumOfRows = (x: Value, { rows, scales }: ByteRows, round = roundRows): Value =>
   integerMatmul(round(mul(x, scales)), rows, constant([1], [1]))
 
 /** W in f32; of rows chosen by `gather` as well. */
 export const floatRows = ({ rows, scales }: ByteRows): Value =>
   mul(cast(rows, 'float32'), reshape(scales, [scales.shape[0] as Dim, 1]))
 
-/** A frozen matrix [N, K] as a product reads it: in f32, in 16 bits or in 8. */
-export type FrozenMatrix = Value | ByteMatrix
+/*
+ * Products for devices that hold tensors. What is multiplied is f32, and so are the sums: an adapter of WebGPU adds products in 16
+ * bits up in 16 bits.
+ */
+
+/** A frozen matrix in 16 bits that is widened to f32 where a product reads it, for each product anew. */
+export interface WidenedMatrix {
+  /** [N, K] f16 */
+  readonly half: Value
+}
+
+/**
+ * x Wᵀ or x W as (W xᵀ)ᵀ or (Wᵀ xᵀ)ᵀ. Of a product's factors ONNX Runtime computes the one first that was written last: with W as
+ * the second, the f32 forms of all matrices of a program would be there before the first of them is multiplied.
+ */
+const afterwards = (x: Value, matrix: Value, { transA = false } = {}): Value =>
+  transpose(matmul(matrix, x, { transA, transB: true }), [1, 0])
+
+/** x Wᵀ, x [R, K]. The gradient widens W again: until then its f32 form need not wait. */
+const widenedMatmul = (x: Value, matrix: WidenedMatrix): Value =>
+  compose(
+    {
+      name: 'WidenedMatmul',
+      vjp: ({ cotangents }) => [timesMatrix(onlyCotangent(cotangents), matrix), null],
+    },
+    [x, matrix.half],
+    [afterwards(x, cast(matrix.half, 'float32'))],
+  )[0] as Value
+
+/** x Wᵀ with W in blocks. Its gradient takes W out of them, which the forward product does not. x […, K] f32 → […, N]. */
+const blockMatmul = (x: Value, matrix: BlockRows): Value =>
+  compose(
+    {
+      name: 'BlockMatmul',
+      vjp: ({ cotangents }) => [timesMatrix(onlyCotangent(cotangents), matrix), null, null],
+    },
+    [x, matrix.blocks, matrix.scales],
+    [quantizedMatmul(x, matrix, 'f32')],
+  )[0] as Value
+
+/** Numbers of all rows; one constant for matrices of one height. */
+const allRows = (() => {
+  const known = new Map<number, Value>()
+  return (rows: number): Value => {
+    const value = known.get(rows) ?? integers(Array.from({ length: rows }, (_, row) => row))
+    known.set(rows, value)
+    return value
+  }
+})()
+
+/** A part of a matrix's rows: no larger than what a device binds at once. */
+export type MatrixSlice = Value | ByteMatrix | WidenedMatrix | BlockRows
+
+/** A frozen matrix [N, K] in slices of its rows, one after the other. */
+export interface SlicedMatrix {
+  readonly slices: readonly MatrixSlice[]
+}
+
+/** A frozen matrix [N, K] as a product reads it. */
+export type FrozenMatrix = MatrixSlice | SlicedMatrix
+
+export const isInBytes = (slice: MatrixSlice): slice is ByteMatrix => 'columns' in slice
+
+/** Rows of a slice. */
+export function rowCount(slice: MatrixSlice): number {
+  if ('blocks' in slice) return slice.outputs
+  if ('half' in slice) return slice.half.shape[0] as number
+  return (isInBytes(slice) ? slice.rows : slice).shape[0] as number
+}
 
 /**
  * x Wᵀ with a frozen matrix in whatever it is held in. x […, K], W [N, K] → […, N] f32. `round` may remember the rows that
  * several products read.
  */
 export function frozenMatmul(x: Value, matrix: FrozenMatrix, round = roundRows): Value {
+  if ('slices' in matrix) return slicedMatmul(x, matrix)
   if ('columns' in matrix) return byteMatmul(x, matrix, round(x))
+  if ('blocks' in matrix) return blockMatmul(x, matrix)
+  if ('half' in matrix) return widenedMatmul(x, matrix)
   return isHalf(matrix.dtype) ? halfMatmul(x, matrix, { transB: true }) : matmul(x, matrix, { transB: true })
 }
 
-/* Frozen weights in the forms in which they lie on disk, turned into f32 while a graph runs. */
-
-export const dequantizeOp = defineOp(
-  'DequantizeLinear',
-  'Stored weights are frozen; the trained adapter is separate.',
-)
-
-export interface BlockedMatrix {
-  /** [N, K] u8 or u4, K a multiple of the block. */
-  readonly blocks: Value
-  /** [N, K / block] */
-  readonly scales: Value
-  /** [N, K / block], of the type of the blocks. */
-  readonly zeros: Value
-  readonly blockSize: number
+/**
+ * x Wᵀ of every slice, joined. The gradient takes the columns of each slice by themselves: a kernel that cut all of them apart
+ * would need more buffers at once than devices have bindings for.
+ */
+function slicedMatmul(x: Value, { slices }: SlicedMatrix): Value {
+  const parts = slices.map((slice) => frozenMatmul(x, slice))
+  if (parts.length === 1) return parts[0] as Value
+  const vjp: CompositeOp['vjp'] = ({ cotangents }) => {
+    let first = 0
+    const terms = slices.map((slice) => {
+      const count = rowCount(slice)
+      first += count
+      return timesMatrix(piece(onlyCotangent(cotangents), first - count, count, -1), slice)
+    })
+    return [sliceBySlice(terms, add)]
+  }
+  return compose({ name: 'SlicedMatmul', vjp }, [x], [concat(parts, -1)])[0] as Value
 }
 
-/** (blocks − zeros) · scales: [N, K] f32. */
-export const dequantize = ({ blocks, scales, zeros, blockSize }: BlockedMatrix): Value =>
-  apply(dequantizeOp, [blocks, scales, zeros], { axis: int(1), block_size: int(blockSize) }, [
-    { dtype: 'float32', shape: blocks.shape },
-  ])[0] as Value
+/** x W, x [R, N] → [R, K]. Without a gradient. */
+export function timesMatrix(x: Value, slice: MatrixSlice, round = roundRows): Value {
+  if ('blocks' in slice) return afterwards(x, blockRows(slice, allRows(slice.outputs)), { transA: true })
+  if ('half' in slice) return afterwards(x, cast(slice.half, 'float32'), { transA: true })
+  return isInBytes(slice) ? sumOfRows(x, slice, round) : matmul(x, slice)
+}
+
+/**
+ * Rows of a matrix in slices, in f32. ids [I] i64 → [I, K]. Every slice gives a row for every id, and nothing of it where the id
+ * is another slice's.
+ */
+export function slicedRows(slices: readonly MatrixSlice[], ids: Value): Value {
+  const [only, ...others] = slices as readonly [MatrixSlice, ...MatrixSlice[]]
+  if (others.length === 0) return rowsOf(only, ids)
+  const [count] = ids.shape as readonly [Dim]
+  const number = cast(ids, 'float32') // whole up to 2²⁴, which is more than any vocabulary
+  let first = 0
+  const parts = slices.map((slice) => {
+    const start = first
+    first += rowCount(slice)
+    const isHere = mul(atMost(constant([start], [1]), number), atMost(number, constant([first - 1], [1])))
+    const local = cast(mul(sub(number, constant([start], [1])), isHere), 'int64')
+    return mul(rowsOf(slice, local), reshape(isHere, [count, 1]))
+  })
+  return sliceBySlice(parts, add)
+}
+
+function rowsOf(slice: MatrixSlice, ids: Value): Value {
+  if ('blocks' in slice) return blockRows(slice, ids)
+  if ('half' in slice) return cast(gather(slice.half, ids), 'float32')
+  return isInBytes(slice)
+    ? floatRows({ rows: gather(slice.rows, ids), scales: gather(slice.scales, ids) })
+    : gather(slice, ids)
+}
+
+/**
+ * Terms put together, nested so that ONNX Runtime, which walks back from the result and takes the input that was written last
+ * first, adds each term right after it is computed. A slice has to leave one term: with two, put together apart, it would wait
+ * for the second, and all slices would exist at once.
+ */
+export const sliceBySlice = (terms: readonly Value[], join: (term: Value, rest: Value) => Value): Value =>
+  terms.reduceRight((rest, term) => join(term, rest))

@@ -14,6 +14,7 @@ import { layerNorm, rmsNorm } from './normalization.ts'
 import { expandLike, meanLastAxis, reduceSum, reduceSumSquare } from './reduce.ts'
 import { rotary, addMask, attention, type ScoreRule } from './attention.ts'
 import { blockColumns, blockwiseAttention, type QueryBlocks } from './blockwiseAttention.ts'
+import { slicedRows } from './frozenMatmul.ts'
 import { slicedHead, type Vocabulary, vocabularyHead } from './vocabularyHead.ts'
 
 const arithmetic = [
@@ -322,6 +323,19 @@ const headCases = [
       return [logprob, entropy]
     },
   }),
+  ...(['three slices', 'bent logits'] as const).map((name) =>
+    gradientCase('StreamedHead', name, {
+      dtype: 'float32',
+      inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets, constant([1], [1.25])],
+      build([hidden, table, ids, factor]) {
+        const { slices } = inSlices(table, [4, 4, 1])
+        const logitCap = name === 'bent logits' ? { logitCap: { cap: 1.5, factor } } : {}
+        const sliced = { slices, rows: (wanted: Value) => slicedRows(slices, wanted) }
+        const { logprob, entropy } = vocabularyHead({ hidden, table: sliced, targets: ids, ...logitCap })
+        return [logprob, entropy]
+      },
+    }),
+  ),
   gradientCase('SlicedHead', 'three slices', {
     inputs: [real('N', 6), constant([vocabulary, 6], frozenTable), targets],
     build: ([hidden, table, ids]) =>

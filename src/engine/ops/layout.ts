@@ -202,9 +202,9 @@ export const splitAs = (x: Value, axis: number, lengths: readonly Dim[], sizes: 
   return apply(splitOp, [x, sizes], { axis: int(at) }, types)
 }
 
-/** Elements `start` ≤ i < `start + length` of the first axis. */
-export const piece = (x: Value, start: number, length: number): Value =>
-  slice(x, { axis: 0, start: integers([start]), end: integers([start + length]), length })
+/** Elements `start` ≤ i < `start + length` of an axis. */
+export const piece = (x: Value, start: number, length: number, axis = 0): Value =>
+  slice(x, { axis, start: integers([start]), end: integers([start + length]), length })
 
 /** Takes a concatenation of two apart again: the elements before `at` ([1] i64) and from it on. */
 export function splitAt(

@@ -103,7 +103,7 @@ function lastAxes({ shape }: Value, transposed: boolean): readonly [Dim | undefi
 
 export const quantizedMatmulOp = defineOp(
   'MatMulNBits',
-  'Used for rollouts only; learning reads weights in f32.',
+  'Used for rollouts, and inside BlockMatmul, which has its own rule.',
   {
     domain: 'com.microsoft',
   },
@@ -112,7 +112,7 @@ export const quantizedMatmulOp = defineOp(
 export interface QuantizedWeight {
   /** [N, ⌈K/block⌉, block · bits / 8] u8. */
   readonly blocks: Value
-  /** [N · ⌈K/block⌉] */
+  /** [N · ⌈K/block⌉] or [N, ⌈K/block⌉] */
   readonly scales: Value
   readonly outputs: number
   readonly inputs: number
@@ -120,20 +120,24 @@ export interface QuantizedWeight {
   readonly blockSize: number
 }
 
+/** The least exact form in which the kernel may multiply: its accuracy level. */
+const accuracyLevels = { f32: 1, int8: 4 } as const
+
 /**
- * x Wᵀ with W in blocks of 8 or 4 bits; x is rounded too, and the product runs in 8-bit integers (accuracy level 4).
- * x […, K] → […, N].
+ * x Wᵀ with W in blocks of 8 or 4 bits. With `int8`, x is rounded too, and the product runs in 8-bit integers where the kernel
+ * has them. x […, K] → […, N].
  */
 export function quantizedMatmul(
   x: Value,
   { blocks, scales, outputs, inputs, bits, blockSize }: QuantizedWeight,
+  accuracy: keyof typeof accuracyLevels = 'int8',
 ): Value {
   const attributes = {
     K: int(inputs),
     N: int(outputs),
     bits: int(bits),
     block_size: int(blockSize),
-    accuracy_level: int(4),
+    accuracy_level: int(accuracyLevels[accuracy]),
   }
   return apply(quantizedMatmulOp, [x, blocks, scales], attributes, [
     { dtype: x.dtype, shape: [...x.shape.slice(0, -1), outputs] },

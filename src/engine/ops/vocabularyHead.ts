@@ -4,13 +4,17 @@ import { softmax, tanh } from './activation.ts'
 import { add, log, mul, neg, scale, sub, div, exp } from './arithmetic.ts'
 import { defineOp, int } from './define.ts'
 import {
-  type ByteMatrix,
+  frozenMatmul,
+  isInBytes,
+  type MatrixSlice,
   productWithColumns,
+  rowCount,
   type RoundedRows,
   roundedRows,
   roundPositiveRows,
   roundRows,
-  sumOfRows,
+  sliceBySlice,
+  timesMatrix,
 } from './frozenMatmul.ts'
 import { gather, gatherElements } from './gather.ts'
 import { reshape, concat, splitSizes } from './layout.ts'
@@ -28,20 +32,10 @@ function oneHot(indices: Value, size: number, like: Value): Value {
 /** The matrix of the vocabulary, E [V, D]. */
 export interface Vocabulary {
   /** E in pieces, one after the other. */
-  readonly slices: readonly VocabularySlice[]
+  readonly slices: readonly MatrixSlice[]
   /** Its rows in f32. ids [N] i64 → [N, D]. */
   readonly rows: (ids: Value) => Value
 }
-
-/** [S, D], in f32 or in bytes. */
-export type VocabularySlice = Value | ByteMatrix
-
-const isInBytes = (slice: VocabularySlice): slice is ByteMatrix => 'rows' in slice
-const sizeOf = (slice: VocabularySlice): number => (isInBytes(slice) ? slice.rows : slice).shape[0] as number
-
-/** x E, x [N, S] → [N, D] */
-const weighed = (x: Value, slice: VocabularySlice, round = roundRows): Value =>
-  isInBytes(slice) ? sumOfRows(x, slice, round) : matmul(x, slice)
 
 export interface VocabularyHeadInputs {
   /** [N, D] */
@@ -68,17 +62,22 @@ interface VocabularyHead {
   readonly entropy: Value
 }
 
+/** log softmax(h Eᵀ) at the targets, and the entropy of the distribution. */
+export const vocabularyHead = (inputs: VocabularyHeadInputs): VocabularyHead =>
+  'slices' in inputs.table && inputs.table.slices.length > 1
+    ? streamedHead(inputs, inputs.table)
+    : wholeHead(inputs)
+
 /**
- * log softmax(h Eᵀ) at the targets, and the entropy of the distribution, with one gradient rule that needs neither the
+ * The head with the logits of the whole vocabulary at once, and with one gradient rule that needs neither the
  * log-probabilities of the whole vocabulary nor their cotangent: ∂logprob/∂h = E[target] − p E and
  * ∂entropy/∂h = −(p·(log p + entropy)) E.
  */
-export function vocabularyHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
+function wholeHead({ hidden, table, targets, logitCap }: VocabularyHeadInputs): VocabularyHead {
   const rows = hidden.shape[0] as Dim
   const { slices, rows: rowsOf } = vocabularyOf(table)
-  const sizes = slices.map(sizeOf)
-  const round = readOnce()
-  const { logits, back } = joined(slices.map((slice) => vocabularyLogits({ hidden, slice, logitCap, round })))
+  const slice = slices[0] as MatrixSlice
+  const { logits, back } = vocabularyLogits({ hidden, slice, logitCap, round: roundRows })
   const probabilities = softmax(logits)
   const column = reshape(targets, [rows, 1])
   // log p = (z − z_max) + log p_max. Sums over the vocabulary are of differences from the largest logit: of the logits
@@ -88,23 +87,17 @@ export function vocabularyHead({ hidden, table, targets, logitCap }: VocabularyH
   const logprob = add(gatherElements(centered, column), logLargest)
   const entropy = neg(add(logLargest, dotLastAxis(probabilities, centered)))
 
-  /** x E, x [N, V] */
-  const timesTable = (x: Value): Value =>
-    (sizes.length === 1 ? [x] : splitSizes(x, -1, sizes))
-      .map((part, index) => weighed(part, slices[index] as VocabularySlice))
-      .reduce((total, part) => add(total, part))
   const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
     const logitsByEntropy = dEntropy
       ? mul(neg(dEntropy), mul(probabilities, add(add(centered, logLargest), entropy)))
       : null
-    const size = sizes.reduce((total, count) => total + count, 0)
     const logitsByLogprob =
-      dLogprob && mul(dLogprob, sub(oneHot(targets, size, probabilities), probabilities))
-    const hiddenBy = (dLogits: Value | null): Value | null => dLogits && timesTable(back(dLogits))
+      dLogprob && mul(dLogprob, sub(oneHot(targets, rowCount(slice), probabilities), probabilities))
+    const hiddenBy = (dLogits: Value | null): Value | null => dLogits && timesMatrix(back(dLogits), slice)
     // E[target] − p E is there already, unless the soft cap weighs each entry by itself.
     const hiddenByLogprob = logitCap
       ? hiddenBy(logitsByLogprob)
-      : dLogprob && mul(dLogprob, sub(rowsOf(targets), timesTable(probabilities)))
+      : dLogprob && mul(dLogprob, sub(rowsOf(targets), timesMatrix(probabilities, slice)))
     const hiddenParts = [hiddenByLogprob, hiddenBy(logitsByEntropy)]
     const tableParts = [logitsByLogprob, logitsByEntropy].map(
       (dLogits) => dLogits && matmul(back(dLogits), hidden, { transA: true }),
@@ -118,6 +111,104 @@ export function vocabularyHead({ hidden, table, targets, logitCap }: VocabularyH
   )
   return { logprob: logprobOut as Value, entropy: entropyOut as Value }
 }
+
+/**
+ * The same a slice of the vocabulary at a time: of each slice only sums stay, relative to its largest logit, and two slices are
+ * put together relative to the larger of both (Milakov and Gimelshein 2018, arXiv:1805.02867, §3). With o = exp(z − m) and
+ * m the largest logit: log p_target = z_target − m − log Σ o, entropy = log Σ o − Σ o (z − m) / Σ o, and for the gradients
+ * p E = Σ o E / Σ o and Σ p log p E from Σ o (z − m) E. Nothing is as large as N × V.
+ */
+function streamedHead(
+  { hidden, targets, logitCap }: VocabularyHeadInputs,
+  { slices, rows }: Vocabulary,
+): VocabularyHead {
+  const round = readOnce()
+  const targetRow = rows(targets)
+  const target = capLogits(dotLastAxis(asMultiplied(hidden, slices, round), targetRow), logitCap)
+  const parts = slices.map((slice) => ({
+    slice,
+    ...vocabularyLogits({ hidden, slice, logitCap, round }),
+  }))
+  const { odds, weighted, largest } = streamed(parts, { rows: false, weighted: true })
+  const logTotal = log(odds)
+  const logprob = sub(sub(target.logits, largest), logTotal)
+  const entropy = sub(logTotal, div(weighted as Value, odds))
+
+  const width = hidden.shape.at(-1) as number
+  const vjp: CompositeOp['vjp'] = ({ cotangents: [dLogprob = null, dEntropy = null] }) => {
+    // Sums of their own: those of the way forward need no rows, and need not wait for these.
+    const sums = streamed(parts, { rows: true, weighted: dEntropy !== null })
+    const [total, row] = splitSizes(sums.odds, -1, [1, width]) as [Value, Value]
+    const meanRow = div(row, total)
+    const byLogprob = dLogprob && mul(dLogprob, sub(target.back(targetRow), meanRow))
+    if (!dEntropy) return [byLogprob]
+    const [mean, weightedRow] = splitSizes(div(sums.weighted as Value, total), -1, [1, width]) as [
+      Value,
+      Value,
+    ]
+    return [addAll([byLogprob, mul(dEntropy, sub(mul(mean, meanRow), weightedRow))])]
+  }
+  const [logprobOut, entropyOut] = compose({ name: 'StreamedHead', vjp }, [hidden], [logprob, entropy])
+  return { logprob: logprobOut as Value, entropy: entropyOut as Value }
+}
+
+interface LogitSlice extends BentLogits {
+  readonly slice: MatrixSlice
+}
+
+/** What is summed over the vocabulary: o, with rows also o E, and `weighted` both times (z − m). */
+interface Sums {
+  readonly rows: boolean
+  readonly weighted: boolean
+}
+
+/** Those sums of all slices: of o [N, 1] or, with o E behind it, [N, 1 + D]; the same weighted; and m [N, 1]. */
+function streamed(parts: readonly LogitSlice[], { rows, weighted }: Sums) {
+  const sums = parts.map(({ slice, logits, back }) => {
+    const largest = reduceMax(logits, [-1])
+    const centered = sub(logits, largest)
+    const odds = exp(centered)
+    const summed = (x: Value) => [reduceSum(x, [-1]), ...(rows ? [timesMatrix(back(x), slice)] : [])]
+    return concat([...summed(odds), ...(weighted ? summed(mul(odds, centered)) : []), largest], -1)
+  })
+  const width = ((sums[0] as Value).shape.at(-1) as number) - 1
+  const sizes = weighted ? [width / 2, width / 2, 1] : [width, 1]
+  const taken = (sum: Value) => {
+    const split = splitSizes(sum, -1, sizes)
+    return {
+      odds: split[0] as Value,
+      weighted: weighted ? (split[1] as Value) : null,
+      largest: split.at(-1) as Value,
+    }
+  }
+  const join = (term: Value, rest: Value): Value => {
+    const both = [taken(term), taken(rest)]
+    const largest = reduceMax(
+      concat(
+        both.map((part) => part.largest),
+        -1,
+      ),
+      [-1],
+    )
+    const moved = both.map((part) => {
+      const shift = sub(part.largest, largest)
+      const factor = exp(shift)
+      const ofOdds = mul(part.odds, factor)
+      return {
+        odds: ofOdds,
+        weighted: part.weighted && add(mul(part.weighted, factor), mul(ofOdds, shift)),
+      }
+    })
+    const odds = addAll(moved.map((part) => part.odds)) as Value
+    const sum = addAll(moved.map((part) => part.weighted))
+    return concat([odds, ...(sum ? [sum] : []), largest], -1)
+  }
+  return taken(sliceBySlice(sums, join))
+}
+
+/** What products with those slices read of h: rows in bytes where they are in bytes. */
+const asMultiplied = (hidden: Value, slices: readonly MatrixSlice[], round: typeof roundRows): Value =>
+  slices.some(isInBytes) ? roundedRows(round(hidden)) : hidden
 
 const vocabularyOf = (table: Value | Vocabulary): Vocabulary =>
   'slices' in table ? table : { slices: [table], rows: (ids) => gather(table, ids) }
@@ -142,7 +233,7 @@ interface SliceOfLogits {
   /** [N, D] */
   readonly hidden: Value
   /** [S, D] */
-  readonly slice: VocabularySlice
+  readonly slice: MatrixSlice
   readonly logitCap: LogitCap | undefined
   readonly round: typeof roundRows
 }
@@ -150,29 +241,9 @@ interface SliceOfLogits {
 /** The logits [N, S] of hidden states and rows of the vocabulary. */
 const vocabularyLogits = ({ hidden, slice, logitCap, round }: SliceOfLogits): BentLogits =>
   capLogits(
-    isInBytes(slice) ? productWithColumns(round(hidden), slice) : matmul(hidden, slice, { transB: true }),
+    isInBytes(slice) ? productWithColumns(round(hidden), slice) : frozenMatmul(hidden, slice),
     logitCap,
   )
-
-/** Logits of slices as those of the whole vocabulary. */
-function joined(parts: readonly BentLogits[]): BentLogits {
-  const [first, ...others] = parts
-  if (!first) throw new Error('A vocabulary has at least one slice.')
-  if (others.length === 0) return first
-  const sizes = parts.map(({ logits }) => logits.shape.at(-1) as number)
-  const back = (dLogits: Value) =>
-    concat(
-      splitSizes(dLogits, -1, sizes).map((part, index) => (parts[index] as BentLogits).back(part)),
-      -1,
-    )
-  return {
-    logits: concat(
-      parts.map(({ logits }) => logits),
-      -1,
-    ),
-    back,
-  }
-}
 
 /** The logits that products of hidden states and rows of the vocabulary become. */
 const capLogits = (products: Value, logitCap: LogitCap | undefined): BentLogits =>
@@ -201,7 +272,7 @@ export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadI
   const round = readOnce()
   const targetRow = rows(targets)
   // Products in whole numbers read what h is rounded to: so does the logit of the target, which the others are compared with.
-  const read = slices.some(isInBytes) ? roundedRows(round(hidden)) : hidden
+  const read = asMultiplied(hidden, slices, round)
   const target = capLogits(dotLastAxis(read, targetRow), logitCap)
   const sums = slices.map((slice) => {
     const { logits, back } = vocabularyLogits({ hidden, slice, logitCap, round })
@@ -209,7 +280,7 @@ export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadI
     // Without a soft cap Σ o z is h · Σ o E, which is there anyway.
     return concat(
       [
-        weighed(back(odds), slice, logitCap ? roundRows : roundPositiveRows),
+        timesMatrix(back(odds), slice, logitCap ? roundRows : roundPositiveRows),
         reduceSum(odds, [-1]),
         ...(logitCap ? [dotLastAxis(odds, logits)] : []),
       ],
@@ -217,11 +288,11 @@ export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadI
     )
   })
   const width = hidden.shape.at(-1) as number
-  const [row, total, logit] = splitSizes(sliceBySlice(sums), -1, [width, 1, ...(logitCap ? [1] : [])]) as [
-    Value,
-    Value,
-    Value?,
-  ]
+  const [row, total, logit] = splitSizes(sliceBySlice(sums, add), -1, [
+    width,
+    1,
+    ...(logitCap ? [1] : []),
+  ]) as [Value, Value, Value?]
   const logTotal = log(total)
   const meanRow = div(row, total)
   const meanLogit = logit ? div(logit, total) : dotLastAxis(read, meanRow)
@@ -235,10 +306,3 @@ export function slicedHead({ hidden, table, targets, logitCap }: VocabularyHeadI
   const [logprobOut, entropyOut] = compose({ name: 'SlicedHead', vjp }, [hidden], [logprob, entropy])
   return { logprob: logprobOut as Value, entropy: entropyOut as Value }
 }
-
-/**
- * The sum, nested so that ONNX Runtime, which walks back from the result and takes the input that was written last first,
- * adds each term right after it is computed. A slice leaves one term: with two, summed apart, its odds would have to wait
- * for the second sum, and those of all slices would exist at once.
- */
-const sliceBySlice = (terms: readonly Value[]): Value => terms.reduceRight((rest, term) => add(term, rest))

@@ -14,8 +14,10 @@ import {
 } from '#shared/device.ts'
 import { AppError, type Hint } from '#shared/errors.ts'
 import type { BasePrecision } from '#shared/precision.ts'
-import type { Dialect } from '../graph/onnx.ts'
+import { writeOnnx, type Dialect } from '../graph/onnx.ts'
+import { input } from '../graph/value.ts'
 import type { Int8Form } from '../models/blocks.ts'
+import { cast } from '../ops/arithmetic.ts'
 import { defaultThreads, processorFeatures } from '../processor.ts'
 import { cudaAgain, driverProblem, openCudaLibraries, settleProducts } from './cudaLibrary.ts'
 import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './onnxRuntime.ts'
@@ -25,10 +27,12 @@ import { cudaFolder, InferenceSession, listSupportedBackends, Tensor } from './o
  * - `learn`: weights are fed or mapped and used as they lie: no packed copy of them. Exact generation does so too.
  * - `learn-stored`: the same with weights in other forms than f32, which must not be turned into it beforehand.
  * - `learn-packed`: the same with a packed copy of the weights as they are multiplied.
+ * - `learn-widened`: products turn their weights into f32 each for itself, and not one for a later one as well.
  * - `generate`: weights are constants used by thin products, which are much faster on packed weights.
  * - `weights`: only turns stored weights into f32; nothing may be precomputed, or the mapped file is copied.
  */
-export type SessionPurpose = 'learn' | 'learn-stored' | 'learn-packed' | 'generate' | 'weights'
+export type SessionPurpose =
+  'learn' | 'learn-stored' | 'learn-packed' | 'learn-widened' | 'generate' | 'weights'
 
 /**
  * Several sessions take turns here, each with threads of its own: a thread that goes on spinning after its run takes a
@@ -53,6 +57,14 @@ const purposeOptions: Readonly<Record<SessionPurpose, Ort.SessionOptions>> = {
   learn: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: unpacked } },
   'learn-stored': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded(unpacked) },
   'learn-packed': { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: unfolded(common) },
+  'learn-widened': {
+    enableCpuMemArena: true,
+    graphOptimizationLevel: 'all',
+    extra: {
+      session: unpacked,
+      optimization: { disable_specified_optimizers: 'CommonSubexpressionElimination' },
+    },
+  },
   generate: { enableCpuMemArena: true, graphOptimizationLevel: 'all', extra: { session: common } },
   weights: { enableCpuMemArena: false, graphOptimizationLevel: 'disabled', extra: { session: unpacked } },
 }
@@ -102,7 +114,7 @@ export async function availableDevices(): Promise<DeviceReport[]> {
  * that asked for a GPU must not spend a night on the CPU.
  */
 export async function requireDevice(device: Device): Promise<void> {
-  if (device.tf32 === true) requireProducts(device.kind, 'tf32')
+  if (device.tf32 === true) await requireProducts(device, 'tf32')
   const problem = await problemOf(device)
   if (problem === null) return
   const { reason, remedy, cause } = problem
@@ -110,14 +122,40 @@ export async function requireDevice(device: Device): Promise<void> {
   throw new AppError('device/unavailable', message, remedy, cause)
 }
 
-/** Errors: AppError 'device/unavailable' where the device has no products in this precision. */
-export function requireProducts(kind: DeviceKind, precision: BasePrecision): void {
-  if (computesIn(kind, precision)) return
+/** Errors: AppError 'device/unavailable' where the device has no base in this precision. */
+export async function requireProducts(device: Device, precision: BasePrecision): Promise<void> {
+  const { kind } = device
+  if (!computesIn(kind, precision)) {
+    throw new AppError(
+      'device/unavailable',
+      `${deviceTitles[kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`,
+      'Set base.precision to f32 or int8, or choose another device.',
+    )
+  }
+  if (precision !== 'f16' || !holdsTensors(device) || (await hasHalves(device))) return
   throw new AppError(
     'device/unavailable',
-    `${deviceTitles[kind]} does not multiply in ${precision}: a base in it needs ${devicesFor(precision)}.`,
-    'Set base.precision to f32 or int8, or choose another device.',
+    `The adapter of ${deviceTitles[kind]} here has no numbers in 16 bits (shader-f16), which a base in f16 needs.`,
+    'Set base.precision to int8, int4 or f32, or choose another device.',
   )
+}
+
+/** Whether an adapter of WebGPU has f16. The binding does not list its features, so a program that needs them is run. */
+export async function hasHalves(device: Device): Promise<boolean> {
+  const x = input('x', 'float32', [1])
+  const model = writeOnnx('halves', { y: cast(cast(x, 'float16'), 'float32') }, dialectOf(device))
+  await keepContext(device)
+  const quiet = { ...sessionOptions(device, 'learn'), logSeverityLevel: 4 } as const
+  const session = await InferenceSession.create(model.bytes, quiet)
+  try {
+    await session.run({ x: new Tensor('float32', [0.5], [1]) })
+    return true
+  } catch (error) {
+    if (/requires f16|shader-f16/i.test(String(error))) return false
+    throw error
+  } finally {
+    await session.release()
+  }
 }
 
 async function problemOf(device: Device): Promise<Problem | null> {

@@ -8,13 +8,11 @@ import {
   cacheProgram,
   deviceGenerationPrograms,
   type DeviceGenerationPrograms,
-  type GenerationWeights,
+  type DeviceWeights,
 } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { Program } from '../graph/onnx.ts'
-import { addLora } from '../models/lora.ts'
 import type { ModelSource } from '../models/source.ts'
-import { matmul } from '../ops/matmul.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import {
   cacheNames,
@@ -60,7 +58,7 @@ export interface DeviceDecoderOptions {
 export function decodingDefinitions(
   { config }: ModelSource,
   lora: LoraConfig,
-  weights: GenerationWeights,
+  weights: DeviceWeights,
 ): ProgramDefinitions {
   const definitions: Record<string, ProgramDefinition> = {}
   for (const name of ['prompt', 'longPrompt', 'decode'] as const) {
@@ -105,17 +103,6 @@ export class DeviceDecoder implements Decoder {
   async open(options: DecodingOptions): Promise<Decoding> {
     const { parameters, adapter } = this.options
     return new DeviceDecoding(this, options, await parameters.take(adapter(options.role)))
-  }
-}
-
-/** x Wᵀ for any number of rows: a device has no use for the other forms. */
-export function deviceWeights(home: TensorHome): GenerationWeights {
-  return {
-    vector: (name) => home.value(name),
-    product(x, name, lora) {
-      const y = matmul(x, home.value(name), { transB: true })
-      return lora ? addLora(y, x, lora) : y
-    },
   }
 }
 

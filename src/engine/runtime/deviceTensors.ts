@@ -4,11 +4,14 @@
  */
 import { open } from 'node:fs/promises'
 import type { Device } from '#shared/device.ts'
-import { input, weight, type Value } from '../graph/value.ts'
-import { type ModelSource, type TensorLocation, expectedTensors } from '../models/source.ts'
-import { mul } from '../ops/arithmetic.ts'
+import { input, outputOf, type Dtype, type Value, type WeightNode } from '../graph/value.ts'
 import { LEAST_HELD } from '../models/busTraffic.ts'
-import { frozenValues, learningMatrix } from '../models/frozenWeights.ts'
+import type { FrozenTensors } from '../models/frozenWeights.ts'
+import { HeldTensors, type HoldingOptions } from '../models/heldTensors.ts'
+import type { ModelSource } from '../models/source.ts'
+import { cast, mul } from '../ops/arithmetic.ts'
+import { concat } from '../ops/layout.ts'
+import { Tensor } from './onnxRuntime.ts'
 import { OnDemand, Session, floats, type Feed, type FedWeights } from './session.ts'
 
 /** What programs are fed under their names, for whoever runs them until it is disposed. */
@@ -18,8 +21,8 @@ export interface HeldFeeds extends Disposable {
 
 /** Where a policy's tensors are: on a device that holds them, or with the host. */
 export interface TensorHome extends Disposable {
-  /** A frozen tensor in f32, as programs read it. */
-  value(name: string): Value
+  /** The frozen ones, as programs read them. */
+  readonly tensors: FrozenTensors
   /** A copy where programs read it, which the caller disposes. */
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed>
   /** The same feeds where several runs can read them at the cost of one. */
@@ -31,10 +34,10 @@ export interface TensorHome extends Disposable {
 /** Weights are mapped by each session, and all else is fed anew in every run. */
 export class HostTensors implements TensorHome {
   readonly weights = null
-  readonly value: (name: string) => Value
+  readonly tensors: FrozenTensors
 
-  constructor(source: ModelSource) {
-    this.value = frozenValues(source)
+  constructor(source: ModelSource, options: Pick<HoldingOptions, 'bindingBytes'> = {}) {
+    this.tensors = new HeldTensors(source, options)
   }
 
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
@@ -50,36 +53,28 @@ export class HostTensors implements TensorHome {
   }
 }
 
-const shapesOf = ({ config }: ModelSource): ReadonlyMap<string, readonly number[]> =>
-  new Map(expectedTensors(config).map(({ name, shape }) => [name, shape]))
+/** What weights are uploaded in: as they are fed, or, of f16, in f32, which the device narrows; the binding feeds no 16 bits. */
+type UploadType = 'float32' | 'float16' | 'uint8'
 
 export class DeviceTensors implements TensorHome, FedWeights {
   readonly weights = this
+  readonly tensors: FrozenTensors
+  readonly #made: ReadonlyMap<string, Value>
   readonly #uploads = new OnDemand<Session>()
   readonly #weights = new Map<string, Promise<Feed>>()
   #lastWeight: Promise<void> = Promise.resolve()
   readonly #device: Device
-  readonly #source: ModelSource
-  readonly #shapes: ReadonlyMap<string, readonly number[]>
 
-  constructor(device: Device, source: ModelSource) {
+  constructor(device: Device, source: ModelSource, options: Pick<HoldingOptions, 'bindingBytes'> = {}) {
+    const made = new Map<string, Value>()
     this.#device = device
-    this.#source = source
-    this.#shapes = shapesOf(source)
-  }
-
-  /** A frozen tensor in f32, as programs read it. */
-  value(name: string): Value {
-    const shape = this.#shapes.get(name)
-    if (!shape) throw new Error(`The model has no tensor ${name}.`)
-    return weight(name, { shape, file: '', offset: 0, byteLength: 0 })
+    this.#made = made
+    this.tensors = new HeldTensors(source, { ...options, made })
   }
 
   /** A copy on the device, which the caller disposes. */
-  async upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
-    const session = await this.#upload(dims.length)
-    const { copy } = await session.runTensors({ x: floats(data, dims), one: ONE })
-    return copy!
+  upload(data: Float32Array, dims: readonly number[]): Promise<Feed> {
+    return this.#copy('float32', floats(data, dims))
   }
 
   /** Masks and tables; what is small is fed as it is. */
@@ -98,53 +93,57 @@ export class DeviceTensors implements TensorHome, FedWeights {
   }
 
   /** The weight of that name, uploaded when it is first asked for; it stays until this is disposed. */
-  weight(name: string): Promise<Feed> {
-    const known = this.#weights.get(name)
+  weight(node: WeightNode): Promise<Feed> {
+    const known = this.#weights.get(node.name)
     if (known) return known
     // One after the other: each needs a second buffer of its size until it is there, which the next one takes over.
-    const uploaded = this.#lastWeight.then(() => this.#uploadWeight(name))
+    const uploaded = this.#lastWeight.then(() => this.#uploadWeight(node))
     this.#lastWeight = uploaded.then(nothing, nothing)
-    this.#weights.set(name, uploaded)
+    this.#weights.set(node.name, uploaded)
     return uploaded
   }
 
-  async #uploadWeight(name: string): Promise<Feed> {
-    const dims = this.#shapes.get(name)!
-    const uploaded = await this.upload(await this.#read(name), dims)
+  async #uploadWeight(node: WeightNode): Promise<Feed> {
+    const { dtype, shape } = outputOf(node)
+    const dims = shape as readonly number[]
+    const type = uploadType(dtype)
+    const uploaded = await this.#copy(type, await this.#read(node, type, dims))
     // A session keeps what it was last fed: one number instead.
     const point = dims.map(() => 1)
-    release(await this.upload(Float32Array.of(0), point))
+    release(
+      await this.#copy(
+        type,
+        type === 'uint8' ? bytes(Uint8Array.of(0), point) : floats(new Float32Array(1), point),
+      ),
+    )
     return uploaded
   }
 
-  /** Exact ones from their file; what the source has in another form only, the CPU turns into f32. */
-  async #read(name: string): Promise<Float32Array> {
-    const exact = this.#source.tensors.get(name)
-    if (exact?.dtype === 'F32' && exact.arrangement === undefined) return readFloats(exact)
-    const [, inputs = 0] = this.#shapes.get(name)!
-    using session = await Session.create({
-      name: `${name} in f32`,
-      program: { matrix: learningMatrix(this.#source, name, inputs) },
-      device: { kind: 'cpu', threads: 1, deviceId: 0 },
-      purpose: 'weights',
+  /** What lies on disk as it is fed, from there; the CPU makes the rest. */
+  async #read(node: WeightNode, type: UploadType, dims: readonly number[]): Promise<Feed> {
+    const made = this.#made.get(node.name)
+    if (made) return floats(await computed(node.name, made), dims)
+    if (type === 'float16') return floats(await computed(node.name, cast(outputOf(node), 'float32')), dims)
+    const data = await readBytes(node)
+    return type === 'uint8' ? bytes(data, dims) : floats(new Float32Array(data.buffer), dims)
+  }
+
+  async #copy(type: UploadType, x: Feed): Promise<Feed> {
+    const rank = x.dims.length
+    const session = await this.#uploads.get(`${type} ${String(rank)}`, () => this.#createUpload(type, rank))
+    const { copy } = await session.runTensors({
+      x,
+      one: ONE,
+      nothing: bytes(new Uint8Array(0), noRows(x.dims)),
     })
-    return (await session.run({}))['matrix']!
+    return copy!
   }
 
-  /** A product with a fed 1: of the mere input, the runtime would hand back the host's own memory. */
-  #upload(rank: number): Promise<Session> {
-    return this.#uploads.get(String(rank), () => this.#createUpload(rank))
-  }
-
-  #createUpload(rank: number): Promise<Session> {
-    const x = input(
-      'x',
-      'float32',
-      Array.from({ length: rank }, (_, axis) => `D${String(axis)}`),
-    )
+  #createUpload(type: UploadType, rank: number): Promise<Session> {
+    const axes = Array.from({ length: rank }, (_, axis) => `D${String(axis)}`)
     return Session.create({
-      name: `upload of rank ${String(rank)}`,
-      program: { copy: mul(x, input('one', 'float32', [1])) },
+      name: `upload of ${type}, rank ${String(rank)}`,
+      program: { copy: copied(type, axes) },
       device: this.#device,
       purpose: 'learn',
       kept: ['copy'],
@@ -157,6 +156,33 @@ export class DeviceTensors implements TensorHome, FedWeights {
   }
 }
 
+function uploadType(dtype: Dtype): UploadType {
+  if (dtype === 'float32' || dtype === 'float16' || dtype === 'uint8') return dtype
+  throw new Error(`Weights of ${dtype} are not held on a device.`)
+}
+
+/** Made out of the input: of the mere input, the runtime would hand back the host's own memory. */
+function copied(type: UploadType, axes: readonly string[]): Value {
+  if (type === 'uint8')
+    return concat([input('x', 'uint8', axes), input('nothing', 'uint8', ['none', ...axes.slice(1)])], 0)
+  const x = mul(input('x', 'float32', axes), input('one', 'float32', [1]))
+  return type === 'float16' ? cast(x, 'float16') : x
+}
+
+const noRows = (dims: readonly number[]): readonly number[] => [0, ...dims.slice(1)]
+
+const bytes = (data: Uint8Array, dims: readonly number[]): Feed => new Tensor('uint8', data, dims)
+
+async function computed(name: string, matrix: Value): Promise<Float32Array> {
+  using session = await Session.create({
+    name: `${name} on the CPU`,
+    program: { matrix },
+    device: { kind: 'cpu', threads: 1, deviceId: 0 },
+    purpose: 'weights',
+  })
+  return (await session.run({}))['matrix']!
+}
+
 const nothing = (): void => undefined
 
 const ONE = floats(Float32Array.of(1), [1])
@@ -166,13 +192,12 @@ export function release(tensor: Feed): void {
   if (tensor.location === 'gpu-buffer') tensor.dispose()
 }
 
-async function readFloats({ file, offset, byteLength }: TensorLocation): Promise<Float32Array> {
-  const data = new Float32Array(byteLength / Float32Array.BYTES_PER_ELEMENT)
+async function readBytes({ file, offset, byteLength }: WeightNode): Promise<Uint8Array<ArrayBuffer>> {
+  const data = new Uint8Array(byteLength)
   const handle = await open(file)
   try {
-    const bytes = new Uint8Array(data.buffer)
     for (let read = 0; read < byteLength;) {
-      const { bytesRead } = await handle.read(bytes, read, byteLength - read, offset + read)
+      const { bytesRead } = await handle.read(data, read, byteLength - read, offset + read)
       if (bytesRead === 0) throw new Error(`${file} is shorter than its header says.`)
       read += bytesRead
     }

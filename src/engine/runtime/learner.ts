@@ -9,6 +9,7 @@ import { gradientName } from '../models/learningGraphs.ts'
 import { embeddingValue } from '../models/decoder.ts'
 import type { AdapterParameters } from './adapterParameters.ts'
 import { type BlockLimits, defaultBlocks } from '../ops/blockwiseAttention.ts'
+import { gather } from '../ops/gather.ts'
 import { HeadRunner } from './headRunner.ts'
 import type { DropoutPlace, LayerMasks } from './dropoutMasks.ts'
 import { DropoutMasks } from './dropoutMasks.ts'
@@ -115,7 +116,9 @@ export class Learner {
   static async create(options: LearnerOptions): Promise<Learner> {
     const { source, device } = options
     const programs = new LearningPrograms(options)
-    const program = { hidden: embeddingValue(source.config, (name) => programs.weight(name)) }
+    const program = {
+      hidden: embeddingValue(source.config, (name, ids) => gather(programs.weight(name), ids)),
+    }
     const embedding = await Session.create({ name: 'embedding', program, device, purpose: 'weights' })
     return new Learner(options, programs, embedding)
   }

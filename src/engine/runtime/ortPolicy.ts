@@ -57,7 +57,7 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
   /** How the programs are kept; as the device does best if absent. */
-  readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers'>
+  readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes'>
   /** From which length on attention is learned in blocks, and how large these are; as measured best if absent. */
   readonly blocks?: BlockLimits
   /** The optimizer's defaults if absent. */

@@ -2,14 +2,15 @@
 import { holdsTensors, type DeviceKind } from '#shared/device.ts'
 import { halfPrecisionOf } from '../models/blocks.ts'
 import { segmentsOf } from '../models/segmentPrograms.ts'
-import { headWeightName, type ModelSource } from '../models/source.ts'
+import { heldWeights } from '../models/heldTensors.ts'
+import type { ModelSource } from '../models/source.ts'
 import type { LoraConfig } from '../models/config.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
 import { requireProducts } from './device.ts'
-import { DeviceDecoder, decodingDefinitions, deviceWeights } from './deviceDecoder.ts'
+import { DeviceDecoder, decodingDefinitions } from './deviceDecoder.ts'
 import { DeviceParameters } from './deviceParameters.ts'
 import { DeviceTensors, HostTensors } from './deviceTensors.ts'
-import { generationWeights, headMatrix, learningPurpose } from '../models/frozenWeights.ts'
+import { frozenTensors, generationWeights, learningPurpose } from '../models/frozenWeights.ts'
 import type { Decoder } from './generation/decoder.ts'
 import { HostDecoder } from './generation/hostDecoder.ts'
 import { Learner, type LearnerOptions } from './learner.ts'
@@ -48,6 +49,8 @@ export interface PolicyProgramOptions extends Pick<
   readonly form?: ProgramForm
   /** Most layers of one whole program of learning; all of them if absent. */
   readonly segmentLayers?: number
+  /** Largest tensor that a program binds, where a device holds tensors; what all allow if absent. */
+  readonly bindingBytes?: number
 }
 
 type AdapterOf = (role: AnsweringRole) => AdapterParameters
@@ -62,18 +65,18 @@ export interface PolicyPrograms extends Disposable {
   shorten(): number | null
 }
 
-export function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
+export async function policyPrograms(options: PolicyProgramOptions): Promise<PolicyPrograms> {
   const { form = forms[options.learning.device.kind] } = options
-  refuseHalves(options)
+  await refuseHalves(options)
   if (form === 'layers') return layerPrograms(options)
-  if (form === 'shared') return Promise.resolve(sharedPrograms(options))
-  return Promise.resolve(residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled'))
+  if (form === 'shared') return sharedPrograms(options)
+  return residentPrograms(options, form === 'resident' ? 'loop' : 'unrolled')
 }
 
-/** Errors: AppError 'device/unavailable' where the device has no products in the 16 bits that the base is held in. */
-function refuseHalves({ source, learning: { device }, form }: PolicyProgramOptions): void {
+/** Errors: AppError 'device/unavailable' where the device has no base in the 16 bits that it is held in. */
+async function refuseHalves({ source, learning: { device }, form }: PolicyProgramOptions): Promise<void> {
   const precision = halfPrecisionOf(source)
-  if (precision !== null && form === undefined) requireProducts(device.kind, precision)
+  if (precision !== null && form === undefined) await requireProducts(device, precision)
 }
 
 async function layerPrograms({
@@ -107,15 +110,18 @@ async function layerPrograms({
 function sharedPrograms(options: PolicyProgramOptions): PolicyPrograms {
   const { source, lora, learning } = options
   const { device } = learning
-  const home = holdsTensors(device) ? new DeviceTensors(device, source) : new HostTensors(source)
+  const holding = { ...(options.bindingBytes !== undefined && { bindingBytes: options.bindingBytes }) }
+  const home = holdsTensors(device)
+    ? new DeviceTensors(device, source, holding)
+    : new HostTensors(source, holding)
+  const { tensors } = home
+  const purpose = halfPrecisionOf(source) === null ? 'learn' : 'learn-widened'
   const segments = segmentsOf(source.config.layers, options.segmentLayers ?? source.config.layers)
-  const weight = (name: string) => home.value(name)
   const { config } = source
-  const head = weight(headWeightName(config))
-  const decoding = decodingDefinitions(source, lora, deviceWeights(home))
+  const decoding = decodingDefinitions(source, lora, heldWeights(source, tensors))
   const programs = new CutPrograms(segments, (cut) => {
-    const learned = learningDefinitions(cut, { config, lora, weight, head })
-    return new SeparatePrograms({ ...learned, ...decoding }, device, home)
+    const learned = learningDefinitions(cut, { config, lora, tensors })
+    return new SeparatePrograms({ ...learned, ...decoding }, device, { home, purpose })
   })
   const parameters = new DeviceParameters({ config, lora, device, home })
   const seed = learning.seed ?? 0
@@ -139,15 +145,14 @@ function residentPrograms(
   repetition: Repetition,
 ): PolicyPrograms {
   const { device } = learning
-  const home = new HostTensors(source)
   const segments = segmentsOf(source.config.layers, segmentLayers ?? source.config.layers)
-  const weight = (name: string) => home.value(name)
-  const head = headMatrix(source).table
+  const home = new HostTensors(source)
+  const tensors = frozenTensors(source)
   // Whatever the number of rows, they are multiplied as one row is: in blocks, or with the matrix as it lies.
   const read = generationWeights(source, { rounded: precision === 'int8', isOneRow: true })
   const decoding = residentDefinitions(source, lora, read, repetition)
   const programs = new CutPrograms(segments, (cut) => {
-    const learned = learningDefinitions(cut, { config: source.config, lora, weight, head })
+    const learned = learningDefinitions(cut, { config: source.config, lora, tensors })
     return new ResidentPrograms({ ...learned, ...decoding }, device, learningPurpose(source))
   })
   const parameters = new HostParameters(source.config, lora)

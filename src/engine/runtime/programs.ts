@@ -12,7 +12,7 @@ import {
   writeChoice,
 } from '../ops/branches.ts'
 import type { Program } from '../graph/onnx.ts'
-import { withOpenInputs } from '../graph/openInputs.ts'
+import { withOpenInputs } from '../ops/openInputs.ts'
 import type { Segment } from '../models/segmentPrograms.ts'
 import { type SessionPurpose, dialectOf } from './device.ts'
 import type { TensorHome } from './deviceTensors.ts'
@@ -38,12 +38,18 @@ export class SeparatePrograms implements Programs {
   readonly #definitions: ProgramDefinitions
   readonly #device: Device
   readonly #home: TensorHome
+  readonly #purpose: SessionPurpose
   readonly #sessions = new OnDemand<Session>()
 
-  constructor(definitions: ProgramDefinitions, device: Device, home: TensorHome) {
+  constructor(
+    definitions: ProgramDefinitions,
+    device: Device,
+    { home, purpose = 'learn' }: { readonly home: TensorHome; readonly purpose?: SessionPurpose },
+  ) {
     this.#definitions = definitions
     this.#device = device
     this.#home = home
+    this.#purpose = purpose
   }
 
   async run(name: string, feeds: Feeds): Promise<Feeds> {
@@ -59,7 +65,7 @@ export class SeparatePrograms implements Programs {
     const held = weights
       ? { weights, kept: (definition.kept ?? []).filter((output) => output in program) }
       : {}
-    return Session.create({ name, program, device: this.#device, purpose: 'learn', ...held })
+    return Session.create({ name, program, device: this.#device, purpose: this.#purpose, ...held })
   }
 
   [Symbol.dispose](): void {

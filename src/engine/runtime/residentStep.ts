@@ -7,7 +7,7 @@ import type { Program } from '../graph/onnx.ts'
 import { cacheShape, slotsBehind } from '../models/cacheShape.ts'
 import type { AttentionWindow, LoraConfig } from '../models/config.ts'
 import { decodeLoop, loopNames, placesName } from '../models/decodeLoop.ts'
-import { deviceGenerationPrograms, type GenerationWeights } from '../models/generationGraph.ts'
+import { deviceGenerationPrograms, type DeviceWeights } from '../models/generationGraph.ts'
 import { choiceWidth } from '../models/tokenChoice.ts'
 import type { ModelSource } from '../models/source.ts'
 import type { AdapterParameters, AnsweringRole } from './adapterParameters.ts'
@@ -30,7 +30,7 @@ export type Repetition = keyof typeof maxTurns
 export function residentDefinitions(
   { config }: ModelSource,
   lora: LoraConfig,
-  weights: GenerationWeights,
+  weights: DeviceWeights,
   repetition: Repetition,
 ): Record<string, ProgramDefinition<Program | LoopProgram>> {
   const { prompt, behind } = deviceGenerationPrograms(config, lora, weights)

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { Device } from '#shared/device.ts'
 import { type OnnxModel, type Program, writeOnnx } from '../graph/onnx.ts'
+import type { WeightNode } from '../graph/value.ts'
 import { type SessionPurpose, dialectOf, keepContext, sessionOptions } from './device.ts'
 import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
@@ -37,9 +38,9 @@ export function int64s(values: Int32Array, dims: readonly number[]): Feed {
   return new Tensor('int64', data, dims)
 }
 
-/** Weights by name, where they are to be fed. */
+/** Weights where they are to be fed. */
 export interface FedWeights {
-  weight(name: string): Promise<Feed>
+  weight(node: WeightNode): Promise<Feed>
 }
 
 export interface SessionOptions {
@@ -137,7 +138,7 @@ export class Session {
         extra: { ...options.extra, session },
       })
       const fed = await Promise.all(
-        model.fedWeights.map(async (node) => [node.name, await weights?.weight(node.name)] as const),
+        model.fedWeights.map(async (node) => [node.name, await weights?.weight(node)] as const),
       )
       return new Session(created, {
         ...model,

@@ -7,17 +7,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
-import type { Device } from '#shared/device.ts'
+import { holdsTensors, type Device } from '#shared/device.ts'
+import { blockPrecisions, type HeldPrecision } from '#shared/precision.ts'
 import { linearNames, linearPath, type LinearName, type LoraConfig } from '#engine/models/config.ts'
 import type { NamedTensor } from '#engine/models/source.ts'
 import { gradientCases } from '#engine/ops/gradientCases.ts'
 import type { SamplingOptions, TokenSequence } from '#engine/policy.ts'
 import { gradientError, gradientLimits } from '#engine/runtime/gradientCheck.ts'
+import { hasHalves } from '#engine/runtime/device.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { modelShapes, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
-import { asFloat32Source } from '#host/models/weightCache.ts'
+import { asPolicySource } from '#host/models/baseCache.ts'
 import { selftestParts, type SelftestFinding, type SelftestPart } from '#host/devices/deviceRecords.ts'
 import { productCases, productError } from './products.ts'
 import { probeAlgorithms, probeMatrix } from './probe.ts'
@@ -58,14 +60,18 @@ const limitsOf = ({ tf32 }: Pick<Device, 'tf32'>): Limits =>
 export async function* runSelftest({
   device,
   full,
-  parts = full ? selftestParts : ['operators', 'products', 'architectures'],
+  parts = full ? selftestParts : ['operators', 'products', 'architectures', 'precisions'],
   directions = full ? 4 : 1,
 }: SelftestRequest): AsyncGenerator<SelftestFinding> {
-  if (parts.includes('operators')) yield* operatorFindings(device)
-  if (parts.includes('products')) yield* productFindings(device)
   const shapes = full ? allShapes : [quickShape]
-  if (parts.includes('architectures')) yield* shapesFindings(shapes, device, directions)
-  if (parts.includes('probes')) yield* probeFindings(device)
+  const findings: Readonly<Record<SelftestPart, () => AsyncGenerator<SelftestFinding>>> = {
+    operators: () => operatorFindings(device),
+    products: () => productFindings(device),
+    architectures: () => shapesFindings(shapes, device, directions),
+    precisions: () => precisionFindings(device),
+    probes: () => probeFindings(device),
+  }
+  for (const part of selftestParts) if (parts.includes(part)) yield* findings[part]()
 }
 
 async function* shapesFindings(
@@ -91,6 +97,38 @@ async function* shapeFindings(
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }
+}
+
+/**
+ * A base that is rounded, where learning multiplies with what it stands for in f32: then slopes are as exact as with one in f32.
+ * On a device that holds tensors rollouts do the same; on the CPU they round what they multiply it with.
+ */
+async function* precisionFindings(device: Device): AsyncGenerator<SelftestFinding> {
+  const isHeld = holdsTensors(device)
+  if (device.kind !== 'cpu' && !isHeld) return
+  const precisions = [...blockPrecisions, ...(isHeld && (await hasHalves(device)) ? (['f16'] as const) : [])]
+  const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-selftest-'))
+  try {
+    await writeRandomModel(directory, modelShapes[quickShape], seed, 'F32')
+    for (const precision of precisions) {
+      using policy = await openSelftestPolicy(directory, device, precision)
+      const name = `precisions/${precision}`
+      yield await wholeSlopeFinding(policy, name)
+      if (isHeld) yield await gapFinding(policy, name)
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Moves the whole adapter at once. */
+async function wholeSlopeFinding(policy: OrtPolicy, name: string): Promise<SelftestFinding> {
+  const random = new SequentialRandom(randomStream(seed, 2))
+  const task = lossTask(policy, random)
+  const gradients = await task.gradients()
+  const { distance: h, gradient } = limitsOf({})
+  const error = await slopeError(policy, task, { gradients, isMoved: () => true, random, h })
+  return finding(`${name}/gradient`, error, gradient, slopeWords)
 }
 
 /** Every algorithm that learns by trying learns the simplest thing there is. */
@@ -136,10 +174,16 @@ async function* productFindings(device: Device): AsyncGenerator<SelftestFinding>
 }
 
 /** With an adapter whose both factors matter: a fresh one has B = 0, and with it half of the gradient. */
-export async function openSelftestPolicy(directory: string, device: Device): Promise<OrtPolicy> {
+export async function openSelftestPolicy(
+  directory: string,
+  device: Device,
+  base: HeldPrecision = 'f32',
+): Promise<OrtPolicy> {
+  const precisions = { base, rollout: 'f32', int8Form: 'blocks' } as const
   const policy = await createOrtPolicy({
-    source: await asFloat32Source(openModelFolder(directory), path.join(directory, 'cache')),
+    source: await asPolicySource(openModelFolder(directory), precisions, path.join(directory, 'cache')),
     device,
+    products: 'f32',
     lora,
     loraSeed: seed,
     rolloutPrecision: 'f32',
@@ -177,19 +221,20 @@ export async function* gradientFindings(
       for (let round = 0; round < directions; round++) {
         const slope = await slopeError(policy, task, {
           gradients,
-          linear,
-          factor,
+          isMoved: ({ name }) => isOf(name, linear) && name.endsWith(factor),
           random,
           h: limits.distance,
         })
         worst = Math.max(worst, slope)
       }
-      yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, limits.gradient, {
-        good: 'The gradient agrees with finite differences of the loss.',
-        bad: 'The gradient does not agree with finite differences of the loss: training would move in the wrong direction.',
-      })
+      yield finding(`${shape}/gradient/${linear}.lora_${factor}`, worst, limits.gradient, slopeWords)
     }
   }
+}
+
+const slopeWords = {
+  good: 'The gradient agrees with finite differences of the loss.',
+  bad: 'The gradient does not agree with finite differences of the loss: training would move in the wrong direction.',
 }
 
 const isOf = (name: string, linear: LinearName): boolean => name.includes(`.${linearPath(linear)}.lora_`)
@@ -236,8 +281,8 @@ const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
 
 interface Probe {
   readonly gradients: readonly NamedTensor[]
-  readonly linear: LinearName
-  readonly factor: 'A' | 'B'
+  /** Which tensors of the adapter are. */
+  readonly isMoved: (tensor: NamedTensor) => boolean
   readonly random: SequentialRandom
   readonly h: number
 }
@@ -246,9 +291,8 @@ interface Probe {
 async function slopeError(
   policy: OrtPolicy,
   task: LossTask,
-  { gradients, linear, factor, random, h }: Probe,
+  { gradients, isMoved, random, h }: Probe,
 ): Promise<number> {
-  const isMoved = ({ name }: NamedTensor) => isOf(name, linear) && name.endsWith(factor)
   const start = await policy.adapterTensors('actor')
   const direction = start.map((tensor) =>
     mapValues(tensor, () => (isMoved(tensor) ? (random.uniform() < 0.5 ? -1 : 1) : 0)),

@@ -8,7 +8,7 @@ import {
   type DeviceKind,
   type DeviceSpeed,
 } from '#shared/device.ts'
-import { heldIn, type BasePrecision } from '#shared/precision.ts'
+import { isHalfPrecision, type BasePrecision } from '#shared/precision.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ModelConfig } from '#engine/models/config.ts'
 import { planDevice, plannedLora } from '#engine/models/deviceMemory.ts'
@@ -56,9 +56,9 @@ export function autoDevice(request: AutoRequest): DeviceChoice {
   return { kind: 'cpu', reason: `${title} is not faster for models of this size here.` }
 }
 
-/** A device that holds tensors would have a rounded base in f32, with all the memory that it was to save. */
+/** Of a device that holds tensors no record says whether its adapter has 16 bits: it is used for those by its name alone. */
 export const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
-  heldIn(base) === 'f32' ? computesIn(kind, base) : !holdsTensors({ kind }) && computesIn(kind, base)
+  computesIn(kind, base) && !(isHalfPrecision(base) && holdsTensors({ kind }))
 
 const nobodyPassed = (base: BasePrecision): string =>
   base === 'f32'

@@ -191,7 +191,7 @@ function contents(file: string): string {
 
 /* What a self-test answers; `selftest.ts` runs it. */
 
-export const selftestParts = ['operators', 'products', 'architectures', 'probes'] as const
+export const selftestParts = ['operators', 'products', 'architectures', 'precisions', 'probes'] as const
 export type SelftestPart = (typeof selftestParts)[number]
 
 /** One question to this installation and its answer. */

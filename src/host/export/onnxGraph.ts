@@ -30,6 +30,7 @@ import { addLora, loraSlots } from '#engine/models/lora.ts'
 import { add, mul, scale, cast } from '#engine/ops/arithmetic.ts'
 import { cumulativeSum, lessOrEqualOp } from '#engine/ops/choice.ts'
 import { int } from '#engine/ops/define.ts'
+import { gather } from '#engine/ops/gather.ts'
 import { concat, concatOp, lengthOf, reshape, splitAt, splitRows } from '#engine/ops/layout.ts'
 import { matmul } from '#engine/ops/matmul.ts'
 
@@ -168,7 +169,7 @@ function replaceInputs(program: Program, values: Readonly<Record<string, Value>>
 /** What the first layer reads of ids and, where they are learned, positions. */
 function embedded(options: OnnxGraphOptions, ids: Value, positions: Value): Value {
   const weights = weightsOf(options)
-  const value = embeddingValue(options.config, (name) => weights.vector(name))
+  const value = embeddingValue(options.config, (name, rows) => gather(weights.vector(name), rows))
   const program = replaceInputs({ value }, { ids: reshape(ids, [-1]), positions: reshape(positions, [-1]) })
   return program['value'] as Value
 }

@@ -4,7 +4,6 @@ import { deviceTitles, holdsTensors } from '#shared/device.ts'
 import type { Problem } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import type { ConfiguredAlgorithm } from '../algorithms/types.ts'
-import { heldIn, isHalfPrecision } from '#shared/precision.ts'
 import { groupSizeOf, type ModelFacts } from './conflicts.ts'
 import { pluginWarnings } from './pluginWarnings.ts'
 
@@ -22,23 +21,16 @@ export function configWarnings(config: RunConfig, algorithm: Parts, model: Model
   ]
 }
 
-/** A device that holds tensors keeps one copy of the frozen weights, in f32, for rollouts and learning. */
-function deviceWarnings({ device, base, rollout }: RunConfig): Problem[] {
+/** A device that holds tensors keeps one copy of the frozen weights for rollouts and learning. */
+function deviceWarnings({ device, rollout }: RunConfig): Problem[] {
   const { kind } = device
   if (kind === 'auto' || !holdsTensors({ kind })) return []
   const title = deviceTitles[kind]
-  return [
-    ...when(
-      rollout.precision !== 'f32' && rollout.server === null,
-      'rollout.precision',
-      `${rollout.precision}, which has no effect on ${title}: rollouts and learning share the same weights there.`,
-    ),
-    ...when(
-      heldIn(base.precision) !== 'f32' && !isHalfPrecision(base.precision),
-      'base.precision',
-      `${base.precision}; the base is quantised to it, but takes as much memory as f32 on ${title}.`,
-    ),
-  ]
+  return when(
+    rollout.precision !== 'f32' && rollout.server === null,
+    'rollout.precision',
+    `${rollout.precision}, which has no effect on ${title}: rollouts and learning share the same weights there.`,
+  )
 }
 
 /** Adapters are trained with 1e-5 to 1e-3; above this the policy is usually lost within a few steps. */

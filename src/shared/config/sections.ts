@@ -58,14 +58,14 @@ export const baseSection = z.strictObject({
     .meta({
       label: 'Base precision',
       description:
-        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and GPUs multiply in them several times faster: bf16 needs CUDA, f16 CUDA or DirectML. tf32 takes the memory of f32; NVIDIA cards from Ampere on multiply it faster, reading every factor with 11 significant bits of 24. It needs CUDA.',
+        'Precision of the frozen matrices, for generation and learning: int8 takes a quarter of the memory of f32 and hardly changes the model, int4 takes an eighth and changes it more; `turnwise model check` measures how much. bf16 and f16 take half, and CUDA, with f16 also DirectML, multiplies in them several times faster; on WebGPU f16 saves memory alone, and needs an adapter with shader-f16. tf32 takes the memory of f32; NVIDIA cards from Ampere on multiply it faster, reading every factor with 11 significant bits of 24. It needs CUDA.',
       options: {
         f32: 'f32: exact',
         tf32: 'tf32: factors with 11 bits, on CUDA',
         int8: 'int8: a quarter',
         int4: 'int4: an eighth, coarser',
         bf16: 'bf16: half, on CUDA',
-        f16: 'f16: half, on CUDA and DirectML',
+        f16: 'f16: half, on CUDA, DirectML and WebGPU',
       },
     }),
   products: z

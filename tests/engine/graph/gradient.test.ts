@@ -132,6 +132,7 @@ describe('ops without a gradient', () => {
       'DequantizeLinear',
       'Dimension',
       'Gather',
+      'GatherBlockQuantized',
       'GatherElements',
       'GatherND',
       'IntegerAdd',

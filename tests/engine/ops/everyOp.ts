@@ -23,7 +23,8 @@ import {
   splitOp,
   transposeOp,
 } from '#engine/ops/layout.ts'
-import { dequantizeOp, absOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
+import { dequantizeOp, gatherBlocksOp } from '#engine/ops/blocks.ts'
+import { absOp, integerMatmulOp, quantizeOp } from '#engine/ops/frozenMatmul.ts'
 import { matmulAddOp, matmulOp, matrixProductOp, quantizedMatmulOp } from '#engine/ops/matmul.ts'
 import { layerNormOp, rmsNormOp } from '#engine/ops/normalization.ts'
 import { expandOp, reduceMaxOp, reduceSumOp, reduceSumSquareOp, shapeOp } from '#engine/ops/reduce.ts'
@@ -43,6 +44,7 @@ export const ops: readonly Op[] = [
   expOp,
   expandOp,
   flattenOp,
+  gatherBlocksOp,
   gatherElementsOp,
   gatherNdOp,
   gatherOp,
@@ -88,6 +90,7 @@ export const composites = [
   'BlockwiseAttention',
   'PackRows',
   'SlicedHead',
+  'StreamedHead',
   'Swiglu',
   'UnpackRows',
   'VocabularyHead',

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import type { GenerationRequest } from '#engine/policy.ts'
 import { AdapterParameters } from '#engine/runtime/adapterParameters.ts'
-import { deviceWeights } from '#engine/runtime/deviceDecoder.ts'
-import { HostTensors } from '#engine/runtime/deviceTensors.ts'
+import { frozenTensors } from '#engine/models/frozenWeights.ts'
+import { heldWeights } from '#engine/models/heldTensors.ts'
 import { HostParameters } from '#engine/runtime/parameterHome.ts'
 import type { DecodeStep } from '#engine/runtime/generation/decoder.ts'
 import { ResidentPrograms } from '#engine/runtime/programs.ts'
@@ -22,7 +22,7 @@ const requests: GenerationRequest[] = [3, 17, 8].map((length, index) => ({
 
 async function openStep() {
   const source = await tinySource(folder)
-  const weights = deviceWeights(new HostTensors(source))
+  const weights = heldWeights(source, frozenTensors(source))
   const programs = new ResidentPrograms(
     residentDefinitions(source, tinyLora, weights, 'loop'),
     oneThread,

@@ -43,7 +43,7 @@ test('a right installation passes', async () => {
   const findings = await collect(runSelftest({ device, full: false }))
   expect(findings.filter(({ passed }) => !passed)).toEqual([])
   expect(new Set(findings.map(({ name }) => name.split('/')[0]))).toEqual(
-    new Set(['operators', 'products', 'tiny-qwen3']),
+    new Set(['operators', 'products', 'tiny-qwen3', 'precisions']),
   )
   expect(findings.filter(({ name }) => name.includes('/gradient/')).length).toBe(14)
 })

@@ -85,19 +85,20 @@ describe('auto', () => {
     expect([auto('tf32').kind, auto().kind]).toEqual(['cuda', 'webgpu'])
   })
 
-  test('is the CPU where nothing is known, and no device that would hold a rounded base in f32', () => {
+  test('is the CPU where nothing is known, and no device of which no record says that it has the base', () => {
     expect(auto()).toEqual({ kind: 'cpu', reason: 'No other device has passed its check on this machine.' })
     remember('webgpu', [{ parameters: 1e6, ratio: 30 }])
-    expect(auto('int4')).toEqual({
+    expect(auto('int4').kind).toBe('webgpu')
+    expect(auto('f16')).toEqual({
       kind: 'cpu',
-      reason: 'No other device that passed its check on this machine supports a base in int4.',
+      reason: 'No other device that passed its check on this machine supports a base in f16.',
     })
     expect(auto()).toEqual({
       kind: 'webgpu',
       reason: 'For models of this size it is 30 times as fast as the CPU here.',
     })
     remember('cuda', [{ parameters: 1e6, ratio: 20 }])
-    expect(auto('int4').kind).toBe('cuda')
+    expect(auto('f16').kind).toBe('cuda')
     expect(auto('bf16').kind).toBe('cuda')
     expect(auto().kind).toBe('webgpu')
   })

@@ -51,6 +51,14 @@ test('segments follow what is done with activations', () => {
   expect(cut('auto', 6)).toMatchObject({ fits: true })
 })
 
+test('a device that holds tensors counts what the base is held in, and the vocabulary in slices', () => {
+  const plan = planCard({ config: seven, base: 'int4', kind: 'webgpu', gigabytes: 24, length: 1024 })
+  expect(plan.fits).toBe(true)
+  expect(plan.weightBytes).toBeLessThan(9e9)
+  // Logits of all 152,064 tokens would take 600 MB for 1,024 positions.
+  expect(plan.headBytes).toBeLessThan((0.1e9 * plan.tokens) / 1024)
+})
+
 test('every shape is known, and weights in 4 bits take less than in 16 than in 32', () => {
   for (const shape of plannedShapes) {
     const config = plannedConfig(shape)

@@ -39,7 +39,7 @@ describe('settings that do not fit each other are named', () => {
     [{ rollout: { server, repetitionPenalty: 1.1 } }, 'rollout.repetitionPenalty: 1.1'],
     [{ base: { precision: 'bf16' }, device: { kind: 'dml' } }, 'bf16, which needs CUDA'],
     [{ base: { precision: 'tf32' }, device: { kind: 'webgpu' } }, 'tf32, which needs CUDA'],
-    [{ base: { precision: 'f16' }, device: { kind: 'cpu' } }, 'f16, which needs CUDA and DirectML'],
+    [{ base: { precision: 'f16' }, device: { kind: 'cpu' } }, 'f16, which needs CUDA, DirectML and WebGPU'],
     [{ rollout: { server, precision: 'int8' } }, 'rollout.precision: int8'],
     [{ rollout: { maxStaleness: 1 } }, 'rollout.maxStaleness: 1, but this machine cannot generate while it'],
     [

@@ -141,10 +141,6 @@ describe('impossible and unwise settings are named with their limit', () => {
       { device: { kind: 'webgpu' }, rollout: { precision: 'int8', maxNewTokens: 6 } },
       'rollout.precision: int8, which has no effect on WebGPU',
     ],
-    [
-      { device: { kind: 'webgpu' }, base: { precision: 'int4' } },
-      'base.precision: int4; the base is quantised to it, but takes as much memory as f32',
-    ],
     [{ rollout: { groupSize: 257, maxNewTokens: 6 } }, 'rollout.groupSize: 257; 4 to 64 is usual'],
     [{ rollout: { promptsPerStep: 1025, maxNewTokens: 6 } }, 'rollout.promptsPerStep: 1025; a step is'],
     [{ shownTrajectories: 1001 }, 'shownTrajectories: 1001; every step logs'],

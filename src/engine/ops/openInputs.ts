@@ -1,8 +1,8 @@
-import { isLoop, valuesOf, type LoopProgram } from './choice.ts'
-import type { Program } from './onnx.ts'
-import { reshapeTo } from '../ops/layout.ts'
-import { substitute } from './substitute.ts'
-import { input, integers, outputOf, topologicalOrder, type InputNode, type Value } from './value.ts'
+import { isLoop, valuesOf, type LoopProgram } from './branches.ts'
+import type { Program } from '../graph/onnx.ts'
+import { reshapeTo } from './layout.ts'
+import { substitute } from '../graph/substitute.ts'
+import { input, integers, outputOf, topologicalOrder, type InputNode, type Value } from '../graph/value.ts'
 
 type Programs = Readonly<Record<string, Program | LoopProgram>>
 
