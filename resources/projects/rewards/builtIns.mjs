@@ -5222,7 +5222,7 @@ function pointedNumber(text) {
 	};
 }
 /** Words that make another value of the number, or several. */
-var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu;
+var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu;
 var isChanging = (words) => changing.test(words);
 /** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
@@ -5276,30 +5276,46 @@ function readList(text) {
 }
 // src/rl/answers/surroundings.ts
 /** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
-var before = [
-	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
-	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
-	/\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
+var comparative = "(?:less|more|greater|fewer|smaller|larger|bigger|lower|higher)";
+/** Words that deny, bound or compute with the value behind them. */
+var changedBefore = [
+	new RegExp(String.raw`\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|${comparative} than(?: or equal to)?|at most|at least|up to|between|either|neither|nor|or|no (?:answer|solution|result|value)|almost|nearly|close to|exceed(?:s|ing)?|above|below|under|beyond)\s*$`, "i"),
+	/\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
 	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
+	/\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
+	/%\s*of\s*$/
+];
+var before = [
+	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
+	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
 	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
 	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
 	/\d\s+(?:in|out of)\s*$/,
-	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
 	/\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i
 ];
-var after = [
-	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+/** Words that deny, bound or compute with the value before them. */
+var changedAfter = [
 	/^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
+	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+	new RegExp(String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`, "i")
+];
+var after = [
+	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
 	/^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
 	/^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
-	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
 	/^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
 	/^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i
 ];
 var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
 var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
+/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+var opening = /(?:[\s{}$~]|\\[([])+$/;
+var closing$1 = /^(?:[}$~]|\\[)\]])+/;
+/** Tells whether words beside a value deny it, bound it or compute with it. */
+var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
 /** Tells whether a number stands for itself between `left` and `right`. */
-var isBare = (left, right) => !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
+var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {
 	if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true;
@@ -7310,7 +7326,8 @@ function saidMath(text) {
 	if (found[0]?.from === 0) return together(text, found);
 	return /^[-+$€£¥₹\s]*[\d.]/.test(text) && !isRead(text) ? numberIn(text, "first") ?? "" : lastMath(text);
 }
-var isRead = (text) => parseMath(text) !== null || readLiteral(text) !== null;
+/** Tells whether the whole text is one value, which no word behind it changes. */
+var isRead = (text) => parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null;
 var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
 	text: span,
 	from: index,
@@ -7326,7 +7343,9 @@ function together(text, found) {
 		group.push(next);
 	}
 	group.sort((a, b) => a.from - b.from);
-	const measure = measureBehind(text.slice(group.at(-1).to));
+	const behind = text.slice(group.at(-1).to);
+	if (isChanged(text.slice(0, group[0].from).slice(-40), behind.slice(0, 40))) return "";
+	const measure = measureBehind(behind);
 	return `${group.map((span) => span.text).join(", ")}${measure}`;
 }
 var withoutStop = (text) => text.trim().replace(/(?<!\\)[.,;:]+$/, "");

@@ -6,6 +6,7 @@ import { isSame, whole, type Rational } from './rational.ts'
 import { inUnit, isSameMath } from './sameMath.ts'
 import { isChanging, readLiteral } from './readLiteral.ts'
 import { isHedged, statedAnswer } from './statedAnswer.ts'
+import { isChanged } from './surroundings.ts'
 import { conversion, isOtherThing, measureBehind, multiplierOf, unitOf } from './units.ts'
 import type { Unit } from './unitTable.ts'
 
@@ -98,7 +99,9 @@ function saidMath(text: string): string {
   return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
 }
 
-const isRead = (text: string): boolean => parseMath(text) !== null || readLiteral(text) !== null
+/** Tells whether the whole text is one value, which no word behind it changes. */
+const isRead = (text: string): boolean =>
+  parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null
 
 const spansOf = (text: string): Span[] =>
   [...text.matchAll(spans)].map(({ index, 0: span }) => ({
@@ -117,7 +120,9 @@ function together(text: string, found: readonly Span[]): string {
     group.push(next)
   }
   group.sort((a, b) => a.from - b.from)
-  const measure = measureBehind(text.slice(group.at(-1)!.to))
+  const behind = text.slice(group.at(-1)!.to)
+  if (isChanged(text.slice(0, group[0]!.from).slice(-40), behind.slice(0, 40))) return ''
+  const measure = measureBehind(behind)
   return `${group.map((span) => span.text).join(', ')}${measure}`
 }
 

@@ -107,7 +107,7 @@ function pointedNumber(text: string): WrittenNumber | null {
 
 /** Words that make another value of the number, or several. */
 const changing =
-  /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu
+  /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu
 
 export const isChanging = (words: string): boolean => changing.test(words)
 
