@@ -4509,9 +4509,12 @@ function readTime(text) {
 		read[3] ?? 0
 	].map(Number);
 	const full = hourOfDay(hour, letter?.toLowerCase());
-	return full === null ? null : {
+	if (full === null) return null;
+	return {
 		kind: "time",
-		seconds: full * 3600 + minute * 60 + second
+		seconds: full * 3600 + minute * 60 + second,
+		isOfDay: named !== "",
+		hasSeconds: read[3] !== void 0
 	};
 }
 /** 12 a.m. is midnight. */
@@ -4750,9 +4753,14 @@ var rows = [
 		"€ euro EUR",
 		"£ GBP",
 		"¥ yen JPY",
-		"₹ rupee INR",
-		"¢ cent"
+		"₹ rupee INR"
 	].map((names) => [names, names.split(" ")[0]]),
+	[
+		"¢ cent",
+		"$",
+		1n,
+		100n
+	],
 	...[
 		"°C celsius",
 		"°F fahrenheit",
@@ -4765,12 +4773,26 @@ var rows = [
 	...[
 		"bit",
 		"byte",
+		"KB kB kilobyte",
+		"MB megabyte",
+		"GB gigabyte",
+		"TB terabyte",
+		"ton"
+	].map((names) => [names, names.split(" ")[0]]),
+	...[
+		"Kb kbit kilobit",
+		"Mb Mbit megabit",
+		"Gb Gbit gigabit",
+		"Tb Tbit terabit"
+	].map((names) => [names, names.split(" ")[0]]),
+	...[
+		"Kb",
+		"Mb",
+		"Gb",
 		"KB",
 		"MB",
-		"GB",
-		"TB",
-		"ton"
-	].map((name) => [name, name])
+		"GB"
+	].map((name) => [`${name}ps`, `${name}:1 s:-1`])
 ];
 var prefixes$1 = [...[
 	[
@@ -5033,7 +5055,7 @@ function isSameLiteral(expected, found, tolerance) {
 	if (a.kind === "number") return b.kind === "number" && isSameNumber$1(a, b, tolerance);
 	if (a.kind === "list") return b.kind === "list" && isSameList(a, b, tolerance);
 	if (a.kind === "ratio") return b.kind === "ratio" && isSameRatio(a, b);
-	if (a.kind === "time") return b.kind === "time" && b.seconds === a.seconds;
+	if (a.kind === "time") return b.kind === "time" && isSameTime(a, b);
 	return b.kind === "date" && isSameDate(a, b);
 }
 /** 3,5 is 3.5 beside a number that is not whole, else a list. */
@@ -5048,11 +5070,18 @@ var hundredth = {
 };
 function isSameNumber$1(a, b, tolerance) {
 	const factor = conversion(a.unit, b.unit);
-	if (factor === null || isOtherThing(a.words ?? "", b.words ?? "")) return false;
+	if (factor === null || isOfOther(a, b)) return false;
 	if (a.isPercentage === b.isPercentage) return isNear(times$1(a, factor), b, tolerance);
 	const [share, plain] = a.isPercentage ? [a, b] : [b, a];
 	if (plain.unit !== null) return false;
 	return isNear(times$1(share, hundredth), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
+}
+/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+function isOfOther(expected, found) {
+	const [own, other] = [expected.name ?? null, found.name ?? null];
+	if (own !== null && other !== null && own !== other) return true;
+	if (found.isOrdinal === true && expected.isOrdinal !== true) return true;
+	return isOtherThing(expected.words ?? "", found.words ?? "");
 }
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
 var isUnsigned = ({ value }) => order(size(value), whole(1n)) > 0;
@@ -5093,6 +5122,7 @@ function isSameRatio(a, b) {
 	const [first, other] = [a.parts[0], b.parts[0]];
 	return a.parts.length === b.parts.length && a.parts.every((part, i) => part * other === b.parts[i] * first);
 }
+var isSameTime = (a, b) => a.seconds === b.seconds && (a.hasSeconds === b.hasSeconds || a.isOfDay || b.isOfDay);
 var isSameDate = (a, b) => a.month === b.month && a.day === b.day && a.year === b.year;
 /** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
 function writtenNumber(value, place) {
@@ -5181,8 +5211,21 @@ function readLiteral(text) {
 	const plain = plainMath(text).replace(leading, "").replace(/[.,;]\s*$/, "").trim();
 	if (plain.length > 1e3 || !/\d/.test(plain)) return null;
 	const value = lastSide(plain);
-	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readCompound(value) ?? readList(value);
+	const measured = readDate(value) ?? readTime(value) ?? readRatio(value);
+	if (measured !== null) return measured;
+	const number = readNumber(value) ?? readCompound(value);
+	const name = value === plain ? null : nameBefore(plain.slice(0, plain.indexOf("=") + 1));
+	return number === null ? readList(value) : {
+		...number,
+		name
+	};
 }
+/** The letter whose value stands behind its = sign. */
+var nameBefore = (text) => /(?<![\p{L}\p{N}_\\]|[\p{N})\]}^+*/-]\s*|(?<!\p{L})\p{L} )(\p{L}(?:_?\d)?)\s*=\s*$/u.exec(text)?.[1]?.replace("_", "") ?? null;
+/** “5th”. */
+var isOrdinal = (behind) => /^(?:st|nd|rd|th)\b/i.test(behind);
+/** “1990s”: ten years, and no number of seconds. */
+var isDecade = (digits, behind) => /^[12]\d\d0$/.test(digits) && /^['’]?s\b/.test(behind);
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
 function lastSide(text) {
 	const at = text.lastIndexOf("=");
@@ -5210,7 +5253,9 @@ function readNumber(text) {
 function pointedNumber(text) {
 	const found = alone.exec(text);
 	if (found === null) return null;
-	const rest = multiplierOf(found[8] ?? "");
+	const behind = found[8] ?? "";
+	if (isDecade(found[3], behind)) return null;
+	const rest = multiplierOf(behind);
 	if (!isUnit$1(rest.rest)) return null;
 	const number = numberOf(found);
 	if (number === null) return null;
@@ -5218,7 +5263,8 @@ function pointedNumber(text) {
 		...number,
 		value: product(number.value, rest.factor),
 		unit: unitOf(found[2] || rest.rest),
-		words: rest.rest
+		words: rest.rest,
+		isOrdinal: isOrdinal(behind)
 	};
 }
 /** Words that make another value of the number, or several. */
@@ -5532,6 +5578,13 @@ function written(text, isAnswer) {
 var rootInWords = /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu;
 /** “minus 5” is −5, and what is called wrong is no answer. */
 var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
+var labels = /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi;
+var listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm;
+var firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m;
+/** The text without numbers that only count its parts: “Step 5”, and the marks of a list that begins with 1. */
+function withoutLabels(text) {
+	return (firstListMark.test(text) ? text.replace(listMarks, "") : text).replace(labels, " ");
+}
 /** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 var isHedged = (text) => /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(text);
 function withoutThoughts(text) {
@@ -5619,7 +5672,7 @@ function statedLiteral(completion, expected) {
 var onlyNumber = (text) => numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null;
 function literalIn(text, kind, expected) {
 	const pointed = withPoints(text, expected);
-	return (kind === "said" ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)) ?? (mayBeDecimal(expected) ? lastNumber(text) : null);
+	return (kind === "said" ? firstOf(pointed, expected.kind) : lastOf(withoutLabels(pointed), expected)) ?? (mayBeDecimal(expected) ? lastNumber(withoutLabels(text)) : null);
 }
 var withPoints = (text, expected) => isDecimal(expected) ? text.replace(decimalComma, ".") : text;
 /** “7!” alone; at the end of a sentence it is 7. */
@@ -5653,6 +5706,7 @@ function numberIn(text, which) {
 	const behind = plain.slice(found.index + found[0].length, found.index + 60);
 	const { rest } = multiplierOf(behind);
 	const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`;
+	if (isOrdinal(behind)) return `${found[0]}th`;
 	const unit = found[2] === "" ? readUnit(rest) : null;
 	return unit === null ? scaled : `${scaled} ${unit.text}`;
 }
@@ -5673,13 +5727,19 @@ function lastNumber(text) {
 function bareNumber(text, found) {
 	const before = text.slice(Math.max(0, found.index - 40), found.index);
 	const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40);
-	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isFactor(after)) return null;
+	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isFactor(after) || isDecade(found[3], after)) return null;
 	const { factor, rest } = multiplierOf(after);
 	const number = numberOf(found);
+	const unit = unitOf(found[2] || rest);
+	const of = {
+		name: nameBefore(before),
+		isOrdinal: isOrdinal(after)
+	};
 	return number && {
 		...number,
+		...of,
 		value: product(number.value, factor),
-		unit: unitOf(found[2] || rest)
+		unit
 	};
 }
 /** 2x is no number, 2m is one. */
@@ -7281,6 +7341,10 @@ function expectedMath(text) {
 		literal: expectedLiteral(text)
 	};
 	if (answer.literal !== null) return answer;
+	if (isNumeral(answer.text)) return {
+		...answer,
+		...unread
+	};
 	if (isOnlyWritten(answer.whole, text)) return {
 		...answer,
 		...unread,
@@ -7293,6 +7357,8 @@ var unread = {
 	math: null,
 	product: null
 };
+/** IV is not VI; as products of variables they would be the same. */
+var isNumeral = (text) => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text);
 /** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
 var isOnlyWritten = (whole, text) => spansOf(text).length === 0 && !/[\\=]/.test(text) && !isRead(whole) && /\d/.test(whole) && whole.length <= 60 && whole.split(" ").length <= 4;
 /** “3 hours 20 minutes” is no number, and its last one is not the answer. */
@@ -7302,9 +7368,11 @@ var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text
 function readAnswer(text) {
 	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
 	const hedged = kind !== "unmarked" && isHedged(stated);
+	const own = kind === "marked" ? stated : kind === "said" ? saidMath(stated) : lastMath(withoutLabels(stated));
 	return {
-		...answerOf(kind === "marked" ? stated : kind === "said" ? saidMath(stated) : lastMath(stated)),
+		...answerOf(own),
 		isHedged: hedged,
+		literal: readLiteral(own),
 		whole: writtenAlike(withoutStop(stated))
 	};
 }
@@ -7393,7 +7461,8 @@ function saysMath(expected, completion, tolerance) {
 }
 /** null where the mathematics of one of them is not read, or is a list. */
 function isSameMathematics(expected, found, tolerance) {
-	if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false;
+	if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found)) return isSameLiteral(expected.literal, found.literal, tolerance);
+	if (isOtherDecimal(expected, found, tolerance)) return false;
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") ? null : false;
 }
@@ -7406,7 +7475,7 @@ function namedLists({ literal }, found) {
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
 /** Mathematics ignores the sign of a currency before its number. */
-var isOtherCurrency = ({ literal }, { math }) => literal?.kind === "number" && conversion(literal.unit, unitOf(math?.words[0] ?? "")) === null;
+var hasUnit = ({ literal }) => literal?.kind === "number" && literal.unit !== null;
 /** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
 function isOtherDecimal({ literal }, { text }, tolerance) {
 	const found = literal?.kind === "list" && literal.decimal !== null ? readLiteral(text) : null;

@@ -44,6 +44,17 @@ const withSigns = (text: string): string =>
       which?.toLowerCase() === 'cube' ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`,
     )
 
+const labels =
+  /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi
+const listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm
+const firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m
+
+/** The text without numbers that only count its parts: “Step 5”, and the marks of a list that begins with 1. */
+export function withoutLabels(text: string): string {
+  const own = firstListMark.test(text) ? text.replace(listMarks, '') : text
+  return own.replace(labels, ' ')
+}
+
 /** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 export const isHedged = (text: string): boolean =>
   /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(

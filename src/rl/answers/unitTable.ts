@@ -48,14 +48,22 @@ const rows: readonly Row[] = [
   ['quart qt', 'gallon', 1n, 4n],
   ['pint', 'gallon', 1n, 8n],
   // Not converted into one another: rates change, temperatures have zeros of their own, a megabyte is 10⁶ or 2²⁰ bytes.
-  ...['$ dollar USD', '€ euro EUR', '£ GBP', '¥ yen JPY', '₹ rupee INR', '¢ cent'].map((names): Row => [
+  ...['$ dollar USD', '€ euro EUR', '£ GBP', '¥ yen JPY', '₹ rupee INR'].map((names): Row => [
     names,
     names.split(' ')[0]!,
   ]),
+  ['¢ cent', '$', 1n, 100n],
   ...['°C celsius', '°F fahrenheit', '° degree deg', 'rad radian', 'eV', 'cal calorie', 'kcal'].map(
     (names): Row => [names, names.split(' ')[0]!],
   ),
-  ...['bit', 'byte', 'KB', 'MB', 'GB', 'TB', 'ton'].map((name): Row => [name, name]),
+  ...['bit', 'byte', 'KB kB kilobyte', 'MB megabyte', 'GB gigabyte', 'TB terabyte', 'ton'].map(
+    (names): Row => [names, names.split(' ')[0]!],
+  ),
+  ...['Kb kbit kilobit', 'Mb Mbit megabit', 'Gb Gbit gigabit', 'Tb Tbit terabit'].map((names): Row => [
+    names,
+    names.split(' ')[0]!,
+  ]),
+  ...['Kb', 'Mb', 'Gb', 'KB', 'MB', 'GB'].map((name): Row => [`${name}ps`, `${name}:1 s:-1`]),
 ]
 
 const prefixes: readonly (readonly [symbol: string, word: string, exponent: number])[] = [

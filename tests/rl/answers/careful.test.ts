@@ -1,8 +1,6 @@
 /** Answers that look alike and are not the same: neither reward ever pays them. Beside them what must still earn. */
 import { describe, expect, test } from 'vitest'
-import { builtInReward } from '#rl/environments/registry.ts'
-
-type Pair = readonly [answer: string, completion: string]
+import { paid, type Pair } from './paid.ts'
 
 const never: Readonly<Record<string, readonly Pair[]>> = {
   'relations and operators': [
@@ -132,66 +130,6 @@ const never: Readonly<Record<string, readonly Pair[]>> = {
     ['5', 'x != 5'],
     ['5', 'x ≤ 5'],
   ],
-  'denied in other words': [
-    ['5', 'The answer is anything but 5'],
-    ['5', '\\boxed{\\text{anything but } 5}'],
-    ['5', 'The answer is anything but $5$.'],
-    ['5', 'Answer: all numbers except 5'],
-    ['5', 'everything except for 5'],
-    ['5', 'Answer: any number other than 5'],
-    ['5', 'Answer: not equal to 5'],
-    ['5', 'The answer is different from 5'],
-    ['5', 'It is 6 rather than 5'],
-    ['\\sqrt{2}', 'The answer is anything but $\\sqrt{2}$'],
-  ],
-  'computed with in words': [
-    ['5', 'The answer is twice 5'],
-    ['5', '\\boxed{\\text{twice }5}'],
-    ['5', 'The answer is twice $5$.'],
-    ['5', 'The answer is half 5'],
-    ['5', 'The answer is half of 5'],
-    ['5', 'The answer is double 5'],
-    ['5', 'The answer is triple 5'],
-    ['5', 'The answer is a third of 5'],
-    ['5', 'The answer is three quarters of 5'],
-    ['5', 'The answer is 3 times 5'],
-    ['5', 'The answer is 20% of 5'],
-    ['5', 'The answer is a multiple of 5'],
-    ['5', 'The answer is the sum of 5 and 3'],
-    ['5', 'The answer is 5 less than 10'],
-    ['10', 'The answer is 5 less than 10'],
-    ['5', 'The answer is 5 more than 3'],
-    ['5', 'The answer is 5 more than twice x'],
-    ['5', 'The answer is $5$ more than $3$.'],
-    ['x+1', 'The answer is half of $x+1$.'],
-  ],
-  'bounds in words': [
-    ['5', 'less than or equal to 5'],
-    ['5', 'The answer is less than or equal to 5'],
-    ['5', 'up to 5'],
-    ['5', '\\boxed{\\text{up to } 5}'],
-    ['5', 'at least 5'],
-    ['5', 'It is at most \\(5\\).'],
-    ['5', 'The answer exceeds 5'],
-    ['5', 'The answer is above 5'],
-    ['5', 'almost 5'],
-    ['5', 'The answer is 5 or more'],
-    ['5', '\\boxed{5\\text{ or more}}'],
-    ['5', 'The answer is 5 at most'],
-    ['\\sqrt{2}', 'less than $\\sqrt{2}$'],
-  ],
-  'two values with one sign': [
-    ['5', 'The answer is 5 ± 1'],
-    ['5', 'The answer is 5 give or take 1'],
-    ['2', '±2'],
-    ['2', 'The answer is ±2'],
-  ],
-  'before and after': [
-    ['5 days ago', 'in 5 days'],
-    ['5 days later', '5 days ago'],
-    ['500 BC', '500'],
-    ['500 BC', '500 AD'],
-  ],
   bounds: [
     ['10', '< 10'],
     ['10', '>10'],
@@ -300,48 +238,16 @@ const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['5 red, 3 blue', '5, 3', 'both'],
   ['5000000', '5 mil', 'both'],
   ['$5 mil', 'It comes to $5 million.', 'both'],
-  ['5 days ago', 'The answer is 5 days ago.', 'math'],
-  ['500 BC', '\\boxed{500 BC}', 'math'],
-  ['\\pm 2', '±2', 'math'],
-  ['5 \\pm 1', 'The answer is 5 ± 1', 'math'],
   ['ab', 'ba', 'math'],
   ['x+y', 'y+x', 'math'],
   ['2xy+z', 'z+2yx', 'math'],
   ['(a+b)^2', 'a^2+2ab+b^2', 'math'],
 ]
 
-const stillEarned = [
-  'The answer is not 4 but 5.',
-  'It is nothing but 5.',
-  '10 is greater than 3, so the answer is 5.',
-  'It grows by a factor of 5.',
-  'Tom has 5 more than Ann.',
-  'Tom has 5 fewer apples than Ann.',
-  'The answer is 5, which is less than 10.',
-  'Half of 10 is 5',
-  'The sum of 2 and 3 is 5.',
-  'After 2 hours she has 5',
-  'It was 5 days ago.',
-  'about 5',
-  'The answer is $5$ dollars.',
-]
-
-const paid = async (id: string, [answer, completion]: Pair): Promise<boolean> => {
-  const [score] = await builtInReward(id).score([{ prompt: '', completion, row: { answer }, step: 0 }])
-  return score !== undefined && 'value' in score && score.value === 1
-}
-
 describe.each(Object.entries(never))('never paid: %s', (_, pairs) => {
   test.each(pairs)('%s | %s', async (...pair) => {
     expect([await paid('numeric-equality', pair), await paid('math-equality', pair)]).toEqual([false, false])
   })
-})
-
-test.each(stillEarned)('5 | %s earns', async (completion) => {
-  expect([
-    await paid('numeric-equality', ['5', completion]),
-    await paid('math-equality', ['5', completion]),
-  ]).toEqual([true, true])
 })
 
 test.each(earned)('%s | %s earns', async (answer, completion, ways) => {
