@@ -4880,6 +4880,10 @@ function unitsOf([names, dimensions, above = 1n, below = 1n]) {
 	})];
 }
 var byName = new Map(rows.flatMap(unitsOf));
+byName.set("pound", {
+	...byName.get("pound"),
+	alsoMeans: byName.get("£")
+});
 /** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
 function namedUnit(name) {
 	const plain = name.replace("µ", "μ");
@@ -4971,7 +4975,9 @@ function unknownFactor(text) {
 		rest: text.slice(name.length)
 	};
 }
-function toPower({ dimensions, factor }, exponent) {
+function toPower(unit, exponent) {
+	if (exponent === 1) return unit;
+	const { dimensions, factor } = unit;
 	const one = Array.from({ length: Math.abs(exponent) }).reduce((total) => product(total, factor), whole(1n));
 	const raised = Object.entries(dimensions).map(([base, own]) => [base, own * exponent]);
 	return {
@@ -4991,7 +4997,9 @@ function combined(a, b, sign) {
 /** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 function conversion(from, to) {
 	if (from === null || to === null) return whole(1n);
-	return [.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0)) ? quotient(from.factor, to.factor) : null;
+	if ([.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))) return quotient(from.factor, to.factor);
+	if (from.alsoMeans !== void 0) return conversion(from.alsoMeans, to);
+	return to.alsoMeans === void 0 ? null : conversion(from, to.alsoMeans);
 }
 /** The words of a text without their plural. */
 var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
@@ -5517,11 +5525,16 @@ var WordReader = class {
 // src/rl/answers/plainText.ts
 /** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
 var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
+/** Arabic and Persian digits. */
+var easternDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
 var fullWidth = /[\uff01-\uff5e]/g;
 var vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g;
 var superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 /** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
 var raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
+var raisedLetter = /(?<=\p{L})(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/gu;
+/** x² as x^{2}; behind a unit, too. */
+var withExponents = (text) => text.replace(raisedLetter, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`);
 var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit)).join("");
 /** Bold marks of Markdown; `2**3` is a power. */
 var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
@@ -5539,7 +5552,7 @@ var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + 
 var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
 /** A calculation that GSM8K's solutions repeat before its result. */
 var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
-var plainCharacters = (text) => withRecurring(text.replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+var plainCharacters = (text) => withRecurring(text.replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
@@ -5576,8 +5589,9 @@ function written(text, isAnswer) {
 * reaches is not said in words. “The equation has the root 5” is no square root.
 */
 var rootInWords = /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu;
-/** “minus 5” is −5, and what is called wrong is no answer. */
-var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
+var belowZero = /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi;
+/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
+var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(belowZero, "-$1").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
 var labels = /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi;
 var listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm;
 var firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m;
@@ -5715,7 +5729,7 @@ function lastOf(text, expected) {
 	return kind === "number" ? lastNumber(text) : candidates(text, kind).at(-1) ?? null;
 }
 /** A sign counts only where nothing stands before it that it could be subtracted from. */
-var numbers = new RegExp(String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3}))${numberSource}`, "gu");
+var numbers = new RegExp(String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3})|(?<=\b(?:is|are|was|were|be|equals|gets?|gives?|becomes)\s{1,3})(?=-))${numberSource}`, "gu");
 var numbersOf = (text) => [...text.matchAll(numbers)];
 /** The last number of a text, with its unit; null where it is part of something else, such as a sum or a root. */
 function lastNumber(text) {
@@ -6097,7 +6111,7 @@ function isUnit(tokens) {
 	return tokens.every(({ type, text }, i) => type === "words" || type === "name" || inUnit$1.test(text) || type === "number" && isPower(tokens, i)) && readUnit(writtenText(tokens))?.rest === "";
 }
 var isPower = (tokens, at) => /\^[{-]*$/.test(tokens.slice(Math.max(0, at - 3), at).map(({ text }) => text).join(""));
-var writtenText = (tokens) => tokens.map(({ text, type, isApart }) => isApart || type === "words" ? ` ${text}` : type === "command" ? `${text} ` : text).join("");
+var writtenText = (tokens) => tokens.map(({ text, type, isApart }) => `${isApart || type === "words" ? " " : ""}${text}${type === "command" ? " " : ""}`).join("");
 /** Letters that are hardly variables side by side. */
 var clear = /* @__PURE__ */ new Set([
 	"mm",
@@ -6207,7 +6221,7 @@ var indexed = (name, index) => index.kind === "number" && index.place === null ?
 var deepest = 60;
 /** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
 function parseMath(text, letters = "units") {
-	const read = mathTokens(text);
+	const read = mathTokens(withExponents(text));
 	if (read === null || read.length === 0) return null;
 	const tokens = letters === "units" ? withUnits(read) : read;
 	try {
@@ -6625,8 +6639,14 @@ var ofOne = {
 	percent: (a) => product(a, {
 		above: 1n,
 		below: 100n
-	})
+	}),
+	floor: floorOf,
+	ceil: (a) => negated(floorOf(negated(a)))
 };
+function floorOf({ above, below }) {
+	const cut = above / below;
+	return whole(above < 0n && cut * below !== above ? cut - 1n : cut);
+}
 var constantOf = (name, a, b) => (b === void 0 ? ofOne[name]?.(a) : ofTwo[name]?.(a, b)) ?? null;
 function constantFactorial({ above, below }) {
 	if (below !== 1n || above < 0n || above > 300n) return null;
@@ -7394,8 +7414,8 @@ function saidMath(text) {
 	if (found[0]?.from === 0) return together(text, found);
 	return /^[-+$€£¥₹\s]*[\d.]/.test(text) && !isRead(text) ? numberIn(text, "first") ?? "" : lastMath(text);
 }
-/** Tells whether the whole text is one value, which no word behind it changes. */
-var isRead = (text) => parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null;
+/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+var isRead = (text) => !/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null;
 var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
 	text: span,
 	from: index,

@@ -95,7 +95,7 @@ function lastOf(text: string, expected: Literal): Literal | null {
 
 /** A sign counts only where nothing stands before it that it could be subtracted from. */
 const numbers = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3}))${numberSource}`,
+  String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3})|(?<=\b(?:is|are|was|were|be|equals|gets?|gives?|becomes)\s{1,3})(?=-))${numberSource}`,
   'gu',
 )
 

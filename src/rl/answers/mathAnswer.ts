@@ -105,9 +105,10 @@ function saidMath(text: string): string {
   return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
 }
 
-/** Tells whether the whole text is one value, which no word behind it changes. */
+/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
 const isRead = (text: string): boolean =>
-  parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null
+  (!/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false) ||
+  readLiteral(text) !== null
 
 const spansOf = (text: string): Span[] =>
   [...text.matchAll(spans)].map(({ index, 0: span }) => ({

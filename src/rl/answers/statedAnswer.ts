@@ -35,11 +35,15 @@ function written(text: string, isAnswer: (line: string) => boolean): StatedAnswe
 const rootInWords =
   /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu
 
-/** “minus 5” is −5, and what is called wrong is no answer. */
+const belowZero =
+  /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi
+
+/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
 const withSigns = (text: string): string =>
   text
     .replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, ' ')
     .replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, '-')
+    .replace(belowZero, '-$1')
     .replace(rootInWords, (_, which: string | undefined, of: string) =>
       which?.toLowerCase() === 'cube' ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`,
     )

@@ -7,6 +7,8 @@ export interface Unit {
   readonly dimensions: Readonly<Record<string, number>>
   /** Base units in one of this. */
   readonly factor: Rational
+  /** Another unit of the same name. */
+  readonly alsoMeans?: Unit
 }
 
 type Row = readonly [names: string, dimensions: string, above?: bigint, below?: bigint]
@@ -109,6 +111,7 @@ function unitsOf([names, dimensions, above = 1n, below = 1n]: Row): [string, Uni
 }
 
 const byName = new Map<string, Unit>(rows.flatMap(unitsOf))
+byName.set('pound', { ...byName.get('pound')!, alsoMeans: byName.get('£')! })
 
 /** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
 export function namedUnit(name: string): Unit | null {
