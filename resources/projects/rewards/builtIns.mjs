@@ -5552,7 +5552,9 @@ var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + 
 var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
 /** A calculation that GSM8K's solutions repeat before its result. */
 var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
-var plainCharacters = (text) => withRecurring(text.replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+/** White space so long that searching it for the parts of a number would take minutes. */
+var longSpace = /\s{9,}/g;
+var plainCharacters = (text) => withRecurring(text.replace(longSpace, (run) => run.includes("\n") ? "\n\n" : "  ").replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */

@@ -52,8 +52,13 @@ const recurringBlock = (digits: string): string => digits.replace(/^(\d+?)\1+$/,
 /** A calculation that GSM8K's solutions repeat before its result. */
 const calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g
 
+/** White space so long that searching it for the parts of a number would take minutes. */
+const longSpace = /\s{9,}/g
+
 export const plainCharacters = (text: string): string =>
-  withRecurring(text.replace(calculation, ''))
+  withRecurring(
+    text.replace(longSpace, (run) => (run.includes('\n') ? '\n\n' : '  ')).replace(calculation, ''),
+  )
     .replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
     .replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15))
     .replaceAll('\u066b', '.')

@@ -195,3 +195,9 @@ test.each(earned)('%s | %s earns', async (answer, completion, ways) => {
   expect(await paid('math-equality', [answer, completion])).toBe(true)
   if (ways === 'both') expect(await paid('numeric-equality', [answer, completion])).toBe(true)
 })
+
+test('long white space is read in no time', async () => {
+  const completion = `5${' '.repeat(60_000)}x,${'\n '.repeat(30_000)}so it is 7`
+  expect(await paid('numeric-equality', ['7', completion])).toBe(true)
+  expect(await paid('math-equality', ['7', completion])).toBe(true)
+})
