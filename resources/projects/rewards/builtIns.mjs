@@ -4509,9 +4509,12 @@ function readTime(text) {
 		read[3] ?? 0
 	].map(Number);
 	const full = hourOfDay(hour, letter?.toLowerCase());
-	return full === null ? null : {
+	if (full === null) return null;
+	return {
 		kind: "time",
-		seconds: full * 3600 + minute * 60 + second
+		seconds: full * 3600 + minute * 60 + second,
+		isOfDay: named !== "",
+		hasSeconds: read[3] !== void 0
 	};
 }
 /** 12 a.m. is midnight. */
@@ -4750,9 +4753,14 @@ var rows = [
 		"€ euro EUR",
 		"£ GBP",
 		"¥ yen JPY",
-		"₹ rupee INR",
-		"¢ cent"
+		"₹ rupee INR"
 	].map((names) => [names, names.split(" ")[0]]),
+	[
+		"¢ cent",
+		"$",
+		1n,
+		100n
+	],
 	...[
 		"°C celsius",
 		"°F fahrenheit",
@@ -4765,12 +4773,26 @@ var rows = [
 	...[
 		"bit",
 		"byte",
+		"KB kB kilobyte",
+		"MB megabyte",
+		"GB gigabyte",
+		"TB terabyte",
+		"ton"
+	].map((names) => [names, names.split(" ")[0]]),
+	...[
+		"Kb kbit kilobit",
+		"Mb Mbit megabit",
+		"Gb Gbit gigabit",
+		"Tb Tbit terabit"
+	].map((names) => [names, names.split(" ")[0]]),
+	...[
+		"Kb",
+		"Mb",
+		"Gb",
 		"KB",
 		"MB",
-		"GB",
-		"TB",
-		"ton"
-	].map((name) => [name, name])
+		"GB"
+	].map((name) => [`${name}ps`, `${name}:1 s:-1`])
 ];
 var prefixes$1 = [...[
 	[
@@ -4858,6 +4880,10 @@ function unitsOf([names, dimensions, above = 1n, below = 1n]) {
 	})];
 }
 var byName = new Map(rows.flatMap(unitsOf));
+byName.set("pound", {
+	...byName.get("pound"),
+	alsoMeans: byName.get("£")
+});
 /** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
 function namedUnit(name) {
 	const plain = name.replace("µ", "μ");
@@ -4949,7 +4975,9 @@ function unknownFactor(text) {
 		rest: text.slice(name.length)
 	};
 }
-function toPower({ dimensions, factor }, exponent) {
+function toPower(unit, exponent) {
+	if (exponent === 1) return unit;
+	const { dimensions, factor } = unit;
 	const one = Array.from({ length: Math.abs(exponent) }).reduce((total) => product(total, factor), whole(1n));
 	const raised = Object.entries(dimensions).map(([base, own]) => [base, own * exponent]);
 	return {
@@ -4969,7 +4997,9 @@ function combined(a, b, sign) {
 /** Converts one `from` to `to`; null where they measure different things. A unit that is not known could be either. */
 function conversion(from, to) {
 	if (from === null || to === null) return whole(1n);
-	return [.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0)) ? quotient(from.factor, to.factor) : null;
+	if ([.../* @__PURE__ */ new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))) return quotient(from.factor, to.factor);
+	if (from.alsoMeans !== void 0) return conversion(from.alsoMeans, to);
+	return to.alsoMeans === void 0 ? null : conversion(from, to.alsoMeans);
 }
 /** The words of a text without their plural. */
 var wordsOf$1 = (text) => [...text.toLowerCase().matchAll(/\p{L}{2,}/gu)].map(([word]) => word.replace(/s$/, ""));
@@ -5033,7 +5063,7 @@ function isSameLiteral(expected, found, tolerance) {
 	if (a.kind === "number") return b.kind === "number" && isSameNumber$1(a, b, tolerance);
 	if (a.kind === "list") return b.kind === "list" && isSameList(a, b, tolerance);
 	if (a.kind === "ratio") return b.kind === "ratio" && isSameRatio(a, b);
-	if (a.kind === "time") return b.kind === "time" && b.seconds === a.seconds;
+	if (a.kind === "time") return b.kind === "time" && isSameTime(a, b);
 	return b.kind === "date" && isSameDate(a, b);
 }
 /** 3,5 is 3.5 beside a number that is not whole, else a list. */
@@ -5048,11 +5078,18 @@ var hundredth = {
 };
 function isSameNumber$1(a, b, tolerance) {
 	const factor = conversion(a.unit, b.unit);
-	if (factor === null || isOtherThing(a.words ?? "", b.words ?? "")) return false;
+	if (factor === null || isOfOther(a, b)) return false;
 	if (a.isPercentage === b.isPercentage) return isNear(times$1(a, factor), b, tolerance);
 	const [share, plain] = a.isPercentage ? [a, b] : [b, a];
 	if (plain.unit !== null) return false;
 	return isNear(times$1(share, hundredth), plain, tolerance) || isUnsigned(plain) && isNear(share, plain, tolerance);
+}
+/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+function isOfOther(expected, found) {
+	const [own, other] = [expected.name ?? null, found.name ?? null];
+	if (own !== null && other !== null && own !== other) return true;
+	if (found.isOrdinal === true && expected.isOrdinal !== true) return true;
+	return isOtherThing(expected.words ?? "", found.words ?? "");
 }
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
 var isUnsigned = ({ value }) => order(size(value), whole(1n)) > 0;
@@ -5093,6 +5130,7 @@ function isSameRatio(a, b) {
 	const [first, other] = [a.parts[0], b.parts[0]];
 	return a.parts.length === b.parts.length && a.parts.every((part, i) => part * other === b.parts[i] * first);
 }
+var isSameTime = (a, b) => a.seconds === b.seconds && (a.hasSeconds === b.hasSeconds || a.isOfDay || b.isOfDay);
 var isSameDate = (a, b) => a.month === b.month && a.day === b.day && a.year === b.year;
 /** A number as its digits say. `place` is that of its last digit, of a decimal or beside an exponent. */
 function writtenNumber(value, place) {
@@ -5181,8 +5219,21 @@ function readLiteral(text) {
 	const plain = plainMath(text).replace(leading, "").replace(/[.,;]\s*$/, "").trim();
 	if (plain.length > 1e3 || !/\d/.test(plain)) return null;
 	const value = lastSide(plain);
-	return readDate(value) ?? readTime(value) ?? readRatio(value) ?? readNumber(value) ?? readCompound(value) ?? readList(value);
+	const measured = readDate(value) ?? readTime(value) ?? readRatio(value);
+	if (measured !== null) return measured;
+	const number = readNumber(value) ?? readCompound(value);
+	const name = value === plain ? null : nameBefore(plain.slice(0, plain.indexOf("=") + 1));
+	return number === null ? readList(value) : {
+		...number,
+		name
+	};
 }
+/** The letter whose value stands behind its = sign. */
+var nameBefore = (text) => /(?<![\p{L}\p{N}_\\]|[\p{N})\]}^+*/-]\s*|(?<!\p{L})\p{L} )(\p{L}(?:_?\d)?)\s*=\s*$/u.exec(text)?.[1]?.replace("_", "") ?? null;
+/** “5th”. */
+var isOrdinal = (behind) => /^(?:st|nd|rd|th)\b/i.test(behind);
+/** “1990s”: ten years, and no number of seconds. */
+var isDecade = (digits, behind) => /^[12]\d\d0$/.test(digits) && /^['’]?s\b/.test(behind);
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
 function lastSide(text) {
 	const at = text.lastIndexOf("=");
@@ -5210,7 +5261,9 @@ function readNumber(text) {
 function pointedNumber(text) {
 	const found = alone.exec(text);
 	if (found === null) return null;
-	const rest = multiplierOf(found[8] ?? "");
+	const behind = found[8] ?? "";
+	if (isDecade(found[3], behind)) return null;
+	const rest = multiplierOf(behind);
 	if (!isUnit$1(rest.rest)) return null;
 	const number = numberOf(found);
 	if (number === null) return null;
@@ -5218,11 +5271,12 @@ function pointedNumber(text) {
 		...number,
 		value: product(number.value, rest.factor),
 		unit: unitOf(found[2] || rest.rest),
-		words: rest.rest
+		words: rest.rest,
+		isOrdinal: isOrdinal(behind)
 	};
 }
 /** Words that make another value of the number, or several. */
-var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu;
+var changing = /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu;
 var isChanging = (words) => changing.test(words);
 /** Tells whether a text is at most four words that compute nothing; one letter counts only as a known unit. */
 function isUnit$1(rest) {
@@ -5276,30 +5330,46 @@ function readList(text) {
 }
 // src/rl/answers/surroundings.ts
 /** Judges a number by the words and signs around it: they may make it part of something else, a bound, or deny it. */
-var before = [
-	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
-	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
-	/\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
+var comparative = "(?:less|more|greater|fewer|smaller|larger|bigger|lower|higher)";
+/** Words that deny, bound or compute with the value behind them. */
+var changedBefore = [
+	new RegExp(String.raw`\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|${comparative} than(?: or equal to)?|at most|at least|up to|between|either|neither|nor|or|no (?:answer|solution|result|value)|almost|nearly|close to|exceed(?:s|ing)?|above|below|under|beyond)\s*$`, "i"),
+	/\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
 	/\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
+	/\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
+	/%\s*of\s*$/
+];
+var before = [
+	/[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
+	/(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
 	/\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
 	/\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
 	/\d\s+(?:in|out of)\s*$/,
-	/\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
 	/\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i
 ];
-var after = [
-	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+/** Words that deny, bound or compute with the value before them. */
+var changedAfter = [
 	/^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
+	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+	new RegExp(String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`, "i")
+];
+var after = [
+	/^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
 	/^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
 	/^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
-	/^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
 	/^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
 	/^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i
 ];
 var unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/;
 var unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s;
+/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+var opening = /(?:[\s{}$~]|\\[([])+$/;
+var closing$1 = /^(?:[}$~]|\\[)\]])+/;
+/** Tells whether words beside a value deny it, bound it or compute with it. */
+var isChanged = (left, right) => changedBefore.some((pattern) => pattern.test(left.replace(opening, ""))) || changedAfter.some((pattern) => pattern.test(right.replace(closing$1, "")));
 /** Tells whether a number stands for itself between `left` and `right`. */
-var isBare = (left, right) => !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
+var isBare = (left, right) => !isChanged(left, right) && !before.some((pattern) => pattern.test(left)) && !after.some((pattern) => pattern.test(right)) && !isPart(left, right);
 /** 6 in 5 feet 6 inches, 10 in 5 cm to 10 cm. */
 function isPart(left, right) {
 	if (/\d\s*(?:[°'′]|to\s)\s*$/.test(left) || /^\s*(?:[°'′]|to\s)\s*\d/.test(right)) return true;
@@ -5455,11 +5525,16 @@ var WordReader = class {
 // src/rl/answers/plainText.ts
 /** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
 var minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g;
+/** Arabic and Persian digits. */
+var easternDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
 var fullWidth = /[\uff01-\uff5e]/g;
 var vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g;
 var superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 /** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
 var raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g;
+var raisedLetter = /(?<=\p{L})(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/gu;
+/** x² as x^{2}; behind a unit, too. */
+var withExponents = (text) => text.replace(raisedLetter, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`);
 var digitsOf = (raised) => [...raised].map((digit) => superscripts.indexOf(digit)).join("");
 /** Bold marks of Markdown; `2**3` is a power. */
 var bold = /(?<![\w)])\*\*(?=\S)([^*\n]{1,200}?)\*\*(?![\w(])/g;
@@ -5477,7 +5552,9 @@ var withRecurring = (text) => text.replace(dotted, (_, fixed, block) => fixed + 
 var recurringBlock = (digits) => digits.replace(/^(\d+?)\1+$/, "$1");
 /** A calculation that GSM8K's solutions repeat before its result. */
 var calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g;
-var plainCharacters = (text) => withRecurring(text.replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
+/** White space so long that searching it for the parts of a number would take minutes. */
+var longSpace = /\s{9,}/g;
+var plainCharacters = (text) => withRecurring(text.replace(longSpace, (run) => run.includes("\n") ? "\n\n" : "  ").replace(calculation, "")).replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 65248)).replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15)).replaceAll("٫", ".").replace(minusSigns, "-").replace(vulgarFractions, (_, digit, one) => `${digit && `${digit} `}${one.normalize("NFKC").replace("⁄", "/")}`).replace(raisedExponent, (_, minus, digits) => `^{${minus && "-"}${digitsOf(digits)}}`).replace(bold, "$1").replace(emphasis, "$2").replace(grouped$1, (number) => number.replace(/[^\d]+/g, ",")).replace(/[\u00a0\u202f\u2009\u3000]/g, " ");
 // src/rl/answers/statedAnswer.ts
 /** Finds where a text states its answer: a marker, the words “the answer is”, or nowhere in particular. */
 /** `isAnswer` says whether the rest of a line behind #### is one: it may as well be a heading. */
@@ -5514,8 +5591,16 @@ function written(text, isAnswer) {
 * reaches is not said in words. “The equation has the root 5” is no square root.
 */
 var rootInWords = /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu;
-/** “minus 5” is −5, and what is called wrong is no answer. */
-var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
+var belowZero = /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi;
+/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
+var withSigns = (text) => text.replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, " ").replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, "-").replace(belowZero, "-$1").replace(rootInWords, (_, which, of) => which?.toLowerCase() === "cube" ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`);
+var labels = /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi;
+var listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm;
+var firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m;
+/** The text without numbers that only count its parts: “Step 5”, and the marks of a list that begins with 1. */
+function withoutLabels(text) {
+	return (firstListMark.test(text) ? text.replace(listMarks, "") : text).replace(labels, " ");
+}
 /** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 var isHedged = (text) => /^\W{0,3}(?:text\s*\{\s*)?(?:not|never|less|more|greater|fewer|smaller|larger|under|over|at (?:most|least)|between|either|neither)\b|^\s*\$?\s*(?:[<>≤≥≠]|\\(?:le|ge|leq|geq|ne|neq|lt|gt)(?![a-z]))/i.test(text);
 function withoutThoughts(text) {
@@ -5603,7 +5688,7 @@ function statedLiteral(completion, expected) {
 var onlyNumber = (text) => numbersOf(plainMath(text)).length === 1 ? lastNumber(text) : null;
 function literalIn(text, kind, expected) {
 	const pointed = withPoints(text, expected);
-	return (kind === "said" ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)) ?? (mayBeDecimal(expected) ? lastNumber(text) : null);
+	return (kind === "said" ? firstOf(pointed, expected.kind) : lastOf(withoutLabels(pointed), expected)) ?? (mayBeDecimal(expected) ? lastNumber(withoutLabels(text)) : null);
 }
 var withPoints = (text, expected) => isDecimal(expected) ? text.replace(decimalComma, ".") : text;
 /** “7!” alone; at the end of a sentence it is 7. */
@@ -5637,6 +5722,7 @@ function numberIn(text, which) {
 	const behind = plain.slice(found.index + found[0].length, found.index + 60);
 	const { rest } = multiplierOf(behind);
 	const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`;
+	if (isOrdinal(behind)) return `${found[0]}th`;
 	const unit = found[2] === "" ? readUnit(rest) : null;
 	return unit === null ? scaled : `${scaled} ${unit.text}`;
 }
@@ -5645,7 +5731,7 @@ function lastOf(text, expected) {
 	return kind === "number" ? lastNumber(text) : candidates(text, kind).at(-1) ?? null;
 }
 /** A sign counts only where nothing stands before it that it could be subtracted from. */
-var numbers = new RegExp(String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3}))${numberSource}`, "gu");
+var numbers = new RegExp(String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3})|(?<=\b(?:is|are|was|were|be|equals|gets?|gives?|becomes)\s{1,3})(?=-))${numberSource}`, "gu");
 var numbersOf = (text) => [...text.matchAll(numbers)];
 /** The last number of a text, with its unit; null where it is part of something else, such as a sum or a root. */
 function lastNumber(text) {
@@ -5657,13 +5743,19 @@ function lastNumber(text) {
 function bareNumber(text, found) {
 	const before = text.slice(Math.max(0, found.index - 40), found.index);
 	const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40);
-	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isFactor(after)) return null;
+	if (/^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before) || !isBare(before, after) || isFactor(after) || isDecade(found[3], after)) return null;
 	const { factor, rest } = multiplierOf(after);
 	const number = numberOf(found);
+	const unit = unitOf(found[2] || rest);
+	const of = {
+		name: nameBefore(before),
+		isOrdinal: isOrdinal(after)
+	};
 	return number && {
 		...number,
+		...of,
 		value: product(number.value, factor),
-		unit: unitOf(found[2] || rest)
+		unit
 	};
 }
 /** 2x is no number, 2m is one. */
@@ -6021,7 +6113,7 @@ function isUnit(tokens) {
 	return tokens.every(({ type, text }, i) => type === "words" || type === "name" || inUnit$1.test(text) || type === "number" && isPower(tokens, i)) && readUnit(writtenText(tokens))?.rest === "";
 }
 var isPower = (tokens, at) => /\^[{-]*$/.test(tokens.slice(Math.max(0, at - 3), at).map(({ text }) => text).join(""));
-var writtenText = (tokens) => tokens.map(({ text, type, isApart }) => isApart || type === "words" ? ` ${text}` : type === "command" ? `${text} ` : text).join("");
+var writtenText = (tokens) => tokens.map(({ text, type, isApart }) => `${isApart || type === "words" ? " " : ""}${text}${type === "command" ? " " : ""}`).join("");
 /** Letters that are hardly variables side by side. */
 var clear = /* @__PURE__ */ new Set([
 	"mm",
@@ -6131,7 +6223,7 @@ var indexed = (name, index) => index.kind === "number" && index.place === null ?
 var deepest = 60;
 /** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
 function parseMath(text, letters = "units") {
-	const read = mathTokens(text);
+	const read = mathTokens(withExponents(text));
 	if (read === null || read.length === 0) return null;
 	const tokens = letters === "units" ? withUnits(read) : read;
 	try {
@@ -6549,8 +6641,14 @@ var ofOne = {
 	percent: (a) => product(a, {
 		above: 1n,
 		below: 100n
-	})
+	}),
+	floor: floorOf,
+	ceil: (a) => negated(floorOf(negated(a)))
 };
+function floorOf({ above, below }) {
+	const cut = above / below;
+	return whole(above < 0n && cut * below !== above ? cut - 1n : cut);
+}
 var constantOf = (name, a, b) => (b === void 0 ? ofOne[name]?.(a) : ofTwo[name]?.(a, b)) ?? null;
 function constantFactorial({ above, below }) {
 	if (below !== 1n || above < 0n || above > 300n) return null;
@@ -7265,6 +7363,10 @@ function expectedMath(text) {
 		literal: expectedLiteral(text)
 	};
 	if (answer.literal !== null) return answer;
+	if (isNumeral(answer.text)) return {
+		...answer,
+		...unread
+	};
 	if (isOnlyWritten(answer.whole, text)) return {
 		...answer,
 		...unread,
@@ -7277,6 +7379,8 @@ var unread = {
 	math: null,
 	product: null
 };
+/** IV is not VI; as products of variables they would be the same. */
+var isNumeral = (text) => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text);
 /** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
 var isOnlyWritten = (whole, text) => spansOf(text).length === 0 && !/[\\=]/.test(text) && !isRead(whole) && /\d/.test(whole) && whole.length <= 60 && whole.split(" ").length <= 4;
 /** “3 hours 20 minutes” is no number, and its last one is not the answer. */
@@ -7286,9 +7390,11 @@ var isShortPhrase = (text) => /^[\p{L}\p{M}'’ ()-]{1,60}$/u.test(text) && text
 function readAnswer(text) {
 	const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null);
 	const hedged = kind !== "unmarked" && isHedged(stated);
+	const own = kind === "marked" ? stated : kind === "said" ? saidMath(stated) : lastMath(withoutLabels(stated));
 	return {
-		...answerOf(kind === "marked" ? stated : kind === "said" ? saidMath(stated) : lastMath(stated)),
+		...answerOf(own),
 		isHedged: hedged,
+		literal: readLiteral(own),
 		whole: writtenAlike(withoutStop(stated))
 	};
 }
@@ -7310,7 +7416,8 @@ function saidMath(text) {
 	if (found[0]?.from === 0) return together(text, found);
 	return /^[-+$€£¥₹\s]*[\d.]/.test(text) && !isRead(text) ? numberIn(text, "first") ?? "" : lastMath(text);
 }
-var isRead = (text) => parseMath(text) !== null || readLiteral(text) !== null;
+/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+var isRead = (text) => !/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false || readLiteral(text) !== null;
 var spansOf = (text) => [...text.matchAll(spans)].map(({ index, 0: span }) => ({
 	text: span,
 	from: index,
@@ -7326,7 +7433,9 @@ function together(text, found) {
 		group.push(next);
 	}
 	group.sort((a, b) => a.from - b.from);
-	const measure = measureBehind(text.slice(group.at(-1).to));
+	const behind = text.slice(group.at(-1).to);
+	if (isChanged(text.slice(0, group[0].from).slice(-40), behind.slice(0, 40))) return "";
+	const measure = measureBehind(behind);
 	return `${group.map((span) => span.text).join(", ")}${measure}`;
 }
 var withoutStop = (text) => text.trim().replace(/(?<!\\)[.,;:]+$/, "");
@@ -7374,7 +7483,8 @@ function saysMath(expected, completion, tolerance) {
 }
 /** null where the mathematics of one of them is not read, or is a list. */
 function isSameMathematics(expected, found, tolerance) {
-	if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false;
+	if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found)) return isSameLiteral(expected.literal, found.literal, tolerance);
+	if (isOtherDecimal(expected, found, tolerance)) return false;
 	if (["math", "product"].some((way) => isSameParsed(expected[way], found[way], tolerance))) return true;
 	return [expected.math, found.math].some((math) => math === null || math.tree.kind === "group") ? null : false;
 }
@@ -7387,7 +7497,7 @@ function namedLists({ literal }, found) {
 /** 1.5 million is told by its words, which mathematics takes for a unit. */
 var isScaled = ({ math }) => math !== null && !isSame(multiplierOf(math.words[0] ?? "").factor, whole(1n));
 /** Mathematics ignores the sign of a currency before its number. */
-var isOtherCurrency = ({ literal }, { math }) => literal?.kind === "number" && conversion(literal.unit, unitOf(math?.words[0] ?? "")) === null;
+var hasUnit = ({ literal }) => literal?.kind === "number" && literal.unit !== null;
 /** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
 function isOtherDecimal({ literal }, { text }, tolerance) {
 	const found = literal?.kind === "list" && literal.decimal !== null ? readLiteral(text) : null;

@@ -1,10 +1,18 @@
 /** Finds the written answer of a completion, of the kind that the expected one is. */
 import type { Literal, WrittenNumber } from './literal.ts'
-import { numberOf, numberSource, plainMath, readLiteral } from './readLiteral.ts'
+import {
+  isDecade,
+  isOrdinal,
+  nameBefore,
+  numberOf,
+  numberSource,
+  plainMath,
+  readLiteral,
+} from './readLiteral.ts'
 import { product } from './rational.ts'
 import { isBare } from './surroundings.ts'
 import { multiplierOf, readUnit, unitOf } from './units.ts'
-import { isHedged, statedAnswer } from './statedAnswer.ts'
+import { isHedged, statedAnswer, withoutLabels } from './statedAnswer.ts'
 
 /** The answer in a data set's column: what its marker holds, else the column's whole text. */
 export function expectedLiteral(text: string): Literal | null {
@@ -28,8 +36,8 @@ const onlyNumber = (text: string): WrittenNumber | null =>
 
 function literalIn(text: string, kind: 'said' | 'unmarked', expected: Literal): Literal | null {
   const pointed = withPoints(text, expected)
-  const found = kind === 'said' ? firstOf(pointed, expected.kind) : lastOf(pointed, expected)
-  return found ?? (mayBeDecimal(expected) ? lastNumber(text) : null)
+  const found = kind === 'said' ? firstOf(pointed, expected.kind) : lastOf(withoutLabels(pointed), expected)
+  return found ?? (mayBeDecimal(expected) ? lastNumber(withoutLabels(text)) : null)
 }
 
 const withPoints = (text: string, expected: Literal): string =>
@@ -75,6 +83,7 @@ export function numberIn(text: string, which: 'first' | 'last'): string | null {
   const behind = plain.slice(found.index + found[0].length, found.index + 60)
   const { rest } = multiplierOf(behind)
   const scaled = `${found[0]}${behind.slice(0, behind.length - rest.length)}`
+  if (isOrdinal(behind)) return `${found[0]}th`
   const unit = found[2] === '' ? readUnit(rest) : null
   return unit === null ? scaled : `${scaled} ${unit.text}`
 }
@@ -86,7 +95,7 @@ function lastOf(text: string, expected: Literal): Literal | null {
 
 /** A sign counts only where nothing stands before it that it could be subtracted from. */
 const numbers = new RegExp(
-  String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3}))${numberSource}`,
+  String.raw`(?<![\p{L}\p{N}_.,]|\d[eE][-+])(?:(?<=[\p{L}\p{N}_)\]}]\s{0,3})(?=[$€£¥₹\d.])|(?<![\p{L}\p{N}_)\]}]\s{0,3})|(?<=\b(?:is|are|was|were|be|equals|gets?|gives?|becomes)\s{1,3})(?=-))${numberSource}`,
   'gu',
 )
 
@@ -104,10 +113,12 @@ function bareNumber(text: string, found: RegExpExecArray): WrittenNumber | null 
   const before = text.slice(Math.max(0, found.index - 40), found.index)
   const after = text.slice(found.index + found[0].length, found.index + found[0].length + 40)
   const isListed = /^\s*[)\]}]/.test(after) && /[([{][^)\]}]*,\s*$/.test(before)
-  if (isListed || !isBare(before, after) || isFactor(after)) return null
+  if (isListed || !isBare(before, after) || isFactor(after) || isDecade(found[3]!, after)) return null
   const { factor, rest } = multiplierOf(after)
   const number = numberOf(found)
-  return number && { ...number, value: product(number.value, factor), unit: unitOf(found[2] || rest) }
+  const unit = unitOf(found[2] || rest)
+  const of = { name: nameBefore(before), isOrdinal: isOrdinal(after) }
+  return number && { ...number, ...of, value: product(number.value, factor), unit }
 }
 
 /** 2x is no number, 2m is one. */

@@ -126,6 +126,13 @@ const ofTwo: Readonly<Record<string, Constant>> = {
 const ofOne: Readonly<Record<string, (a: Rational) => Rational | null>> = {
   ...{ negate: negated, abs: size, factorial: constantFactorial },
   percent: (a) => product(a, { above: 1n, below: 100n }),
+  floor: floorOf,
+  ceil: (a) => negated(floorOf(negated(a))),
+}
+
+function floorOf({ above, below }: Rational): Rational {
+  const cut = above / below
+  return whole(above < 0n && cut * below !== above ? cut - 1n : cut)
 }
 
 const constantOf = (name: string, a: Rational, b: Rational | undefined): Rational | null =>

@@ -19,6 +19,10 @@ export interface WrittenNumber extends Written {
   readonly isPercentage: boolean
   /** Known unit; null if none is written. */
   readonly unit: Unit | null
+  /** The letter that it is the value of, as in x = 5. */
+  readonly name?: string | null
+  /** Whether it is a place in a row, as 5th is. */
+  readonly isOrdinal?: boolean
   /** What stands behind the number, where the text is nothing else. */
   readonly words?: string
 }
@@ -47,6 +51,9 @@ export interface WrittenDate {
 export interface WrittenTime {
   readonly kind: 'time'
   readonly seconds: number
+  /** Whether am or pm stands behind it; 1:30 alone may be a minute and a half. */
+  readonly isOfDay: boolean
+  readonly hasSeconds: boolean
 }
 
 export type Literal = WrittenNumber | WrittenList | WrittenRatio | WrittenDate | WrittenTime
@@ -57,7 +64,7 @@ export function isSameLiteral(expected: Literal, found: Literal, tolerance: numb
   if (a.kind === 'number') return b.kind === 'number' && isSameNumber(a, b, tolerance)
   if (a.kind === 'list') return b.kind === 'list' && isSameList(a, b, tolerance)
   if (a.kind === 'ratio') return b.kind === 'ratio' && isSameRatio(a, b)
-  if (a.kind === 'time') return b.kind === 'time' && b.seconds === a.seconds
+  if (a.kind === 'time') return b.kind === 'time' && isSameTime(a, b)
   return b.kind === 'date' && isSameDate(a, b)
 }
 
@@ -75,7 +82,7 @@ const hundredth: Rational = { above: 1n, below: 100n }
 
 function isSameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number): boolean {
   const factor = conversion(a.unit, b.unit)
-  if (factor === null || isOtherThing(a.words ?? '', b.words ?? '')) return false
+  if (factor === null || isOfOther(a, b)) return false
   if (a.isPercentage === b.isPercentage) return isNear(times(a, factor), b, tolerance)
   const [share, plain] = a.isPercentage ? [a, b] : [b, a]
   if (plain.unit !== null) return false
@@ -83,6 +90,14 @@ function isSameNumber(a: WrittenNumber, b: WrittenNumber, tolerance: number): bo
     isNear(times(share, hundredth), plain, tolerance) ||
     (isUnsigned(plain) && isNear(share, plain, tolerance))
   )
+}
+
+/** Tells whether two numbers are said of different things: 5 cups and 5 teaspoons, x = 5 and y = 5, 5 and 5th. */
+function isOfOther(expected: WrittenNumber, found: WrittenNumber): boolean {
+  const [own, other] = [expected.name ?? null, found.name ?? null]
+  if (own !== null && other !== null && own !== other) return true
+  if (found.isOrdinal === true && expected.isOrdinal !== true) return true
+  return isOtherThing(expected.words ?? '', found.words ?? '')
 }
 
 /** Data sets write 50 for 50 %; what could be a share of 1 is taken for one. */
@@ -140,6 +155,9 @@ function isSameRatio(a: WrittenRatio, b: WrittenRatio): boolean {
   const [first, other] = [a.parts[0]!, b.parts[0]!]
   return a.parts.length === b.parts.length && a.parts.every((part, i) => part * other === b.parts[i]! * first)
 }
+
+const isSameTime = (a: WrittenTime, b: WrittenTime): boolean =>
+  a.seconds === b.seconds && (a.hasSeconds === b.hasSeconds || a.isOfDay || b.isOfDay)
 
 const isSameDate = (a: WrittenDate, b: WrittenDate): boolean =>
   a.month === b.month && a.day === b.day && a.year === b.year

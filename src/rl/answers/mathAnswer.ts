@@ -5,7 +5,8 @@ import { parseMath, type ParsedMath } from './parseMath.ts'
 import { isSame, whole, type Rational } from './rational.ts'
 import { inUnit, isSameMath } from './sameMath.ts'
 import { isChanging, readLiteral } from './readLiteral.ts'
-import { isHedged, statedAnswer } from './statedAnswer.ts'
+import { isHedged, statedAnswer, withoutLabels } from './statedAnswer.ts'
+import { isChanged } from './surroundings.ts'
 import { conversion, isOtherThing, measureBehind, multiplierOf, unitOf } from './units.ts'
 import type { Unit } from './unitTable.ts'
 
@@ -20,18 +21,15 @@ export interface MathAnswer {
   readonly product: ParsedMath | null
   /** Whether it only bounds or denies what it names. */
   readonly isHedged: boolean
-}
-
-/** Answer that completions are compared with. */
-export interface ExpectedMath extends MathAnswer {
   /** The answer as a number, where it is one: how that is written differs more than mathematics does. */
   readonly literal: Literal | null
 }
 
 /** null for a column that holds neither mathematics nor a few words. */
-export function expectedMath(text: string): ExpectedMath | null {
+export function expectedMath(text: string): MathAnswer | null {
   const answer = { ...readAnswer(text), literal: expectedLiteral(text) }
   if (answer.literal !== null) return answer
+  if (isNumeral(answer.text)) return { ...answer, ...unread }
   if (isOnlyWritten(answer.whole, text)) return { ...answer, ...unread, text: answer.whole }
   if (isOfSeveralNumbers(text)) return null
   const isWords = answer.math === null || answer.math.tree.kind === 'symbol'
@@ -39,6 +37,9 @@ export function expectedMath(text: string): ExpectedMath | null {
 }
 
 const unread = { math: null, product: null }
+
+/** IV is not VI; as products of variables they would be the same. */
+const isNumeral = (text: string): boolean => /^(?:I[VX]|[VX]I|X[LC]|[LC]X|C[DM]|[DM]C)$/.test(text)
 
 /** “May 2024”, “Room 5” and “7 remainder 3” are compared as they are: a number in them is not the answer. */
 const isOnlyWritten = (whole: string, text: string): boolean =>
@@ -60,8 +61,14 @@ const isShortPhrase = (text: string): boolean =>
 function readAnswer(text: string): MathAnswer {
   const { text: stated, kind } = statedAnswer(repaired(text), (line) => parseMath(line) !== null)
   const hedged = kind !== 'unmarked' && isHedged(stated)
-  const own = kind === 'marked' ? stated : kind === 'said' ? saidMath(stated) : lastMath(stated)
-  return { ...answerOf(own), isHedged: hedged, whole: writtenAlike(withoutStop(stated)) }
+  const own =
+    kind === 'marked' ? stated : kind === 'said' ? saidMath(stated) : lastMath(withoutLabels(stated))
+  return {
+    ...answerOf(own),
+    isHedged: hedged,
+    literal: readLiteral(own),
+    whole: writtenAlike(withoutStop(stated)),
+  }
 }
 
 /** LaTeX out of JSON that was escaped twice. */
@@ -98,7 +105,10 @@ function saidMath(text: string): string {
   return isNumber && !isRead(text) ? (numberIn(text, 'first') ?? '') : lastMath(text)
 }
 
-const isRead = (text: string): boolean => parseMath(text) !== null || readLiteral(text) !== null
+/** Tells whether the whole text is one value, which no word behind it changes; “it is -5” subtracts nothing. */
+const isRead = (text: string): boolean =>
+  (!/\b(?:is|was) -/.test(text) && parseMath(text)?.words.some(isChanging) === false) ||
+  readLiteral(text) !== null
 
 const spansOf = (text: string): Span[] =>
   [...text.matchAll(spans)].map(({ index, 0: span }) => ({
@@ -117,7 +127,9 @@ function together(text: string, found: readonly Span[]): string {
     group.push(next)
   }
   group.sort((a, b) => a.from - b.from)
-  const measure = measureBehind(text.slice(group.at(-1)!.to))
+  const behind = text.slice(group.at(-1)!.to)
+  if (isChanged(text.slice(0, group[0]!.from).slice(-40), behind.slice(0, 40))) return ''
+  const measure = measureBehind(behind)
   return `${group.map((span) => span.text).join(', ')}${measure}`
 }
 
@@ -128,7 +140,7 @@ const isCalendar = (text: string): boolean =>
   ['date', 'time'].includes(readLiteral(text)?.kind ?? '') ||
   /^\s*(?:\d{1,2}\/\d{1,2}\/\d{4}|\d{4}-\d{1,2}(?:-\d{1,2})?)\s*$/.test(text)
 
-const answerOf = (text: string): Omit<MathAnswer, 'isHedged' | 'whole'> => {
+const answerOf = (text: string): Omit<MathAnswer, 'isHedged' | 'literal' | 'whole'> => {
   const trimmed = withoutStop(text)
   const [math, product] = [parseMath(trimmed), parseMath(trimmed, 'variables')]
   if (isCalendar(trimmed) || math?.words.some(isChanging)) return { text: writtenAlike(trimmed), ...unread }
@@ -160,7 +172,7 @@ const choice = (text: string): string => {
 }
 
 /** Whether `completion` says what the answer does; `tolerance` as `isNear` has it, where one of them is a decimal. */
-export function saysMath(expected: ExpectedMath, completion: string, tolerance: number): boolean {
+export function saysMath(expected: MathAnswer, completion: string, tolerance: number): boolean {
   const found = readAnswer(completion)
   if (found.isHedged && !expected.isHedged) return false
   if ([found.text, found.whole].some((text) => choice(text) === choice(expected.text))) return true
@@ -171,8 +183,10 @@ export function saysMath(expected: ExpectedMath, completion: string, tolerance: 
 }
 
 /** null where the mathematics of one of them is not read, or is a list. */
-function isSameMathematics(expected: ExpectedMath, found: MathAnswer, tolerance: number): boolean | null {
-  if (isOtherCurrency(expected, found) || isOtherDecimal(expected, found, tolerance)) return false
+function isSameMathematics(expected: MathAnswer, found: MathAnswer, tolerance: number): boolean | null {
+  if (expected.literal !== null && found.literal !== null && hasUnit(expected) && hasUnit(found))
+    return isSameLiteral(expected.literal, found.literal, tolerance)
+  if (isOtherDecimal(expected, found, tolerance)) return false
   if ((['math', 'product'] as const).some((way) => isSameParsed(expected[way], found[way], tolerance)))
     return true
   const isUnsure = [expected.math, found.math].some((math) => math === null || math.tree.kind === 'group')
@@ -180,7 +194,7 @@ function isSameMathematics(expected: ExpectedMath, found: MathAnswer, tolerance:
 }
 
 /** Both answers where the expected one counts several things: mathematics does not tell which number is whose. */
-function namedLists({ literal }: ExpectedMath, found: MathAnswer): readonly [Literal, Literal] | null {
+function namedLists({ literal }: MathAnswer, found: MathAnswer): readonly [Literal, Literal] | null {
   if (literal?.kind !== 'list' || namesIn(literal) === null) return null
   const list = [found.text, found.whole].map(readLiteral).find((read) => read?.kind === 'list')
   return list === undefined ? null : [literal, list]
@@ -191,17 +205,16 @@ const isScaled = ({ math }: MathAnswer): boolean =>
   math !== null && !isSame(multiplierOf(math.words[0] ?? '').factor, whole(1n))
 
 /** Mathematics ignores the sign of a currency before its number. */
-const isOtherCurrency = ({ literal }: ExpectedMath, { math }: MathAnswer): boolean =>
-  literal?.kind === 'number' && conversion(literal.unit, unitOf(math?.words[0] ?? '')) === null
+const hasUnit = ({ literal }: MathAnswer): boolean => literal?.kind === 'number' && literal.unit !== null
 
 /** As sets 5,3 would be 3,5, and 7 would be 7,7; as decimals they are not. */
-function isOtherDecimal({ literal }: ExpectedMath, { text }: MathAnswer, tolerance: number): boolean {
+function isOtherDecimal({ literal }: MathAnswer, { text }: MathAnswer, tolerance: number): boolean {
   const found = literal?.kind === 'list' && literal.decimal !== null ? readLiteral(text) : null
   const isDecimal = found?.kind === 'number' || (found?.kind === 'list' && found.decimal !== null)
   return isDecimal && !isSameLiteral(literal!, found, tolerance)
 }
 
-function saysNumber({ literal }: ExpectedMath, completion: string, tolerance: number): boolean {
+function saysNumber({ literal }: MathAnswer, completion: string, tolerance: number): boolean {
   if (literal === null || literal.kind === 'ratio') return false
   if (literal.kind === 'list' && literal.decimal === null) return false
   const found = statedLiteral(completion, literal)

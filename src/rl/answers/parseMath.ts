@@ -3,6 +3,7 @@
  * relations, sums, products, powers and what they are made of, each a method that reads as far as it can.
  */
 import { mathTokens } from './mathTokens.ts'
+import { withExponents } from './plainText.ts'
 import { TokenReader, Unreadable } from './tokenReader.ts'
 import { withUnits } from './unitTokens.ts'
 import {
@@ -32,7 +33,7 @@ export interface ParsedMath {
 
 /** null for what is no mathematics, or none that is known. Letters may be `units` behind a number, or always variables. */
 export function parseMath(text: string, letters: 'units' | 'variables' = 'units'): ParsedMath | null {
-  const read = mathTokens(text)
+  const read = mathTokens(withExponents(text))
   if (read === null || read.length === 0) return null
   const tokens = letters === 'units' ? withUnits(read) : read
   try {

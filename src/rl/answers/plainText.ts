@@ -1,12 +1,19 @@
 /** One spelling for characters that mean the same: minus signs, full-width digits, fractions of one character. */
 
 const minusSigns = /[\u2010-\u2013\u2212\u2796\ufe63\uff0d]/g
+/** Arabic and Persian digits. */
+const easternDigits = /[\u0660-\u0669\u06f0-\u06f9]/g
 const fullWidth = /[\uff01-\uff5e]/g
 const vulgarFractions = /(\d?)([\u00bc-\u00be\u2150-\u215e])/g
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹'
 
 /** Raised digits after a number or bracket are an exponent; after a unit they stay, since m² is a unit. */
 const raisedExponent = /(?<=[\d)\]}])(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/g
+const raisedLetter = /(?<=\p{L})(⁻?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)/gu
+
+/** x² as x^{2}; behind a unit, too. */
+export const withExponents = (text: string): string =>
+  text.replace(raisedLetter, (_, minus: string, digits: string) => `^{${minus && '-'}${digitsOf(digits)}}`)
 
 const digitsOf = (raised: string): string => [...raised].map((digit) => superscripts.indexOf(digit)).join('')
 
@@ -45,9 +52,16 @@ const recurringBlock = (digits: string): string => digits.replace(/^(\d+?)\1+$/,
 /** A calculation that GSM8K's solutions repeat before its result. */
 const calculation = /<<[^<>\n]{1,200}=[^<>\n]{1,60}>>/g
 
+/** White space so long that searching it for the parts of a number would take minutes. */
+const longSpace = /\s{9,}/g
+
 export const plainCharacters = (text: string): string =>
-  withRecurring(text.replace(calculation, ''))
+  withRecurring(
+    text.replace(longSpace, (run) => (run.includes('\n') ? '\n\n' : '  ')).replace(calculation, ''),
+  )
     .replace(fullWidth, (character) => String.fromCharCode(character.charCodeAt(0) - 0xfee0))
+    .replace(easternDigits, (digit) => String(digit.charCodeAt(0) & 15))
+    .replaceAll('\u066b', '.')
     .replace(minusSigns, '-')
     .replace(
       vulgarFractions,

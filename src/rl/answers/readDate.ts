@@ -49,7 +49,9 @@ export function readTime(text: string): WrittenTime | null {
   if (read === null) return null
   const [hour, minute, second] = [read[1], read[2], read[3] ?? 0].map(Number) as [number, number, number]
   const full = hourOfDay(hour, letter?.toLowerCase())
-  return full === null ? null : { kind: 'time', seconds: full * 3600 + minute * 60 + second }
+  if (full === null) return null
+  const seconds = full * 3600 + minute * 60 + second
+  return { kind: 'time', seconds, isOfDay: named !== '', hasSeconds: read[3] !== undefined }
 }
 
 /** 12 a.m. is midnight. */

@@ -56,9 +56,25 @@ export function readLiteral(text: string): Literal | null {
     .trim()
   if (plain.length > 1000 || !/\d/.test(plain)) return null
   const value = lastSide(plain)
-  const named = readDate(value) ?? readTime(value) ?? readRatio(value)
-  return named ?? readNumber(value) ?? readCompound(value) ?? readList(value)
+  const measured = readDate(value) ?? readTime(value) ?? readRatio(value)
+  if (measured !== null) return measured
+  const number = readNumber(value) ?? readCompound(value)
+  const name = value === plain ? null : nameBefore(plain.slice(0, plain.indexOf('=') + 1))
+  return number === null ? readList(value) : { ...number, name }
 }
+
+/** The letter whose value stands behind its = sign. */
+export const nameBefore = (text: string): string | null =>
+  /(?<![\p{L}\p{N}_\\]|[\p{N})\]}^+*/-]\s*|(?<!\p{L})\p{L} )(\p{L}(?:_?\d)?)\s*=\s*$/u
+    .exec(text)?.[1]
+    ?.replace('_', '') ?? null
+
+/** “5th”. */
+export const isOrdinal = (behind: string): boolean => /^(?:st|nd|rd|th)\b/i.test(behind)
+
+/** “1990s”: ten years, and no number of seconds. */
+export const isDecade = (digits: string, behind: string): boolean =>
+  /^[12]\d\d0$/.test(digits) && /^['’]?s\b/.test(behind)
 
 /** Takes the text after the last = of “x = 3” or “2 + 1 = 3”. */
 function lastSide(text: string): string {
@@ -93,7 +109,9 @@ function readNumber(text: string): WrittenNumber | null {
 function pointedNumber(text: string): WrittenNumber | null {
   const found = alone.exec(text)
   if (found === null) return null
-  const rest = multiplierOf(found[8] ?? '')
+  const behind = found[8] ?? ''
+  if (isDecade(found[3]!, behind)) return null
+  const rest = multiplierOf(behind)
   if (!isUnit(rest.rest)) return null
   const number = numberOf(found)
   if (number === null) return null
@@ -102,12 +120,13 @@ function pointedNumber(text: string): WrittenNumber | null {
     value: product(number.value, rest.factor),
     unit: unitOf(found[2] || rest.rest),
     words: rest.rest,
+    isOrdinal: isOrdinal(behind),
   }
 }
 
 /** Words that make another value of the number, or several. */
 const changing =
-  /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided)(?!\p{L})/iu
+  /(?<!\p{L})(?:is|are|was|wrong|incorrect|false|and|or|nor|plus|minus|over|to|not|if|but|of|than|below|above|remainder|rem|squared|cubed|factorial|divided|most|least|ago|later|earlier|before|after|hence|BCE?)(?!\p{L})/iu
 
 export const isChanging = (words: string): boolean => changing.test(words)
 

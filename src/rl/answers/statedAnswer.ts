@@ -35,14 +35,29 @@ function written(text: string, isAnswer: (line: string) => boolean): StatedAnswe
 const rootInWords =
   /(?:(?<![\p{L}\\])(?:the )?(square|cube) root(?: of)?|(?<=(?:^|[=\d*+({$-]|\bis)\s*)root(?: of)?)\s+(\d+(?:\.\d+)?|\p{L}|\([^()]{1,40}\))(?=\s*(?:$|[.,;:)\]}$\n](?!\d)))/giu
 
-/** “minus 5” is −5, and what is called wrong is no answer. */
+const belowZero =
+  /(?<![-\d.,])(\d+(?:\.\d+)?(?: ?°[CF]?| degrees?(?: celsius| fahrenheit)?)?) below (?:zero|0)\b/gi
+
+/** “minus 5” and “5 below zero” are −5, and what is called wrong is no answer. */
 const withSigns = (text: string): string =>
   text
     .replace(/\b(?:wrong|incorrect|false)\s+(?:answer|result)\b[^.\n]*/gi, ' ')
     .replace(/\b(?:minus|negative)\s+(?=[\d.$\\])/gi, '-')
+    .replace(belowZero, '-$1')
     .replace(rootInWords, (_, which: string | undefined, of: string) =>
       which?.toLowerCase() === 'cube' ? `\\sqrt[3]{${of}}` : `\\sqrt{${of}}`,
     )
+
+const labels =
+  /\b(?:chapter|question|problem|exercise|step|page|figure|fig\.|equation|eq\.|section|table|example|line|lemma|theorem|appendix|attempt)\s*[#(]?\d+(?![\d%]|[.,]\d)[ \t]*:?/gi
+const listMarks = /^[ \t]*\(?\d{1,2}[.)][ \t]+(?=\S)/gm
+const firstListMark = /^[ \t]*\(?1[.)][ \t]+\S/m
+
+/** The text without numbers that only count its parts: “Step 5”, and the marks of a list that begins with 1. */
+export function withoutLabels(text: string): string {
+  const own = firstListMark.test(text) ? text.replace(listMarks, '') : text
+  return own.replace(labels, ' ')
+}
 
 /** Whether a statement only bounds or denies what it names: “less than 10”, “either 9 or 10”, “> 10”. */
 export const isHedged = (text: string): boolean =>

@@ -2,26 +2,44 @@
 import { isSame } from './rational.ts'
 import { conversion, readUnit, unitOf } from './units.ts'
 
-const before: readonly RegExp[] = [
-  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
-  // Denied, bounded or one of several.
-  /(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
-  /\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|less than|more than|greater than|at most|at least|between|either|neither|nor|or|no (?:answer|solution|result|value))\s*$/i,
+const comparative = '(?:less|more|greater|fewer|smaller|larger|bigger|lower|higher)'
+
+/** Words that deny, bound or compute with the value behind them. */
+const changedBefore: readonly RegExp[] = [
+  new RegExp(
+    String.raw`\b(?:not|never|isn['’]t|wasn['’]t|can['’]t be|cannot be|(?:could|might|may) be|${comparative} than(?: or equal to)?|at most|at least|up to|between|either|neither|nor|or|no (?:answer|solution|result|value)|almost|nearly|close to|exceed(?:s|ing)?|above|below|under|beyond)\s*$`,
+    'i',
+  ),
+  /\b(?:except(?: for)?|excluding|besides|apart from|aside from|other than|different from|(?:not |un)equal to|instead of|rather than|unlike|(?:any|every|all)(?:thing)?\b[^.,;\n]{0,20} but)\s*$/i,
   /\b(?:between|from|either|neither)\s[^.\n]{1,24}\s(?:and|to|x?or|nor)\s*$/i,
+  /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
+  /\b(?:twice|thrice|double|triple|quadruple|half|(?:halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|percent|multiple|divisor|reciprocal|inverse|opposite|(?<!by an? )factor|the (?:sum|product|difference|quotient|average|mean|ratio))s? of)(?: of)?\s*$/i,
+  /%\s*of\s*$/,
+]
+
+const before: readonly RegExp[] = [
+  /[\p{L}\p{N})\]}]\s*[-+*/^×·÷]\s*$|[±∓]\s*$|\d\s*:\s*$|[\^_√]\{?$|\\(?!text|mathrm)[a-zA-Z]+\s*(?:\[[^\]]{1,9}\]\s*)?\{?$|\d\s*,\s*$/iu,
+  /(?<![-=])[<>≤≥≠]=?\s*$|!=\s*$/,
   /\d\S*\s*(?:[,;]\s*(?:(?:and|or)\s)?|\band\s|\bor\s)\s*\p{L}\w{0,2}\s*=\s*$/u,
   /\bor\s+\p{L}\w{0,2}\s*=\s*$/u,
   /\d\s+(?:in|out of)\s*$/,
-  // Computed with in words.
-  /\b(?:over|plus|minus|times|(?:divided|multiplied) by|(?:root|square|cube|factorial|power|log|logarithm) of|(?:square|cube) root)\s*$/i,
   /\d\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder|rem\.?|r)(?:\s+of)?\s*$/i,
 ]
 
-const after: readonly RegExp[] = [
-  /^\(|^\s*(?:[+*×·÷^/√<>≤≥≠]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
+/** Words that deny, bound or compute with the value before them. */
+const changedAfter: readonly RegExp[] = [
   /^[^.,;\n\d]{0,20}\b(?:is|are|was|would be)(?:n['’]t\b|\s+(?:not|never|wrong|incorrect|false|impossible)\b)/i,
+  /^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
+  new RegExp(
+    String.raw`^[^.,;\n\d(]{0,20}\b(?:(?:or|and)\s+(?:${comparative}|above|below|up|under|over)\b|at (?:the )?(?:most|least)\b|${comparative} than\s+(?:[-$€£]*\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|half)\b)|give or take\b)`,
+    'i',
+  ),
+]
+
+const after: readonly RegExp[] = [
+  /^\(|^\s*(?:[+*×·÷^/√<>≤≥≠±∓]|\(\s*(?:[-\d\\]|\p{L}\s*[-+*/^)\d])|-\s*(?:[\d(\\]|\p{L}(?!\p{L}))|\\(?!%|\$|\\|\)|\]|[,;!]|text|mathrm|quad|right|end)|!\s*[/*+-]|:\d|,\d|\.\d)/u,
   /^[^.\n\d]{0,20}\bx?n?or\b[^.\n\d]{0,12}\d/i,
   /^[^.\n\d]{0,12}(?:[,;]|\band\b)\s*\p{L}\w{0,2}\s*=/u,
-  /^\s*(?:squared|cubed|factorial|(?:over|plus|times)\s+\d|(?:divided|multiplied) by|to the power)\b/i,
   /^\s*,?\s*(?:with\s)?(?:an?\s)?(?:remainder\b|rem\b|r\s*\d)/i,
   /^[^.,;\n\d]{0,20}\bbelow (?:zero\b|0)/i,
 ]
@@ -29,8 +47,18 @@ const after: readonly RegExp[] = [
 const unitBefore = /\d\s*([^\d\s,;=]+)\s*(to|,|,?\s*and)?\s*$/
 const unitBehind = /^\s*([^\d\s,;=]*)\s*(to|,|,?\s*and)?\s*-?\d[\d.]*(.*)$/s
 
+/** What may hold a value and the words beside it apart: braces, and the marks around a formula. */
+const opening = /(?:[\s{}$~]|\\[([])+$/
+const closing = /^(?:[}$~]|\\[)\]])+/
+
+/** Tells whether words beside a value deny it, bound it or compute with it. */
+export const isChanged = (left: string, right: string): boolean =>
+  changedBefore.some((pattern) => pattern.test(left.replace(opening, ''))) ||
+  changedAfter.some((pattern) => pattern.test(right.replace(closing, '')))
+
 /** Tells whether a number stands for itself between `left` and `right`. */
 export const isBare = (left: string, right: string): boolean =>
+  !isChanged(left, right) &&
   !before.some((pattern) => pattern.test(left)) &&
   !after.some((pattern) => pattern.test(right)) &&
   !isPart(left, right)

@@ -7,6 +7,8 @@ export interface Unit {
   readonly dimensions: Readonly<Record<string, number>>
   /** Base units in one of this. */
   readonly factor: Rational
+  /** Another unit of the same name. */
+  readonly alsoMeans?: Unit
 }
 
 type Row = readonly [names: string, dimensions: string, above?: bigint, below?: bigint]
@@ -48,14 +50,22 @@ const rows: readonly Row[] = [
   ['quart qt', 'gallon', 1n, 4n],
   ['pint', 'gallon', 1n, 8n],
   // Not converted into one another: rates change, temperatures have zeros of their own, a megabyte is 10⁶ or 2²⁰ bytes.
-  ...['$ dollar USD', '€ euro EUR', '£ GBP', '¥ yen JPY', '₹ rupee INR', '¢ cent'].map((names): Row => [
+  ...['$ dollar USD', '€ euro EUR', '£ GBP', '¥ yen JPY', '₹ rupee INR'].map((names): Row => [
     names,
     names.split(' ')[0]!,
   ]),
+  ['¢ cent', '$', 1n, 100n],
   ...['°C celsius', '°F fahrenheit', '° degree deg', 'rad radian', 'eV', 'cal calorie', 'kcal'].map(
     (names): Row => [names, names.split(' ')[0]!],
   ),
-  ...['bit', 'byte', 'KB', 'MB', 'GB', 'TB', 'ton'].map((name): Row => [name, name]),
+  ...['bit', 'byte', 'KB kB kilobyte', 'MB megabyte', 'GB gigabyte', 'TB terabyte', 'ton'].map(
+    (names): Row => [names, names.split(' ')[0]!],
+  ),
+  ...['Kb kbit kilobit', 'Mb Mbit megabit', 'Gb Gbit gigabit', 'Tb Tbit terabit'].map((names): Row => [
+    names,
+    names.split(' ')[0]!,
+  ]),
+  ...['Kb', 'Mb', 'Gb', 'KB', 'MB', 'GB'].map((name): Row => [`${name}ps`, `${name}:1 s:-1`]),
 ]
 
 const prefixes: readonly (readonly [symbol: string, word: string, exponent: number])[] = [
@@ -101,6 +111,7 @@ function unitsOf([names, dimensions, above = 1n, below = 1n]: Row): [string, Uni
 }
 
 const byName = new Map<string, Unit>(rows.flatMap(unitsOf))
+byName.set('pound', { ...byName.get('pound')!, alsoMeans: byName.get('£')! })
 
 /** Symbols of one letter mean something else as a capital; longer ones are written as people like. */
 export function namedUnit(name: string): Unit | null {

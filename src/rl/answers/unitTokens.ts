@@ -82,8 +82,9 @@ const isPower = (tokens: readonly MathToken[], at: number): boolean =>
 
 const writtenText = (tokens: readonly MathToken[]): string =>
   tokens
-    .map(({ text, type, isApart }) =>
-      isApart || type === 'words' ? ` ${text}` : type === 'command' ? `${text} ` : text,
+    .map(
+      ({ text, type, isApart }) =>
+        `${isApart || type === 'words' ? ' ' : ''}${text}${type === 'command' ? ' ' : ''}`,
     )
     .join('')
 

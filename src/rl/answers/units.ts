@@ -86,7 +86,9 @@ function unknownFactor(text: string): Factor | null {
   return { unit: ownUnit(name.toLowerCase().replace(/s$/, '')), rest: text.slice(name.length) }
 }
 
-function toPower({ dimensions, factor }: Unit, exponent: number): Unit {
+function toPower(unit: Unit, exponent: number): Unit {
+  if (exponent === 1) return unit
+  const { dimensions, factor } = unit
   const one = Array.from({ length: Math.abs(exponent) }).reduce<Rational>(
     (total) => product(total, factor),
     whole(1n),
@@ -111,7 +113,9 @@ export function conversion(from: Unit | null, to: Unit | null): Rational | null 
   if (from === null || to === null) return whole(1n)
   const bases = new Set([...Object.keys(from.dimensions), ...Object.keys(to.dimensions)])
   const isSame = [...bases].every((base) => (from.dimensions[base] ?? 0) === (to.dimensions[base] ?? 0))
-  return isSame ? quotient(from.factor, to.factor) : null
+  if (isSame) return quotient(from.factor, to.factor)
+  if (from.alsoMeans !== undefined) return conversion(from.alsoMeans, to)
+  return to.alsoMeans === undefined ? null : conversion(from, to.alsoMeans)
 }
 
 /** The words of a text without their plural. */

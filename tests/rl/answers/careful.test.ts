@@ -1,8 +1,6 @@
 /** Answers that look alike and are not the same: neither reward ever pays them. Beside them what must still earn. */
 import { describe, expect, test } from 'vitest'
-import { builtInReward } from '#rl/environments/registry.ts'
-
-type Pair = readonly [answer: string, completion: string]
+import { paid, type Pair } from './paid.ts'
 
 const never: Readonly<Record<string, readonly Pair[]>> = {
   'relations and operators': [
@@ -245,11 +243,6 @@ const earned: readonly (readonly [...Pair, ways: 'math' | 'both'])[] = [
   ['2xy+z', 'z+2yx', 'math'],
   ['(a+b)^2', 'a^2+2ab+b^2', 'math'],
 ]
-
-const paid = async (id: string, [answer, completion]: Pair): Promise<boolean> => {
-  const [score] = await builtInReward(id).score([{ prompt: '', completion, row: { answer }, step: 0 }])
-  return score !== undefined && 'value' in score && score.value === 1
-}
 
 describe.each(Object.entries(never))('never paid: %s', (_, pairs) => {
   test.each(pairs)('%s | %s', async (...pair) => {
