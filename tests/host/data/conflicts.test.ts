@@ -52,3 +52,13 @@ test('a label of 0 or 1 beside two answers is no answer', () => {
   expect(answer).toBeNull()
   expect(doubts.join('\n')).toContain('are nearly preference pairs')
 })
+
+test.each([
+  ['rank', 'lower'],
+  ['score', 'higher'],
+])('numbers called %s count as the better where they are %s', (name, better) => {
+  const row = { prompt: 'Q', response_1: 'a', response_2: 'b', [`${name}_1`]: 2, [`${name}_2`]: 1 }
+  expect(doubtsOf(row)).toContain(
+    `The answer with the ${better} number in “${name}_1” and “${name}_2” is read as the better one.`,
+  )
+})

@@ -85,3 +85,9 @@ describe('what is set under a condition', () => {
     expect(config.optimization.learningRate).toBe(1e-4)
   })
 })
+
+test('names of an earlier RLOOConfig are refused', () => {
+  expect(() =>
+    read(['RLOOConfig(rloo_k=4, kl_coef=0.05, response_length=53)', 'RLOOTrainer(model="a/b")']),
+  ).toThrow('The file is for an earlier RLOOConfig of TRL')
+})
