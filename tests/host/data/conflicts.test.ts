@@ -62,3 +62,13 @@ test.each([
     `The answer with the ${better} number in “${name}_1” and “${name}_2” is read as the better one.`,
   )
 })
+
+test('the steps before two answers and the whole answers of Step-DPO are named', () => {
+  const pair = { prompt: 'Q', chosen: ' good', rejected: ' bad', full_chosen: 'fg', full_rejected: 'fb' }
+  const { leftAside } = detectShape([{ ...pair, initial_reason_steps: 'Step 1:' }])
+  expect(leftAside.map(({ text }) => text)).toEqual([
+    '“full_chosen” (better answers as a whole) is not used.',
+    '“full_rejected” (worse answers as a whole) is not used.',
+    '“initial_reason_steps” (the steps before both answers, which belong to the prompt) is not used.',
+  ])
+})
