@@ -47,7 +47,19 @@ export function rightAnswer(columns: Columns): string | undefined {
   const from = choiceColumns(columns)
   const names = hasChoices(columns) ? [...answerNames, ...rightNames] : answerNames
   const own = names.filter((name) => !from.some((each) => plainName(each) === name))
-  return columns.find(own)
+  const answer = columns.find(own)
+  return modelsAnswer(columns)?.answer === answer ? modelsAnswer(columns)?.truth : answer
+}
+
+/** Beside one of these an “answer” that differs is a model’s, as in RAGAS’ files. */
+const truthNames = ['ground_truth', 'ground_truths', 'reference', 'reference_answer', 'gold', 'expected']
+
+/** An answer that another column corrects; null where none does, or where the question has choices. */
+export function modelsAnswer(columns: Columns): { readonly answer: string; readonly truth: string } | null {
+  const [answer, truth] = [columns.find(['answer']), columns.find(truthNames)]
+  if (answer === undefined || truth === undefined || hasChoices(columns)) return null
+  const differs = columns.rows.some((row) => JSON.stringify(row[answer]) !== JSON.stringify(row[truth]))
+  return differs ? { answer, truth } : null
 }
 
 /** option_a, Choice 1, answer0, opa, sol1, ending3, A: what they have in common, and the mark of each. */
@@ -137,7 +149,29 @@ function isEither({ right, choices }: Given): boolean {
 export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
   const step = mapping.find(({ kind }) => kind === 'choices')
   if (step?.kind !== 'choices') return []
-  return [...gatheredDoubt(step.from), ...placeDoubts(step, columns)]
+  return [...gatheredDoubt(step.from), ...placeDoubts(step, columns), ...conflictDoubts(step, columns)]
+}
+
+const indexNames = ['answer_idx', 'answer_index', 'correct_idx', 'correct_index', 'correct_answer_index']
+
+/** Where a position beside the answer points at another choice, counted from 0 and from 1. */
+function conflictDoubts(
+  { column, from }: Extract<Mapping[number], { kind: 'choices' }>,
+  columns: Columns,
+): string[] {
+  const [answer, index] = [rightAnswer(columns), columns.find(indexNames)]
+  if (answer === undefined || index === undefined || index === answer) return []
+  const places = columns.rows.flatMap((row) => {
+    const choices = (from === undefined ? choicesIn(row[column]) : choicesOf(row, from)) ?? []
+    const [named, place] = [choices.findIndex(isNamed(row[answer])), placeIn(row[index])]
+    return named < 0 || place === null ? [] : [place - named]
+  })
+  const conflicts = Math.min(...[0, 1].map((first) => places.filter((by) => by !== first).length))
+  return conflicts === 0
+    ? []
+    : [
+        `In ${conflicts} of the first ${columns.rows.length} rows “${index}” points at another choice than “${answer}” names; “${answer}” is used.`,
+      ]
 }
 
 const gatheredDoubt = (from: readonly string[] = []): string[] =>

@@ -193,6 +193,12 @@ function judgeDoubts(
           `“${judge.by.column}” is read as naming the better answer: ${judge.by.first} is “${first}”, ${judge.by.second} is “${second}”.`,
         ]
       : []),
+    ...('lower' in judge.by
+      ? [`The answer with the lower number in ${namesOf(judge.by.lower)} is read as the better one.`]
+      : []),
+    ...('higher' in judge.by
+      ? [`The answer with the higher number in ${namesOf(judge.by.higher)} is read as the better one.`]
+      : []),
     ...('sign' in judge.by
       ? [
           `Negative numbers in “${judge.by.sign}” are read as “${first}” being better, positive ones as “${second}”.`,
@@ -215,6 +221,8 @@ function judgeDoubts(
     }),
   ]
 }
+
+const namesOf = (columns: readonly string[]): string => columns.map((name) => `“${name}”`).join(' and ')
 
 export const listNames = ['answers', 'responses', 'completions', 'generations', 'candidates', 'outputs']
 const textFields = ['answer', 'response', 'text', 'completion', 'content', 'output']

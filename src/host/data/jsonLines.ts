@@ -50,7 +50,7 @@ interface Place {
   readonly line: number | null
 }
 
-/** A row, or the problem it has. Of a key that appears twice the last value counts. `source`: the bytes of the text. */
+/** A row, or the problem it has, such as a key that appears twice. `source`: the bytes of the text. */
 export function parseRow(text: string, { number, line }: Place, source?: Buffer): ReadItem {
   let row: unknown
   let isChanged = false
@@ -63,7 +63,36 @@ export function parseRow(text: string, { number, line }: Place, source?: Buffer)
   if (isDeeperThan(row, maxDepth)) {
     return { number, line, sentence: `it is nested deeper than ${maxDepth} levels` }
   }
+  if (keysWritten(text) !== keysOf(row)) return { number, line, sentence: reasonOf(text) }
   return { number, line, row, ...(isChanged || source === undefined ? {} : { source }) }
+}
+
+/** Keys in a text of JSON, those that appear twice counted twice. */
+function keysWritten(text: string): number {
+  let count = 0
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at)) {
+    at = endOfText(text, at + 1)
+    while (/\s/.test(text[at] ?? '')) at++
+    if (text[at] === ':') count++
+  }
+  return count
+}
+
+/** The place behind the closing quote. */
+function endOfText(text: string, from: number): number {
+  for (let end = text.indexOf('"', from); end >= 0; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text[before - 1] === '\\') before--
+    if ((end - before) % 2 === 0) return end + 1
+  }
+  return text.length
+}
+
+function keysOf(value: object): number {
+  let count = Array.isArray(value) ? 0 : Object.keys(value).length
+  for (const inner of Object.values(value) as unknown[])
+    if (typeof inner === 'object' && inner !== null) count += keysOf(inner)
+  return count
 }
 
 /** The strict parser has words for what is wrong; its own demands beyond JSON are not asked here. */

@@ -255,12 +255,13 @@ function makePrompt(columns: Columns, { system, history, parts }: MessagesStep):
 /** A conversation, or pairs of what was asked and what was answered. */
 function earlierTurns(value: unknown, column: string): readonly ChatMessage[] {
   if (value === null || value === undefined || value === '') return []
-  if (Array.isArray(value) && value.every(isTurn))
-    return value.flatMap(([asked, answered]) => [
+  const turns = listIn(value)
+  if (turns?.every(isTurn) === true)
+    return turns.flatMap(([asked, answered]) => [
       { role: 'user', content: asked },
       { role: 'assistant', content: answered },
     ])
-  return chatOf(value, column)
+  return chatOf(turns ?? value, column)
 }
 
 export const isTurn = (pair: unknown): pair is readonly [string, string] =>

@@ -2,6 +2,7 @@
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, isNoChat, readChat, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
 import { type Columns, plainName } from './columnKinds.ts'
+import { listIn } from './comparisons.ts'
 import { isDialoguePrompt } from './dialogues.ts'
 import { shownChoices, type ShownChoices } from './choices.ts'
 import { isTurn, textsIn, type Mapping } from './mapping.ts'
@@ -101,11 +102,13 @@ const contextNames = [
   'premise',
 ]
 
-/** Earlier turns, as conversations or as pairs of texts. */
+/** Earlier turns, as conversations or as pairs of texts, also where they are written as text. */
 function readableHistory(columns: Columns): string | undefined {
-  const history = columns.find(['history'], (kind) => kind === 'list' || isChatKind(kind))
-  const isRead = (value: unknown) =>
-    Array.isArray(value) && (value.length === 0 || value.every(isTurn) || !isNoChat(readChat(value)))
+  const history = columns.find(['history'], (kind) => kind === 'list' || kind === 'text' || isChatKind(kind))
+  const isRead = (value: unknown) => {
+    const turns = listIn(value)
+    return turns !== null && (turns.length === 0 || turns.every(isTurn) || !isNoChat(readChat(turns)))
+  }
   return history !== undefined && columns.values(history).every(isRead) ? history : undefined
 }
 

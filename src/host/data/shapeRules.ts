@@ -1,9 +1,10 @@
 /** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
-import { choiceDoubts, hasChoices, rightAnswer } from './choices.ts'
-import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
-import { comparedAnswers, rankedAnswers } from './comparedRules.ts'
+import { choiceDoubts, hasChoices, modelsAnswer, rightAnswer } from './choices.ts'
+import { type Columns, columnsNamed, isPromptKind, plainName } from './columnKinds.ts'
+import { comparedAnswers, rankedAnswers, twoAnswers } from './comparedRules.ts'
+import { numberIn } from './comparisons.ts'
 import { isAnswered, lossMarks, type Mapping } from './mapping.ts'
 import { isKtoName, isSureMarks, marksIn } from './marks.ts'
 import { listDoubts } from './pairDoubts.ts'
@@ -192,7 +193,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   const prompt = columns.find(['prompt'], isPromptKind)
   if (prompt === undefined || repeatsItsChat(columns, prompt)) return null
   if (isChatKind(columns.kind(prompt)) && !waits(columns, prompt)) return null
-  const answer = rightAnswer(columns) ?? null
+  const answer = expected(columns) ?? null
   if ((answer !== null) !== hasAnswer) return null
   const { mapping, used, isConversational } = asPrompt(columns, prompt)
   return {
@@ -233,7 +234,7 @@ function conversation(columns: Columns): Proposal | null {
   if (2 * answered >= chats.length)
     return { ...common, used, answer: 'completion', mapping: takenApart(column, system) }
   if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
-  const answer = rightAnswer(columns)
+  const answer = expected(columns)
   const { mapping } = asPrompt(columns, column)
   return {
     ...common,
@@ -278,7 +279,7 @@ function questionAnswer(columns: Columns): Proposal | null {
       [...questionNames, ...chosenFrom, 'input', 'source', 'article', 'document', 'user'],
       (kind) => kind === 'text',
     ) ?? columns.find(['text'], (kind) => kind === 'text' && columns.find(['summary']) !== undefined)
-  const answer = rightAnswer(columns) ?? columns.find(['summary', 'highlights', 'assistant', 'best'])
+  const answer = expected(columns) ?? columns.find(['summary', 'highlights', 'assistant', 'best'])
   return question === undefined || answer === undefined ? null : textTask(columns, question, answer)
 }
 
@@ -315,9 +316,29 @@ function withoutTexts({ rows }: Columns, answer: string): string[] {
       ]
 }
 
-/** Sentences on answers that rewards can hardly compare with. */
+/** The right answer; 0 or 1 as the label of two answers says which is better. */
+function expected(columns: Columns): string | undefined {
+  const answer = rightAnswer(columns)
+  if (answer === undefined || plainName(answer) !== 'label' || twoAnswers(columns) === null) return answer
+  const isMark = columns.values(answer).every((value) => [0, 1].includes(numberIn(value) ?? -1))
+  return isMark ? undefined : answer
+}
+
+/** Sentences on answers that are somebody else’s, or that rewards can hardly compare with. */
 function answerDoubts(columns: Columns, answer: string | null): string[] {
   if (answer === null) return []
+  const replaced = modelsAnswer(columns)
+  return [
+    ...(replaced?.truth === answer
+      ? [
+          `“${answer}” is read as the right answer, since it differs from “${replaced.answer}”, which is read as a model’s and left aside.`,
+        ]
+      : []),
+    ...comparisonDoubts(columns, answer),
+  ]
+}
+
+function comparisonDoubts(columns: Columns, answer: string): string[] {
   if (columns.values(answer).some((value) => typeof value === 'object'))
     return [`“${answer}” is not text, so rewards that compare with a single answer cannot be used.`]
   const texts = columns.values(answer).filter((value) => typeof value === 'string')

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '#shared/config/paths.ts'
 import { asNumber, asText, entryOf, tidy } from './links.ts'
-import { PythonCall } from './pythonSource.ts'
+import { PythonCall } from './pythonValues.ts'
 import type { ImportNote } from './importNotes.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { FoundParameter } from './sweepFiles.ts'

@@ -18,6 +18,7 @@ export class FileNames implements Evidence {
   readonly values: ReadonlyMap<string, NamedValue>
   /** Names whose values the file does not tell. */
   readonly unknown: ReadonlySet<string>
+  readonly hasUnread: boolean
   readonly program: string | null
   readonly #tool: ToolId | null
   readonly #isVerlAnswers: boolean
@@ -30,6 +31,7 @@ export class FileNames implements Evidence {
     this.#isOlderVerl =
       /fsdp_sft_trainer/.test(source.program ?? '') || settings.has('model.partial_pretrain')
     this.program = source.program
+    this.hasUnread = source.hasUnread
     const named = [...gathered(tool, settings)].map(
       ([written, value]) => [this.common(written), { written, value }] as const,
     )

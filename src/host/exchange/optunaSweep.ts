@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import type { NumericRange, Parameter } from '#shared/studies.ts'
 import { asNumber, entryOf } from './links.ts'
-import type { PythonCall } from './pythonSource.ts'
+import type { PythonCall } from './pythonValues.ts'
 import { computed } from './pythonTokens.ts'
 import type { ImportNote } from './importNotes.ts'
 import type { SettingsSource } from './settingsSource.ts'

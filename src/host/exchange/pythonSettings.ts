@@ -3,12 +3,15 @@ import { AppError } from '#shared/errors.ts'
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import type { ImportNote } from './importNotes.ts'
 import { asText } from './links.ts'
-import { PythonCall, type PythonSource } from './pythonSource.ts'
+import type { PythonSource } from './pythonSource.ts'
 import { computed } from './pythonTokens.ts'
+import { PythonCall } from './pythonValues.ts'
 
 export interface PythonSettingsFound {
   readonly settings: ReadonlyMap<string, unknown>
   readonly computed: readonly string[]
+  /** Whether settings may stand in a dict that cannot be read. */
+  readonly hasUnread: boolean
   readonly notes: readonly ImportNote[]
   /** The dicts that describe a search. */
   readonly documents: readonly JsonObject[]
@@ -66,6 +69,7 @@ export function pythonSettings(
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
     ...{ settings: found.settings, computed: found.unknown, notes: found.notes },
+    hasUnread: found.hasUnread,
     documents: documents.filter(
       (value): value is JsonObject => isObject(value) && isObject(value['parameters']),
     ),
@@ -106,6 +110,7 @@ function ownTrainer(calls: readonly PythonCall[], wanted: string | null): string
 class Found {
   readonly settings = new Map<string, unknown>()
   readonly notes: ImportNote[] = []
+  hasUnread = false
   readonly #computed = new Set<string>()
 
   /** Names whose values only running the file would tell; a model may be named where it is loaded. */
@@ -133,23 +138,45 @@ class Found {
   #addOther(call: PythonCall, trainer: string | null): void {
     const { method, name, keywords } = call
     this.#addPrefixed(call)
+    if (adaptedModels.test(name) || method === 'LoraConfig') this.#noteUnread(call)
     if (adaptedModels.test(name)) this.#addAdapted(call)
     else if (method === 'LoraConfig' && trainer !== null) this.#addAdapter(keywords, peftDefaults)
     else if (method === 'LoraConfig') this.addAll('lora_config.', keywords)
     else if (trainer !== null) this.#addLoaded(call)
   }
 
-  #addPrefixed({ method, keywords }: PythonCall): void {
+  #addPrefixed(call: PythonCall): void {
+    const { method, keywords } = call
     const prefix = settingCalls.find((each) => each.method.test(method))?.prefix
     if (prefix === undefined) return
+    this.#noteUnread(call)
     // Objects that a training is given are no settings of it.
     const known = Object.entries(keywords).filter(([, value]) => prefix !== 'training.' || !isComputed(value))
     this.addAll(prefix, Object.fromEntries(known))
     if (prefix === 'algorithm.') this.#add('algorithm.name', method)
   }
 
-  #addTrainer({ method, keywords, args }: PythonCall, trainer: string): void {
+  /** What a call is given and only running the file would tell. */
+  #noteUnread({ method, unread, keywords, conditional, target }: PythonCall): void {
+    for (const name of unread) {
+      this.hasUnread = true
+      const text = `${name} in ${method}(…) was skipped: it is no dict of literals, so only running the file would tell which settings it has.`
+      this.notes.push({ kind: 'left-out', name, text })
+    }
+    for (const [name, value] of Object.entries(conditional)) {
+      const where = `${target ?? method}.${name}`
+      const shown = isComputed(value) ? '' : ` (${asText(value)})`
+      const kept = Object.hasOwn(keywords, name) ? `; what ${method}(…) sets otherwise was taken` : ''
+      const text = `${where}${shown} was skipped: it is set under a condition, which was not evaluated${kept}.`
+      this.notes.push({ kind: 'changed', name: where, text })
+      if (!Object.hasOwn(keywords, name)) this.#computed.add(name)
+    }
+  }
+
+  #addTrainer(call: PythonCall, trainer: string): void {
+    const { method, keywords, args } = call
     this.#add('trainer', trainer)
+    this.#noteUnread(call)
     const isConfig = method.endsWith('Config')
     this.addAll('', isConfig ? keywords : pick(keywords, trainerKeywords))
     if (isConfig) return
@@ -190,6 +217,7 @@ class Found {
   }
 
   #fillIn(defaults: JsonObject): void {
+    if (this.hasUnread) return
     for (const [name, value] of Object.entries(defaults)) {
       if (this.settings.has(name) || this.#computed.has(name)) continue
       this.#add(name, value)

@@ -4,34 +4,9 @@
  * would have to be computed is `computed`.
  */
 import { entryOf } from './links.ts'
+import { conditionalPlaces } from './pythonConditions.ts'
 import { computed, nesting, newLine, tokensOf, tooLong, type Token } from './pythonTokens.ts'
-
-export class PythonCall {
-  /** Dotted, as written. */
-  readonly name: string
-  readonly args: readonly unknown[]
-  /** Without those that are spread (`**options`). */
-  readonly keywords: Readonly<Record<string, unknown>>
-  /** The keyword, key or name that its result is given to. */
-  readonly target: string | null
-
-  constructor(call: Pick<PythonCall, 'name' | 'args' | 'keywords' | 'target'>) {
-    this.name = call.name
-    this.args = call.args
-    this.keywords = call.keywords
-    this.target = call.target
-  }
-
-  /** The last part of its name. */
-  get method(): string {
-    return this.name.slice(this.name.lastIndexOf('.') + 1)
-  }
-
-  /** Argument by place or keyword; undefined where it is not given. */
-  argument(place: number, keyword: string): unknown {
-    return Object.hasOwn(this.keywords, keyword) ? this.keywords[keyword] : this.args[place]
-  }
-}
+import { arithmetic, itemOf, joined, literalCalls, PythonCall, spreadOf, withUnread } from './pythonValues.ts'
 
 export interface PythonSource {
   /** What names of the file stand for; dicts are objects, tuples and lists arrays, classes their names. */
@@ -74,12 +49,19 @@ class Reader {
   readonly #calls = new Map<number, PythonCall>()
   /** `name.attribute = …`: name → attributes. */
   readonly #attributes = new Map<string, Map<string, Expression>>()
+  /** The same under a condition. */
+  readonly #conditional = new Map<string, Map<string, Expression>>()
+  /** Tokens that run under a condition only. */
+  readonly #places: ReadonlySet<number>
+  /** Names whose dicts are changed after they are made. */
+  readonly #changed = new Set<string>()
   #at = 0
   #depth = 0
   #work = 0
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens
+    this.#places = conditionalPlaces(tokens)
   }
 
   read(): PythonSource {
@@ -88,6 +70,7 @@ class Reader {
       if (token.kind === 'name' && this.#startsLine(at)) {
         this.#assign(at)
         this.#assignAttribute(at)
+        this.#change(at)
       }
     })
     const places = this.#tokens.flatMap((_, at) => (this.#isCall(at) ? [at] : []))
@@ -108,31 +91,44 @@ class Reader {
     return at === 0 || [newLine, ';', ':'].includes(this.#text(at - 1))
   }
 
-  /** `name = …`, also with a type. The last one counts. */
+  /** `name = …`, also with a type. The last one counts; one under a condition is as good as unknown. */
   #assign(at: number): void {
     let sign = at + 1
     if (this.#text(sign) === ':') while (![newLine, '=', ''].includes(this.#text(sign))) sign++
     if (this.#text(sign) !== '=' || constants.has(this.#text(at))) return
     const from = sign + 1
-    this.#scope.set(this.#text(at), () => this.#valueFrom(from))
+    this.#scope.set(this.#text(at), this.#places.has(at) ? () => computed : () => this.#valueFrom(from))
+  }
+
+  /** `name[…] = …`, `name.update(…)`: what a dict holds then is not followed. */
+  #change(at: number): void {
+    const isSet = this.#text(at + 1) === '[' && this.#text(at + 3) === ']' && /^.?=$/.test(this.#text(at + 4))
+    const isUpdate =
+      this.#text(at + 1) === '.' && ['update', 'setdefault', 'pop', 'clear'].includes(this.#text(at + 2))
+    if (isSet || isUpdate || this.#text(at + 1) === '|=') this.#changed.add(this.#text(at))
   }
 
   /** `name.attribute = …`, of one attribute. The last one counts. */
   #assignAttribute(at: number): void {
     const isOne = this.#text(at + 1) === '.' && this.#text(at + 3) === '='
     if (!isOne || this.#tokens[at + 2]?.kind !== 'name') return
-    const own = this.#attributes.get(this.#text(at)) ?? new Map<string, Expression>()
+    const all = this.#places.has(at) ? this.#conditional : this.#attributes
+    const own = all.get(this.#text(at)) ?? new Map<string, Expression>()
     own.set(this.#text(at + 2), () => this.#valueFrom(at + 4))
-    this.#attributes.set(this.#text(at), own)
+    all.set(this.#text(at), own)
   }
 
   /** An object with what is assigned to it later. */
   #withAssigned(call: PythonCall): PythonCall {
-    const own = call.target === null ? undefined : this.#attributes.get(call.target)
-    if (own === undefined) return call
-    const assigned = Object.fromEntries([...own].map(([name, value]) => [name, value()]))
-    const { name, args, target } = call
-    return new PythonCall({ name, args, keywords: { ...call.keywords, ...assigned }, target })
+    const { name, args, target, unread } = call
+    if (target === null) return call
+    const valuesOf = (own: ReadonlyMap<string, Expression> = new Map<string, Expression>()) =>
+      Object.fromEntries([...own].map(([attribute, value]) => [attribute, value()]))
+    const keywords = { ...call.keywords, ...valuesOf(this.#attributes.get(target)) }
+    return new PythonCall({
+      ...{ name, args, keywords, target, unread },
+      conditional: valuesOf(this.#conditional.get(target)),
+    })
   }
 
   /** Parameters of a function, and what they are where they are not given. */
@@ -315,30 +311,45 @@ class Reader {
   }
 
   #dict(): unknown {
-    const entries: [key: string, value: unknown][] = []
+    const entries: (readonly [key: string, value: unknown])[] = []
+    const unread: string[] = []
     while (this.#at < this.#tokens.length && !this.#takes('}')) {
-      const key = this.#expression()
-      const value = this.#takes(':') ? this.#expression() : computed
-      if (typeof key === 'string') entries.push([key, value])
+      if (this.#takes('**')) this.#spread(entries, unread)
+      else {
+        const key = this.#expression()
+        const value = this.#takes(':') ? this.#expression() : computed
+        if (typeof key === 'string') entries.push([key, value])
+      }
       if (!this.#takes(',') && this.#text() !== '}') this.#at++
     }
-    return Object.fromEntries(entries)
+    return withUnread(entries, unread)
+  }
+
+  /** Behind `**`. */
+  #spread(entries: (readonly [key: string, value: unknown])[], unread: string[]): void {
+    const from = this.#at
+    const value = this.#expression()
+    const written = this.#tokens.slice(from, this.#at).map(({ text }) => text)
+    const isChanged = this.#changed.has(this.#text(from))
+    const brought = spreadOf(isChanged ? computed : value, `**${written.join('')}`)
+    entries.push(...brought.entries)
+    unread.push(...brought.unread)
   }
 
   #call(name: string, from: number): unknown {
     const bracket = this.#at
     const args: unknown[] = []
-    const keywords: [name: string, value: unknown][] = []
+    const keywords: (readonly [name: string, value: unknown])[] = []
+    const unread: string[] = []
     while (this.#at < this.#tokens.length && !this.#takes(')')) {
       const keyword = this.#keyword()
-      const isSpread = this.#takes('**')
-      const value = this.#expression()
-      if (keyword !== null) keywords.push([keyword, value])
-      else if (!isSpread) args.push(value)
+      if (keyword !== null) keywords.push([keyword, this.#expression()])
+      else if (this.#takes('**')) this.#spread(keywords, unread)
+      else args.push(this.#expression())
       if (!this.#takes(',') && this.#text() !== ')') this.#at++
     }
     const target = this.#target(from)
-    const call = new PythonCall({ name, args, keywords: Object.fromEntries(keywords), target })
+    const call = new PythonCall({ name, args, keywords: Object.fromEntries(keywords), target, unread })
     const literal = entryOf(literalCalls, name)?.(call)
     if (literal === undefined) this.#calls.set(bracket, call)
     return literal ?? call
@@ -362,37 +373,6 @@ class Reader {
 
 /** Where an expression is over. */
 const isEnd = (text: string): boolean => [',', ')', ']', '}', ':', ';', '=', newLine].includes(text)
-
-/** Calls that stand for a value. */
-const literalCalls: Readonly<Record<string, (call: PythonCall) => unknown>> = {
-  float: ({ args }) => numberFrom(args[0]),
-  int({ args }) {
-    const number = numberFrom(args[0])
-    return typeof number === 'number' ? Math.trunc(number) : number
-  },
-  dict: ({ args, keywords }) => (args.length === 0 ? keywords : computed),
-}
-
-function numberFrom(value: unknown): unknown {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
-  return typeof number === 'number' && Number.isFinite(number) ? number : computed
-}
-
-function arithmetic(a: unknown, b: unknown, of: (a: number, b: number) => number): unknown {
-  if (typeof a !== 'number' || typeof b !== 'number') return computed
-  const value = of(a, b)
-  return Number.isFinite(value) ? value : computed
-}
-
-const joined = (a: unknown, b: unknown): unknown =>
-  typeof a === 'string' && typeof b === 'string' ? a + b : computed
-
-function itemOf(value: unknown, key: unknown): unknown {
-  const isKey = typeof key === 'string' || typeof key === 'number'
-  if (!isKey || typeof value !== 'object' || value === null || value instanceof PythonCall) return computed
-  const place = Array.isArray(value) && typeof key === 'number' && key < 0 ? value.length + key : key
-  return Object.hasOwn(value, place) ? (value as Record<string | number, unknown>)[place] : computed
-}
 
 /** Errors: AppError 'config/invalid' for a file that is too long. */
 export const readPython = (text: string): PythonSource => new Reader(tokensOf(text)).read()

@@ -4,7 +4,12 @@ import { AppError } from '#shared/errors.ts'
 /** A value that only running the file could tell. */
 export const computed = Symbol('computed')
 
-export type Token =
+export type Token = Word & {
+  /** Characters before it in its line. */
+  readonly column: number
+}
+
+type Word =
   | { readonly kind: 'name' | 'sign'; readonly text: string }
   | { readonly kind: 'value'; readonly text: string; readonly value: unknown }
 
@@ -18,18 +23,21 @@ export const newLine = '\n'
 export function tokensOf(source: string): Token[] {
   const tokens: Token[] = []
   let depth = 0
-  for (const { groups = {} } of source.matchAll(tokenPattern)) {
+  let lineStart = 0
+  for (const { groups = {}, index } of source.matchAll(tokenPattern)) {
     if (tokens.length > maxTokens) throw tooLong()
-    const token = tokenOf(groups)
-    if (token === null || (depth > 0 && token.text === newLine)) continue
-    if (token.kind === 'sign') depth = Math.max(0, depth + nesting(token.text))
-    tokens.push(token)
+    const word = wordOf(groups)
+    const column = index - lineStart
+    if (word?.text === newLine) lineStart = index + 1
+    if (word === null || (depth > 0 && word.text === newLine)) continue
+    if (word.kind === 'sign') depth = Math.max(0, depth + nesting(word.text))
+    tokens.push({ ...word, column })
   }
   return tokens
 }
 
 /** null: space between words. */
-function tokenOf(groups: Readonly<Record<string, string | undefined>>): Token | null {
+function wordOf(groups: Readonly<Record<string, string | undefined>>): Word | null {
   const { text, number, name, sign, line, other } = groups
   if (text !== undefined) return { kind: 'value', text, value: textValue(text) }
   if (number !== undefined) return { kind: 'value', text: number, value: numberValue(number) }

@@ -9,8 +9,9 @@ import { commandSettings, isScript } from './commandSettings.ts'
 import { requireSettingsText } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
 import { interpolated } from './interpolation.ts'
-import { isPython, readPython, type PythonCall } from './pythonSource.ts'
+import { isPython, readPython } from './pythonSource.ts'
 import { notebookCode, pythonSettings } from './pythonSettings.ts'
+import type { PythonCall } from './pythonValues.ts'
 import { pythonNumber, strictYaml } from './scalars.ts'
 
 /** Dotted name, as written there, → value: text, number, flag, null or a list. */
@@ -24,6 +25,8 @@ export interface SettingsSource {
   readonly calls: readonly PythonCall[]
   /** Settings of a Python file whose values only running it would tell. */
   readonly computed: readonly string[]
+  /** Whether settings may stand in a dict of a Python file that cannot be read, so that none is known not to be set. */
+  readonly hasUnread: boolean
   /** Notes on values that could not be read or were guessed. */
   readonly notes: readonly ImportNote[]
   /** The program that a command starts: `trl dpo`, `scripts/dpo.py`; null: no command. */
@@ -57,7 +60,15 @@ export function readSource(text: string, choices: ReadingChoices): SettingsSourc
   )
 }
 
-const nothing = { documents: [], calls: [], computed: [], notes: [], program: null, form: null }
+const nothing = {
+  documents: [],
+  calls: [],
+  computed: [],
+  hasUnread: false,
+  notes: [],
+  program: null,
+  form: null,
+}
 
 function sourceOf(text: string, { trainer, home }: ReadingChoices): SettingsSource {
   const cells = notebookCode(text)

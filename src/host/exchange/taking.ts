@@ -25,6 +25,8 @@ export interface TakingFrom {
   readonly settings: ReadonlyMap<string, NamedValue>
   /** Names that stand in the file without one value. */
   readonly unknown: ReadonlySet<string>
+  /** Whether the file may have settings that cannot be read. */
+  readonly hasUnread: boolean
   /** What the file would call a name of the table that does not stand in it. */
   readonly inTool: (name: string) => string
   /** Default config of the algorithm. */
@@ -40,15 +42,17 @@ export class Taking {
   readonly #algorithm: string
   readonly #settings: ReadonlyMap<string, NamedValue>
   readonly #unknown: ReadonlySet<string>
+  readonly #hasUnread: boolean
   readonly #inTool: (name: string) => string
   readonly #taken = new Set<string>()
   readonly #initial: RunConfig
 
-  constructor({ tool, algorithm, settings, unknown, inTool, initial }: TakingFrom) {
+  constructor({ tool, algorithm, settings, unknown, hasUnread, inTool, initial }: TakingFrom) {
     this.#tool = tool
     this.#algorithm = algorithm
     this.#settings = settings
     this.#unknown = unknown
+    this.#hasUnread = hasUnread
     this.#inTool = inTool
     this.#initial = initial
     this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
@@ -105,7 +109,8 @@ export class Taking {
       this.notes.push({ kind: 'filled-in', name: ours, text })
       return
     }
-    const silence = this.#unknown.has(name) ? 'the file has no known value of' : 'the file does not set'
+    const isOpen = this.#hasUnread || this.#unknown.has(name)
+    const silence = isOpen ? 'the file has no known value of' : 'the file does not set'
     const text = `${ours} is ${shown(value)}: ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
@@ -121,7 +126,8 @@ export class Taking {
     for (const { name, value, initial, because } of fixed.values()) {
       const isSaid = this.#settings.has(name) || this.#unknown.has(name)
       if (initial === undefined || isSaid || isEqual(initial, value)) continue
-      const text = `The file does not set ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
+      const silence = this.#hasUnread ? 'has no known value of' : 'does not set'
+      const text = `The file ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
   }

@@ -119,8 +119,19 @@ export function trlAlgorithm(evidence: Evidence): AlgorithmFinding {
 /** Names of PPOConfig before TRL 0.12, which was another trainer. */
 const earlierPpo = ['ppo_epochs', 'init_kl_coef', 'adap_kl_ctrl', 'kl_penalty']
 
+/** Names of RLOOConfig before TRL 0.23, which was another trainer; PPOConfig has the last ones still. */
+const earlierRloo = ['rloo_k', 'kl_coef', 'response_length', 'total_episodes']
+
 /** Errors: AppError 'config/invalid' where the settings are those of a version that is not read. */
-export function requireReadVersion({ has }: Evidence): void {
+export function requireReadVersion({ has, given }: Evidence): void {
+  const isRloo = has('rloo_k') || given('trainer') === 'rloo'
+  const rloo = isRloo ? earlierRloo.filter(has) : []
+  if (rloo.length > 0)
+    throw new AppError(
+      'config/invalid',
+      `The file is for an earlier RLOOConfig of TRL, whose settings are not read: ${stands(rloo)}.`,
+      'Set the run up in New run: rloo_k is rollout.groupSize there, kl_coef algorithm.settings.klCoefficient and response_length rollout.maxNewTokens; total_episodes counts answers, so divide it by the answers of a step for steps.',
+    )
   const found = earlierPpo.filter(has)
   if (found.length === 0) return
   throw new AppError(
