@@ -119,7 +119,7 @@ export function trlAlgorithm(evidence: Evidence): AlgorithmFinding {
 /** Names of PPOConfig before TRL 0.12, which was another trainer. */
 const earlierPpo = ['ppo_epochs', 'init_kl_coef', 'adap_kl_ctrl', 'kl_penalty']
 
-/** Names of RLOOConfig before TRL 0.23, which was another trainer; PPOConfig has the last ones still. */
+/** Names of RLOOConfig while it was a trainer of another kind; PPOConfig has the last ones still. */
 const earlierRloo = ['rloo_k', 'kl_coef', 'response_length', 'total_episodes']
 
 /** Errors: AppError 'config/invalid' where the settings are those of a version that is not read. */
