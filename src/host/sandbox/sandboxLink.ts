@@ -52,7 +52,7 @@ export class SandboxLink implements Disposable {
       isConfined = false
       const unconfined = await SandboxLink.start()
       process.emitWarning(
-        "Reward code would run without Node's permission model, which Turnwise does not allow.",
+        "Node's permission model could not be used here: reward code runs in its virtual machine alone.",
       )
       return unconfined
     }
