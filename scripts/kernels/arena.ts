@@ -21,7 +21,7 @@ export interface ArenaCase {
 }
 
 export interface ArenaMemory {
-  /** Of the arena, with what was fed. */
+  /** Bytes of the arena and of what was fed. */
   readonly measuredBytes: number
   readonly plannedBytes: number
 }

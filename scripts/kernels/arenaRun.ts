@@ -44,7 +44,7 @@ function touchedBytes(): number {
 const bytesOf = (feeds: Feeds): number =>
   Object.values(feeds).reduce((sum, { data }) => sum + (data as Float32Array).byteLength, 0)
 
-/** Of random weights, written once. */
+/** Writes a model of random weights, unless it is there. */
 async function modelOf({ width, layers, vocabulary }: ArenaCase): Promise<string> {
   const heads = width / 64
   const shape = {

@@ -4,7 +4,7 @@ import path from 'node:path'
 import ts from 'typescript'
 
 export interface SourceFile {
-  /** From the root on. */
+  /** Path from the root of the repository. */
   readonly path: string
   readonly lines: number
   /** Files of src that it imports, types included. */

@@ -50,7 +50,7 @@ export const deviceRemarks = (kind: DeviceKind): string[] => [
 /** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
 
-/** What a kind of device has bases in beside f32 and blocks. WebGPU widens f16, and has no bf16. */
+/** Base precisions of each kind of device beside f32 and blocks. WebGPU widens f16, and has no bf16. */
 const shortProducts: Readonly<Partial<Record<DeviceKind, readonly BasePrecision[]>>> = {
   cuda: ['tf32', 'bf16', 'f16'],
   dml: ['f16'],

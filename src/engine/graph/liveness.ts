@@ -59,7 +59,7 @@ function lengthOf(dim: Dim, lengths: Lengths): number {
 export const bytesOf = ({ dtype, shape }: Value, lengths: Lengths): number =>
   Math.ceil((shape.reduce<number>((all, dim) => all * lengthOf(dim, lengths), 1) * bitsOf[dtype]) / 8)
 
-/** What a program is fed and what it gives, by name. */
+/** Inputs and outputs of a program, by name. */
 export function inputsAndOutputs(program: Program): {
   readonly inputs: ReadonlyMap<string, Value>
   readonly outputs: ReadonlyMap<string, Value>
@@ -72,7 +72,7 @@ export function inputsAndOutputs(program: Program): {
 const namedInputs = (body: Body): ReadonlyMap<string, Value> =>
   new Map(inputsOf(body).map((node) => [node.name, outputOf(node)]))
 
-/** What a run of the program takes beside the weights, as a function of the lengths. */
+/** Memory of a run of the program, without the weights, as a function of the lengths. */
 export function memoryOf(
   program: Program,
   dialect: Dialect = cpuDialect,
@@ -202,7 +202,7 @@ interface Buffer {
 class Allocation {
   readonly #shapes = new InferredShapes()
   readonly #uses = new Map<Value, number>()
-  /** Of values that were made. */
+  /** Buffers of the values made so far. */
   readonly #buffers = new Map<Value, Buffer>()
   readonly #all: Buffer[] = []
   /** Latest first. */

@@ -128,7 +128,7 @@ export function halfPrecisionOf({ config, tensors }: ModelSource): HalfPrecision
   return halfPrecisions.find((precision) => first && tensors.has(halfName(first.name, precision))) ?? null
 }
 
-/** What the source holds its linears in. */
+/** Precision in which the source holds its linears. */
 export function basePrecisionOf(source: ModelSource): BasePrecision {
   const [first] = linearWeights(source.config)
   if (!first || source.tensors.has(first.name)) return 'f32'

@@ -35,13 +35,13 @@ const kinds = ['batch', 'adapter', 'heads', 'gradient', 'states'] as const
 export type TrafficKind = (typeof kinds)[number]
 
 export interface BusTraffic {
-  /** Of a micro-batch that is scored and learned from, without critic and entropy term. */
+  /** Traffic of a micro-batch that is scored and learned from, without critic and entropy term. */
   readonly microBatch: Readonly<Record<TrafficKind, Traffic>>
-  /** Of an update: sums of squares of the gradient, and the factors of the optimizer. */
+  /** Traffic of an update: sums of squares of the gradient, and the factors of the optimizer. */
   readonly update: Traffic
 }
 
-/** On a device that holds tensors. */
+/** Kinds that stay on a device that holds tensors. */
 const stays: ReadonlySet<TrafficKind> = new Set(['adapter', 'gradient', 'states'])
 
 const outside: Readonly<Record<string, TrafficKind>> = {

@@ -29,11 +29,11 @@ import type { ModelSource } from './source.ts'
 
 /** The driver's context, kernels and the workspaces of matrix products. */
 const RESERVED_BYTES = 700e6
-/** What the allocator cannot use because pieces do not fit into each other, as a share of what a run takes: 3 to 16 % were measured. */
+/** Fragmentation of the allocator, as a share of what a run takes: 3 to 16 % were measured. */
 const FRAGMENTED = 0.15
-/** Of a card whose memory the system does not tell. */
+/** Memory assumed of a card whose own the system does not tell. */
 const UNKNOWN_CARD_BYTES = 8 * 2 ** 30
-/** Of adapters where a plan is not for a certain one. */
+/** Adapter of plans that are not made for a particular one. */
 export const plannedLora: LoraConfig = { rank: 16, alpha: 32, rsLora: false, targets: linearNames }
 /** Tokens of a micro-batch that keep a card busy, and those below which nothing is worth trying. */
 const [MOST_TOKENS, LEAST_TOKENS] = [8192, 256]
@@ -50,7 +50,7 @@ export interface MemoryRequest {
 }
 
 export interface DevicePlan {
-  /** Whether all of it fits. */
+  /** True if weights, learning and at least one row of decoding fit. */
   readonly fits: boolean
   readonly weightBytes: number
   /** An adapter, as it is fed. */
@@ -59,15 +59,15 @@ export interface DevicePlan {
   readonly optimizerBytes: number
   /** They are on the device, where the optimizer steps; else with the host. */
   readonly stepsThere: boolean
-  /** What there is on the device beside the weights while it steps; 0 where the host does. */
+  /** Bytes on the device beside the weights while the optimizer steps there; 0 where it steps on the host. */
   readonly updateBytes: number
   /** Longest sequence, and tokens of a micro-batch. */
   readonly length: number
   readonly tokens: number
   readonly segments: readonly Segment[]
-  /** What the largest program of a segment takes while it runs, with its inputs. */
+  /** Peak bytes of the largest program of a segment, with its inputs. */
   readonly learningBytes: number
-  /** Of that, what scoring takes for the logits of the vocabulary. */
+  /** Peak bytes of the vocabulary head while scoring; part of `learningBytes`. */
   readonly headBytes: number
   /** Keys and values of a row that is as long. */
   readonly rowBytes: number
@@ -85,7 +85,7 @@ export class DeviceMemory {
   readonly #programs = new Map<string, (lengths: Lengths) => ProgramMemory>()
   readonly weightBytes: number
   readonly adapterBytes: number
-  /** As `DevicePlan` has it. */
+  /** Same as `updateBytes` of `DevicePlan`. */
   readonly updateBytes: number
 
   constructor(request: MemoryRequest) {
@@ -103,7 +103,7 @@ export class DeviceMemory {
       : 0
   }
 
-  /** The most that a run takes where segments have so many layers. */
+  /** Peak bytes of learning with segments of this many layers. */
   learning(layers: number, lengths: Lengths): number {
     const total = this.#request.config.layers
     const kinds =
@@ -135,7 +135,7 @@ export class DeviceMemory {
     return innerPrograms({ first, end: first + layers }, this.#options)[kind]
   }
 
-  /** What the head takes for so many tokens. */
+  /** Peak bytes of the vocabulary head for a micro-batch. */
   head(lengths: Lengths): number {
     return this.#run('head', 0, lengths)
   }
@@ -159,7 +159,7 @@ type ProgramKind = 'head' | 'forward' | 'backward' | 'score' | 'learn'
 
 const totalOf = ({ inputBytes, workingBytes }: ProgramMemory): number => inputBytes + workingBytes
 
-/** What learning and generation read of a model on such a device. */
+/** Frozen tensors that learning reads and those that generation reads, on a device of this kind. */
 function readingOf(source: ModelSource, kind: DeviceKind): [FrozenTensors, DeviceWeights] {
   if (!holdsTensors({ kind }))
     return [frozenTensors(source), generationWeights(source, { rounded: false, isOneRow: true })]
@@ -167,7 +167,7 @@ function readingOf(source: ModelSource, kind: DeviceKind): [FrozenTensors, Devic
   return [tensors, heldWeights(source, tensors)]
 }
 
-/** Of all weights that learning and generation read, each once: every layer has those of the second. */
+/** Bytes of all weights that learning and generation read, each counted once; every layer is as large as the second. */
 function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
   const [one, two] = [1, Math.min(2, config.layers)].map((layers) => {
     const fewer = { ...config, layers }
@@ -185,7 +185,7 @@ function weightBytes({ config, lora, base, kind }: MemoryRequest): number {
   return one + (config.layers - 1) * (two - one)
 }
 
-/** Of a micro-batch of sequences that are all as long, in which every token counts. */
+/** Lengths of the axes for a micro-batch of equally long sequences in which every token counts. */
 export function lengthsOf(tokens: number, length: number): Lengths {
   const rows = Math.max(1, Math.floor(tokens / length))
   const parts = Array.from({ length: CAUSAL_PARTS }, (_, part) => [`B${String(part)}`, rows] as const)
@@ -204,13 +204,13 @@ export const longestOf = (segments: readonly Segment[]): number =>
   Math.max(...segments.map(({ first, end }) => end - first))
 
 export interface PlanRequest extends MemoryRequest {
-  /** Of the card; null: nobody knows. */
+  /** Memory of the card; null if unknown. */
   readonly memoryBytes: number | null
   /** Longest sequence. */
   readonly length: number
   /** Tokens of a micro-batch; as many as fit if absent. */
   readonly tokens?: number
-  /** How the layers are cut; in the fewest segments that fit if absent. */
+  /** Cut of the layers; the fewest segments that fit if absent. */
   readonly activations?: Activations
 }
 
@@ -290,7 +290,7 @@ function planned(
   }
 }
 
-/** Of one row that decodes: its keys and values, the latest of them twice, its scores of the keys, and its logits, sorted. */
+/** Bytes of one decoding row: its keys and values, the latest of them twice, its attention scores, and its logits, sorted. */
 function decodingBytes(config: ModelConfig, length: number): number {
   const shape = cacheShape(config)
   const latest = { ...shape, layerWindows: [] }

@@ -11,9 +11,9 @@ export interface AdamWSettings {
   readonly weightDecay: number
 }
 
-/** What is the same for every parameter of a group in one update; calculated in f64, then rounded to f32. */
+/** Scalars that all parameters of a group share in one update; calculated in f64, then rounded to f32. */
 export interface AdamWFactors {
-  /** Of the gradient, so that it keeps within its limit. */
+  /** Factor that clips the gradient to its maximum norm. */
   readonly scale: number
   readonly beta1: number
   /** 1 − β₁ */

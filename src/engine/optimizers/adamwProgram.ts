@@ -6,13 +6,13 @@ import { concat, reshape, slice } from '../ops/layout.ts'
 import type { AdamWFactors } from './adamw.ts'
 import { BLOCK } from './optimizer.ts'
 
-/** What the program calls its results. */
+/** Names of the program's results. */
 export const movedNames = { values: 'next values', first: 'next first', second: 'next second' } as const
 
 const number = (name: keyof AdamWFactors): Value => input(name, 'float32', [1])
 const list = (name: string): Value => input(name, 'float32', ['P'])
 
-/** What `values`, `first` and `second` are after an update, from the `gradient` (all [P]) and the factors ([1] each). */
+/** Steps AdamW: `values`, `first` and `second` after an update, from the `gradient` (all [P]) and the factors ([1] each). */
 export function adamwProgram(): Program {
   const gradient = mul(list('gradient'), number('scale'))
   const [values, before] = [list('values'), { first: list('first'), second: list('second') }]

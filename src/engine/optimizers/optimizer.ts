@@ -9,7 +9,7 @@
 
 /** Parameters with their gradient and what the optimizer remembers of them, wherever they are. */
 export interface TrainedNumbers<Factors> {
-  /** Of the gradient, as `sumOfSquares` has it; not finite where the gradient is not. */
+  /** Sum of squares of the gradient, as `sumOfSquares` computes it; not finite where the gradient is not. */
   squares(): Promise<number>
   move(factors: Factors): Promise<void>
 }
@@ -32,7 +32,7 @@ export interface OptimizerState {
 /** One update. */
 export interface OptimizerTask<Factors> {
   readonly groups: readonly ParameterGroup<Factors>[]
-  /** Which update it is, from 1 on. */
+  /** Number of the update, from 1 on. */
   readonly step: number
   /** L2 limit of each group's gradient; Infinity = off. */
   readonly maxGradNorm: number

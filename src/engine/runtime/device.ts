@@ -140,7 +140,7 @@ export async function requireProducts(device: Device, precision: BasePrecision):
   )
 }
 
-/** Whether an adapter of WebGPU has f16. The binding does not list its features, so a program that needs them is run. */
+/** Tests whether WebGPU's adapter has f16 by running a program that needs it, since the binding does not list features. */
 export async function hasHalves(device: Device): Promise<boolean> {
   const x = input('x', 'float32', [1])
   const model = writeOnnx('halves', { y: cast(cast(x, 'float16'), 'float32') }, dialectOf(device))

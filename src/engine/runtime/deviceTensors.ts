@@ -14,7 +14,7 @@ import { concat } from '../ops/layout.ts'
 import { Tensor } from './onnxRuntime.ts'
 import { OnDemand, Session, floats, type Feed, type FedWeights } from './session.ts'
 
-/** What programs are fed under their names, for whoever runs them until it is disposed. */
+/** Feeds of programs by name, valid until disposed. */
 export interface HeldFeeds extends Disposable {
   readonly feeds: Readonly<Record<string, Feed>>
 }
@@ -53,7 +53,7 @@ export class HostTensors implements TensorHome {
   }
 }
 
-/** What weights are uploaded in: as they are fed, or, of f16, in f32, which the device narrows; the binding feeds no 16 bits. */
+/** Types in which weights are uploaded. f16 goes up as f32 and is narrowed on the device, since the binding feeds no 16-bit numbers. */
 type UploadType = 'float32' | 'float16' | 'uint8'
 
 export class DeviceTensors implements TensorHome, FedWeights {
@@ -119,7 +119,7 @@ export class DeviceTensors implements TensorHome, FedWeights {
     return uploaded
   }
 
-  /** What lies on disk as it is fed, from there; the CPU makes the rest. */
+  /** Reads a weight that lies on disk as it is fed; the CPU computes all others. */
   async #read(node: WeightNode, type: UploadType, dims: readonly number[]): Promise<Feed> {
     const made = this.#made.get(node.name)
     if (made) return floats(await computed(node.name, made), dims)

@@ -28,7 +28,7 @@ export class FittingSizes {
     this.#say(plural(tried, 'row'), `at most ${String(this.rows)} ${noun(this.rows, 'row')} together`)
   }
 
-  /** One sequence did not fit; the programs of learning have at most so many layers from now on. */
+  /** Notes that one sequence did not fit, and that learning programs now have at most this many layers. */
   shortened(layers: number): void {
     this.#say('one sequence', `at most ${plural(layers, 'layer')} at once`)
   }
@@ -96,7 +96,7 @@ async function learnGiven(
   await learnGiven(second, work, coefficients.slice(first.length))
 }
 
-/** Whether the programs were cut, since one sequence cannot be halved. Errors: the one given, where they cannot be cut. */
+/** Cuts the programs when a single sequence did not fit. Errors: the one given, where they cannot be cut further. */
 function isShortened(
   places: readonly number[],
   { shorten }: Pick<FittingWork, 'shorten'>,

@@ -1,4 +1,4 @@
-/** What learning does with the memory that there is: of a card, how programs are cut; of the machine, what is kept to be faster. */
+/** Trades memory for speed in learning: segments that fit a card, activations or packed weights kept in the machine's memory. */
 import { totalmem } from 'node:os'
 import type { Device } from '#shared/device.ts'
 import type { FrozenProducts } from '#shared/precision.ts'
@@ -19,7 +19,7 @@ export interface LearningMemoryOptions {
   readonly activations: Activations
   /** Of learning with a base in 8 bits; 'auto' if absent. */
   readonly products?: FrozenProducts
-  /** Of the card; absent or null: nobody knows. */
+  /** Memory of the card; null or absent if unknown. */
   readonly memoryBytes?: number | null
   /** Longest prompt plus completion; that of the model's config if absent. */
   readonly contextLength?: number
@@ -28,7 +28,7 @@ export interface LearningMemoryOptions {
 /** Share of the machine's memory that saved activations or packed weights may take, unless a run says how to learn. */
 const FASTER_SHARE = 0.25
 
-/** How learning is cut to the card; null where there is none, or programs have a layer each. */
+/** Plans segments and micro-batch for a card; null on the CPU and CoreML, where programs have one layer each. */
 export function planFor({
   source,
   lora,

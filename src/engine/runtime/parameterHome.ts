@@ -12,7 +12,7 @@ import type { HeldFeeds } from './deviceTensors.ts'
 import { HostNumbers } from './hostNumbers.ts'
 import { floats, numbers, type Feed } from './session.ts'
 
-/** Arrays are told apart by identity: a part of a longer one is always asked for as the same view. */
+/** Identifies arrays by reference, so a slice of a longer array must always be passed as the same view. */
 export interface ParameterHome extends Disposable {
   /** An adapter's tensors by the names of whole programs. */
   take(adapter: AdapterParameters): Promise<HeldFeeds>

@@ -57,7 +57,7 @@ type AdapterOf = (role: AnsweringRole) => AdapterParameters
 
 export interface PolicyPrograms extends Disposable {
   readonly learner: LearningWorker
-  /** Where the adapters that they read are. */
+  /** Home of the adapters that the programs read. */
   readonly parameters: ParameterHome
   /** Made when it is first asked for. */
   decoder(adapter: AdapterOf): Promise<Decoder>

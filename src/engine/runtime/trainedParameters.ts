@@ -14,7 +14,7 @@ export interface TrainedParametersOptions {
   readonly lora: LoraConfig
   readonly critic: boolean
   readonly optimizer: AdamWSettings
-  /** Of the adapters; the value head is always with the host. */
+  /** Home of the adapters; the value head is always on the host. */
   readonly home: ParameterHome
 }
 
@@ -50,7 +50,7 @@ interface Part {
  * Everything that an update moves. Parameters, gradients and each of the optimizer's buffers are flat arrays of one
  * layout: the actor's adapter in the order of its tensors; then, where there is a critic, the critic's adapter in the same
  * order, the value head's weight [D] and its bias [1]. The actor is one parameter group, all of the critic is another.
- * The home of an adapter may be ahead of these arrays: they are fetched before they are read, and it is told when they were written.
+ * A device may hold newer values than these arrays: fetch before reading them, and report every write to them.
  */
 export class TrainedParameters implements LearningTargets {
   readonly actor: LearningTarget

@@ -37,7 +37,7 @@ function describe(directory: string): ListedDataSet {
   }
 }
 
-/** When a version got a name, in milliseconds; null where it is not called so. */
+/** Time at which a version got this name, in milliseconds; null if it does not have it. */
 function namedAt(listed: ListedDataSet, name: string): number | null {
   if (!('info' in listed)) return null
   const { name: first, createdAt, otherNames = {} } = listed.info

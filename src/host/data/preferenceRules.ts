@@ -112,7 +112,7 @@ function severalTurns(columns: Columns, ...answers: readonly string[]): string[]
     : [`“${long}” holds several messages: answers of several turns cannot be learned.`]
 }
 
-/** Whether most pairs are whole conversations that begin with the same messages, or dialogues as text. */
+/** Tests whether most pairs are whole conversations that begin with the same messages, or dialogues as text. */
 function sharesPrompt(columns: Columns, chosen: string, rejected: string): boolean {
   const sharing = columns.rows.filter((row) => {
     const [a, b] = [row[chosen], row[rejected]]

@@ -115,7 +115,7 @@ function readableHistory(columns: Columns): string | undefined {
 /** A `prompt` needs nothing beside it. */
 const isWhole = (column: string): boolean => plainName(column) === 'prompt'
 
-/** Whether most texts of a column hold already what stands in another. */
+/** Tests whether most texts of a column already contain the text of another. */
 function repeats(columns: Columns, column: string, other: string): boolean {
   if (column === other || isWhole(column)) return true
   const holding = columns.rows.filter((row) => String(row[column]).includes(String(row[other])))

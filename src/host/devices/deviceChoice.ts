@@ -56,7 +56,7 @@ export function autoDevice(request: AutoRequest): DeviceChoice {
   return { kind: 'cpu', reason: `${title} is not faster for models of this size here.` }
 }
 
-/** Of a device that holds tensors no record says whether its adapter has 16 bits: it is used for those by its name alone. */
+/** Tests whether `auto` may use a device for the base. 16 bits on one that holds tensors are out: no record says whether its adapter has them. */
 export const keepsBase = (kind: DeviceKind, base: BasePrecision): boolean =>
   computesIn(kind, base) && !(isHalfPrecision(base) && holdsTensors({ kind }))
 
@@ -65,7 +65,7 @@ const nobodyPassed = (base: BasePrecision): string =>
     ? 'No other device has passed its check on this machine.'
     : `No other device that passed its check on this machine supports a base in ${base}.`
 
-/** Whether a card of NVIDIA has passed its check on this machine. */
+/** True if an NVIDIA card has passed its check on this machine. */
 export function hasCard(cacheDirectory: string): boolean {
   const check = readCheck({ kind: 'cuda', deviceId: 0 }, cacheDirectory)
   return check !== null && check.problem === null && check.failures.length === 0

@@ -1,4 +1,4 @@
-/** What models need of a card's memory, for `device plan`: known sizes by name, and models on disk. */
+/** Plans the memory of a card for `device plan`, for known model sizes by name and for models on disk. */
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
@@ -29,7 +29,7 @@ const shapes: Readonly<Record<string, object>> = {
 
 export const plannedShapes: readonly string[] = Object.keys(shapes)
 
-/** Of a name of `plannedShapes`, a model folder or its config.json. Errors: AppError 'usage/invalid', 'model/…'. */
+/** Reads the model config of a name in `plannedShapes`, a model folder or a config.json. Errors: AppError 'usage/invalid', 'model/…'. */
 export function plannedConfig(subject: string): ModelConfig {
   const known = shapes[subject.toLowerCase()]
   if (known !== undefined) return readModelConfig(known, subject)
@@ -52,18 +52,18 @@ export interface CardRequest {
   readonly config: ModelConfig
   readonly base: BasePrecision
   readonly kind: DeviceKind
-  /** Of 2³⁰ bytes. */
+  /** Memory in units of 2³⁰ bytes. */
   readonly gigabytes: number
   /** Longest sequence. */
   readonly length: number
 }
 
 export interface CardPlan extends DevicePlan {
-  /** What crosses the bus as a run learns. */
+  /** Traffic over the bus while a run learns. */
   readonly traffic: BusTraffic
 }
 
-/** With an adapter of rank 16 on all linears. */
+/** Plans for an adapter of rank 16 on all linears. */
 export function planCard({ gigabytes, ...request }: CardRequest): CardPlan {
   const wanted = { ...request, lora: plannedLora }
   const plan = planDevice({ ...wanted, memoryBytes: gigabytes * 2 ** 30 })

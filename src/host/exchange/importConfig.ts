@@ -52,7 +52,7 @@ export interface ImportChoices {
   readonly algorithm?: string | null
   /** Folder that `$HOME` stands for. */
   readonly home?: string
-  /** Whether a card of NVIDIA has passed its check on this machine. */
+  /** True if an NVIDIA card has passed its check on this machine. */
   readonly hasCard?: boolean
 }
 

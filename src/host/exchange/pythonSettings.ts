@@ -10,7 +10,7 @@ import { PythonCall } from './pythonValues.ts'
 export interface PythonSettingsFound {
   readonly settings: ReadonlyMap<string, unknown>
   readonly computed: readonly string[]
-  /** Whether settings may stand in a dict that cannot be read. */
+  /** True if settings may stand in a dict that cannot be read. */
   readonly hasUnread: boolean
   readonly notes: readonly ImportNote[]
   /** The dicts that describe a search. */
@@ -156,7 +156,7 @@ class Found {
     if (prefix === 'algorithm.') this.#add('algorithm.name', method)
   }
 
-  /** What a call is given and only running the file would tell. */
+  /** Arguments of a call whose values only running the file would tell. */
   #noteUnread({ method, unread, keywords, conditional, target }: PythonCall): void {
     for (const name of unread) {
       this.hasUnread = true

@@ -1,4 +1,4 @@
-/** What stands in a Python file: calls with their arguments, and the arithmetic and containers of literals. */
+/** Reads calls with their arguments from a Python file, with arithmetic and containers of literals. */
 import { isObject } from '#shared/config/paths.ts'
 import { computed } from './pythonTokens.ts'
 
@@ -9,11 +9,11 @@ export class PythonCall {
   /** Dotted, as written. */
   readonly name: string
   readonly args: readonly unknown[]
-  /** With those of a dict that is spread (`**options`), where its literals can be read. */
+  /** Keyword arguments, with those of a spread dict (`**options`) whose literals can be read. */
   readonly keywords: Readonly<Record<string, unknown>>
   /** The keyword, key or name that its result is given to. */
   readonly target: string | null
-  /** What is spread into it and cannot be read, so that it may have further keywords: `**options`. */
+  /** Spread expressions that cannot be read, such as `**options`, so that the call may have further keywords. */
   readonly unread: readonly string[]
   /** `target.attribute = value` under a condition, which is not evaluated. */
   readonly conditional: Readonly<Record<string, unknown>>

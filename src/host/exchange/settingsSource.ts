@@ -25,7 +25,7 @@ export interface SettingsSource {
   readonly calls: readonly PythonCall[]
   /** Settings of a Python file whose values only running it would tell. */
   readonly computed: readonly string[]
-  /** Whether settings may stand in a dict of a Python file that cannot be read, so that none is known not to be set. */
+  /** True if settings may stand in a dict of a Python file that cannot be read, so that none is known to be unset. */
   readonly hasUnread: boolean
   /** Notes on values that could not be read or were guessed. */
   readonly notes: readonly ImportNote[]

@@ -25,7 +25,7 @@ export interface TakingFrom {
   readonly settings: ReadonlyMap<string, NamedValue>
   /** Names that stand in the file without one value. */
   readonly unknown: ReadonlySet<string>
-  /** Whether the file may have settings that cannot be read. */
+  /** True if the file may have settings that cannot be read. */
   readonly hasUnread: boolean
   /** What the file would call a name of the table that does not stand in it. */
   readonly inTool: (name: string) => string

@@ -21,9 +21,9 @@ export interface WrittenNumber extends Written {
   readonly unit: Unit | null
   /** The letter that it is the value of, as in x = 5. */
   readonly name?: string | null
-  /** Whether it is a place in a row, as 5th is. */
+  /** True for an ordinal such as 5th. */
   readonly isOrdinal?: boolean
-  /** What stands behind the number, where the text is nothing else. */
+  /** Text behind the number, where the completion is nothing else. */
   readonly words?: string
 }
 
@@ -51,7 +51,7 @@ export interface WrittenDate {
 export interface WrittenTime {
   readonly kind: 'time'
   readonly seconds: number
-  /** Whether am or pm stands behind it; 1:30 alone may be a minute and a half. */
+  /** True if am or pm stands behind it; 1:30 alone may be a minute and a half. */
   readonly isOfDay: boolean
   readonly hasSeconds: boolean
 }
