@@ -110,7 +110,7 @@ describe('dataset', () => {
     )
     const ask = await place.run('dataset', 'import', place.write('two.json', { a: rows, b: rows }))
     expect(ask.stderr).toContain('two.json holds several lists: “a” (2), “b” (2).')
-    expect(ask.stderr).toContain('--split NAME')
+    expect(ask.stderr).toMatch(/turnwise dataset import \S+two\.json --split a` reads the first/)
     const csv = await place.run('dataset', 'import', place.write('a.csv', 'q\n1\n'), '--split', 'a')
     expect(csv.stderr).toContain('Option --split is only for')
   })

@@ -213,12 +213,22 @@ describe('rows with problems', () => {
     const latin = (text: string) => Buffer.from(text, 'latin1')
     expect(summary(await itemsOf(written('l.jsonl', latin('{"q":"a"}\n{"q":"\xe4"}\n{"q":"b"}'))))).toEqual([
       [1, 1, { q: 'a' }],
-      [2, 2, expect.stringMatching(/^it is not UTF-8 text, but probably Windows-1252 .*iconv/)],
+      [
+        2,
+        2,
+        expect.stringMatching(
+          /probably Windows-1252 .*`iconv -f WINDOWS-1252 -t UTF-8 l.jsonl > utf8.jsonl`$/,
+        ),
+      ],
       [3, 3, { q: 'b' }],
     ])
     expect(summary(await itemsOf(written('l.csv', latin('q\na\n\xe4\nb\n'))))).toEqual([
       [1, 2, { q: 'a' }],
-      [2, 3, expect.stringMatching(/^it is not UTF-8 text, but probably Windows-1252 .*iconv/)],
+      [
+        2,
+        3,
+        expect.stringMatching(/probably Windows-1252 .*`iconv -f WINDOWS-1252 -t UTF-8 l.csv > utf8.csv`$/),
+      ],
       [3, 4, { q: 'b' }],
     ])
     expect(await itemsOf(fixture('csv-spectrum', 'location_coordinates.csv'))).toHaveLength(1)
