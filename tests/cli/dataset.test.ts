@@ -61,7 +61,7 @@ describe('dataset', () => {
 
   test('parquet says what was added, and what was there already', async () => {
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(
-      /^Read as Parquet: prompt only, by the column “prompt”\.\nAdded “zstd”, 300 rows, id [0-9a-f]{12}\./,
+      /^Read as Parquet: prompt only, by the column “prompt”\.\n“bytes” holds bytes that are not UTF-8 text: they are read as Base64\.\nAdded “zstd”, 300 rows, id [0-9a-f]{12}\./,
     )
     expect((await place.run('dataset', 'import', zstd)).stdout).toMatch(/^Already imported: “zstd”/m)
   })
