@@ -108,10 +108,10 @@ function nameIn(prompt: NonNullable<Proposal['prompt']>): string {
   return text.replace(/^\{(.*)\}$/, '$1')
 }
 
-function answerReason({ mapping, answer, prompt }: Proposal): string | null {
+function answerReason({ mapping, answer, prompt }: Proposal): string {
   const taken = mapping.find(({ kind }) => kind === 'last-message')
   if (taken?.kind === 'last-message') return `“${taken.column}” ends with the answer`
-  if (answer === null) return prompt === null ? null : 'pairs are learned from without it'
+  if (answer === null) return prompt === null ? noPrompt : 'pairs are learned from without it'
   const step = mapping.find((each) => each.kind === 'column' && each.to === answer)
   return `“${step?.kind === 'column' ? step.from : answer}” is read as the answer`
 }

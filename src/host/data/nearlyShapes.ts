@@ -54,8 +54,15 @@ interface Column {
 const hints: readonly ((column: Column) => string | null)[] = [
   function brokenChat({ name, first, columns }) {
     if (columns.kind(name) !== 'list' || !JSON.stringify(first).includes('"content"')) return null
-    const read = readChat(first)
-    return isNoChat(read) ? `“${name}” is nearly a conversation, but ${read.fault}.` : null
+    const faults = columns.rows.flatMap((row, index) => {
+      const read = (row[name] ?? null) === null ? [] : readChat(row[name])
+      return isNoChat(read) ? [{ row: index + 1, fault: read.fault }] : []
+    })
+    const [broken] = faults
+    if (broken === undefined) return null
+    if (faults.length === columns.values(name).length)
+      return `“${name}” is nearly a conversation, but ${broken.fault}.`
+    return `“${name}” holds conversations, except in ${faults.length} of the first ${columns.rows.length} rows: in row ${broken.row} ${broken.fault}. Correct or remove these rows.`
   },
   function pythonChat({ name, first }) {
     const isSo = typeof first === 'string' && /^\[\{'(?:role|from)':/.test(first) && chatIn(first) === null

@@ -182,6 +182,13 @@ describe('what a proposal says', () => {
     expect(said({ ' Question': 'q', ANSWER: 'a' }).evidence).toBe('the columns “ Question” and “ANSWER”')
   })
 
+  test('one row without a conversation is named by its number', () => {
+    const rows = [{ messages: [user, reply] }, { messages: null }, { messages: [{ role: 'user' }] }]
+    expect(detectShape(rows).doubts).toContain(
+      '“messages” holds conversations, except in 1 of the first 3 rows: in row 3 message 1 has no content. Correct or remove these rows.',
+    )
+  })
+
   test('an unknown role is no reason to take an answer for a prompt', () => {
     const row = { messages: [user, { role: 'narrator', content: 'Once.' }] }
     expect(said(row)).toMatchObject({
