@@ -93,8 +93,8 @@ function readEntry(entry: unknown): readonly ChatMessage[] | string {
   // Parquet writes every field of every message.
   const rest = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null))
   if (callRoles.includes(written.toLowerCase())) return callMessage(content, rest)
-  const { function_call: call, ...withoutCall } = rest
-  const calls = callsOf(isObject(call) ? [{ type: 'function', function: call }] : rest['tool_calls'])
+  const { function_call: call, tool_calls: listed, ...withoutCall } = rest
+  const calls = callsOf(isObject(call) ? [{ type: 'function', function: call }] : listed)
   const text = textOf(content, calls !== null)
   if (text.fault !== undefined) return text.fault
   return [
@@ -102,9 +102,16 @@ function readEntry(entry: unknown): readonly ChatMessage[] | string {
       role: roleOf(written),
       content: text.text,
       ...withoutCall,
-      ...(calls === null ? {} : { tool_calls: calls }),
+      ...(calls === null ? unreadCalls(listed) : { tool_calls: calls }),
     },
   ]
+}
+
+/** Calls that are not understood stay as they are; none at all, as Parquet writes them, are nothing. */
+function unreadCalls(listed: unknown): Fields {
+  const value = typeof listed === 'string' ? (parsedJson(listed) ?? listed) : listed
+  const isNone = (value ?? '') === '' || (Array.isArray(value) && value.length === 0)
+  return isNone ? {} : { tool_calls: listed }
 }
 
 const nameOf = (entry: Fields, names: readonly string[]): string | null =>
@@ -129,8 +136,9 @@ function callMessage(content: unknown, rest: Fields): readonly ChatMessage[] | s
   return [{ role: 'assistant', content: '', ...rest, tool_calls: callsOf(toolCalls) }]
 }
 
-/** Calls with their arguments as values: templates write them as JSON themselves. null where there are none. */
-function callsOf(value: unknown): readonly unknown[] | null {
+/** Calls, also as text, with their arguments as values: templates write them as JSON themselves. null where there are none. */
+function callsOf(written: unknown): readonly unknown[] | null {
+  const value = typeof written === 'string' ? parsedJson(written) : written
   if (!Array.isArray(value) || value.length === 0) return null
   return value.map((call: unknown) => {
     if (!isObject(call) || !isObject(call['function'])) return call

@@ -38,6 +38,14 @@ function answered(): number {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0
 }
 
+test('a prompt that is not clear is asked for with the column at hand', async () => {
+  const file = place.write('unclear.csv', 'body text,n\nWhat?,1\n')
+  const { stderr } = await place.run('evaluate', '--model', 'starter', '--data', file, '--reward', 'length')
+  expect(stderr).toContain(
+    "Name it with --prompt 'body text', or give a template such as --prompt 'Question: {body text}'.",
+  )
+})
+
 test('mean with interval, pass@k and a table by column; two of them are compared in words', async () => {
   const greedy = await place.run(...asked, '--by', 'task')
   expect(greedy.stderr).not.toContain('turnwise:')

@@ -287,7 +287,9 @@ test('two answers and a winner become pairs; columns without a known name start 
   const row = { prompt: '2 + 3?', response_1: '5', response_2: '6', winner: 'response_1', score: 3 }
   await drop(page, writeFile(app, 'battles.jsonl', `${JSON.stringify(row)}\n`))
   await expect(page.getByText('Two answers, one of them preferred')).toBeVisible()
-  await expect(page.getByText('“score” (how good an answer is) is not used.')).toBeVisible()
+  await expect(
+    page.getByText('“score” (how good an answer is) is not used: no algorithm learns from it.'),
+  ).toBeVisible()
   await expectNoProblems(page)
   await page.getByRole('button', { name: 'Import', exact: true }).click()
   await expect(page.getByText('Imported 1 row as “battles”.')).toBeVisible()

@@ -122,3 +122,14 @@ test('OpenAI’s older function_call is a call of a tool, and the function answe
 test('the model beside an answer is no turn of it', () => {
   expect(readChat([{ answer: 'x', model: 'm', rank: 1 }])).toEqual({ fault: 'message 1 has no role' })
 })
+
+test('calls written as text are calls, and a list of none is nothing', () => {
+  const call = { type: 'function', function: { name: 'add', arguments: { a: 2 } } }
+  const message = { role: 'assistant', content: 'x' }
+  expect(readChat([{ ...message, tool_calls: JSON.stringify([call]) }])).toEqual([
+    { ...message, tool_calls: [call] },
+  ])
+  for (const none of [[], '[]', '', null])
+    expect(readChat([{ ...message, tool_calls: none }])).toEqual([message])
+  expect(readChat([{ ...message, tool_calls: 'add(2)' }])).toEqual([{ ...message, tool_calls: 'add(2)' }])
+})

@@ -6,6 +6,7 @@ import type { EvaluationRequest } from '#shared/api/evaluations.ts'
 import { deviceOptions } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
+import { shellWord } from '#shared/shownText.ts'
 import { createHost } from '#host/createHost.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { findDataSet } from '#host/data/dataSetLibrary.ts'
@@ -222,12 +223,14 @@ const detectingRows = 200
 
 export async function detectedForm(source: string): Promise<unknown> {
   const rows = await readDataSet(source)
-  const { prompt, mapping } = detectShape(rows.slice(0, detectingRows))
+  const { prompt, mapping, template, used } = detectShape(rows.slice(0, detectingRows))
   const isThere = prompt !== null && (!('column' in prompt) || Object.hasOwn(rows[0] ?? {}, prompt.column))
   if (isThere && mapping.every(({ kind }) => kind === 'column')) return prompt
+  const names = Object.keys(rows[0] ?? {})
+  const [name = ''] = template === null ? [...used, ...names] : [template.slice(1, -1)]
   throw new AppError(
     'data/invalid',
-    `It is not clear which column of ${source} is the prompt: ${Object.keys(rows[0] ?? {}).join(', ')}.`,
-    'Give --prompt COLUMN, or a template such as --prompt "Question: {question}".',
+    `It is not clear which column of ${source} is the prompt: ${names.join(', ')}.`,
+    `Name it with --prompt ${shellWord(name)}, or give a template such as --prompt ${shellWord(`Question: {${name}}`)}.`,
   )
 }

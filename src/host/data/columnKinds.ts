@@ -57,6 +57,11 @@ export class Columns {
   }
 }
 
+/** Whether a column holds nothing in any row: null, an empty list or white space. */
+export const isEmpty = (columns: Columns, column: string): boolean =>
+  columns.kind(column) === 'empty' ||
+  columns.values(column).every((value) => typeof value === 'string' && value.trim() === '')
+
 /** the columns “a” and “b” */
 export const columnsNamed = (...names: readonly string[]): string =>
   names.length === 1 ? `the column ${named(names)}` : `the columns ${named(names)}`

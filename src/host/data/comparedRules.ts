@@ -3,7 +3,7 @@ import { isChatKind } from '#shared/columnKind.ts'
 import { betterOf, listIn, numberIn, rankedEntries, type Judge } from './comparisons.ts'
 import { type Columns, columnsNamed, isPromptKind, plainName } from './columnKinds.ts'
 import type { Mapping } from './mapping.ts'
-import { asPrompt, chatStep, promptNames } from './promptParts.ts'
+import { asPrompt, chatStep, promptNames, systemBeside } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 
 /** response_1, responseA, conversation_b, model_answer_0, human_ref_A */
@@ -138,10 +138,12 @@ export function comparedAnswers(columns: Columns): Proposal | null {
     used,
     doubts: [...judgeDoubts(columns, answers, [judge, ...others])],
   }
+  const system = systemBeside(columns, first)
   if (isChatKind(columns.kind(first)) && beginAlike(columns, answers))
     return {
       ...{ ...said, isConversational: true, prompt: { column: 'prompt' }, answer: null },
-      mapping: [...pair, { kind: 'shared-prompt' }],
+      mapping: [...pair, { kind: 'shared-prompt' }, ...system.mapping],
+      used: [...used, ...system.used],
     }
   return withPrompt(columns, said, { pair, read })
 }
@@ -152,7 +154,7 @@ function withPrompt(
   said: Pick<Proposal, 'evidence' | 'used' | 'doubts'>,
   { pair, read }: { readonly pair: Mapping; readonly read: readonly string[] },
 ): Proposal {
-  const from = columns.find([...promptNames, 'context'], isPromptKind)
+  const from = columns.find([...promptNames, 'context', 'history'], isPromptKind)
   if (from === undefined)
     return {
       ...{ ...said, isConversational: false, prompt: null, answer: null, mapping: pair },

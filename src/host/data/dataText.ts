@@ -7,6 +7,7 @@ import { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import zlib from 'node:zlib'
 import { AppError } from '#shared/errors.ts'
+import { shellWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
 import { foreignContent } from './foreignFiles.ts'
 
@@ -117,12 +118,21 @@ export async function* linesWithFeeds(pieces: Pieces): AsyncGenerator<Buffer> {
   }
 }
 
-/** What is said of bytes that are not UTF-8, as a sentence's end: which encoding they are likeliest in, and how to convert them. */
-export function notUtf8(bytes: Buffer): string {
+/** What is said of bytes of a file that are not UTF-8, as a sentence's end: which encoding they are likeliest in, and how to convert them. */
+export function notUtf8(bytes: Buffer, file: string): string {
   const high = bytes.filter((byte) => byte >= 0x80).length
   // Western text has an accented letter here and there; other scripts have little else.
   const isWestern = high > 0 && 4 * high <= bytes.length
   return isWestern
-    ? 'it is not UTF-8 text, but probably Windows-1252 (Latin-1); convert the file with `iconv -f WINDOWS-1252 -t UTF-8`'
+    ? `it is not UTF-8 text, but probably Windows-1252 (Latin-1); convert the file with \`iconv -f WINDOWS-1252 -t UTF-8 ${shellWord(path.basename(file))} > utf8${path.extname(file)}\``
     : 'it is not UTF-8 text; save the file as UTF-8'
+}
+
+/** The first piece of the text that holds more than white space. */
+export async function beginningOf(file: DataFile): Promise<string> {
+  for await (const piece of textPieces(file)) {
+    const text = piece.toString('latin1').trimStart()
+    if (text !== '') return text
+  }
+  return ''
 }

@@ -22,7 +22,9 @@ export async function* readJsonLines(file: DataFile): AsyncGenerator<readonly Re
       const place = { number: ++number, line }
       const isReadable = isText || isUtf8(bytes)
       items.push(
-        isReadable ? parseRow(bytes.toString('utf8'), place, bytes) : { ...place, sentence: notUtf8(bytes) },
+        isReadable
+          ? parseRow(bytes.toString('utf8'), place, bytes)
+          : { ...place, sentence: notUtf8(bytes, file.path) },
       )
     }
     yield items

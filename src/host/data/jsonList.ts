@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { AppError } from '#shared/errors.ts'
 import { isProblem, type DataFile, type DataRow, type ReadItem } from './dataFile.ts'
 import { notUtf8, textPieces } from './dataText.ts'
-import { chooseList } from './jsonLists.ts'
+import { chooseList, requireObjects } from './jsonLists.ts'
 import { readJsonLines, parseRow } from './jsonLines.ts'
 import { isJsonObject } from '#host/files/strictJson.ts'
 
@@ -18,9 +18,11 @@ export async function* readJsonList(file: DataFile): AsyncGenerator<readonly Rea
     yield* readJsonLines(file)
     return
   }
+  await requireObjects(file)
   const scanner = new EntryScanner(await chooseList(file))
   let number = 0
-  const items = (entries: readonly Entry[]) => entries.map((entry) => readEntry(entry, ++number))
+  const items = (entries: readonly Entry[]) =>
+    entries.map((entry) => readEntry(entry, { number: ++number, file: file.path }))
   for await (const piece of textPieces(file)) yield items(scanner.push(piece))
   const fault = scanner.fault()
   if (scanner.hasNoList) {
@@ -51,9 +53,12 @@ interface Entry {
   readonly line: number
 }
 
-function readEntry({ bytes, line }: Entry, number: number): ReadItem {
+function readEntry(
+  { bytes, line }: Entry,
+  { number, file }: { readonly number: number; readonly file: string },
+): ReadItem {
   if (bytes === null) return { number, line, sentence: 'it is longer than 64 MiB' }
-  if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes) }
+  if (!isUtf8(bytes)) return { number, line, sentence: notUtf8(bytes, file) }
   const item = parseRow(bytes.toString('utf8').trim(), { number, line })
   return isProblem(item) ? item : { ...item, row: unwrapped(item.row) }
 }

@@ -1,8 +1,10 @@
 /** Chooses the list of a JSON document that holds the rows. */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
+import { parsedJson } from '#shared/parsedJson.ts'
+import { shellWord } from '#shared/shownText.ts'
 import type { DataFile } from './dataFile.ts'
-import { textPieces } from './dataText.ts'
+import { beginningOf, textPieces } from './dataText.ts'
 
 /** Names of lists that hold rows, the likeliest first. */
 const usualNames: readonly string[] = ['data', 'rows', 'examples', 'train']
@@ -35,7 +37,7 @@ export async function chooseList(file: DataFile): Promise<number> {
   if (taken === undefined)
     throw new AppError('data/invalid', `${file.path} holds several lists: ${describe(lists)}.`, {
       text: 'Say which one is the data.',
-      command: '`turnwise dataset import FILE --split NAME` does so.',
+      command: `\`turnwise dataset import ${shellWord(file.path)} --split ${shellWord(names[0] ?? '')}\` reads the first.`,
     })
   const at = names.indexOf(taken)
   if (at < 0) throw noSuch(file, taken, names)
@@ -62,6 +64,12 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
   const keys = `${named.join(', ')}${values.length > named.length ? ', …' : ''}`
   if (values.length === 0 || !values.every(({ opening }) => opening === '{' || opening === '['))
     return new AppError('data/invalid', sentence, 'Write the rows as a list, [{…}, {…}], or as JSON Lines.')
+  if (isSplit(values))
+    return new AppError(
+      'data/invalid',
+      `${sentence} It is pandas’ “split” form: names and values stand apart (${keys}).`,
+      `Write one row per line: ${jq(file.path, `.columns as $names | .data[] | ${rowOfNames}`)}`,
+    )
   const isById = values.every(
     ({ opening, firstKey }) => opening === '{' && firstKey !== null && !/^\d+$/.test(firstKey),
   )
@@ -69,13 +77,53 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
     ? new AppError(
         'data/invalid',
         `${sentence} It is one object with a row under each key (${keys}).`,
-        `Write one row per line: jq -c 'to_entries[] | {id: .key} + .value' ${path.basename(file.path)} > rows.jsonl`,
+        `Write one row per line: ${jq(file.path, 'to_entries[] | {id: .key} + .value')}`,
       )
     : new AppError(
         'data/invalid',
         `${sentence} It is written column by column (${keys}).`,
-        'Write it row by row: with pandas, to_json(…, orient="records", lines=True).',
+        `Write one row per line: ${jq(file.path, `keys_unsorted as $names | [.[] | [.[]]] | transpose[] | ${rowOfNames}`)}`,
       )
+}
+
+/** What pandas writes with orient="split". */
+const isSplit = (values: readonly TopLevelValue[]): boolean =>
+  ['columns', 'data'].every((name) => values.some(({ key, opening }) => key === name && opening === '['))
+
+/** Makes a row of the values in a list and the names in $names. */
+const rowOfNames = '[$names, .] | transpose | map({(.[0]): .[1]}) | add'
+
+const unpacking: Readonly<Record<string, string>> = { '.gz': 'gzip -dc', '.zst': 'zstd -dc' }
+
+/** A command that writes what a program of jq makes of a file. */
+function jq(file: string, program: string, { options = '-c', output = 'rows.jsonl' } = {}): string {
+  const [unpack, name] = [unpacking[path.extname(file).toLowerCase()], shellWord(path.basename(file))]
+  return unpack === undefined
+    ? `jq ${options} ${shellWord(program)} ${name} > ${output}`
+    : `${unpack} ${name} | jq ${options} ${shellWord(program)} > ${output}`
+}
+
+/** Refuses lists that hold lists, or lines that do. Errors: AppError 'data/invalid'. */
+export async function requireObjects(file: DataFile): Promise<void> {
+  const text = await beginningOf(file)
+  const inner = /^\[\s*(\[)?\s*(.)?/s.exec(text)
+  if (inner === null) return
+  const [, opened, first] = inner
+  const isByLine = opened === undefined && holdsListPerLine(text)
+  if (opened === undefined && !isByLine) return
+  const each = isByLine ? '' : '.[] | '
+  throw new AppError(
+    'data/invalid',
+    `${file.path} must hold objects, but holds ${isByLine ? 'a list on each line' : 'a list of lists'}, whose values have no names.`,
+    first === '{'
+      ? `If each is a conversation, name it: ${jq(file.path, `${each}{messages: .}`)}`
+      : `Write a table and import that: ${jq(file.path, `${each}@csv`, { options: '-r', output: 'rows.csv' })}. Its first line must hold the names of the columns, such as question,answer.`,
+  )
+}
+
+function holdsListPerLine(text: string): boolean {
+  const [first = '', second = ''] = text.split('\n').filter((line) => line.trim() !== '')
+  return second.trimStart().startsWith('[') && Array.isArray(parsedJson(first))
 }
 
 /** Tells whether a text begins with an object that goes on in the next line, as programs write JSON to be read by people. */
@@ -92,7 +140,7 @@ export const overSeveralLines = (file: string): AppError =>
   new AppError(
     'data/invalid',
     `${file} must hold one JSON object per line, but its objects go over several lines.`,
-    `Write each on one line: jq -c . ${path.basename(file)} > rows.jsonl`,
+    `Write each on one line: ${jq(file, '.')}`,
   )
 
 /** Lists the values right under the document's object; null if the document is a list. */

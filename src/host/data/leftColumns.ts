@@ -1,56 +1,50 @@
 /** Columns that change what a row means: whoever does not use one says so. */
+import type { ColumnKind } from '#shared/columnKind.ts'
 import { choiceColumns } from './choices.ts'
-import { type Columns, plainName } from './columnKinds.ts'
+import { type Columns, isEmpty, plainName } from './columnKinds.ts'
 import { numberIn } from './comparisons.ts'
+import { expectedNames, type Part, partsNamed, partWords, promptParts, stepsName } from './leftParts.ts'
 import { isSureMarks, markOf } from './marks.ts'
+import { promptNames } from './promptParts.ts'
 
 export interface LeftColumn {
   readonly column: string
-  /** `“system” (instructions for the model) is not used.` */
+  /** `“system” (instructions for the model) is not used: “prompt” is read as the whole prompt.` */
   readonly text: string
 }
 
+/** Says why nothing reads a column that holds such a part of a row; null where its meaning says it already. */
+export type ReasonOf = (column: string, part: Part) => string | null
+
+/** The sentence on a column, with what it holds and why it is left aside, as far as either is known. */
+function leftColumn(column: string, part: Part, reasonOf: ReasonOf): LeftColumn {
+  const [meaning, reason] = [partWords[part], reasonOf(column, part)]
+  const held = meaning === null ? '' : ` (${meaning})`
+  return { column, text: `“${column}”${held} is not used${reason === null ? '' : `: ${reason}`}.` }
+}
+
 /** Name → what such a column holds. */
-const meanings: Readonly<Record<string, string>> = {
-  system: 'instructions for the model',
-  system_prompt: 'instructions for the model',
-  history: 'earlier turns',
-  context: 'what the question is about',
-  passage: 'what the question is about',
-  body: 'what the question is about',
-  story: 'what the question is about',
-  background: 'what the question is about',
-  support: 'what the question is about',
-  table: 'what the question is about',
-  premise: 'what the question is about',
-  hint: 'a hint',
-  document: 'what the question is about',
-  documents: 'what the question is about',
-  input: 'what the instruction is about',
-  choices: 'the possible answers',
-  options: 'the possible answers',
-  endings: 'the possible answers',
-  images: 'images; only text is read',
-  image: 'images; only text is read',
-  audio: 'sound; only text is read',
-  audios: 'sound; only text is read',
-  videos: 'videos; only text is read',
-  video: 'videos; only text is read',
-  tools: 'functions that the model may call: `data.tools` of a run offers them',
-  functions: 'functions that the model may call: `data.tools` of a run offers them',
-  weight: 'how much a row counts',
-  loss_weight: 'how much a row counts',
-  chosen: 'better answers',
-  good: 'better answers',
-  rejected: 'worse answers',
-  full_chosen: 'better answers as a whole',
-  full_rejected: 'worse answers as a whole',
-  initial_reason_steps: 'the steps before both answers, which belong to the prompt',
-  bad: 'worse answers',
-  margin: 'by how much an answer is better',
-  canonical_solution: 'a solution',
-  ranking: 'an order of answers',
-  rankings: 'an order of answers',
+const parts: Readonly<Record<string, Part>> = {
+  ...partsNamed('system', ['system', 'system_prompt', 'system_message']),
+  ...partsNamed('turns', ['history']),
+  ...partsNamed('about', ['context', 'passage', 'body', 'story', 'background', 'support', 'table']),
+  ...partsNamed('about', ['premise', 'document', 'documents']),
+  ...partsNamed('hint', ['hint']),
+  ...partsNamed('input', ['input']),
+  ...partsNamed('choices', ['choices', 'options', 'endings']),
+  ...partsNamed('images', ['images', 'image']),
+  ...partsNamed('sound', ['audio', 'audios']),
+  ...partsNamed('videos', ['videos', 'video']),
+  ...partsNamed('tools', ['tools', 'functions']),
+  ...partsNamed('weight', ['weight', 'loss_weight']),
+  ...partsNamed('better', ['chosen', 'good']),
+  ...partsNamed('worse', ['rejected', 'bad']),
+  ...partsNamed('better-whole', ['full_chosen']),
+  ...partsNamed('worse-whole', ['full_rejected']),
+  ...partsNamed('steps', [stepsName]),
+  ...partsNamed('margin', ['margin']),
+  ...partsNamed('solution', ['canonical_solution']),
+  ...partsNamed('order', ['ranking', 'rankings']),
 }
 
 /** Say in which language a row is; where it is the same in all, it tells nothing. */
@@ -59,23 +53,26 @@ const languages = /^(?:(?:source|target|src|tgt)_)?(?:lang(?:uage)?|locale)(?:_c
 /** Hold marks of good and bad answers, or something else that is written alike. */
 const correct: readonly string[] = ['is_correct', 'correct', 'is_safe', 'safe']
 
-/** Earlier turns only where they are a list; a text may be a subject. */
-const listedMeanings: readonly string[] = ['history']
-
 /** Numbers of these kinds say something about an answer, but not that a higher one is better. */
 const otherNumbers = /toxic|harm|unsafe|loss|error|penalty|perplexity|risk/
 
 const isUsed = (name: string, used: readonly string[]): boolean =>
   used.some((each) => each === name || each.startsWith(`${name}.`))
 
-/** The meaningful columns that are not among those used. */
-export function leftColumns(columns: Columns, used: readonly string[]): LeftColumn[] {
-  return [...columns.kinds].flatMap(([column, kind]) => {
-    if (kind === 'empty' || isUsed(column, used)) return []
-    const meaning = meaningOf(columns, column)
-    if (meaning === undefined || isBlank(columns.values(column)) || isHeld(columns, column, used)) return []
-    return [{ column, text: `“${column}” (${meaning}) is not used.` }]
+/** The meaningful columns that are not among those used; empty ones only where they would be part of a prompt. */
+export function leftColumns(columns: Columns, used: readonly string[], reasonOf: ReasonOf): LeftColumn[] {
+  return [...columns.kinds.keys()].flatMap((column) => {
+    if (isUsed(column, used)) return []
+    const isBlank = isEmpty(columns, column)
+    const part = isBlank ? emptyPart(column) : partOf(columns, column)
+    if (part === undefined || (!isBlank && isHeld(columns, column, used))) return []
+    return [leftColumn(column, part, reasonOf)]
   })
+}
+
+function emptyPart(column: string): Part | undefined {
+  const part = Object.hasOwn(parts, plainName(column)) ? parts[plainName(column)] : undefined
+  return part !== undefined && promptParts.includes(part) ? part : undefined
 }
 
 /** Possible answers in columns of their own: A to D, option_a, Incorrect Answer 1, distractor2. */
@@ -97,54 +94,62 @@ function isRating(columns: Columns, column: string): boolean {
   return isNumbers || (/winner|preference/.test(plainName(column)) && kind === 'text')
 }
 
-function markMeaning(columns: Columns, column: string): string | undefined {
+function markPart(columns: Columns, column: string): Part | undefined {
   const [plain, values] = [plainName(column), columns.values(column)]
   const isCorrect = correct.includes(plain) && values.every((value) => markOf(value) !== null)
-  if (isCorrect || isSureMarks(columns, column)) return 'which answers are good'
-  return /^labels?$/.test(plain) && values.every((value) => numberIn(value) !== null)
-    ? 'a class, a position or a mark'
-    : undefined
+  if (isCorrect || isSureMarks(columns, column)) return 'marks'
+  return /^labels?$/.test(plain) && values.every((value) => numberIn(value) !== null) ? 'label' : undefined
 }
 
-function meaningOf(columns: Columns, column: string): string | undefined {
+function partOf(columns: Columns, column: string): Part | undefined {
   const plain = plainName(column)
-  const mark = markMeaning(columns, column)
-  if (mark !== undefined) return mark
-  const named = namedMeaning(plain, columns.values(column))
-  if (named !== undefined) return named
-  if (isRating(columns, column)) return ratingMeaning(plain)
-  if (choiceColumns(columns).includes(column)) return 'a possible answer'
+  const part = markPart(columns, column) ?? namedPart(plain, columns.values(column))
+  if (part !== undefined) return part
+  if (isRating(columns, column)) return ratingPart(plain)
+  if (choiceColumns(columns).includes(column)) return 'choice'
   const choices = [...columns.kinds.keys()].filter((name) => choiceColumn.test(plainName(name)))
-  return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'a possible answer' : undefined
+  return choiceColumn.test(plain) && choices.length >= fewestChoices ? 'choice' : undefined
 }
 
-function namedMeaning(plain: string, values: readonly unknown[]): string | undefined {
-  if (languages.test(plain)) return new Set(values).size > 1 ? 'a language' : undefined
-  const isRead = !listedMeanings.includes(plain) || values.some((value) => typeof value === 'object')
-  return isRead && Object.hasOwn(meanings, plain) ? meanings[plain] : undefined
+function namedPart(plain: string, values: readonly unknown[]): Part | undefined {
+  if (languages.test(plain)) return new Set(values).size > 1 ? 'language' : undefined
+  const part = Object.hasOwn(parts, plain) ? parts[plain] : undefined
+  // Earlier turns only where they are a list: a text may be a subject.
+  return part === 'turns' && !values.some((value) => typeof value === 'object') ? undefined : part
 }
 
-function ratingMeaning(plain: string): string {
-  if (/winner|preference|^(?:better|safer|best|preferred)/.test(plain)) return 'which answer is better'
-  return otherNumbers.test(plain) ? 'a number about an answer' : 'how good an answer is'
+function ratingPart(plain: string): Part {
+  if (/winner|preference|^(?:better|safer|best|preferred)/.test(plain)) return 'comparison'
+  return otherNumbers.test(plain) ? 'number' : 'rating'
 }
 
 /** Names of what identifies a row or says where it is from. */
 const idName =
   /^(?:column_\d+|index|idx|ind|split|url|uri|link|hash|sha\d*|uuid|guid|date|time|timestamp|(?:\w+_)?(?:id|ids|uid|url|at))$/
 
-/** Texts and flags that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
-export function unusedTexts(columns: Columns, used: readonly string[]): LeftColumn[] {
-  const named = new Set(leftColumns(columns, used).map(({ column }) => column))
+/** Expected answers of any kind, texts and flags that no proposal reads; columns that say the same word in every row, or only identify it, are passed over. */
+export function unusedTexts(columns: Columns, used: readonly string[], reasonOf: ReasonOf): LeftColumn[] {
+  const named = new Set(leftColumns(columns, used, reasonOf).map(({ column }) => column))
   return [...columns.kinds].flatMap(([column, kind]) => {
-    if (named.has(column) || isUsed(column, used) || !['text', 'texts', 'boolean'].includes(kind)) return []
-    const values = columns.values(column)
-    const isConstant =
-      values.length > 1 && values.every((value) => value === values[0] && !/\s/.test(String(value)))
-    const isPassedOver = isConstant || idName.test(plainName(column)) || isBlank(values)
+    if (named.has(column) || isUsed(column, used) || isEmpty(columns, column)) return []
+    const part = unnamedPart(plainName(column))
+    const isPassedOver = part === 'text' && isPlain(columns, column, kind)
     if (isPassedOver || isHeld(columns, column, used)) return []
-    return [{ column, text: `“${column}” is not used.` }]
+    return [leftColumn(column, part, reasonOf)]
   })
+}
+
+function unnamedPart(plain: string): Part {
+  if (expectedNames.includes(plain)) return 'answer'
+  return [...promptNames, 'text'].includes(plain) ? 'question' : 'text'
+}
+
+/** Whether a column only identifies its row, says the same word in every row, or holds neither texts nor flags. */
+function isPlain(columns: Columns, column: string, kind: ColumnKind): boolean {
+  const values = columns.values(column)
+  const isConstant =
+    values.length > 1 && values.every((value) => value === values[0] && !/\s/.test(String(value)))
+  return isConstant || !['text', 'texts', 'boolean'].includes(kind) || idName.test(plainName(column))
 }
 
 /** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */
@@ -157,5 +162,3 @@ function isHeld({ rows }: Columns, column: string, used: readonly string[]): boo
   })
   return 2 * held.length > filled.length
 }
-
-const isBlank = (values: readonly unknown[]): boolean => values.every((value) => value === '')

@@ -22,12 +22,14 @@ export const mappingSchema = z.array(
     z.strictObject({ kind: z.literal('shared-prompt') }),
     /** Puts the text of a column in front of the chat `prompt` as its system message. */
     z.strictObject({ kind: z.literal('system'), column: name }),
-    /** Makes the chat `prompt` of columns: a system message, earlier turns, and a question of several parts. Empty ones are left out. */
+    /** Makes the chat `prompt` of columns: a system message, earlier turns, a question of several parts, and the answer's beginning. Empty ones are left out. */
     z.strictObject({
       kind: z.literal('messages'),
       parts: z.array(name).min(1),
       system: name.optional(),
       history: name.optional(),
+      /** The beginning of the answer, which the policy goes on from. */
+      begun: name.optional(),
     }),
     /** Writes possible answers as lines with letters, and the right one, given as a number counted from `first`, as its letter. */
     z.strictObject({
@@ -237,18 +239,21 @@ function addSystem(columns: Columns, column: string): void {
 
 type MessagesStep = Extract<MappingStep, { kind: 'messages' }>
 
-function makePrompt(columns: Columns, { system, history, parts }: MessagesStep): void {
+function makePrompt(columns: Columns, { system, history, parts, begun }: MessagesStep): void {
   const content = parts
     .map((part) => textIn(valueAt(columns, part)))
     .filter((text) => text.trim() !== '')
     .join('\n\n')
   if (content === '')
     throw new MappingError(`its columns ${parts.map((part) => `“${part}”`).join(', ')} are empty`)
-  const instructions = system === undefined ? '' : textIn(columns[system])
+  const [instructions, beginning] = [system, begun].map((column) =>
+    column === undefined ? '' : textIn(columns[column]),
+  ) as [string, string]
   columns['prompt'] = [
     ...(instructions.trim() === '' ? [] : [{ role: 'system', content: instructions }]),
     ...(history === undefined ? [] : earlierTurns(columns[history], history)),
     { role: 'user', content },
+    ...(beginning.trim() === '' ? [] : [{ role: 'assistant', content: beginning }]),
   ]
 }
 

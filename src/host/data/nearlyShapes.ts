@@ -1,5 +1,6 @@
 /** Sentences on what columns that no proposal uses are nearly. */
 import { isChatKind } from '#shared/columnKind.ts'
+import { isJsonObject } from '#host/files/strictJson.ts'
 import { chatIn, isNoChat, readChat } from '#shared/messages.ts'
 import type { Columns } from './columnKinds.ts'
 import { listNames, twoAnswers } from './comparedRules.ts'
@@ -14,6 +15,19 @@ export const nearlyAny = (columns: Columns, used: readonly string[]): string[] =
   }),
   ...nearlyPairs(columns, used),
 ]
+
+/** Texts inside objects, of which no prompt can be made. */
+export const innerTexts = (columns: Columns, used: readonly string[]): string[] =>
+  [...columns.kinds.keys()].flatMap((name) => {
+    const [first] = columns.values(name)
+    if (columns.kind(name) !== 'object' || used.includes(name) || !isJsonObject(first)) return []
+    const fields = Object.keys(first).filter((field) => typeof first[field] === 'string')
+    return fields.length === 0
+      ? []
+      : [
+          `“${name}” holds texts under ${fields.map((field) => `“${field}”`).join(', ')}. A prompt is made of whole columns: write these as columns of their own.`,
+        ]
+  })
 
 /** Two answers, or a list of several, without anything that clearly says which is better. */
 function nearlyPairs(columns: Columns, used: readonly string[]): string[] {
@@ -40,8 +54,15 @@ interface Column {
 const hints: readonly ((column: Column) => string | null)[] = [
   function brokenChat({ name, first, columns }) {
     if (columns.kind(name) !== 'list' || !JSON.stringify(first).includes('"content"')) return null
-    const read = readChat(first)
-    return isNoChat(read) ? `“${name}” is nearly a conversation, but ${read.fault}.` : null
+    const faults = columns.rows.flatMap((row, index) => {
+      const read = (row[name] ?? null) === null ? [] : readChat(row[name])
+      return isNoChat(read) ? [{ row: index + 1, fault: read.fault }] : []
+    })
+    const [broken] = faults
+    if (broken === undefined) return null
+    if (faults.length === columns.values(name).length)
+      return `“${name}” is nearly a conversation, but ${broken.fault}.`
+    return `“${name}” holds conversations, except in ${faults.length} of the first ${columns.rows.length} rows: in row ${broken.row} ${broken.fault}. Correct or remove these rows.`
   },
   function pythonChat({ name, first }) {
     const isSo = typeof first === 'string' && /^\[\{'(?:role|from)':/.test(first) && chatIn(first) === null

@@ -16,7 +16,14 @@ const batchRows = 1_024
 /** Rows of a Parquet file. A part that cannot be decoded is a problem of its rows. Errors: 'data/invalid'. */
 export async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const { metadata, guarded } = await readMetadata(sourceOf(file), file.path)
-  const table = { decimals: takeDecimals(metadata), scan: await openScan(guarded, metadata), guarded }
+  const noted = new Set<string>()
+  const noteBytes = (name: string) => {
+    if (noted.has(name)) return
+    noted.add(name)
+    file.note(`“${shorten(name)}” holds bytes that are not UTF-8 text: they are read as Base64.`)
+  }
+  const scan = await openScan(guarded, metadata)
+  const table = { decimals: takeDecimals(metadata), scan, guarded, noteBytes }
   let first = 0
   for (const group of metadata.row_groups) {
     const end = first + Number(group.num_rows)
@@ -93,6 +100,8 @@ interface Table {
   readonly scan: ParquetScan
   readonly guarded: GuardedTable
   readonly decimals: ReadonlyMap<string, number>
+  /** Says of a column that it holds bytes which are no text. */
+  readonly noteBytes: (name: string) => void
 }
 
 interface DecodedColumn {
@@ -108,7 +117,7 @@ async function* readWindow(table: Table, range: RowRange): AsyncGenerator<readon
     yield Array.from({ length }, (_, index): ReadItem => {
       const place = { number: start + index + 1, line: null }
       if (typeof columns === 'string') return { ...place, sentence: columns }
-      return { ...place, row: rowAt(columns, start + index - range.rowStart) }
+      return { ...place, row: rowAt(columns, start + index - range.rowStart, table.noteBytes) }
     })
   }
 }
@@ -127,7 +136,7 @@ async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColu
       columns.push({
         name,
         values,
-        plain: scale === undefined ? plainValue : (value) => plainDecimal(value, scale),
+        plain: plainer(element.type, scale),
       })
     }
     return columns
@@ -137,10 +146,29 @@ async function decodeColumns(table: Table, range: RowRange): Promise<DecodedColu
   }
 }
 
-function rowAt(columns: readonly DecodedColumn[], index: number): DataRow {
+function rowAt(columns: readonly DecodedColumn[], index: number, noteBytes: (name: string) => void): DataRow {
   const row = Object.create(null) as Record<string, unknown>
-  for (const { name, values, plain } of columns) row[name] = plain(values[index])
+  for (const { name, values, plain } of columns) {
+    const value = values[index]
+    if (value instanceof Uint8Array && plain === plainValue && !isUtf8(value)) noteBytes(name)
+    row[name] = plain(value)
+  }
   return row
+}
+
+function plainer(type: string | undefined, scale: number | undefined): DecodedColumn['plain'] {
+  if (scale !== undefined) return (value) => plainDecimal(value, scale)
+  return type === 'FLOAT' ? plainSingle : plainValue
+}
+
+/** A number of 32 bits with as few digits as tell it from its neighbours: 0.1, not 0.10000000149011612. */
+function plainSingle(value: unknown): unknown {
+  if (typeof value !== 'number' || !Number.isFinite(value)) return plainValue(value)
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === value) return short
+  }
+  return value
 }
 
 const reasonOf = (error: unknown): string =>

@@ -4,9 +4,19 @@ import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn } from '#shared/messages.ts'
 import { type Columns, columnsNamed, isPromptKind } from './columnKinds.ts'
 import { isDialogue } from './dialogues.ts'
+import { stepsName } from './leftParts.ts'
 import type { Mapping } from './mapping.ts'
 import { againstRatings, listDoubts, sameAnswers } from './pairDoubts.ts'
-import { asPrompt, chatsIn, chatStep, promptNames, questionNames, rename } from './promptParts.ts'
+import {
+  type Asked,
+  asPrompt,
+  chatsIn,
+  chatStep,
+  promptNames,
+  questionNames,
+  rename,
+  systemBeside,
+} from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
 
 const chosenNames = [
@@ -76,14 +86,15 @@ export function preference(columns: Columns): Proposal | null {
     ...listDoubts(columns, chosen, rejected),
   ]
   const evidence = columnsNamed(chosen, rejected)
+  const system = systemBeside(columns, chosen)
   if (sharesPrompt(columns, chosen, rejected))
     return {
       evidence: `${evidence}, which begin alike`,
       ...{ isConversational: true, prompt: { column: 'prompt' }, answer: null, doubts },
-      used: [chosen, rejected, columns.find(['prompt', ...questionNames])].filter(
+      used: [chosen, rejected, columns.find(['prompt', ...questionNames]), ...system.used].filter(
         (name) => name !== undefined,
       ),
-      mapping: [...names, { kind: 'shared-prompt' }],
+      mapping: [...names, { kind: 'shared-prompt' }, ...system.mapping],
     }
   const from = columns.find(promptNames, isPromptKind)
   if (from === undefined)
@@ -92,8 +103,8 @@ export function preference(columns: Columns): Proposal | null {
       used: [chosen, rejected],
       doubts: [...doubts, `No column holds the prompt that “${chosen}” and “${rejected}” answer.`],
     }
-  const { mapping, used, isConversational } = asPrompt(columns, from)
-  doubts.push(...severalTurns(columns, chosen, rejected))
+  const { mapping, used, isConversational, begun } = withSteps(columns, from)
+  doubts.push(...begunDoubt(begun, chosen, rejected), ...severalTurns(columns, chosen, rejected))
   return {
     evidence: columnsNamed(from, chosen, rejected),
     ...{
@@ -102,6 +113,26 @@ export function preference(columns: Columns): Proposal | null {
       answer: null,
     },
     ...{ mapping: [...names, ...mapping], used: [...used, chosen, rejected], doubts },
+  }
+}
+
+const begunDoubt = (begun: string | null, chosen: string, rejected: string): string[] =>
+  begun === null
+    ? []
+    : [
+        `“${begun}” is read as the beginning of both answers: it follows the prompt as a message of the assistant, which “${chosen}” and “${rejected}” go on from.`,
+      ]
+
+/** Step-DPO's answers are the next step after others, which the policy has begun its answer with. */
+function withSteps(columns: Columns, from: string): Asked & { readonly begun: string | null } {
+  const asked = asPrompt(columns, from)
+  const begun = columns.find([stepsName], (kind) => kind === 'text')
+  const isRead = asked.mapping.every(({ kind }) => kind === 'messages' || kind === 'column')
+  if (begun === undefined || isChatKind(columns.kind(from)) || !isRead) return { ...asked, begun: null }
+  const step = asked.mapping.find((each) => each.kind === 'messages') ?? { kind: 'messages', parts: [from] }
+  return {
+    mapping: [{ ...step, begun }],
+    ...{ used: [...asked.used, begun], isConversational: true, begun },
   }
 }
 

@@ -35,18 +35,12 @@ export function chatStep(columns: Columns, column: string): Mapping {
 
 /** A column of prompts, as text or chat, under the name `prompt`, with the system message and the turns beside it. */
 export function asPrompt(columns: Columns, column: string): Asked {
-  const system = columns.find(systemNames, (kind) => kind === 'text')
   const spelled = chatStep(columns, column)
   if (isChatKind(columns.kind(column)) || spelled[0]?.kind === 'chat') {
+    const system = systemBeside(columns, column)
     return {
-      mapping: [
-        ...spelled,
-        ...rename(column, 'prompt'),
-        ...(system === undefined || hasSystem(columns, column)
-          ? []
-          : [{ kind: 'system' as const, column: system }]),
-      ],
-      used: [column, ...(system === undefined ? [] : [system])],
+      mapping: [...spelled, ...rename(column, 'prompt'), ...system.mapping],
+      used: [column, ...system.used],
       isConversational: true,
     }
   }
@@ -56,9 +50,18 @@ export function asPrompt(columns: Columns, column: string): Asked {
   return { ...beside, mapping: [...spelled, ...beside.mapping], isConversational: true }
 }
 
-/** Whether conversations begin with a system message of their own. */
-const hasSystem = (columns: Columns, column: string): boolean =>
-  chatsIn(columns, column).some((chat) => chat[0]?.role === 'system')
+/** The system message in a column beside conversations; none where each begins with its own. */
+export function systemBeside(columns: Columns, chat: string): Pick<Asked, 'mapping' | 'used'> {
+  const system = columns.find(systemNames, (kind) => kind === 'text')
+  if (system === undefined || hasSystem(columns, chat)) return { mapping: [], used: [] }
+  return { mapping: [{ kind: 'system', column: system }], used: [system] }
+}
+
+/** Whether all conversations begin with a system message of their own. */
+export function hasSystem(columns: Columns, column: string): boolean {
+  const chats = chatsIn(columns, column)
+  return chats.length > 0 && chats.every((chat) => chat[0]?.role === 'system')
+}
 
 /** A question with what stands in other columns; null where it stands alone. */
 export function questionParts(columns: Columns, question: string): Omit<Asked, 'isConversational'> | null {
@@ -90,7 +93,7 @@ function choicesFor(columns: Columns, question: string): ShownChoices | null {
   return choices === null || repeats(columns, question, choices.column) ? null : choices
 }
 
-const contextNames = [
+export const contextNames = [
   'context',
   'passage',
   'document',

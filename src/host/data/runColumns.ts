@@ -1,13 +1,16 @@
 /** Checks before a run what it reads of its data's columns, so that nothing is left aside in silence. */
+import { existsSync } from 'node:fs'
 import { unwise } from '#shared/config/problems.ts'
 import type { Problem } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
+import { shellWord } from '#shared/shownText.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { answerIn } from '#rl/rollout/examples.ts'
 import { answerColumns } from '#rl/training/exampleSource.ts'
 import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
-import { Columns } from './columnKinds.ts'
+import { Columns, isEmpty } from './columnKinds.ts'
 import type { DataRow } from './dataFile.ts'
+import { isDataSetVersion, openDataSetVersion } from './dataSetVersion.ts'
 import { leftColumns } from './leftColumns.ts'
 import { markOf, marksIn } from './marks.ts'
 import type { SplitResult } from './split.ts'
@@ -27,9 +30,11 @@ export function columnWarnings(
   const columns = new Columns(rows.train.slice(0, lookedAt))
   const answers = experience === 'rollout' ? [] : answerColumns(data, experience, rows.train[0] ?? {})
   for (const column of answers) requireAnswers(rows, column)
-  if (experience === 'demonstrations') requireGoodAnswers(columns, answers)
+  if (experience === 'demonstrations') requireGoodAnswers(columns, answers, data.train)
   const read = [...promptColumns(data.prompt), ...answers, ...settingTexts(rewards), data.tools ?? '']
-  const left = leftColumns(columns, read).map(({ text }) => unwise('data.prompt', text))
+  const left = leftColumns(columns, read, () => unread)
+    .filter(({ column }) => !isEmpty(columns, column))
+    .map(({ text }) => unwise('data.prompt', text))
   const given = experience === 'rollout' ? [] : emptyAnswers(rows.train, answers)
   return experience === 'preferences'
     ? [...left, ...given, ...samePairs(rows.train, answers)]
@@ -48,6 +53,9 @@ function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Pro
       ]
 }
 
+/** Of a column that a run leaves aside. */
+const unread = 'neither `data.prompt` nor a reward names it'
+
 /** Errors: AppError 'data/invalid' naming the first row that has none. */
 function requireAnswers(rows: SplitResult, column: string): void {
   for (const part of ['train', 'heldOut'] as const)
@@ -65,7 +73,11 @@ const settingTexts = (rewards: RunConfig['rewards']): string[] =>
   rewards.flatMap(({ settings }) => Object.values(settings).filter((value) => typeof value === 'string'))
 
 /** KTO's marks: to imitate an answer that is marked as bad is what nobody means. */
-function requireGoodAnswers(columns: Columns, answers: readonly string[]): void {
+function requireGoodAnswers(
+  columns: Columns,
+  answers: readonly string[],
+  train: RunConfig['data']['train'],
+): void {
   const label = marksIn(columns)
   if (label === undefined || answers.includes(label)) return
   if (!columns.values(label).map(markOf).includes(false)) return
@@ -74,9 +86,16 @@ function requireGoodAnswers(columns: Columns, answers: readonly string[]): void 
     `The column “${label}” marks answers as good or bad, and SFT would imitate the bad ones, too.`,
     {
       text: 'Drop the rows marked as bad, or the column if it means something else. Prompts and completions with a mark can be imported with the columns mapped, which makes pairs for DPO.',
-      command: '`turnwise dataset import FILE --remap` makes pairs of prompts and completions with a mark.',
+      command: `\`turnwise dataset import ${importable(train)} --remap\` makes pairs of prompts and completions with a mark.`,
     },
   )
+}
+
+/** The file to import, as the command line takes it; of an imported version the one it was made of, where it is still there. */
+function importable(train: RunConfig['data']['train']): string {
+  if (typeof train !== 'string') return 'FILE'
+  const file = isDataSetVersion(train) ? openDataSetVersion(train).info.source.path : train
+  return existsSync(file) ? shellWord(file) : 'FILE'
 }
 
 function samePairs(rows: readonly DataRow[], [chosen = '', rejected = '']: readonly string[]): Problem[] {

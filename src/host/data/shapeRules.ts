@@ -1,6 +1,7 @@
 /** The kinds of data sets there are: each rule says by what it recognises one, and proposes how a run reads it. */
 import { isChatKind } from '#shared/columnKind.ts'
 import { chatIn, waitsForAnswer, type ChatMessage } from '#shared/messages.ts'
+import { answerConflicts } from './answerConflicts.ts'
 import { choiceDoubts, hasChoices, modelsAnswer, rightAnswer } from './choices.ts'
 import { type Columns, columnsNamed, isPromptKind, plainName } from './columnKinds.ts'
 import { comparedAnswers, rankedAnswers, twoAnswers } from './comparedRules.ts'
@@ -17,7 +18,7 @@ import {
   questionNames,
   questionParts,
   rename,
-  systemNames,
+  systemBeside,
   waits,
 } from './promptParts.ts'
 import type { Proposal } from './proposal.ts'
@@ -123,13 +124,12 @@ function unpaired(columns: Columns): Proposal | null {
   }
   const told = markedInstruction(columns, label)
   if (told !== null) return { ...told, mapping: [...told.mapping, pairs], doubts: common.doubts }
-  const system = columns.find(systemNames, (kind) => kind === 'text')
   if (chat === undefined || !isSureMarks(columns, label) || !columns.values(chat).some(isAnswered))
     return null
   return {
     ...{ ...common, evidence: columnsNamed(chat, label), isConversational: true },
-    mapping: [...takenApart(chat, system), pairs],
-    used: [chat, label, ...definedOf(system)],
+    mapping: [...takenApart(columns, chat), pairs],
+    used: [chat, label, ...systemBeside(columns, chat).used],
   }
 }
 
@@ -152,9 +152,9 @@ function markedInstruction(columns: Columns, label: string): Proposal | null {
   }
 }
 
-const takenApart = (column: string, system: string | undefined): Mapping => [
+const takenApart = (columns: Columns, column: string): Mapping => [
   { kind: 'last-message', column },
-  ...(system === undefined ? [] : [{ kind: 'system' as const, column: system }]),
+  ...systemBeside(columns, column).mapping,
 ]
 
 function stepwise(columns: Columns): Proposal | null {
@@ -182,7 +182,7 @@ function promptCompletion(columns: Columns): Proposal | null {
       prompt: promptColumn,
       answer: 'completion',
       used: [...used, completion],
-      doubts: listDoubts(columns, prompt, completion),
+      doubts: [...listDoubts(columns, prompt, completion), ...textConflicts(columns, completion)],
     },
     mapping: [...mapping, ...chatStep(columns, completion), ...rename(completion, 'completion')],
   }
@@ -225,14 +225,14 @@ function repeatsItsChat(columns: Columns, prompt: string): boolean {
 function conversation(columns: Columns): Proposal | null {
   const column = columns.find(chatNames, isChatKind)
   if (column === undefined) return null
-  const system = columns.find(systemNames, (kind) => kind === 'text')
   const chats = chatsIn(columns, column)
   const answered = chats.filter((chat) => chat.at(-1)?.role === 'assistant').length
   const evidence = `${columnsNamed(column)}, whose conversations ${2 * answered >= chats.length ? 'end with an answer' : 'wait for an answer'}`
-  const used = [column, ...definedOf(system)]
-  const common = { evidence, isConversational: true, prompt: promptColumn, doubts: weightDoubts(chats) }
+  const used = [column, ...systemBeside(columns, column).used]
+  const doubts = [...weightDoubts(chats), ...lastConflicts(columns, column)]
+  const common = { evidence, isConversational: true, prompt: promptColumn, doubts }
   if (2 * answered >= chats.length)
-    return { ...common, used, answer: 'completion', mapping: takenApart(column, system) }
+    return { ...common, used, answer: 'completion', mapping: takenApart(columns, column) }
   if (2 * chats.filter((chat) => waitsForAnswer(chat.at(-1)?.role ?? '')).length < chats.length) return null
   const answer = expected(columns)
   const { mapping } = asPrompt(columns, column)
@@ -242,6 +242,25 @@ function conversation(columns: Columns): Proposal | null {
     answer: answer === undefined ? null : 'answer',
     mapping: [...mapping, ...(answer === undefined ? [] : rename(answer, 'answer'))],
   }
+}
+
+/** Where the last message says something else than the column with the expected answer. */
+function lastConflicts(columns: Columns, full: string): string[] {
+  const answer = rightAnswer(columns)
+  if (answer === undefined) return []
+  const textOf = (value: unknown) => {
+    const last = chatIn(value)?.at(-1)
+    return last?.role === 'assistant' ? last.content : null
+  }
+  const words = `the last message of “${full}”`
+  return answerConflicts(columns, { expected: answer, full, textOf, words })
+}
+
+/** Where a text with the whole answer says something else than the column with the expected one. */
+function textConflicts(columns: Columns, full: string | undefined, answer = rightAnswer(columns)): string[] {
+  if (full === undefined || answer === undefined || full === answer) return []
+  const textOf = (value: unknown) => (typeof value === 'string' ? value : null)
+  return answerConflicts(columns, { expected: answer, full, textOf, words: `“${full}”` })
 }
 
 function weightDoubts(chats: readonly (readonly ChatMessage[])[]): string[] {
@@ -335,6 +354,11 @@ function answerDoubts(columns: Columns, answer: string | null): string[] {
         ]
       : []),
     ...comparisonDoubts(columns, answer),
+    ...textConflicts(
+      columns,
+      columns.find(['solution'], (kind) => kind === 'text'),
+      answer,
+    ),
   ]
 }
 

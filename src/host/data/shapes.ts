@@ -6,8 +6,9 @@ import type { RunConfig } from '#shared/runConfig.ts'
 import type { DataRow } from './dataFile.ts'
 import { Columns, plainName } from './columnKinds.ts'
 import { leftColumns, unusedTexts, type LeftColumn } from './leftColumns.ts'
+import { reasonsOf } from './leftReasons.ts'
 import type { Mapping } from './mapping.ts'
-import { nearlyAny } from './nearlyShapes.ts'
+import { innerTexts, nearlyAny } from './nearlyShapes.ts'
 import { rules, type ShapeId } from './shapeRules.ts'
 import { templateDoubts } from './templateMarks.ts'
 
@@ -48,26 +49,33 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
   if (first === undefined)
     return {
       ...{ id: 'unknown', title: 'unknown', evidence: columns.names, isConversational: false, mapping: [] },
-      ...{ prompt: null, answer: null, leftAside: leftColumns(columns, []), doubts: nearlyAny(columns, []) },
-      template: templateOf(columns),
+      ...{
+        prompt: null,
+        answer: null,
+        leftAside: leftColumns(columns, [], reasonsOf(columns, null)),
+        doubts: [...nearlyAny(columns, []), ...innerTexts(columns, [])],
+      },
+      template: templateOf(columns, []),
       used: [],
     }
   const { used } = first
+  const why = reasonsOf(columns, first)
   const also = others.find(({ id }) => !aside.includes(id))
   const nearly = nearlyAny(columns, used)
   const doubts = [
     ...first.doubts,
     ...nearly,
+    ...(first.prompt === null ? innerTexts(columns, used) : []),
     ...templateDoubts(columns, used),
     ...(also === undefined ? [] : [`It could also be read as ${also.title}: ${also.evidence}.`]),
   ]
   const isSaid = (column: string) => nearly.some((doubt) => doubt.includes(`“${column}”`))
   return {
     ...first,
-    template: first.prompt === null ? templateOf(columns) : null,
+    template: first.prompt === null ? templateOf(columns, first.id === 'text' ? [] : used) : null,
     leftAside: [
-      ...leftColumns(columns, used),
-      ...unusedTexts(columns, used).filter(({ column }) => !isSaid(column)),
+      ...leftColumns(columns, used, why),
+      ...unusedTexts(columns, used, why).filter(({ column }) => !isSaid(column)),
     ],
     doubts,
   }
@@ -76,20 +84,23 @@ export function detectShape(rows: readonly DataRow[]): DetectedShape {
 /** Names of what is not asked: answers, marks, classes, and what identifies a row. */
 const noQuestion =
   /(?:^|_)(?:id|ids|uid|idx|index|url|label|labels|answer|answers|response|completion|output|reply|chosen|rejected|good|bad|winner|worker|role|author|user|code|solution|lang|category|target|summary|date)(?:_|\d|$)/
-/** Shorter names are those of languages and codes. */
+/** Shorter names are those of languages and codes: they come last. */
 const shortestName = 3
 
-/** Picks the column that looks most like a question: the one whose texts are longest on average. */
-function templateOf(columns: Columns): string | null {
-  const texts = [...columns.kinds.keys()].filter((name) => columns.kind(name) === 'text')
-  const numbers = [...columns.kinds.keys()].filter((name) => columns.kind(name) === 'number')
+/**
+ * Picks the column that looks most like a question: the one whose texts are longest on average, else one with numbers.
+ * null where none that the proposal leaves can be one.
+ */
+function templateOf(columns: Columns, used: readonly string[]): string | null {
+  const open = [...columns.kinds.keys()].filter(
+    (name) => !used.includes(name) && !noQuestion.test(plainName(name)),
+  )
   const length = (name: string) => columns.values(name).join('').length
-  const isAsked = (name: string) =>
-    !noQuestion.test(plainName(name)) && plainName(name).length >= shortestName
-  const [name] = texts.filter(isAsked).toSorted((a, b) => length(b) - length(a))
-  if (name !== undefined) return `{${name}}`
-  return texts.length + numbers.length === 0 ? null : placeholder
+  const texts = open.filter((name) => columns.kind(name) === 'text').toSorted((a, b) => length(b) - length(a))
+  const meaningful = leftColumns(columns, used, () => null).map(({ column }) => column)
+  const name =
+    texts.find((each) => plainName(each).length >= shortestName) ??
+    open.find((each) => columns.kind(each) === 'text') ??
+    open.find((each) => columns.kind(each) === 'number' && !meaningful.includes(each))
+  return name === undefined ? null : `{${name}}`
 }
-
-/** Where no column looks like a question: somebody who knows the data says which it is. */
-const placeholder = '{COLUMN}'

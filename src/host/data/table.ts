@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import { plural, shorten } from '#shared/plural.ts'
 import path from 'node:path'
 import type { DataFile, ReadItem } from './dataFile.ts'
-import { notUtf8, requireData, textPieces } from './dataText.ts'
+import { beginningOf, notUtf8, requireData } from './dataText.ts'
 import { requireNamedData } from './foreignFiles.ts'
 import { lineBlocks } from './lines.ts'
 import { readJsonLines } from './jsonLines.ts'
@@ -37,15 +37,6 @@ async function* readLines(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   yield* readJsonLines(file)
 }
 
-/** The first piece of the text that holds more than white space. */
-async function beginningOf(file: DataFile): Promise<string> {
-  for await (const piece of textPieces(file)) {
-    const text = piece.toString('latin1').trimStart()
-    if (text !== '') return text
-  }
-  return ''
-}
-
 const readTabTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, '\t')
 
 /** Rows of a table whose columns are separated by `usual`, or by what its first line shows. Errors: 'data/invalid'. */
@@ -53,7 +44,10 @@ async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenera
   const parser = new TableParser(file, defaultDelimiter)
   for await (const block of lineBlocks(file)) {
     if (block === null) throw new AppError('data/invalid', `${file.path} has a line longer than 64 MiB.`)
-    yield parser.push(block.toString('utf8'), { isLast: false, fault: isUtf8(block) ? null : notUtf8(block) })
+    yield parser.push(block.toString('utf8'), {
+      isLast: false,
+      fault: isUtf8(block) ? null : notUtf8(block, file.path),
+    })
   }
   yield parser.push('', { isLast: true, fault: null })
 }

@@ -112,8 +112,8 @@ describe('are named where they are not shown', () => {
     const row = { system: 's', prompt: 'p', option_a: 'x', option_b: 'y', answer: 'B' }
     expect(asked(row)).toEqual([['s', 'B']])
     expect(said(row)).toEqual([
-      '“option_a” (a possible answer) is not used.',
-      '“option_b” (a possible answer) is not used.',
+      '“option_a” (a possible answer) is not used: the prompt is made of “prompt”.',
+      '“option_b” (a possible answer) is not used: the prompt is made of “prompt”.',
     ])
     const listed = { system: 's', prompt: 'p', choices: ['x', 'y'], answer: 1 }
     expect(asked(listed)).toEqual([['s', 1]])
@@ -122,7 +122,9 @@ describe('are named where they are not shown', () => {
   test('numbers, which may be scores', () => {
     const row = { question: 'q', option_a: 1, option_b: 2, option_c: 3, answer: 'B' }
     expect(said(row)).toEqual(
-      ['option_a', 'option_b', 'option_c'].map((name) => `“${name}” (a possible answer) is not used.`),
+      ['option_a', 'option_b', 'option_c'].map(
+        (name) => `“${name}” (a possible answer) is not used: it holds numbers, not texts.`,
+      ),
     )
   })
 

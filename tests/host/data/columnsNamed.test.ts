@@ -66,7 +66,11 @@ describe('marks of good and bad answers', () => {
     const rows = [...marked('label', 1, -1), { prompt: 'p', completion: 'c', label: 0 }]
     expect(detectShape(rows)).toMatchObject({
       id: 'prompt-completion',
-      leftAside: [{ text: '“label” (a class, a position or a mark) is not used.' }],
+      leftAside: [
+        {
+          text: '“label” (a class, a position or a mark) is not used: its values do not say which of these.',
+        },
+      ],
     })
   })
 })
@@ -93,14 +97,19 @@ test.each<[DataRow, Record<string, string>]>([
   expect(detectShape([row]).leftAside).toEqual(
     Object.entries(left).map(([column, meaning]) => ({
       column,
-      text: `“${column}” ${meaning === '' ? '' : `(${meaning}) `}is not used.`,
+      text: expect.stringMatching(
+        `^“${column}” ${meaning === '' ? '' : `\\(${meaning}\\) `}is not used: .+`,
+      ) as string,
     })),
   )
 })
 
-test.each<[DataRow, string]>([
-  [{ answer_0: 'a long answer', answer_1: 'another', score_0: 1, score_1: 0 }, '{COLUMN}'],
-  [{ message_id: 'm-17', role: 'user' }, '{COLUMN}'],
+test.each<[DataRow, string | null]>([
+  [{ answer_0: 'a long answer', answer_1: 'another', score_0: 1, score_1: 0 }, null],
+  [{ message_id: 'm-17', role: 'user' }, null],
+  [{ en: 'Hello', de: 'Guten Tag' }, '{en}'],
+  [{ nums: [3, 5], target: 8 }, null],
+  [{ a: 3, b: 5 }, '{a}'],
   [{ text: 'bad', label: 0, label_text: 'negative' }, '{text}'],
   [{ code: 'def long(): pass', body_text: 'Write it' }, '{body_text}'],
 ])('of %j a template is made only of what may be a question', (row, template) => {
@@ -151,7 +160,9 @@ describe('the right one of several choices', () => {
 
 test('languages that differ are named at import', () => {
   const rows = ['en', 'de'].map((language) => ({ question: 'q', answer: 'a', language }))
-  const left = [{ column: 'language', text: '“language” (a language) is not used.' }]
+  const left = [
+    { column: 'language', text: '“language” (a language) is not used: the prompt does not name it.' },
+  ]
   expect(detectShape(rows).leftAside).toEqual(left)
   expect(detectShape(rows.map((row) => ({ ...row, language: 'en' }))).leftAside).toEqual([])
 })
@@ -159,15 +170,15 @@ test('languages that differ are named at import', () => {
 test.each<[DataRow[], string]>([
   [
     ['caps', null, null].map((constraint) => ({ question: 'q', answer: 'a', constraint })),
-    '“constraint” is not used.',
+    '“constraint” is not used: its name does not say what it is for.',
   ],
   [
     [true, false].map((is_impossible) => ({ question: 'q', answer: 'a', is_impossible })),
-    '“is_impossible” is not used.',
+    '“is_impossible” is not used: its name does not say what it is for.',
   ],
   [
     [true, false].map((is_safe) => ({ prompt: 'q', response: 'a', is_safe })),
-    '“is_safe” (which answers are good) is not used.',
+    '“is_safe” (which answers are good) is not used: called “label”, such marks beside “prompt” and “completion” make pairs.',
   ],
 ])('%j: what only some rows say is named', (rows, text) => {
   expect(detectShape(rows).leftAside.map((left) => left.text)).toContain(text)
@@ -183,4 +194,60 @@ test.each([
   )
   for (const said of doubts) expect(said).toContain(`holds marks of a chat template (${mark})`)
   expect(detectShape([{ question: 'What is [1]?', answer: 'a' }]).doubts).toEqual([])
+})
+
+describe('the reason why a column is not used', () => {
+  const chat = [
+    { role: 'user', content: 'Q' },
+    { role: 'assistant', content: 'A' },
+  ]
+  const withSystem = [{ role: 'system', content: 'own' }, ...chat]
+  const empty = 'it is empty in every row that was looked at'
+
+  test.each<[DataRow, string, string]>([
+    [{ question: 'q', answer: 'a', context: '' }, 'context', empty],
+    [{ question: 'q', answer: 'a', system: null }, 'system', empty],
+    [{ messages: chat, history: [] }, 'history', empty],
+    [{ messages: chat, context: 'Rome fell.' }, 'context', '“messages” is read as the whole conversation'],
+    [{ messages: chat, history: [['q', 'a']] }, 'history', '“messages” is read as the whole conversation'],
+    [
+      { messages: withSystem, system: 'Be brief.' },
+      'system',
+      '“messages” begins with a system message of its own',
+    ],
+    [
+      { question: 'q', answer: 'a', system: 's', system_prompt: 't' },
+      'system_prompt',
+      '“system” is read for it',
+    ],
+    [{ question: 'q', answer: 'a', system: ['s'] }, 'system', 'it holds lists of texts, not texts'],
+    [{ question: 'q', answer: 'a', context: ['c'] }, 'context', 'it holds lists of texts, not texts'],
+    [{ question: 'q', answer: 'a', passage: 'p', context: 'c' }, 'passage', '“context” is read for it'],
+    [
+      { question: 'q', answer: 'a', history: [1] },
+      'history',
+      'it holds neither conversations nor lists of two texts each',
+    ],
+    [
+      { question: 'q', answer: 'a', choices: [1, 2] },
+      'choices',
+      'it does not hold lists of texts in every row',
+    ],
+    [{ text: 't', context: 'c' }, 'context', 'no column is recognised as the prompt'],
+    [{ messages: chat, answer: 4 }, 'answer', '“messages” ends with the answer'],
+    [{ messages: chat, question: 'Else' }, 'question', '“messages” is read as the whole conversation'],
+    [
+      { prompt: 'p', chosen: 'a', rejected: ['b'] },
+      'rejected',
+      'it holds lists of texts, not one answer each',
+    ],
+    [
+      { chosen: chat, rejected: [chat[0], { role: 'assistant', content: 'B' }], context: 'Rome fell.' },
+      'context',
+      '“chosen” and “rejected” begin with the prompt',
+    ],
+  ])('%j: “%s”', (row, column, reason) => {
+    const left = detectShape([row]).leftAside.find((each) => each.column === column)
+    expect(left?.text.split(' is not used: ')[1]).toBe(`${reason}.`)
+  })
 })

@@ -1,5 +1,5 @@
 /** Columns that contradict each other, and values that are written otherwise than usual. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parseRow } from '#host/data/jsonLines.ts'
 import { mapItem } from '#host/data/mapping.ts'
 import { detectShape } from '#host/data/shapes.ts'
@@ -63,12 +63,99 @@ test.each([
   )
 })
 
-test('the steps before two answers and the whole answers of Step-DPO are named', () => {
+test('the whole answers of Step-DPO are named, and the steps begin both answers', () => {
   const pair = { prompt: 'Q', chosen: ' good', rejected: ' bad', full_chosen: 'fg', full_rejected: 'fb' }
-  const { leftAside } = detectShape([{ ...pair, initial_reason_steps: 'Step 1:' }])
+  const row = { ...pair, initial_reason_steps: 'Step 1:' }
+  const { leftAside, doubts, mapping } = detectShape([row])
   expect(leftAside.map(({ text }) => text)).toEqual([
-    '“full_chosen” (better answers as a whole) is not used.',
-    '“full_rejected” (worse answers as a whole) is not used.',
-    '“initial_reason_steps” (the steps before both answers, which belong to the prompt) is not used.',
+    '“full_chosen” (better answers as a whole) is not used: “chosen” and “rejected” are read as the pair.',
+    '“full_rejected” (worse answers as a whole) is not used: “chosen” and “rejected” are read as the pair.',
+  ])
+  expect(doubts).toEqual([
+    '“initial_reason_steps” is read as the beginning of both answers: it follows the prompt as a message of the assistant, which “chosen” and “rejected” go on from.',
+  ])
+  const asked = { role: 'user', content: 'Q' }
+  const begun = { role: 'assistant', content: 'Step 1:' }
+  expect(mapItem({ row, number: 1, line: 1 }, mapping)).toMatchObject({ row: { prompt: [asked, begun] } })
+  const first = { ...row, initial_reason_steps: '' }
+  expect(mapItem({ row: first, number: 1, line: 1 }, mapping)).toMatchObject({ row: { prompt: [asked] } })
+  const chat = detectShape([{ ...row, prompt: [asked] }])
+  expect(chat.leftAside.map(({ text }) => text)).toContain(
+    '“initial_reason_steps” (the steps before both answers, which belong to the prompt) is not used: “prompt” is read as the whole prompt.',
+  )
+})
+
+describe('a last message beside the expected answer', () => {
+  const said = (content: string, answer: unknown) => {
+    const messages = [
+      { role: 'user', content: 'Q' },
+      { role: 'assistant', content },
+    ]
+    return detectShape([{ messages, answer }, { messages }]).doubts
+  }
+
+  test('is counted and shown where it ends with another number', () => {
+    expect(said('It is 6', '5')).toEqual([
+      'In 1 of the first 2 rows the last message of “messages” contradicts “answer”: in row 1 it ends with “It is 6”, and “answer” is “5”.',
+    ])
+  })
+
+  test.each([
+    ['So \\boxed{4} with 5 left', '5'],
+    ['The answer is 1,234.', '1235'],
+    ['#### 7', 8],
+    ['<answer>C</answer>', 'B'],
+  ])('%s contradicts %s', (content, answer) => {
+    expect(said(content, answer)[0]).toContain('contradicts “answer”')
+  })
+
+  test.each([
+    ['It is 5', '5'],
+    ['We get 5 apples, that is all 7 can eat', 5],
+    ['So \\boxed{\\frac12}', '0.5'],
+    ['The capital is Paris', 'Lyon'],
+    ['Nobody knows', '5'],
+    ['It costs 1,234 euros, 3 more than before', '1234'],
+    ['Step 1. Sum is 12 + 3 = 15\n#### 15', 'long words: 12+3 = <<12+3=15>>15\n#### 15'],
+    ['5', null],
+    ['5', ['6']],
+  ])('%s does not contradict %j', (content, answer) => {
+    expect(said(content, answer)).toEqual([])
+  })
+
+  test('so are completions and solutions', () => {
+    expect(doubtsOf({ prompt: 'Q', completion: 'It is 6', answer: '5' })).toContain(
+      'In 3 of the first 3 rows “completion” contradicts “answer”',
+    )
+    expect(doubtsOf({ problem: 'Q', solution: 'So \\boxed{6}', answer: '5' })).toContain(
+      'In 3 of the first 3 rows “solution” contradicts “answer”',
+    )
+  })
+})
+
+test('texts inside objects are named where no prompt is recognised', () => {
+  expect(
+    doubtsOf({ question: { full_text: 'Q' }, answer_0: 'a', answer_1: 'b', score_0: 1, score_1: 0 }),
+  ).toContain(
+    '“question” holds texts under “full_text”. A prompt is made of whole columns: write these as columns of their own.',
+  )
+  expect(doubtsOf({ prompt: 'Q', answer: 'A', meta: { source: 'x' } })).not.toContain('holds texts under')
+})
+
+test('the system message beside conversations is added where they have none', () => {
+  const messages = [
+    { role: 'user', content: 'Q' },
+    { role: 'assistant', content: 'A' },
+  ]
+  const system = { role: 'system', content: 's' }
+  const other = [messages[0], { role: 'assistant', content: 'B' }]
+  expect(mapped({ chosen: messages, rejected: other, system: 's' })).toMatchObject({
+    row: { prompt: [system, messages[0]] },
+  })
+  const mixed = [{ messages: [system, ...messages] }, { messages, system: 'own' }]
+  const { mapping } = detectShape(mixed)
+  expect(mixed.map((row) => mapItem({ number: 1, line: 1, row }, mapping))).toMatchObject([
+    { row: { prompt: [system, messages[0]] } },
+    { row: { prompt: [{ role: 'system', content: 'own' }, messages[0]] } },
   ])
 })

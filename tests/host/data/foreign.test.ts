@@ -5,7 +5,10 @@ import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
+import { parseRunConfig } from '#shared/runConfig.ts'
 import { inspectDataFile } from '#host/data/dataFiles.ts'
+import { readDataSet } from '#host/data/readDataSet.ts'
+import { columnWarnings } from '#host/data/runColumns.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-test-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -23,7 +26,7 @@ async function refusal(file: string): Promise<string> {
     await inspectDataFile(file)
   } catch (error) {
     if (error instanceof AppError) {
-      return `${error.message} ${String(error.hint ?? '')}`.replaceAll(`${folder}/`, '')
+      return `${error.message} ${error.hint ?? ''}`.replaceAll(`${folder}/`, '')
     }
     throw error
   }
@@ -87,7 +90,35 @@ describe('JSON in another arrangement', () => {
     [
       'columns.json',
       JSON.stringify({ question: { 0: 'q' }, answer: { 0: '1' } }),
-      'is written column by column',
+      "is written column by column (“question”, “answer”). Write one row per line: jq -c 'keys_unsorted as $names",
+    ],
+    [
+      'split.json',
+      JSON.stringify({ columns: ['question', 'answer'], index: [0], data: [['q', '1']] }),
+      "It is pandas’ “split” form: names and values stand apart (“columns”, “index”, “data”). Write one row per line: jq -c '.columns as $names",
+    ],
+    [
+      'two words.json',
+      JSON.stringify([
+        ['question', 'answer'],
+        ['q', '1'],
+      ]),
+      "a list of lists, whose values have no names. Write a table and import that: jq -r '.[] | @csv' 'two words.json' > rows.csv",
+    ],
+    [
+      'lists.jsonl',
+      '["q", "1"]\n["r", "2"]\n',
+      'a list on each line, whose values have no names. Write a table and import that: jq -r @csv lists.jsonl > rows.csv',
+    ],
+    [
+      'chats.jsonl',
+      '[{"role": "user", "content": "q"}]\n[{"role": "user", "content": "r"}]\n',
+      "If each is a conversation, name it: jq -c '{messages: .}' chats.jsonl > rows.jsonl",
+    ],
+    [
+      'chats.json',
+      '[\n [{"role": "user", "content": "q"}],\n [{"role": "user", "content": "r"}]]',
+      "If each is a conversation, name it: jq -c '.[] | {messages: .}' chats.json > rows.jsonl",
     ],
     [
       'pretty.jsonl',
@@ -148,4 +179,26 @@ test('values that say nothing are counted', async () => {
     expect.stringMatching(/^“answer” is empty in 3 of 5 rows: /),
     expect.stringMatching(/^“answer” holds the text “nan” in 1 of 5 rows\./),
   ])
+})
+
+describe('commands name the file at hand', () => {
+  test('that a row of cannot be read by a run', async () => {
+    const file = written('two words.jsonl', '{"question": "q"}\n[]\n')
+    await expect(readDataSet(file)).rejects.toMatchObject({
+      command: `\`turnwise dataset import '${file}'\` does so.`,
+    })
+  })
+
+  test('whose marks SFT would not heed', () => {
+    const file = written('marks.jsonl', '{}\n')
+    const { data } = parseRunConfig({ model: 'm', data: { train: file } })
+    const train = [true, false].map((label) => ({ prompt: 'p', completion: 'c', label }))
+    const rows = { train, heldOut: [], places: { train: [0, 1], heldOut: [] } }
+    const warnings = () => columnWarnings({ data, rewards: [] }, 'demonstrations', rows)
+    expect(warnings).toThrow(
+      expect.objectContaining({
+        command: expect.stringContaining(`import ${file} --remap`) as string,
+      }) as Error,
+    )
+  })
 })

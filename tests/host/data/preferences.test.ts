@@ -139,7 +139,9 @@ describe('two answers and what prefers one of them', () => {
   ])('asks where a preference may be %s', (_, ...judges) => {
     const rows = judges.map((judge) => ({ prompt: 'p', response_1: 'one', response_2: 'two', ...judge }))
     expect(detectShape(rows).id).toBe('prompt-only')
-    expect(said(...rows)).toContain('“preference” (which answer is better) is not used.')
+    expect(said(...rows)).toContain(
+      '“preference” (which answer is better) is not used: its values do not say clearly which.',
+    )
   })
 
   test.each<[string, DataRow]>([
@@ -172,7 +174,9 @@ describe('lists of answers', () => {
     const row = { prompt: 'p', responses: ['five', '4', 'maybe 4'] }
     expect(pairs({ ...row, rank: [3, 1, 2] })).toEqual([['p', '4', 'five']])
     expect(detectShape([{ ...row, ranking: [1, 2, 0] }]).id).toBe('prompt-only')
-    expect(said({ ...row, ranking: [1, 2, 0] })).toContain('“ranking” (an order of answers) is not used.')
+    expect(said({ ...row, ranking: [1, 2, 0] })).toContain(
+      '“ranking” (an order of answers) is not used: no column of answers fits it.',
+    )
   })
 
   test('ranked, after a dialogue in one text, as Nectar has them', () => {
@@ -221,13 +225,13 @@ test('ratings beside pairs are named, and counted where they contradict', () => 
     'rejected-rating': rejected,
   }))
   expect(said(...rows)).toEqual([
-    '“chosen-rating” (how good an answer is) is not used.',
-    '“rejected-rating” (how good an answer is) is not used.',
+    '“chosen-rating” (how good an answer is) is not used: no algorithm learns from it.',
+    '“rejected-rating” (how good an answer is) is not used: no algorithm learns from it.',
     'In 1 of the first 3 rows “chosen-rating” is lower than “rejected-rating”: those pairs teach the answer that was rated worse.',
     'In 1 of the first 3 rows “chosen-rating” equals “rejected-rating”: those pairs are ties.',
   ])
   expect(said({ prompt: 'p', response: 'a', helpfulness: 3 })).toEqual([
-    '“helpfulness” (how good an answer is) is not used.',
+    '“helpfulness” (how good an answer is) is not used: no algorithm learns from it.',
   ])
 })
 

@@ -182,6 +182,13 @@ describe('what a proposal says', () => {
     expect(said({ ' Question': 'q', ANSWER: 'a' }).evidence).toBe('the columns “ Question” and “ANSWER”')
   })
 
+  test('one row without a conversation is named by its number', () => {
+    const rows = [{ messages: [user, reply] }, { messages: null }, { messages: [{ role: 'user' }] }]
+    expect(detectShape(rows).doubts).toContain(
+      '“messages” holds conversations, except in 1 of the first 3 rows: in row 3 message 1 has no content. Correct or remove these rows.',
+    )
+  })
+
   test('an unknown role is no reason to take an answer for a prompt', () => {
     const row = { messages: [user, { role: 'narrator', content: 'Once.' }] }
     expect(said(row)).toMatchObject({
@@ -195,8 +202,14 @@ describe('what a proposal says', () => {
       { prompt: 'p', completion: 'c', images: ['a.png'] },
       '“images” (images; only text is read) is not used.',
     ],
-    [{ prompt: 'p', context: 'about', answer: 'a' }, '“context” (what the question is about) is not used.'],
-    [{ prompt: 'p', answer: 'a', weight: 0.5 }, '“weight” (how much a row counts) is not used.'],
+    [
+      { prompt: 'p', context: 'about', answer: 'a' },
+      '“context” (what the question is about) is not used: “prompt” is read as the whole prompt.',
+    ],
+    [
+      { prompt: 'p', answer: 'a', weight: 0.5 },
+      '“weight” (how much a row counts) is not used: every row counts alike.',
+    ],
     [
       { question: 'q', answer: ['a', 'b'] },
       '“answer” is not text, so rewards that compare with a single answer cannot be used.',
@@ -274,10 +287,10 @@ function warnings(experience: 'rollout' | 'demonstrations' | 'preferences', ...t
 describe('columnWarnings', () => {
   test('what neither prompt nor rewards read is named before a run', () => {
     expect(warnings('rollout', { prompt: 'p', system: 's' })).toEqual([
-      '“system” (instructions for the model) is not used.',
+      '“system” (instructions for the model) is not used: neither `data.prompt` nor a reward names it.',
     ])
     expect(warnings('rollout', { prompt: 'p', lang: 'en' }, { prompt: 'p', lang: 'de' })).toEqual([
-      '“lang” (a language) is not used.',
+      '“lang” (a language) is not used: neither `data.prompt` nor a reward names it.',
     ])
     expect(warnings('preferences', { prompt: 'p', chosen: 'a', rejected: 'a' })).toEqual([
       '1 of 1 rows have the same chosen and rejected answer: they teach nothing.',
@@ -299,7 +312,7 @@ describe('columnWarnings', () => {
       'SFT would imitate the bad ones',
     )
     expect(warnings('demonstrations', { ...row, label: true })).toEqual([
-      '“label” (which answers are good) is not used.',
+      '“label” (which answers are good) is not used: neither `data.prompt` nor a reward names it.',
     ])
   })
 

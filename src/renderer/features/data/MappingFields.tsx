@@ -157,9 +157,10 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
 }
 
 /** “system” before “context” and “question” */
-function partsLabel({ system, history, parts }: Extract<Taking, { kind: 'messages' }>): string {
+function partsLabel({ system, history, parts, begun }: Extract<Taking, { kind: 'messages' }>): string {
   const before = [system, history].filter((name) => name !== undefined).map((name) => `“${name}”, then `)
-  return `${before.join('')}${parts.map((name) => `“${name}”`).join(' and ')} as one message`
+  const behind = begun === undefined ? '' : `, then the beginning of the answer from “${begun}”`
+  return `${before.join('')}${parts.map((name) => `“${name}”`).join(' and ')} as one message${behind}`
 }
 
 /** Columns to be put into a template. */

@@ -44,6 +44,7 @@ type MessagesStep = {
   readonly parts: readonly string[]
   readonly system?: string
   readonly history?: string
+  readonly begun?: string
 }
 
 export interface ColumnChoice {
