@@ -291,7 +291,7 @@ describe('what is refused', () => {
     for await (const item of client.stream('chat.answer', { id, turn: 0, text: question }))
       if (item.type === 'text' && item.tokens === 2) last?.kill()
     const [failed] = answersOf(await get(id))
-    expect(failed).toMatchObject({ stopReason: 'failed', error: { code: 'runtime/failed' } })
+    expect(failed).toMatchObject({ stopReason: 'failed', error: { code: 'runtime/killed' } })
     await answer({ id, turn: 0 })
     expect(answersOf(await get(id))[0]?.error).toBeNull()
     expect(started).toBe(before + 1)

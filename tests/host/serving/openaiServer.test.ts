@@ -311,7 +311,7 @@ describe('the server', () => {
     await failed
     expect(await client.call('serving.status')).toMatchObject({
       state: 'failed',
-      error: { code: 'runtime/failed' },
+      error: { code: 'runtime/killed' },
     })
     const { key } = await client.call('serving.renewKey')
     expect(key).not.toBe(on.key)
