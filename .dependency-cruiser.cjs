@@ -72,7 +72,7 @@ const withRuntime = [
   '^src/host/(training|checks|jobs/process)/',
   '^src/host/judges/(localJudge|runJudges)[.]ts$',
   '^src/host/models/(openModel|scoring)[.]ts$',
-  '^src/host/serving/(servedBase|servingProcess)[.]ts$',
+  '^src/host/serving/(servedBase|servedRequests)[.]ts$',
   '^src/host/export/(exporting|exportWriters|parityReaders)[.]ts$',
 ].join('|')
 

@@ -3,9 +3,9 @@ import { defineConfig } from 'electron-vite'
 import { rendererConfig } from './vite.renderer.config.ts'
 
 /**
- * `index` is the desktop app, `cli` the host without a window, `trainingProcess` the process of one run,
- * `turnwise` what scripts and programs import, `questionProcess` the process of one question, `servingProcess` that of a served model, `textProcess` runs models' tokenizers, `sandboxProcess` that of user code, `replicaThread` a learning thread; all but the
- * first run under plain Node as well. Everything lands in out/main itself, chunks included, so that a path relative to a
+ * `index` is the desktop app, `cli` the host without a window, `turnwise` what scripts and programs import, `jobProcess`
+ * the process of a job (a run that trains, an evaluation, a served model), `sandboxProcess` that of user code,
+ * `replicaThread` a learning thread; all but the first run under plain Node as well. Everything lands in out/main itself, chunks included, so that a path relative to a
  * module means the same in all.
  * The preload script is one file: in its sandbox it can load nothing but electron.
  */
@@ -17,10 +17,7 @@ export default defineConfig({
           index: 'src/main/index.ts',
           cli: 'src/cli/main.ts',
           turnwise: 'src/library/turnwise.ts',
-          trainingProcess: 'src/host/jobs/process/trainingProcess.ts',
-          questionProcess: 'src/host/jobs/process/questionProcess.ts',
-          servingProcess: 'src/host/serving/servingProcess.ts',
-          textProcess: 'src/host/models/textProcess.ts',
+          jobProcess: 'src/host/jobs/process/jobProcess.ts',
           sandboxProcess: 'src/host/sandbox/sandboxProcess.ts',
           replicaThread: 'src/engine/runtime/replicaThread.ts',
         },

@@ -7,7 +7,8 @@ import { Agent, request as httpRequest } from 'node:http'
 import { median, openPolicy, randomRequests, sampling, subjectFolder } from '#host/checks/benchModel.ts'
 import { dataFolders, resolveDataDirectory } from '#host/dataDirectory.ts'
 import { chooseDevice, noAdapter } from '#host/models/openModel.ts'
-import { ServedModel, servingStarter } from '#host/serving/servedProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
+import { ServedModel, servingJob } from '#host/serving/servedProcess.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
 import { startOpenAiServer } from '#host/serving/openaiServer.ts'
 
@@ -32,7 +33,7 @@ const setup = {
   maxRows: count,
 } as const
 using texts = new TextProcesses()
-using model = await ServedModel.open(servingStarter(), { ...setup, cacheDirectory }, texts.ask)
+using model = await ServedModel.open(jobStarter()(servingJob), { ...setup, cacheDirectory }, texts.ask)
 const name = { name: 'model', adapter: null, createdAt: 0 }
 const names = { list: () => [name], find: () => name }
 const key = 'key'

@@ -89,9 +89,13 @@ function circlesOf(weights: Weights): string[][] {
 }
 
 /** Files that one has to load to understand one, itself included. */
-export function closureOf(files: readonly SourceFile[], start: string): SourceFile[] {
+export function closureOf(
+  files: readonly SourceFile[],
+  start: string,
+  by: 'imports' | 'loads' = 'imports',
+): SourceFile[] {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const reached = new Set([start])
-  for (const name of reached) for (const next of byPath.get(name)?.imports ?? []) reached.add(next)
+  for (const name of reached) for (const next of byPath.get(name)?.[by] ?? []) reached.add(next)
   return files.filter(({ path }) => reached.has(path))
 }

@@ -9,6 +9,8 @@ export interface SourceFile {
   readonly lines: number
   /** Files of src that it imports, types included. */
   readonly imports: readonly string[]
+  /** Those of them that are loaded with it: no types, nothing that is imported on demand. */
+  readonly loads: readonly string[]
   /** Lines of each function with a body. */
   readonly functions: readonly number[]
   /** Text of each doc comment without its marks, and of the headline of the file. */
@@ -28,6 +30,7 @@ export function readSources(root: string): SourceFile[] {
       path: file,
       lines: text.split('\n').length - 1,
       imports: importsOf(tree, file).filter((name) => known.has(name)),
+      loads: importsOf(tree, file, isLoaded).filter((name) => known.has(name)),
       functions: functionsOf(tree),
       comments: commentsOf(text),
     }
@@ -36,10 +39,19 @@ export function readSources(root: string): SourceFile[] {
 
 const kindOf = (file: string): ts.ScriptKind => (file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS)
 
-function importsOf(tree: ts.SourceFile, file: string): string[] {
+const isLoaded = (node: ts.Node): boolean =>
+  ts.isImportDeclaration(node)
+    ? !node.importClause || node.importClause.phaseModifier !== ts.SyntaxKind.TypeKeyword
+    : ts.isExportDeclaration(node) && !node.isTypeOnly
+
+function importsOf(
+  tree: ts.SourceFile,
+  file: string,
+  isCounted: (node: ts.Node) => boolean = () => true,
+): string[] {
   const found = new Set<string>()
   const visit = (node: ts.Node): void => {
-    const name = specifierOf(node)
+    const name = isCounted(node) ? specifierOf(node) : undefined
     if (name?.startsWith('#')) found.add(path.posix.join('src', name.slice(1)))
     else if (name?.startsWith('.')) found.add(path.posix.join(path.posix.dirname(file), name))
     ts.forEachChild(node, visit)

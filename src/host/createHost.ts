@@ -8,7 +8,8 @@
  *                   procedures of the API (`…Service.ts`); api/ puts them together, transports/ carry them
  *   store/          run history and library in SQLite
  *   serving/        models kept open, for conversations (chat/) and other programs
- *   processes/      how processes are started and asked; training/ and checks/ are what happens in them
+ *   processes/      how processes are started and asked (job.ts)
+ *   jobs/           what is asked of one; jobs/process/, training/ and checks/ are what happens in it
  *   sandbox/        user-written code under limits
  *   files/          writing and reading what the others keep on disk
  */
@@ -25,15 +26,14 @@ import { clearLeftovers } from '#host/workFolder/leftovers.ts'
 import { LeftRuns } from '#host/runs/leftRuns.ts'
 import { RunHistory } from '#host/runs/runHistory.ts'
 import { forkRun, resumePoint } from '#host/runs/runLifecycle.ts'
-import { packError, type StartWorker } from '#host/processes/messages.ts'
+import { packError } from '#host/processes/messages.ts'
+import { createAsk, jobStarter, type StartJob } from '#host/processes/job.ts'
 import { Trials } from '#host/runs/trials.ts'
 import { tidyTrash } from '#host/runs/trash.ts'
-import { createAsk, questionStarter, type StartQuestion } from '#host/jobs/question.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
-import type { StartServing } from '#host/serving/servedProcess.ts'
-import { TextProcesses, type StartText } from '#host/models/textQuestion.ts'
+import { TextProcesses } from '#host/models/textQuestion.ts'
 import { ConnectionWatch } from './connections.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
@@ -51,14 +51,8 @@ const pauseMs = 10
 
 export interface HostOptions {
   readonly dataDirectory: string
-  /** How training processes are started; child processes of Node where it is not said. */
-  readonly startWorker?: StartWorker
-  /** As `startWorker`, for processes that answer one question. */
-  readonly startQuestion?: StartQuestion
-  /** As `startWorker`, for processes that keep a model open. */
-  readonly startServing?: StartServing
-  /** As `startWorker`, for processes that run models' tokenizers. */
-  readonly startText?: StartText
+  /** Starts the processes of jobs; absent: child processes of Node. */
+  readonly startJob?: StartJob
   /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
   readonly servesQueue: boolean
   /** Told of faults of ours in what nobody waits for; standard error where it is not said. */
@@ -96,23 +90,19 @@ function isWritable(dataDirectory: string): boolean {
 /** Opens the history and looks what happened meanwhile. Errors: those of opening the store; AppError 'file/unwritable'. */
 export function createHost({
   dataDirectory,
-  startWorker,
-  startQuestion = questionStarter,
-  startServing,
-  startText,
+  startJob = jobStarter(),
   servesQueue,
   onFault = faultToStderr,
 }: HostOptions): Host {
   const { cleared, store, isReadOnly } = openDirectory(dataDirectory, servesQueue)
   const [notifier, left, trials] = [new ChangeNotifier(), new LeftRuns(store), new Trials()]
-  const [texts, connections] = [new TextProcesses(startText), new ConnectionWatch()]
+  const [texts, connections] = [new TextProcesses(startJob), new ConnectionWatch()]
   const environment = () => cudaEnvironment(dataDirectory)
   const parts = () => ({ supervisor, history, queue, left, notifier })
   const supervisor = new Supervisor({
     ...{ cacheDirectory: dataFolders(dataDirectory).cache, consents: consentsFile(dataDirectory) },
     expectedOf: (runId) => trials.of(store.runs.get(runId).config),
-    ...(startWorker === undefined ? {} : { startWorker }),
-    ...{ ...reactions(parts, onFault), environment, onFault },
+    ...{ ...reactions(parts, onFault), startJob, environment, onFault },
   })
   const history = new RunHistory({
     ...{ dataDirectory, store, onFault, sliceMs: servesQueue ? sliceMs : Infinity },
@@ -125,11 +115,11 @@ export function createHost({
     onFault,
     ...(servesQueue ? lastingHalt(store, history) : {}),
   })
-  const ask = createAsk(startQuestion, environment)
+  const ask = createAsk(startJob, environment)
   const evaluations = new Evaluations({ dataDirectory, store, ask, notifier, onFault })
   const work = { dataDirectory, store, history, supervisor, notifier, askText: texts.ask, onFault }
   const studies = new Studies({ ...work, ask, trials, fork: forkRun })
-  const { models, ...answering } = answeringWith({ ...work, startServing, environment })
+  const { models, ...answering } = answeringWith({ ...work, startJob, environment })
   if (servesQueue) finishWhatWasLeft(left, { dataDirectory, store, history, evaluations, studies })
   queue.advance()
   const looking = isReadOnly ? keepUnchanged(store) : lookRegularly(parts, { servesQueue, onFault })
@@ -148,7 +138,7 @@ export function createHost({
 /** Open models, and what lets them answer people and other programs. */
 function answeringWith(
   work: Pick<Host, 'dataDirectory' | 'store' | 'notifier' | 'askText'> &
-    Pick<OpenModelsOptions, 'startServing' | 'environment'> & { readonly onFault: OnFault },
+    Pick<OpenModelsOptions, 'startJob' | 'environment'> & { readonly onFault: OnFault },
 ): Pick<Host, 'models' | 'serving' | 'chats'> {
   const { dataDirectory, store, notifier } = work
   const adapters = () => listAdapters(dataDirectory)

@@ -7,7 +7,7 @@
  *   connection.ts     the API and the dialogs for the page; preload/ is their other end
  *   leaving.ts        closing and quitting while a run is being trained
  *   news.ts           what is shown and told of runs, in menu.ts and as notices
- *   utilityWorker.ts  training processes
+ *   utilityJob.ts     processes of jobs
  */
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,12 +21,7 @@ import { faultToStderr } from '#host/faults.ts'
 import { filesOf, readHandover, type Handover } from './openedFiles.ts'
 import { quietSwitches, registerAppScheme } from './page.ts'
 import { openShell, type Shell } from './shell.ts'
-import {
-  utilityQuestionStarter,
-  utilityServingStarter,
-  utilityTextStarter,
-  utilityWorkerStarter,
-} from './utilityWorker.ts'
+import { utilityJobStarter } from './utilityJob.ts'
 
 const windowDirectory = fileURLToPath(new URL('../../out/renderer', import.meta.url))
 
@@ -90,10 +85,7 @@ function createShell(): Shell {
   const host = createHost({
     dataDirectory,
     servesQueue: true,
-    startWorker: utilityWorkerStarter(),
-    startQuestion: utilityQuestionStarter(),
-    startServing: utilityServingStarter(),
-    startText: utilityTextStarter(),
+    startJob: utilityJobStarter(),
   })
   return openShell({ host, windowDirectory, onFault: faultToStderr })
 }

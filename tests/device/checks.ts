@@ -23,7 +23,7 @@ import { autoDevice } from '#host/devices/deviceChoice.ts'
 import { proveDevice, requireProof } from '#host/training/runDevice.ts'
 import { readCheck, rememberProof, type SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { probeAlgorithm, type ProbeReport } from '#host/checks/probe.ts'
-import { createAsk, questionStarter } from '#host/jobs/question.ts'
+import { createAsk, jobStarter } from '#host/processes/job.ts'
 import { gapFinding, openSelftestPolicy } from '#host/checks/selftest.ts'
 import { modelShapes, type ModelShape, type ModelShapeName } from '#host/models/modelShapes.ts'
 import { writeRandomModel } from '#host/models/randomModel.ts'
@@ -325,7 +325,7 @@ const checks: Readonly<Record<string, Check>> = {
 /** In a process of its own, which sees the same GPU; it is given up soon. */
 async function measured(folder: string): Promise<DeviceCheck | null> {
   const { signal } = new AbortController()
-  const request = { ask: createAsk(questionStarter), place: webgpu, cacheDirectory: folder, signal }
+  const request = { ask: createAsk(jobStarter()), place: webgpu, cacheDirectory: folder, signal }
   for await (const _ of measureDevice({ ...request, silentMs: 10_000 }));
   return readCheck(webgpu, folder)
 }

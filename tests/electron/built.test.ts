@@ -50,7 +50,7 @@ describe('the built app', () => {
     expect(report.version).toBe(
       (JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string }).version,
     )
-    expect(report.processes).toEqual([path.join(project, 'out/main/questionProcess.js')])
+    expect(report.processes).toEqual([path.join(project, 'out/main/jobProcess.js')])
   })
 
   test('never loads the runtime that trains into the process with the window', () => {

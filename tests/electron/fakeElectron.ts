@@ -321,10 +321,6 @@ export const screen = {
 }
 
 export const utilityProcess = {
-  fork: (
-    script: string,
-    _args: readonly string[],
-    { stdio, env }: { readonly stdio: readonly string[]; readonly env: NodeJS.ProcessEnv },
-  ) => new UtilityProcess(script, stdio, env),
+  fork: (...given: ConstructorParameters<typeof UtilityProcess>) => new UtilityProcess(...given),
   all: UtilityProcess.all,
 }

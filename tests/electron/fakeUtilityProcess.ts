@@ -18,7 +18,11 @@ export class UtilityProcess extends EventEmitter {
   readonly script: string
   pid: number | undefined = undefined
   readonly #child: ChildProcess
-  constructor(script: string, [, stdout]: readonly string[], env: NodeJS.ProcessEnv) {
+  constructor(
+    script: string,
+    given: readonly string[],
+    { stdio: [, stdout], env }: { readonly stdio: readonly string[]; readonly env: NodeJS.ProcessEnv },
+  ) {
     super()
     this.script = script
     UtilityProcess.all.push(this)
@@ -26,7 +30,7 @@ export class UtilityProcess extends EventEmitter {
     this.stdout = isPiped ? new PassThrough() : null
     this.stderr = isPiped ? new PassThrough() : null
     const output = isPiped ? 'pipe' : 'inherit'
-    this.#child = fork(script, {
+    this.#child = fork(script, given, {
       serialization: 'advanced',
       env,
       stdio: ['ignore', output, output, 'ipc'],

@@ -146,10 +146,7 @@ describe.runIf(process.platform === 'linux')('the package', () => {
     for (const wanted of [
       'out/main/index.js',
       'out/main/cli.js',
-      'out/main/trainingProcess.js',
-      'out/main/questionProcess.js',
-      'out/main/servingProcess.js',
-      'out/main/textProcess.js',
+      'out/main/jobProcess.js',
       'out/main/sandboxProcess.js',
       'out/preload/index.cjs',
       'out/renderer/index.html',

@@ -18,7 +18,7 @@ test('no figure that is held is worse than the one recorded; `npm run shape` pri
 })
 
 const file = (path: string, ...imports: string[]): SourceFile => ({
-  ...{ path, imports, lines: 10, functions: [], comments: [] },
+  ...{ path, imports, loads: imports.slice(0, 1), lines: 10, functions: [], comments: [] },
 })
 
 test('arrows against the best order and circles are found', () => {
@@ -32,4 +32,5 @@ test('arrows against the best order and circles are found', () => {
   expect(roomsOf(files, 'src/host')).toMatchObject({ rooms: 4, arrows: 4, up: 1, largestCycle: 3 })
   expect(roomsOf(files.slice(0, 3), 'src/host')).toMatchObject({ up: 0, largestCycle: 1 })
   expect(closureOf(files, 'src/host/b/two.ts')).toHaveLength(4)
+  expect(closureOf(files, 'src/host/a/one.ts', 'loads')).toHaveLength(3)
 })

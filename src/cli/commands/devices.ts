@@ -1,5 +1,4 @@
 /** Commands about devices. */
-import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { Argument, Command, Option } from '@commander-js/extra-typings'
 import {
@@ -16,7 +15,7 @@ import { AppError } from '#shared/errors.ts'
 import { createHost } from '#host/createHost.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { readCudaManifest } from '#host/devices/cudaManifest.ts'
-import { checkDevice, type CheckNews } from '#host/jobs/deviceCheck.ts'
+import { checkDevice, deviceListJob, type CheckNews, type DeviceList } from '#host/jobs/deviceCheck.ts'
 import { deviceFile, type CheckedDevice } from '#host/devices/deviceFile.ts'
 import { readCheck, type SelftestFinding } from '#host/devices/deviceRecords.ts'
 import { measureMachine } from '#host/jobs/throughput.ts'
@@ -24,15 +23,7 @@ import { planCuda, type CudaPlan } from '#host/devices/installCuda.ts'
 import { cudaEnvironment, removeCuda, requireCudaManifest } from '#host/devices/installedCuda.ts'
 import { installFrom, packageIndex } from '#host/api/librariesService.ts'
 import { requireFree, writeUserFile } from '#host/files/atomic.ts'
-import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
-import {
-  askOnce,
-  createAsk,
-  type Answers,
-  type Ask,
-  type FromQuestion,
-  type Question,
-} from '#host/jobs/question.ts'
+import { createAsk, firstItem, jobStarter, type Ask } from '#host/processes/job.ts'
 import { force, usageError, type CommandContext, type Context } from '../command.ts'
 import { follow, orAbsent } from '../hub.ts'
 import { watchInterrupts } from '../interrupt.ts'
@@ -52,21 +43,16 @@ export const devices = (context: Context) =>
     .addCommand(install(context))
     .addCommand(remove(context))
 
-/** Asks processes of their own, which a driver may crash; what drivers write meanwhile is nothing to read. */
+/** Asks processes of their own, which a driver may crash; what drivers write meanwhile is not shown. */
 const askQuietly = (dataDirectory: string): Ask =>
   createAsk(
-    (environment) => {
-      const nowhere = openSync(devNull, 'w')
-      const child = forkProcess<Question, FromQuestion>(scriptPath('questionProcess'), nowhere, environment)
-      closeSync(nowhere) // the process has its own
-      return child
-    },
+    (job, options) => jobStarter()(job, { ...options, logFile: devNull }),
     () => cudaEnvironment(dataDirectory),
   )
 
 /** Every kind of device, tried for real in a process of its own. */
-const askDevices = (dataDirectory: string): Promise<Answers['devices']> =>
-  askOnce(askQuietly(dataDirectory), { type: 'devices' }, new AbortController().signal)
+const askDevices = (dataDirectory: string): Promise<DeviceList> =>
+  firstItem(askQuietly(dataDirectory)(deviceListJob, null, new AbortController().signal))
 
 /** What a check found, in sentences. */
 function checkWords({ checks, failures, problem, speeds, with: words, at }: DeviceCheck): string {

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { checkpointsApi } from '#shared/api/queue.ts'
+import { exportJob } from '#host/jobs/exportJobs.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunFailure } from '#shared/runs.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
@@ -90,7 +91,7 @@ async function* exporting(
   const hubId = knownHubId(base.model, dataDirectory)
   const request = { ...options, ...base, hubId, checkpoint, cacheDirectory }
   try {
-    yield* ask({ type: 'export', request }, signal)
+    yield* ask(exportJob, request, signal)
   } finally {
     // A process that was ended could not tidy up.
     removeUnchecked(out)

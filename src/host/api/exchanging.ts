@@ -5,7 +5,8 @@ import type { ProjectRequest } from '#host/exchange/project/project.ts'
 import type { Host } from '#host/host.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { hasCard } from '#host/devices/deviceChoice.ts'
-import { askOnce } from '#host/jobs/question.ts'
+import { projectJob } from '#host/jobs/exportJobs.ts'
+import { firstItem } from '#host/processes/job.ts'
 import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { configOfRun } from '#host/runs/settingChanges.ts'
@@ -22,7 +23,7 @@ export const exchanging = (host: Host) =>
           ? await plannedRun(source.config, host)
           : trainedRun(source.runId, source.step ?? null, host)
       const project = { ...request, tool, out: path }
-      return askOnce(host.ask, { type: 'write-project', request: project }, signal)
+      return firstItem(host.ask(projectJob, project, signal))
     },
   }) satisfies Partial<Handlers<typeof runsApi>>
 

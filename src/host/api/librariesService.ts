@@ -1,6 +1,7 @@
 /** API procedures that install and remove the CUDA library. */
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { librariesApi } from '#shared/api/libraries.ts'
+import { deviceTestJob } from '#host/jobs/deviceCheck.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Host } from '#host/host.ts'
 import { countOutboundRequest, isLoopback } from '#host/outboundRequests.ts'
@@ -78,7 +79,7 @@ export const devicesHandlers = (host: Host) =>
   ({
     async *selftest({ full, device }, { signal }) {
       let done = 0
-      for await (const finding of host.ask({ type: 'selftest', full, place: placeOf(device) }, signal)) {
+      for await (const finding of host.ask(deviceTestJob, { full, place: placeOf(device) }, signal)) {
         done++
         yield { progress: { phase: 'Checking', done, total: null, unit: 'checks' }, finding }
       }

@@ -5,6 +5,8 @@ import path from 'node:path'
 import type { Api } from '#shared/api/api.ts'
 import type { Handlers, OutputOf } from '#shared/api/contract.ts'
 import type { modelsApi } from '#shared/api/models.ts'
+import { precisionJob } from '#host/jobs/precisionJob.ts'
+import { completionJob } from '#host/models/completionJobs.ts'
 import { AppError } from '#shared/errors.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { hubIdOf } from '#host/models/modelLibrary.ts'
@@ -61,10 +63,8 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
 
     precision: ({ model, precisions }, { signal }) =>
       host.ask(
-        {
-          ...{ type: 'check-precision', directory: find(model), precisions },
-          cacheDirectory: dataFolders(dataDirectory).cache,
-        },
+        precisionJob,
+        { directory: find(model), precisions, cacheDirectory: dataFolders(dataDirectory).cache },
         signal,
       ),
 
@@ -108,8 +108,8 @@ async function* generate(
   const { candidates, prompt, samples, sampling, device } = request
   const { seed, temperature, ...filters } = sampling
   yield* host.ask(
+    completionJob,
     {
-      type: 'complete',
       candidates: candidates.map((candidate) => resolveCandidate(host, candidate)),
       prompt,
       samples,

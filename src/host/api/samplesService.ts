@@ -13,8 +13,7 @@ import type { Host } from '#host/host.ts'
 import type { SampleRecord, SampleScore } from '#host/store/samples.ts'
 import type { Store } from '#host/store/store.ts'
 import { scoreLimit } from '#host/processes/limits.ts'
-import { askOnce, type Ask, type Question } from '#host/jobs/question.ts'
-import { Overrun, type WorkLimit } from '#host/processes/workLimit.ts'
+import { scoredWithin } from '#host/jobs/textScoring.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { configOf, rowPlaces, rowsOfRun, versionOf } from '#host/runs/runRows.ts'
 import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
@@ -139,37 +138,19 @@ async function scoreText(
   const row = (await rowsOfRun(host, run))(sample)
   const { prompt, step } = sample
   const { rewards, rewardLimits, python, data } = configOf(run)
-  const question = {
+  const scoring = {
     ...{ config: { rewards, rewardLimits, python, data }, runDirectory: run.directory },
     cacheDirectory: dataFolders(host.dataDirectory).cache,
     consents: consentsFile(host.dataDirectory),
     input: { prompt, completion, row, step },
   }
   const isJudged = rewards.some(({ function: id }) => id === judgeFunction)
-  const reward = await scoredWithin(scoreLimit(isJudged), host.ask, { ...question, signal })
+  const reward = await scoredWithin(scoreLimit(isJudged), host.ask, scoring, signal)
   const failures = reward.failures.map(({ name, message }) => ({
     ...{ code: 'reward/failed' as const, hint: null },
     message: `${name}: ${message}`,
   }))
   return { reward: reward.total, parts: reward.parts, failures }
-}
-
-type Scoring = Omit<Extract<Question, { type: 'score-text' }>, 'type'> & { readonly signal: AbortSignal }
-
-/** Errors: AppError 'reward/failed' when it takes more than the limit; those of resolving the rewards. */
-export async function scoredWithin(limit: WorkLimit, ask: Ask, scoring: Scoring): Promise<Reward> {
-  const { signal, ...question } = scoring
-  try {
-    return await askOnce(ask, { type: 'score-text', ...question }, signal, limit)
-  } catch (error) {
-    if (!(error instanceof Overrun)) throw error
-    throw new AppError(
-      'reward/failed',
-      `Scoring the text with the rewards of this run was stopped because ${error.message}.`,
-      'Nothing was changed. A pattern in their settings may take too long on this text: try a shorter one.',
-      error,
-    )
-  }
 }
 
 // Stored samples under another version of the reward code: what the change would have paid.

@@ -14,7 +14,8 @@ import type { Host } from '#host/host.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import { removeTelemetryFiles, telemetryFiles } from '#host/telemetryFiles.ts'
 import { discardOldUploads, discardUpload } from '#host/transports/uploads.ts'
-import { askOnce } from '#host/jobs/question.ts'
+import { deviceListJob } from '#host/jobs/deviceCheck.ts'
+import { firstItem } from '#host/processes/job.ts'
 import { devicesHandlers } from './librariesService.ts'
 import { clearFolder, LoadMeter, storedFolders } from '#host/devices/machine.ts'
 import { hasLeft } from './queueService.ts'
@@ -77,7 +78,7 @@ export const systemService = (host: Host): Handlers<typeof systemApi> => {
 }
 
 async function describe(host: Host, signal: AbortSignal): Promise<OutputOf<Api, 'system.info'>> {
-  const { devices, physicalCores, defaultThreads } = await askOnce(host.ask, { type: 'devices' }, signal)
+  const { devices, physicalCores, defaultThreads } = await firstItem(host.ask(deviceListJob, null, signal))
   return {
     version: appVersion(),
     versions: runtimeVersions(),

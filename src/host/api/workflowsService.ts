@@ -15,7 +15,8 @@ import { makeFolder } from '#host/files/atomic.ts'
 import type { Host } from '#host/host.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { resolveCandidate } from '#host/jobs/candidates.ts'
-import type { Candidate } from '#host/jobs/question.ts'
+import { workflowTrialJob } from '#host/jobs/workflowTrial.ts'
+import type { Candidate } from '#host/models/completionJobs.ts'
 import { sourceOf } from '#host/code/rewardVersions.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import type { PythonReview } from '#host/python/consent.ts'
@@ -78,7 +79,7 @@ export async function* playEpisode(
   const directory = path.join(cacheDirectory, `.workflow.${process.pid}.${++trials}.partial`)
   makeFolder(directory)
   try {
-    yield* ask({ type: 'try-workflow', ...trial, config, directory, cacheDirectory, consents }, signal)
+    yield* ask(workflowTrialJob, { ...trial, config, directory, cacheDirectory, consents }, signal)
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

@@ -9,7 +9,8 @@ import { guarded, type OnFault } from '#host/faults.ts'
 import { writeError } from '#host/files/fileErrors.ts'
 import { livingProcess, ownerMark } from '#host/files/living.ts'
 import { packError } from '#host/processes/messages.ts'
-import type { Ask, EvaluationNews } from '#host/jobs/question.ts'
+import { evaluationJob, type EvaluationNews } from '#host/jobs/evaluationJob.ts'
+import type { Ask } from '#host/processes/job.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import type { EvaluationRecord } from '#host/store/evaluations.ts'
 import type { Store } from '#host/store/store.ts'
@@ -194,15 +195,15 @@ export class Evaluations implements AsyncDisposable {
     const known = new Set([...before.prompts, ...before.problems].map(({ row }) => row))
     const rows = data.rows.filter(({ row }) => !known.has(data.places[row] ?? row))
     if (rows.length === 0) return
-    const question = {
-      ...{ type: 'evaluate' as const, config, directory: this.folder(id), rows, samples, greedy },
+    const input = {
+      ...{ config, directory: this.folder(id), rows, samples, greedy },
       places: data.places,
       candidate: { directory: model, adapter, contextLength: config.contextLength },
       cacheDirectory: dataFolders(dataDirectory).cache,
       consents: consentsFile(dataDirectory),
     }
     const keeper = new Keeper(this.folder(id), data, known.size, (done) => this.#set(id, { done }))
-    for await (const news of ask(question, signal)) keeper.take(news)
+    for await (const news of ask(evaluationJob, input, signal)) keeper.take(news)
   }
 
   /** Some process computes it, or will: one that waits for a host to come does not. */

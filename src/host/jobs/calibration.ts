@@ -7,11 +7,16 @@ import type { OutputOf } from '#shared/api/contract.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { clearLeftovers } from '#host/workFolder/leftovers.ts'
-import type { Ask } from './question.ts'
+import type { Ask } from '#host/processes/job.ts'
 import type { Store } from '#host/store/store.ts'
 import { watchCard } from '#host/processes/cardLoad.ts'
 import { consentsFile } from '#host/consents/consents.ts'
-import { calibrationPhases, type CalibratedStage, type CalibrationReport } from './calibrationReport.ts'
+import {
+  calibrationJob,
+  calibrationPhases,
+  type CalibratedStage,
+  type CalibrationReport,
+} from './calibrationReport.ts'
 import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
 import type { Supervisor } from '#host/runs/supervisor.ts'
 import type { Trials } from '#host/runs/trials.ts'
@@ -68,7 +73,7 @@ export async function* calibrated(
   const begin = performance.now()
   let startSeconds: number | null = null
   using _clearing = { [Symbol.dispose]: () => signal.aborted && clearLeftovers(host.dataDirectory) }
-  for await (const news of host.ask({ type: 'calibrate', config, cacheDirectory, consents }, signal)) {
+  for await (const news of host.ask(calibrationJob, { config, cacheDirectory, consents }, signal)) {
     startSeconds ??= (performance.now() - begin) / 1000
     if ('phase' in news) {
       const { phase, stage, stages } = news

@@ -1,6 +1,8 @@
 /** The result of one step on the longest row, before the run is created. */
 import type { DeviceKind } from '#shared/device.ts'
 import type { TrajectorySample } from '#shared/events.ts'
+import type { RunConfig } from '#shared/runConfig.ts'
+import type { Job } from '#host/processes/job.ts'
 import type { Estimate } from '#rl/training/stepEstimate.ts'
 
 export const calibrationPhases = ['loading', 'generating', 'scoring', 'learning'] as const
@@ -8,6 +10,17 @@ export const calibrationPhases = ['loading', 'generating', 'scoring', 'learning'
 export type CalibrationNews =
   | { readonly phase: (typeof calibrationPhases)[number]; readonly stage: number; readonly stages: number }
   | { readonly report: CalibrationReport }
+
+export interface CalibrationInput {
+  /** Paths are absolute. */
+  readonly config: RunConfig
+  /** Where weights are prepared. */
+  readonly cacheDirectory: string
+  /** File of this machine's consents to Python. */
+  readonly consents: string
+}
+
+export const calibrationJob: Job<'check', CalibrationInput, CalibrationNews> = { name: 'check' }
 
 export interface CalibrationReport {
   /** Where it was tried, and why there. */

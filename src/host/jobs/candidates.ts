@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import type { candidate } from '#shared/api/models.ts'
 import { checkpointDirectory } from '#host/runs/runTarget.ts'
-import type { Candidate } from './question.ts'
+import type { Candidate } from '#host/models/completionJobs.ts'
 import type { DataStorage } from '#host/store/storage.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 

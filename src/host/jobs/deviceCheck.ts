@@ -2,11 +2,11 @@
  * Checks a device: the self-test and, if that passes, its speed compared with the CPU. Both run in separate processes,
  * so that a driver that crashes or hangs ends only those, and that outcome is recorded.
  */
-import type { DeviceCheck, DeviceSpeed } from '#shared/device.ts'
+import type { DeviceCheck, DeviceReport, DeviceSpeed } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { CardMeter } from '#host/processes/cardLoad.ts'
 import type { SpeedNews } from '#host/checks/deviceSpeed.ts'
-import type { Answers, Ask, Question } from './question.ts'
+import type { Ask, Job } from '#host/processes/job.ts'
 import {
   readCheck,
   rememberProof,
@@ -14,6 +14,26 @@ import {
   type DevicePlace,
   type SelftestFinding,
 } from '#host/devices/deviceRecords.ts'
+
+/** Every kind of device, tried for real, and how many threads this machine computes with. */
+export interface DeviceList {
+  readonly devices: readonly DeviceReport[]
+  readonly physicalCores: number
+  readonly defaultThreads: number
+}
+
+export const deviceListJob: Job<'device list', null, DeviceList> = { name: 'device list' }
+
+export const deviceTestJob: Job<
+  'device test',
+  { readonly full: boolean; readonly place: DevicePlace },
+  SelftestFinding
+> = { name: 'device test' }
+
+/** Its speed beside the CPU. */
+export const deviceSpeedJob: Job<'device speed', { readonly place: DevicePlace }, SpeedNews> = {
+  name: 'device speed',
+}
 
 export type CheckNews = { readonly finding: SelftestFinding } | { readonly measured: SpeedNews }
 
@@ -42,7 +62,7 @@ export async function* checkDevice(request: CheckRequest): AsyncGenerator<CheckN
   const ending: Ending = { problem: null, isSilent: false }
   for await (const finding of asked(
     request,
-    { type: 'selftest', full: false, place },
+    { job: deviceTestJob, input: { full: false, place } },
     { ending, silentMs: testSilenceMs },
   )) {
     findings.push(finding)
@@ -68,7 +88,7 @@ export async function* measureDevice(request: CheckRequest): AsyncGenerator<Chec
   let tried: number | null = null
   for await (const measured of asked(
     request,
-    { type: 'measure-device', place },
+    { job: deviceSpeedJob, input: { place } },
     { ending, silentMs: speedSilenceMs },
   )) {
     if ('speed' in measured) speeds.push(measured.speed)
@@ -96,17 +116,17 @@ interface Ending {
   isSilent: boolean
 }
 
-async function* asked<Asked extends Question>(
+async function* asked<Input, Item>(
   { ask, signal, silentMs: requested }: CheckRequest,
-  question: Asked,
+  { job, input }: { readonly job: Job<string, Input, Item>; readonly input: Input },
   { ending, silentMs: usual }: { readonly ending: Ending; readonly silentMs: number },
-): AsyncGenerator<Answers[Asked['type']]> {
+): AsyncGenerator<Item> {
   const silentMs = requested ?? usual
   const silence = new AbortController()
   const wait = () => setTimeout(() => silence.abort(), silentMs)
   let timer = wait()
   try {
-    for await (const answer of ask(question, AbortSignal.any([signal, silence.signal]))) {
+    for await (const answer of ask(job, input, AbortSignal.any([signal, silence.signal]))) {
       clearTimeout(timer)
       yield answer
       timer = wait()

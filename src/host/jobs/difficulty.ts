@@ -12,12 +12,18 @@ import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import type { PromptRow } from '#rl/rollout/prompts.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
-import type { Asking } from './question.ts'
+import type { Asking } from '#host/processes/job.ts'
 import type { ObservedStorage } from '#host/store/storage.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { programAt } from '#host/python/consent.ts'
 import { absoluteReward, codeReference, readRewardCode } from '#host/code/rewardCode.ts'
-import type { AnsweredRow, Candidate, EvaluationNews, Question } from './question.ts'
+import type { Candidate } from '#host/models/completionJobs.ts'
+import {
+  evaluationJob,
+  type AnsweredRow,
+  type EvaluationInput,
+  type EvaluationNews,
+} from './evaluationJob.ts'
 import { resolveCandidate } from './candidates.ts'
 import { hashFiles } from '#host/files/contentHash.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
@@ -87,17 +93,15 @@ function configOf(
   }
 }
 
-type Asked = Question & { readonly type: 'evaluate' }
-
 /** Copies of reward code go where they are removed again. */
 async function* answersTo(
   { ask, dataDirectory }: ObservedStorage & Asking,
-  asked: Pick<Asked, 'candidate' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
+  asked: Pick<EvaluationInput, 'candidate' | 'config' | 'rows' | 'samples' | 'greedy' | 'cacheDirectory'>,
   signal: AbortSignal,
 ): AsyncGenerator<EvaluationNews> {
   using scratch = scratchFolderIn(asked.cacheDirectory)
   const consents = consentsFile(dataDirectory)
-  yield* ask({ type: 'evaluate', ...asked, directory: scratch.folder, places: [], consents }, signal)
+  yield* ask(evaluationJob, { ...asked, directory: scratch.folder, places: [], consents }, signal)
 }
 
 /** Drawn by the seed, in their order. */

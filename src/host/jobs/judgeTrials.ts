@@ -5,9 +5,28 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { DataStorage } from '#host/store/storage.ts'
-import type { Asking } from './question.ts'
+import type { RewardAnswer, RewardInput } from '#rl/rewards.ts'
+import type { Asking, Job } from '#host/processes/job.ts'
 import { findModel } from '#host/models/modelLibrary.ts'
 import { dryRow, type DryRunRow, type DrySample } from '#host/code/dryRun.ts'
+
+export interface JudgingInput {
+  /** Paths are absolute. */
+  readonly settings: GivenJudgeSettings
+  readonly inputs: readonly RewardInput[]
+  readonly cacheDirectory: string
+  /** File of this machine's consents to Python. */
+  readonly consents: string
+}
+
+/** Answers to the inputs from `from` on. */
+export interface JudgedInputs {
+  readonly from: number
+  readonly answers: readonly RewardAnswer[]
+  readonly seconds: number
+}
+
+export const judgingJob: Job<'judging', JudgingInput, JudgedInputs> = { name: 'judging' }
 
 export interface JudgedRows {
   /** Index of the first sample. */
@@ -29,7 +48,8 @@ export async function* judged(
   const consents = consentsFile(host.dataDirectory)
   requireKeys(judgeKeys(given), consents)
   for await (const { from, answers, seconds } of host.ask(
-    { type: 'judge', settings, inputs, cacheDirectory, consents },
+    judgingJob,
+    { settings, inputs, cacheDirectory, consents },
     signal,
   )) {
     const durationMs = (1000 * seconds) / answers.length

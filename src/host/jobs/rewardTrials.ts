@@ -10,7 +10,8 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import type { DataStorage } from '#host/store/storage.ts'
-import type { Asking } from './question.ts'
+import { rowCompletionJob } from '#host/models/completionJobs.ts'
+import type { Asking } from '#host/processes/job.ts'
 import { openVersion, parsePromptForm } from '#host/data/dataSetVersions.ts'
 import { openDryRun, type DrySample, type OpenDryRun, dryRun, type DryRunRow } from '#host/code/dryRun.ts'
 import { askedAt } from '#host/judges/judge.ts'
@@ -137,8 +138,8 @@ async function* freshlyCompleted(
   const sampling = { ...unfiltered, temperature, maxNewTokens }
   const { dataDirectory } = host
   const answers = host.ask(
+    rowCompletionJob,
     {
-      type: 'complete-rows',
       candidate: { directory: findModel(model, dataDirectory), adapter },
       rows: rows.map((row) => ({ ...row })),
       form: parsePromptForm(prompt),

@@ -8,9 +8,9 @@ import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { scratchFolder } from '#host/files/scratch.ts'
 import type { DataStorage } from '#host/store/storage.ts'
-import type { Asking } from './question.ts'
+import type { Asking, Job } from '#host/processes/job.ts'
 import { digestText } from '#host/judges/judge.ts'
-import type { Question, TaughtAnswer, TaughtRows } from './question.ts'
+import type { RewardsConfig } from '#host/code/resolveRewards.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { requireKeys } from '#host/consents/keys.ts'
 import { programAt } from '#host/python/consent.ts'
@@ -20,6 +20,41 @@ import { importDataSet, type ImportedDataSet } from '#host/data/importDataSet.ts
 
 /** The column of a new data set that has the answers. */
 const taughtColumn = 'completion'
+
+export interface TeachingInput {
+  /** Model or address, and how it samples; paths are absolute. */
+  readonly teacher: GivenJudgeSettings
+  readonly rows: readonly DataRow[]
+  /** Answers to each row. */
+  readonly samples: number
+  readonly seed: number
+  /** Makes prompts of rows and scores the answers; without rewards nothing is scored. */
+  readonly config: RewardsConfig
+  /** Folder that keeps the answers: none is asked for twice. */
+  readonly folder: string
+  readonly cacheDirectory: string
+  /** File of this machine's consents to Python. */
+  readonly consents: string
+}
+
+export interface TaughtAnswer {
+  readonly row: number
+  readonly sample: number
+  readonly text: string
+  readonly isTruncated: boolean
+  /** null: nothing scored it, or no reward applied. */
+  readonly reward: number | null
+}
+
+/** Some rows, in order. */
+export interface TaughtRows {
+  /** Rows so far. */
+  readonly done: number
+  readonly answers: readonly TaughtAnswer[]
+  readonly problems: readonly { readonly row: number; readonly problem: string }[]
+}
+
+export const teachingJob: Job<'teaching', TeachingInput, TaughtRows> = { name: 'teaching' }
 
 export interface Teaching {
   /** File or folder that the rows are from. */
@@ -66,10 +101,10 @@ export async function* teach(
 ): AsyncGenerator<TaughtRows | { readonly result: Taught }> {
   requireAnswerable(teaching)
   requireKeys(judgeKeys(teaching.teacher), consentsFile(host.dataDirectory))
-  const question = await questionOf(teaching, host.dataDirectory)
+  const input = await inputOf(teaching, host.dataDirectory)
   const answers: TaughtAnswer[] = []
   const problems: TaughtRows['problems'][number][] = []
-  for await (const news of host.ask(question, signal)) {
+  for await (const news of host.ask(teachingJob, input, signal)) {
     answers.push(...news.answers)
     problems.push(...news.problems)
     yield news
@@ -101,13 +136,11 @@ function requireAnswerable({ rows: [first = {}], samples, teacher }: Teaching): 
   )
 }
 
-type AnswerRows = Question & { readonly type: 'answer-rows' }
-
-async function questionOf(teaching: Teaching, dataDirectory: string): Promise<AnswerRows> {
+async function inputOf(teaching: Teaching, dataDirectory: string): Promise<TeachingInput> {
   const { teacher, rows, samples, seed } = teaching
   const folders = dataFolders(dataDirectory)
   return {
-    ...{ type: 'answer-rows', teacher, rows, samples, seed },
+    ...{ teacher, rows, samples, seed },
     config: await scoringOf(teaching, dataDirectory),
     folder: path.join(folders.answers, digestText(JSON.stringify(teacher))),
     cacheDirectory: folders.cache,
@@ -119,7 +152,7 @@ async function questionOf(teaching: Teaching, dataDirectory: string): Promise<An
 async function scoringOf(
   { source, prompt, rewards: given, interpreter = null, base }: Teaching,
   dataDirectory: string,
-): Promise<AnswerRows['config']> {
+): Promise<RewardsConfig> {
   const parsed = parseRunConfig({
     // No model of a run is asked for: any name does.
     ...{ model: source, data: { train: source, prompt }, rewards: given, algorithm: { id: 'sft' } },

@@ -1,7 +1,8 @@
 /** Measures how much this machine computes in a second: on the CPU, and on every other device that passed its check. */
 import { deviceKinds, type DeviceKind } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Ask } from './question.ts'
+import type { ThroughputNews } from '#host/checks/deviceSpeed.ts'
+import type { Ask, Job } from '#host/processes/job.ts'
 import { fittingPrecisions, type FittingPrecision } from '#host/devices/memoryFit.ts'
 import { keepsBase } from '#host/devices/deviceChoice.ts'
 import {
@@ -10,6 +11,13 @@ import {
   type DevicePlace,
   type Throughput,
 } from '#host/devices/deviceRecords.ts'
+
+export interface ThroughputInput {
+  readonly place: DevicePlace
+  readonly precisions: readonly FittingPrecision[]
+}
+
+export const throughputJob: Job<'throughput', ThroughputInput, ThroughputNews> = { name: 'throughput' }
 
 export interface Measuring {
   readonly ask: Ask
@@ -31,7 +39,7 @@ export async function* measureMachine({
   for (const device of measurable(cacheDirectory)) {
     const place = placeOf(device)
     const precisions = fittingPrecisions.filter((precision) => keepsBase(device, precision))
-    for await (const news of ask({ type: 'measure-throughput', place, precisions }, signal)) {
+    for await (const news of ask(throughputJob, { place, precisions }, signal)) {
       if ('measured' in news) rememberThroughput(place, cacheDirectory, news.measured)
       yield { device, ...news }
     }

@@ -1,7 +1,6 @@
 /**
  * What a model's tokenizer and chat template make of texts, asked by a process that must not run them: both came with
- * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textProcess.ts,
- * textAnswering.ts), which stay, so that an answer takes a millisecond, and are ended when one takes too long or too much
+ * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textAnswers.ts), which stay, so that an answer takes a millisecond, and are ended when one takes too long or too much
  * memory.
  */
 import { AppError } from '#shared/errors.ts'
@@ -11,9 +10,9 @@ import type { PromptForm } from '#rl/rollout/prompts.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import type { PreviewToken, PromptPreview } from '#host/data/preview.ts'
 import type { Question } from './completing.ts'
-import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
+import { jobStarter, type FromJob, type Job, type JobProcess, type StartJob } from '#host/processes/job.ts'
 import { startLimit, textLimit } from '#host/processes/limits.ts'
-import { Inbox, unpackError, type ErrorEnvelope, type WorkerProcess } from '#host/processes/messages.ts'
+import { Inbox, unpackError, type ErrorEnvelope } from '#host/processes/messages.ts'
 import { processMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
 
@@ -60,13 +59,14 @@ export type FromText =
   | { readonly type: 'answer'; readonly answer: TextAnswers[keyof TextAnswers] }
   | { readonly type: 'refused'; readonly error: ErrorEnvelope }
 
-/** Of a process: the largest tokenizers that are published take 300 MB each. */
-export const maxTextBytes = 2 * 1024 ** 3
+/** The largest tokenizers that are published take 300 MB each. */
+const maxTextBytes = 2 * 1024 ** 3
 
-/** Starts the script `textProcess`. */
-export type StartText = () => WorkerProcess<TextQuestion, FromText>
-
-export const textStarter: StartText = () => forkProcess(scriptPath('textProcess'), 'inherit')
+/** Ends with its host. */
+export const tokenizerJob: Job<'tokenizer', null, FromText, TextQuestion> = {
+  name: 'tokenizer',
+  maxBytes: maxTextBytes,
+}
 
 /** Errors: those of reading and using a tokenizer; AppError 'tokenizer/invalid' when it took too long or its process died. */
 export type AskText = <Asked extends TextQuestion>(question: Asked) => Promise<TextAnswers[Asked['type']]>
@@ -85,12 +85,12 @@ const maxDesks = 3
 
 /** The processes that answer; disposing ends them. */
 export class TextProcesses implements Disposable {
-  readonly #start: StartText
+  readonly #start: StartJob
   readonly #limits: TextLimits
   readonly #desks: Desk[] = []
   #isClosed = false
 
-  constructor(start: StartText = textStarter, limits: Partial<TextLimits> = {}) {
+  constructor(start: StartJob = jobStarter(), limits: Partial<TextLimits> = {}) {
     this.#start = start
     this.#limits = { ...defaultLimits, ...limits }
   }
@@ -109,9 +109,11 @@ export class TextProcesses implements Disposable {
   }
 
   /** A question that still waits when all is over starts no process: its channel would keep the host from ending. */
-  #begin(): ReturnType<StartText> {
+  #begin(): TextProcess {
     if (this.#isClosed) throw new AppError('api/disconnected', 'Turnwise is closing.')
-    return this.#start()
+    const process = this.#start(tokenizerJob)
+    process.send({ type: 'start', input: null })
+    return process
   }
 
   [Symbol.dispose](): void {
@@ -122,7 +124,7 @@ export class TextProcesses implements Disposable {
 
 /** A place where one question after the other is answered, by a process that is there while it is needed. */
 class Desk {
-  readonly #start: StartText
+  readonly #start: () => TextProcess
   readonly #limits: TextLimits
   #process: Asked | null = null
   #queue: Promise<unknown> = Promise.resolve()
@@ -132,7 +134,7 @@ class Desk {
   lastAskedAbout: string | null = null
   askedAt = 0
 
-  constructor(start: StartText, limits: TextLimits) {
+  constructor(start: () => TextProcess, limits: TextLimits) {
     this.#start = start
     this.#limits = limits
   }
@@ -168,7 +170,7 @@ class Desk {
     this.#process.send(question)
     const answer = await this.#process.next(this.#limits.answer)
     if (answer instanceof Overrun) throw this.#failed(question, answer)
-    // Which answers belong to which question is the contract of textAnswering.ts.
+    // Which answers belong to which question is the contract of textAnswers.ts.
     if (answer.type === 'answer') return answer.answer as never
     if (answer.type === 'refused') throw unpackError(answer.error)
     throw this.#failed(question, answer)
@@ -189,6 +191,12 @@ class Desk {
   }
 }
 
+type TextProcess = JobProcess<null, FromText, TextQuestion>
+
+/** A process that ends by itself has gone, whatever it says. */
+const wordOf = (message: FromJob<FromText>): FromText | Gone =>
+  message.type === 'item' ? message.item : { type: 'gone', how: message.type }
+
 interface Gone {
   readonly type: 'gone'
   readonly how: string
@@ -196,19 +204,19 @@ interface Gone {
 
 /** A process, and what it says. */
 class Asked {
-  readonly #process: WorkerProcess<TextQuestion, FromText>
+  readonly #process: TextProcess
   readonly #inbox = new Inbox<FromText | Gone>()
 
-  constructor(process: WorkerProcess<TextQuestion, FromText>) {
+  constructor(process: TextProcess) {
     this.#process = process
-    process.onMessage((message) => this.#inbox.add(message))
+    process.onMessage((message) => this.#inbox.add(wordOf(message)))
     void process.ended.then(({ failure, signal, exitCode }) =>
       this.#inbox.add({ type: 'gone', how: failure ?? signal ?? `exit code ${exitCode ?? 'unknown'}` }),
     )
   }
 
   send(question: TextQuestion): void {
-    this.#process.send(question)
+    this.#process.send({ type: 'order', order: question })
   }
 
   kill(): void {

@@ -5,51 +5,34 @@ import { closeSync, openSync } from 'node:fs'
 import path from 'node:path'
 import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import type {
-  FromTrainer,
-  ToTrainer,
-  StartWorker,
-  WorkerEnvironment,
-  WorkerExit,
-  WorkerProcess,
-} from './messages.ts'
+import type { WorkerEnvironment, WorkerExit, WorkerProcess } from './messages.ts'
 
-/** Folders of the scripts that processes run, in the sources. */
-const scriptFolders = {
-  trainingProcess: 'jobs/process',
-  questionProcess: 'jobs/process',
-  servingProcess: 'serving',
-  textProcess: 'models',
-} as const
-
-/** Finds a script in its folder of the sources, or beside this one in what is built of them. */
-export function scriptPath(name: keyof typeof scriptFolders): string {
+/** Finds the script of jobs in its folder of the sources, or beside this file in what is built of them. */
+export function jobScript(): string {
   const extension = path.extname(import.meta.filename)
-  const folder = extension === '.ts' ? path.join('..', scriptFolders[name]) : '.'
-  return path.join(import.meta.dirname, folder, `${name}${extension}`)
+  const folder = extension === '.ts' ? '../jobs/process' : '.'
+  return path.join(import.meta.dirname, folder, `jobProcess${extension}`)
 }
 
-/** `script` is what the process runs. */
-export function childProcessStarter(script: string = scriptPath('trainingProcess')): StartWorker {
-  return ({ logFile, environment }) => {
-    const output = openLog(logFile)
-    const child = forkProcess<ToTrainer, FromTrainer>(script, output, environment)
-    closeSync(output) // the process has its own
-    return child
-  }
+export interface ForkOptions {
+  readonly arguments: readonly string[]
+  /** File that it writes to itself, as it must not depend on a host that reads; absent: where this process writes to. */
+  readonly logFile?: string | undefined
+  readonly environment?: WorkerEnvironment | undefined
 }
 
-/** Runs a script that talks over Node's channel; `output`: where it writes to. */
+/** Runs a script that talks over Node's channel. Errors: AppError 'file/unwritable' of the log. */
 export function forkProcess<Sent, Heard>(
   script: string,
-  output: number | 'inherit',
-  environment: WorkerEnvironment = {},
+  { arguments: given, logFile, environment = {} }: ForkOptions,
 ): WorkerProcess<Sent, Heard> {
-  const child = fork(script, {
+  const output = logFile === undefined ? null : openLog(logFile)
+  const child = fork(script, given, {
     serialization: 'advanced',
     env: { ...process.env, ...environment, ...runtimeEnvironment },
-    stdio: ['ignore', output, output, 'ipc'],
+    stdio: ['ignore', output ?? 'inherit', output ?? 'inherit', 'ipc'],
   })
+  if (output !== null) closeSync(output) // the process has its own
   return {
     pid: child.pid ?? null,
     send(message) {

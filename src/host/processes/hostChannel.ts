@@ -1,8 +1,7 @@
 /** A process's end of the line to its host: Node's IPC channel, or Electron's where it was started by it. */
 import { Worker } from 'node:worker_threads'
-import type { FromTrainer, ToTrainer } from './messages.ts'
 
-export interface HostChannel<Heard = ToTrainer, Said = FromTrainer> {
+export interface HostChannel<Heard, Said> {
   listen(handler: (message: Heard) => void): void
   /** Resolves when the message is on its way, the last one when it has arrived; a host that is gone is no fault. */
   report(message: Said): Promise<void>
@@ -26,7 +25,7 @@ export const isLastWord = (message: unknown): boolean => ['done', 'failed'].incl
 const typeOf = (message: unknown): unknown =>
   typeof message === 'object' && message !== null && 'type' in message ? message.type : null
 
-export function openHostChannel<Heard = ToTrainer, Said = FromTrainer>(): HostChannel<Heard, Said> {
+export function openHostChannel<Heard, Said>(): HostChannel<Heard, Said> {
   // Outside of Electron there is none, whatever its types say.
   const { parentPort } = process as unknown as { readonly parentPort?: ParentPort }
   return parentPort === undefined ? ipcChannel() : parentPortChannel(parentPort)
@@ -76,7 +75,9 @@ const everyMs = 200
  * Ends this process with the one that started it, and when more than `maxBytes` of its memory are resident. Electron looks
  * after its utility processes itself when it ends.
  */
-export function watchThisProcess({ maxBytes = Infinity }: { readonly maxBytes?: number } = {}): void {
+export function watchThisProcess({
+  maxBytes = Infinity,
+}: { readonly maxBytes?: number | undefined } = {}): void {
   const thread = new Worker(watcherSource, {
     eval: true,
     workerData: { parent: process.connected ? process.ppid : null, maxBytes, everyMs },

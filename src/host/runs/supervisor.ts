@@ -9,26 +9,21 @@ import type { SettingChange } from '#shared/config/changes.ts'
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
-import type {
-  ErrorEnvelope,
-  FromTrainer,
-  TrainingRequest,
-  StartWorker,
-  WorkerEnvironment,
-  WorkerExit,
-  WorkerProcess,
-} from '#host/processes/messages.ts'
+import { deathOf, jobStarter, type FromJob, type JobProcess, type StartJob } from '#host/processes/job.ts'
+import type { ErrorEnvelope, WorkerEnvironment, WorkerExit } from '#host/processes/messages.ts'
 import { runHolder, runPaths } from '#host/workFolder/runFolder.ts'
+import { trainingJob, type TrainingNews, type TrainingOrder, type TrainingRequest } from './trainingJob.ts'
 
 const defaultSilenceMs = 30_000
+
+const alive: TrainingNews = { type: 'alive' }
 
 export interface SupervisorOptions {
   readonly cacheDirectory: string
   /** Those of this machine to Python; absent: no Python runs. */
   readonly consents?: string
   /** How processes are started; child processes of Node where it is not said. */
-  readonly startWorker?: StartWorker
+  readonly startJob?: StartJob
   /** Asked for each process, as it may change. */
   readonly environment?: () => WorkerEnvironment
   /** A process says nothing for so long: it is marked as silent. */
@@ -88,7 +83,7 @@ export interface StartOptions {
 
 interface Worker {
   status: WorkerStatus
-  readonly process: WorkerProcess
+  readonly process: JobProcess<TrainingRequest, TrainingNews, TrainingOrder>
   /** Byte of worker.log where its words begin. */
   readonly stderrFrom: number
   readonly ended: Promise<WorkerEnding>
@@ -99,7 +94,7 @@ interface Worker {
 
 export class Supervisor {
   readonly #options: SupervisorOptions
-  readonly #startWorker: StartWorker
+  readonly #startJob: StartJob
   readonly #onFault: OnFault
   readonly #workers = new Map<string, Worker>()
   readonly #watch: NodeJS.Timeout
@@ -107,7 +102,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options
     this.#onFault = options.onFault ?? faultToStderr
-    this.#startWorker = options.startWorker ?? childProcessStarter()
+    this.#startJob = options.startJob ?? jobStarter()
     const { silentAfterMs = defaultSilenceMs } = options
     this.#watch = setInterval(() => this.#markSilent(silentAfterMs), silentAfterMs / 4)
     this.#watch.unref()
@@ -127,7 +122,10 @@ export class Supervisor {
     const { cacheDirectory, consents } = this.#options
     const logFile = runPaths(directory).workerLog
     const stderrFrom = prepareWorkerLog(logFile)
-    const process = this.#startWorker({ logFile, environment: this.#options.environment?.() ?? {} })
+    const process = this.#startJob(trainingJob, {
+      logFile,
+      environment: this.#options.environment?.() ?? {},
+    })
     const now = Date.now()
     const { pid } = process
     const heard = {
@@ -154,7 +152,7 @@ export class Supervisor {
       ...{ runDirectory: directory, cacheDirectory, expected, ...options },
       ...(consents === undefined ? {} : { consents }),
     }
-    process.send({ type: 'start', request })
+    process.send({ type: 'start', input: request })
     this.#tell('onChanged', worker.status)
     return worker.ended
   }
@@ -173,7 +171,7 @@ export class Supervisor {
   pause(runId: string): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping' || worker.status.activity === 'paused') return
-    worker.process.send({ type: 'pause' })
+    worker.process.send({ type: 'order', order: { type: 'pause' } })
     this.#change(worker, { activity: 'pausing' })
   }
 
@@ -181,7 +179,7 @@ export class Supervisor {
   unpause(runId: string, changes?: readonly SettingChange[]): void {
     const worker = this.#find(runId)
     if (worker.status.activity === 'stopping') return
-    worker.process.send({ type: 'unpause', changes })
+    worker.process.send({ type: 'order', order: { type: 'unpause', changes } })
     const isHeld = worker.status.activity === 'pausing' || worker.status.activity === 'paused'
     if (isHeld) this.#change(worker, { activity: 'running' })
   }
@@ -189,7 +187,7 @@ export class Supervisor {
   /** Ends the run after its current step, with a checkpoint; resolves when it has ended. */
   stop(runId: string): Promise<WorkerEnding> {
     const worker = this.#find(runId)
-    worker.process.send({ type: 'stop' })
+    worker.process.send({ type: 'order', order: { type: 'stop' } })
     this.#change(worker, { activity: 'stopping' })
     return worker.ended
   }
@@ -219,21 +217,22 @@ export class Supervisor {
     this.#tell('onChanged', worker.status)
   }
 
-  #hear(worker: Worker, message: FromTrainer): void {
+  #hear(worker: Worker, message: FromJob<TrainingNews>): void {
     const wasSilent = worker.status.isSilent
     // Some kinds of process have no number before they run.
     const { pid } = worker.process
     worker.status = { ...worker.status, pid, lastHeardAt: Date.now(), isSilent: false }
     if (message.type === 'failed') worker.error = message.error
-    const phase = message.type === 'grown' ? message.phase : null
+    const news = message.type === 'item' ? message.item : alive
+    const phase = news.type === 'grown' ? news.phase : null
     if (phase !== null) worker.phase = phase
     const activity = activityAt(phase, worker.status.activity)
     if (wasSilent || activity !== worker.status.activity) this.#change(worker, { activity })
-    if (message.type === 'phase') this.#step(worker, message)
-    if (message.type === 'grown') this.#tell('onGrown', worker.status.runId)
+    if (news.type === 'phase') this.#step(worker, news)
+    if (news.type === 'grown') this.#tell('onGrown', worker.status.runId)
   }
 
-  #step(worker: Worker, { phase, progress }: Extract<FromTrainer, { type: 'phase' }>): void {
+  #step(worker: Worker, { phase, progress }: Extract<TrainingNews, { type: 'phase' }>): void {
     worker.status = { ...worker.status, stepPhase: phase, phaseProgress: progress }
     this.#tell('onPhase', worker.status)
   }
@@ -282,21 +281,7 @@ function howItEnded(
   const command = `Its checkpoints are complete; resume from the last one with: turnwise resume ${path.basename(status.directory)}`
   if (isKilled)
     return { kind: 'killed', error: { code: 'run/stopped', message: 'Stopped at once.', command } }
-  return { kind: 'crashed', error: { ...crashOf(exit), command } }
-}
-
-function crashOf({ failure, signal, exitCode }: WorkerExit): ErrorEnvelope {
-  if (failure !== null)
-    return { code: 'runtime/failed', message: `The training process could not be started: ${failure}.` }
-  const how = signal === null ? `status ${exitCode ?? 'unknown'}` : `signal ${signal}`
-  const message = `The training process ended unexpectedly (${how}).`
-  return signal === 'SIGKILL'
-    ? {
-        code: 'runtime/killed',
-        message,
-        hint: 'The system may have been short of memory: try a smaller batch.',
-      }
-    : { code: 'runtime/failed', message }
+  return { kind: 'crashed', error: { ...deathOf(trainingJob.name, exit), command } }
 }
 
 const busy = (runId: string, holder: number | null): AppError =>

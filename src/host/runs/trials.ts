@@ -1,7 +1,7 @@
 /** Time estimates from config checks, kept until the program exits: a run's first estimate of its duration. */
 import { hash } from 'node:crypto'
 import type { RunConfig } from '#shared/runConfig.ts'
-import type { TrainingRequest } from '#host/processes/messages.ts'
+import type { TrainingRequest } from './trainingJob.ts'
 
 type Expected = NonNullable<TrainingRequest['expected']>
 

@@ -3,12 +3,13 @@
  * used for a while is ended.
  */
 import type { WorkerEnvironment } from '#host/processes/messages.ts'
-import { ServedModel, servingStarter, type ServingSetup, type StartServing } from './servedProcess.ts'
+import { jobStarter, type StartJob } from '#host/processes/job.ts'
+import { ServedModel, servingJob, type ServingSetup } from './servedProcess.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 
 export interface OpenModelsOptions {
-  /** Child processes of Node where it is not said. */
-  readonly startServing?: StartServing | undefined
+  /** Absent: starts child processes of Node. */
+  readonly startJob?: StartJob | undefined
   readonly environment: () => WorkerEnvironment
   /** Encodes long prompts. */
   readonly askText: AskText
@@ -90,8 +91,8 @@ export class OpenModels implements Disposable {
   }
 
   #begin(setup: ServingSetup): Entry {
-    const { startServing = servingStarter, environment, askText } = this.#options
-    const process = startServing(environment())
+    const { startJob = jobStarter(), environment, askText } = this.#options
+    const process = startJob(servingJob, { environment: environment() })
     const entry: Entry = {
       ...{ key: keyOf(setup), kill: () => process.kill(), isOpen: false, holders: 0, idle: undefined },
       opening: ServedModel.open(process, setup, askText).then((model) => {

@@ -1,21 +1,14 @@
 /**
- * A model that is kept open and answers many requests at a time, in a process of its own (servingProcess.ts), since a host
+ * A model that is kept open and answers many requests at a time, in a process of its own (servedRequests.ts), since a host
  * must not load ONNX Runtime. The process dies with its host.
  */
 import type { DeviceOption } from '#shared/device.ts'
-import { AppError } from '#shared/errors.ts'
 import type { HeldPrecision, RolloutPrecision } from '#shared/precision.ts'
 import type { SamplingOptions, StopReason, TokenLogprob } from '#engine/policy.ts'
 import type { Question } from '#host/models/completing.ts'
-import { forkProcess, scriptPath } from '#host/processes/childProcess.ts'
+import { deathOf, type Job, type JobProcess } from '#host/processes/job.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
-import {
-  Inbox,
-  unpackError,
-  type ErrorEnvelope,
-  type WorkerEnvironment,
-  type WorkerProcess,
-} from '#host/processes/messages.ts'
+import { Inbox, unpackError, type ErrorEnvelope } from '#host/processes/messages.ts'
 
 export interface ServingSetup {
   /** The base model's folder. */
@@ -68,25 +61,21 @@ export type CompletionNews =
       readonly end: { readonly stopReason: StopReason; readonly tokens: number } | null
     }
 
-export type ToServing =
-  | { readonly type: 'open'; readonly setup: ServingSetup }
+export type ServingOrder =
   | { readonly type: 'complete'; readonly id: number; readonly request: ServedRequest }
   /** Nobody waits for it any more. */
   | { readonly type: 'cancel'; readonly id: number }
 
-export type FromServing =
+export type ServingNews =
   | { readonly type: 'ready'; readonly contextLength: number }
   | { readonly type: 'news'; readonly id: number; readonly news: CompletionNews }
   | { readonly type: 'completed'; readonly id: number }
   | { readonly type: 'refused'; readonly id: number; readonly error: ErrorEnvelope }
-  /** The model could not be opened. */
-  | { readonly type: 'failed'; readonly error: ErrorEnvelope }
 
-/** Starts the script `servingProcess`. */
-export type StartServing = (environment?: WorkerEnvironment) => WorkerProcess<ToServing, FromServing>
+/** Fails where the model cannot be opened; ends with its host. */
+export const servingJob: Job<'serving', ServingSetup, ServingNews, ServingOrder> = { name: 'serving' }
 
-export const servingStarter: StartServing = (environment) =>
-  forkProcess(scriptPath('servingProcess'), 'inherit', environment)
+export type ServingProcess = JobProcess<ServingSetup, ServingNews, ServingOrder>
 
 /**
  * Prompts with more characters than this are encoded elsewhere: the process that decodes would do nothing else meanwhile, and a
@@ -94,13 +83,13 @@ export const servingStarter: StartServing = (environment) =>
  */
 const encodedWhileDecoding = 16_384
 
-type Answer = Extract<FromServing, { readonly id: number }> | { readonly type: 'died'; readonly error: Error }
+type Answer = Extract<ServingNews, { readonly id: number }> | { readonly type: 'died'; readonly error: Error }
 
 export class ServedModel implements Disposable {
   readonly contextLength: number
   /** Resolves with the reason when the process is gone. */
   readonly ended: Promise<Error>
-  readonly #process: WorkerProcess<ToServing, FromServing>
+  readonly #process: ServingProcess
   readonly #encode: (prompts: readonly Question[]) => Promise<readonly Int32Array[]>
   readonly #answers = new Map<number, Inbox<Answer>>()
   #asked = 0
@@ -111,31 +100,26 @@ export class ServedModel implements Disposable {
     this.#process = process
     this.#encode = (prompts) => askText({ type: 'encode', directory, prompts })
     process.onMessage((message) => {
-      if ('id' in message) this.#answers.get(message.id)?.add(message)
+      if (message.type === 'item' && 'id' in message.item)
+        this.#answers.get(message.item.id)?.add(message.item)
     })
-    this.ended = process.ended.then(({ failure, signal }) => {
-      const error = deathOf(failure ?? signal ?? 'without a word')
+    this.ended = process.ended.then((exit) => {
+      const error = unpackError(deathOf(servingJob.name, exit))
       this.#death = error
       for (const inbox of this.#answers.values()) inbox.add({ type: 'died', error })
       return error
     })
   }
 
-  /** Errors: those of opening the model; AppError 'runtime/failed' when the process died. */
-  static async open(
-    process: WorkerProcess<ToServing, FromServing>,
-    setup: ServingSetup,
-    askText: AskText,
-  ): Promise<ServedModel> {
+  /** Errors: those of opening the model; those of `deathOf` when the process died. */
+  static async open(process: ServingProcess, setup: ServingSetup, askText: AskText): Promise<ServedModel> {
     const ready = Promise.withResolvers<number>()
     process.onMessage((message) => {
-      if (message.type === 'ready') ready.resolve(message.contextLength)
+      if (message.type === 'item' && message.item.type === 'ready') ready.resolve(message.item.contextLength)
       else if (message.type === 'failed') ready.reject(unpackError(message.error))
     })
-    void process.ended.then(({ failure, signal }) => {
-      ready.reject(deathOf(failure ?? signal ?? 'without a word'))
-    })
-    process.send({ type: 'open', setup })
+    void process.ended.then((exit) => ready.reject(unpackError(deathOf(servingJob.name, exit))))
+    process.send({ type: 'start', input: setup })
     try {
       return new ServedModel({ process, directory: setup.directory, askText }, await ready.promise)
     } catch (error) {
@@ -160,12 +144,12 @@ export class ServedModel implements Disposable {
     const inbox = new Inbox<Answer>()
     this.#answers.set(id, inbox)
     const cancel = () => {
-      this.#process.send({ type: 'cancel', id })
+      this.#order({ type: 'cancel', id })
       inbox.add({ type: 'completed', id })
     }
     let isOpen = true
     try {
-      this.#process.send({ type: 'complete', id, request })
+      this.#order({ type: 'complete', id, request })
       signal.addEventListener('abort', cancel)
       if (signal.aborted) cancel()
       for (;;) {
@@ -179,7 +163,7 @@ export class ServedModel implements Disposable {
     } finally {
       signal.removeEventListener('abort', cancel)
       this.#answers.delete(id)
-      if (isOpen) this.#process.send({ type: 'cancel', id })
+      if (isOpen) this.#order({ type: 'cancel', id })
     }
   }
 
@@ -190,13 +174,17 @@ export class ServedModel implements Disposable {
     return prompts.map((prompt) => ('ids' in prompt ? prompt : { ids: encoded.next().value ?? [] }))
   }
 
+  #order(order: ServingOrder): void {
+    this.#process.send({ type: 'order', order })
+  }
+
   [Symbol.dispose](): void {
     this.#process.kill()
   }
 }
 
 interface Opening {
-  readonly process: WorkerProcess<ToServing, FromServing>
+  readonly process: ServingProcess
   /** The base model's folder. */
   readonly directory: string
   readonly askText: AskText
@@ -206,10 +194,3 @@ const charactersOf = (prompt: Question): number =>
   'text' in prompt
     ? prompt.text.length
     : prompt.messages.reduce((sum, { content }) => sum + content.length, 0)
-
-const deathOf = (how: string): AppError =>
-  new AppError(
-    'runtime/failed',
-    `The process with the model ended unexpectedly (${how}).`,
-    'The system may have been short of memory: try a smaller model, or stop a run first.',
-  )

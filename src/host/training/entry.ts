@@ -7,7 +7,7 @@
  *                       adapterStart.ts says which adapter it begins with
  *   calibrating.ts      one step of a run that is not made: what it will need
  *
- * processes/trainingProcess.ts is the process it happens in; runs/supervisor.ts starts, watches and stops such processes,
+ * jobs/process/training.ts is what happens around it in its process; runs/supervisor.ts starts, watches and stops such processes,
  * runs/runQueue.ts starts one after the other.
  */
 import path from 'node:path'
@@ -35,7 +35,7 @@ import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { resolveWorkflows } from '#host/code/resolveWorkflow.ts'
 import { computeManifest } from '#host/runs/manifest.ts'
-import type { TrainingRequest } from '#host/processes/messages.ts'
+import type { TrainingRequest } from '#host/runs/trainingJob.ts'
 import { checkPrecision } from '#host/checks/precisionCheck.ts'
 import type { EngineRun } from './engineTraining.ts'
 import { adapterOf, openTraining } from './openTraining.ts'

@@ -10,7 +10,7 @@ import { serve } from '#shared/api/serve.ts'
 import { createHost, type HostOptions } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
 import { createServices } from '#host/api/services.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import { memoryPorts } from '../../shared/api/memoryPort.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 
@@ -40,8 +40,8 @@ export const smallConfig: Config = {
   checkpoints: { every: 2 },
 } as Config
 
-interface FixtureOptions extends Pick<HostOptions, 'startServing'> {
-  /** Of a training process other than the ordinary one. */
+interface FixtureOptions extends Pick<HostOptions, 'startJob'> {
+  /** Script of jobs other than the ordinary one. */
   readonly script?: string
   /** A data directory that is there already, and stays. */
   readonly dataDirectory?: string
@@ -49,8 +49,8 @@ interface FixtureOptions extends Pick<HostOptions, 'startServing'> {
 
 export function createHostFixture({ script, dataDirectory, ...starters }: FixtureOptions = {}): HostFixture {
   const directory = dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'turnwise-services-'))
-  const startWorker = script === undefined ? {} : { startWorker: childProcessStarter(script) }
-  const host = createHost({ dataDirectory: directory, servesQueue: true, ...startWorker, ...starters })
+  const starter = script === undefined ? {} : { startJob: jobStarter(script) }
+  const host = createHost({ dataDirectory: directory, servesQueue: true, ...starter, ...starters })
   const faults: unknown[] = []
   const [near, far] = memoryPorts()
   const serving = serve(far, api, createServices(host), {

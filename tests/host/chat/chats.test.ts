@@ -10,20 +10,25 @@ import { encodeQuestion } from '#host/models/completing.ts'
 import { openModel } from '#host/models/openModel.ts'
 import { scoreSequences } from '#host/models/scoring.ts'
 import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
-import { servingStarter, type StartServing } from '#host/serving/servedProcess.ts'
+import { jobStarter, type StartJob } from '#host/processes/job.ts'
+import type { WorkerProcess } from '#host/processes/messages.ts'
+import { servingJob } from '#host/serving/servedProcess.ts'
 import { createHost } from '#host/createHost.ts'
 import { eventually } from '../../eventually.ts'
 import { collect, createHostFixture } from '../api/hostFixture.ts'
 
 let started = 0
-let last: ReturnType<StartServing> | null = null
-const startServing: StartServing = (environment) => {
+let last: Pick<WorkerProcess<never, never>, 'kill' | 'ended' | 'pid'> | null = null
+const start = jobStarter()
+const startJob: StartJob = (job, options) => {
+  const process = start(job, options)
+  if (job.name !== servingJob.name) return process
   started++
-  last = servingStarter(environment)
-  return last
+  last = process
+  return process
 }
 
-const fixture = createHostFixture({ startServing })
+const fixture = createHostFixture({ startJob })
 const { client } = fixture
 const starterFolder = path.join(resourcesDirectory, 'starter')
 let runId: string
@@ -286,7 +291,7 @@ describe('what is refused', () => {
     for await (const item of client.stream('chat.answer', { id, turn: 0, text: question }))
       if (item.type === 'text' && item.tokens === 2) last?.kill()
     const [failed] = answersOf(await get(id))
-    expect(failed).toMatchObject({ stopReason: 'failed', error: { code: 'runtime/failed' } })
+    expect(failed).toMatchObject({ stopReason: 'failed', error: { code: 'runtime/killed' } })
     await answer({ id, turn: 0 })
     expect(answersOf(await get(id))[0]?.error).toBeNull()
     expect(started).toBe(before + 1)

@@ -3,18 +3,16 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { DeviceCheck, DeviceKind } from '#shared/device.ts'
-import { forkProcess } from '#host/processes/childProcess.ts'
 import { checkDevice, type CheckNews } from '#host/jobs/deviceCheck.ts'
 import { readCheck } from '#host/devices/deviceRecords.ts'
-import { createAsk, questionStarter, type StartQuestion } from '#host/jobs/question.ts'
+import { createAsk, jobStarter, type StartJob } from '#host/processes/job.ts'
 import { temporaryFolder } from '../files/temporaryFolder.ts'
 
 const cacheDirectory = temporaryFolder()
-const unsteady: StartQuestion = () =>
-  forkProcess(fileURLToPath(new URL('unsteadyDevice.ts', import.meta.url)), 'inherit')
+const unsteady = jobStarter(fileURLToPath(new URL('unsteadyDevice.ts', import.meta.url)))
 
 interface Checking {
-  readonly start?: StartQuestion
+  readonly start?: StartJob
   readonly silentMs?: number
   readonly cancelAfter?: number
 }
@@ -40,7 +38,7 @@ async function check(
 afterEach(() => vi.unstubAllEnvs())
 
 test('the CPU passes, is not compared with itself, and the answer is kept', async () => {
-  const { news, result } = await check('cpu', { start: questionStarter, silentMs: 60_000 })
+  const { news, result } = await check('cpu', { start: jobStarter(), silentMs: 60_000 })
   expect(result).toMatchObject({ checks: news.length, failures: [], problem: null, speeds: [] })
   expect(news.length).toBeGreaterThan(50)
   expect(readCheck({ kind: 'cpu', deviceId: 0 }, cacheDirectory)).toEqual(result)
@@ -48,7 +46,7 @@ test('the CPU passes, is not compared with itself, and the answer is kept', asyn
 
 test('a device that cannot be had is refused, and nothing is kept', async () => {
   const missing = process.platform === 'win32' ? 'coreml' : 'dml'
-  await expect(check(missing, { start: questionStarter })).rejects.toMatchObject({
+  await expect(check(missing, { start: jobStarter() })).rejects.toMatchObject({
     code: 'device/unavailable',
   })
   expect(readCheck({ kind: missing, deviceId: 0 }, cacheDirectory)).toBeNull()

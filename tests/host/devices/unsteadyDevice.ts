@@ -1,13 +1,14 @@
 /** A process asked about a device whose driver does what TURNWISE_DEVICE says: crash or hang, in the test or after it. */
-import type { FromQuestion, Question } from '#host/jobs/question.ts'
+import { deviceTestJob } from '#host/jobs/deviceCheck.ts'
+import type { FromJob } from '#host/processes/job.ts'
 
 const plan = process.env['TURNWISE_DEVICE'] ?? ''
-const say = (message: FromQuestion) => process.send?.(message)
+const say = (message: FromJob<unknown>) => process.send?.(message)
 const stay = () => setInterval(() => undefined, 1000)
 const finding = { name: 'operators/Add', passed: true, measured: 0, limit: 1, sentence: '' }
 
-process.on('message', (question: Question) => {
-  const isTest = question.type === 'selftest'
+process.on('message', () => {
+  const isTest = process.argv[2] === deviceTestJob.name
   if (isTest) say({ type: 'item', item: finding })
   else {
     say({ type: 'item', item: { on: 'cpu', parameters: 2e6 } })

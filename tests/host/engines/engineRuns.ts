@@ -6,7 +6,7 @@ import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
 import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { scoreRewards } from '#rl/rollout/trajectoryRewards.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
@@ -19,7 +19,7 @@ export function engineRuns(engine: object) {
   const consents = consentsFile(home.directory)
   return {
     home,
-    supervise: () => home.supervise({ consents, startWorker: childProcessStarter() }),
+    supervise: () => home.supervise({ consents, startJob: jobStarter() }),
     createRun: (changes: object = {}) => {
       const config = parseRunConfig({
         ...starterConfig,

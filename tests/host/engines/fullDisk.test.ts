@@ -10,7 +10,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { createRunFolder } from '#host/workFolder/runFolder.ts'
@@ -63,7 +63,7 @@ function createRun(engine: object) {
   const supervise = () =>
     new Supervisor({
       ...{ cacheDirectory: dataFolders(directory).cache, consents },
-      startWorker: childProcessStarter(),
+      startJob: jobStarter(),
     })
   return { directory, supervise, run: createRunFolder(directory, config) }
 }

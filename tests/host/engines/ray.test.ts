@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { reviewEngine } from '#host/engines/engineCode.ts'
 import { readyEnvironment } from '#host/engines/environment.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython } from '#host/python/consent.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
@@ -158,7 +158,7 @@ function createRun(changes: object = {}, engine: object = {}) {
   return { config, run: home.createRun(config) }
 }
 
-const supervise = () => home.supervise({ consents, startWorker: childProcessStarter() })
+const supervise = () => home.supervise({ consents, startJob: jobStarter() })
 
 test.skipIf(isMissing)(
   'A Ray cluster trains a run in two processes, which is stopped and resumed (skipped without Python with trl and ray)',

@@ -6,7 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import { execFileSync } from 'node:child_process'
 import { runConfigSchema } from '#shared/runConfig.ts'
 import { openSandbox } from '#host/sandbox/sandbox.ts'
-import { createAsk, questionStarter } from '#host/jobs/question.ts'
+import { scoringJob } from '#host/jobs/textScoring.ts'
+import { createAsk, jobStarter } from '#host/processes/job.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
 import { starterConfig } from '../runs/runFixture.ts'
 
@@ -22,13 +23,12 @@ const busy: Record<string, () => Promise<unknown>> = {
   question() {
     const parsed = { ...starterConfig, rewards: [{ function: 'format', settings: { pattern: '(a+)+b' } }] }
     const scoring = {
-      type: 'score-text',
       config: runConfigSchema.parse(parsed),
       runDirectory: '.',
       cacheDirectory: '.',
       input: sample,
-    } as const
-    return createAsk(questionStarter)(scoring, new AbortController().signal).next()
+    }
+    return createAsk(jobStarter())(scoringJob, scoring, new AbortController().signal).next()
   },
   async sandbox() {
     const code = 'export const endless = () => Array.prototype.join.call({ length: 2 ** 53 - 1 }, "").length'

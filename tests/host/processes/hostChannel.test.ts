@@ -1,7 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, expect, test } from 'vitest'
 import { openHostChannel } from '#host/processes/hostChannel.ts'
-import type { ToTrainer } from '#host/processes/messages.ts'
 
 afterEach(() => {
   Reflect.deleteProperty(process, 'parentPort')
@@ -13,8 +12,8 @@ test('a process that Electron started talks through its port', async () => {
     postMessage: (message: unknown) => void said.push(message),
   })
   Reflect.set(process, 'parentPort', port)
-  const heard: (ToTrainer | 'lost')[] = []
-  const host = openHostChannel()
+  const heard: unknown[] = []
+  const host = openHostChannel<unknown, object>()
   host.listen((message) => heard.push(message))
   host.onLost(() => heard.push('lost'))
   port.emit('message', { data: { type: 'pause' }, ports: [] })
@@ -27,7 +26,7 @@ test('a process that Electron started talks through its port', async () => {
 test('the last word through that port is said when the host has heard it', async () => {
   const port = Object.assign(new EventEmitter(), { postMessage: () => undefined })
   Reflect.set(process, 'parentPort', port)
-  const host = openHostChannel()
+  const host = openHostChannel<unknown, object>()
   const heard: unknown[] = []
   host.listen((message) => heard.push(message))
   let isSaid = false
@@ -42,7 +41,7 @@ test('the last word through that port is said when the host has heard it', async
 test('a host that is gone is not waited for', async () => {
   const port = Object.assign(new EventEmitter(), { postMessage: () => undefined })
   Reflect.set(process, 'parentPort', port)
-  const host = openHostChannel()
+  const host = openHostChannel<unknown, object>()
   port.emit('close')
   await host.report({
     type: 'failed',
@@ -51,8 +50,8 @@ test('a host that is gone is not waited for', async () => {
 })
 
 test('any other through Node’s channel; without one a report is no fault', async () => {
-  const host = openHostChannel()
-  const heard: ToTrainer[] = []
+  const host = openHostChannel<unknown, object>()
+  const heard: unknown[] = []
   host.listen((message) => heard.push(message))
   const listener = process.listeners('message').at(-1)
   listener?.({ type: 'stop' }, undefined)

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
-import { TextProcesses, textStarter } from '#host/models/textQuestion.ts'
+import { TextProcesses } from '#host/models/textQuestion.ts'
+import { jobStarter } from '#host/processes/job.ts'
+import type { WorkerProcess } from '#host/processes/messages.ts'
 
 test('when all is over, questions that wait and later ones start no process', async () => {
-  const processes: ReturnType<typeof textStarter>[] = []
-  const texts = new TextProcesses(() => {
-    const process = textStarter()
+  const processes: Pick<WorkerProcess<never, never>, 'ended'>[] = []
+  const texts = new TextProcesses((job) => {
+    const process = jobStarter()(job)
     processes.push(process)
     return process
   })

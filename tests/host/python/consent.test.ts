@@ -7,6 +7,7 @@ import type { Client } from '#shared/api/client.ts'
 import type { Api } from '#shared/api/api.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { train } from '../../../src/library/turnwise.ts'
+import { scoringJob } from '#host/jobs/textScoring.ts'
 import { consentsFile } from '#host/consents/consents.ts'
 import { allowPython, requireConsent, reviewPython } from '#host/python/consent.ts'
 import { openPython } from '#host/python/pythonCode.ts'
@@ -154,12 +155,13 @@ describe('a config that nobody allowed starts no Python', () => {
   })
 
   test('a text scored by the rewards of a run', async () => {
-    const question = {
-      ...({ type: 'score-text', config: parseRunConfig(strange), runDirectory: all } as const),
+    const scoring = {
+      ...{ config: parseRunConfig(strange), runDirectory: all },
       ...{ cacheDirectory: all, consents: consentsFile(fixture.directory) },
       input: { prompt: '', completion: '', row: {}, step: 0 },
     }
-    await expect(collect(fixture.host.ask(question, new AbortController().signal))).rejects.toMatchObject({
+    const { signal } = new AbortController()
+    await expect(collect(fixture.host.ask(scoringJob, scoring, signal))).rejects.toMatchObject({
       code: refused.code,
     })
     expectNothingRan()

@@ -16,7 +16,7 @@ export interface KillPlan {
 
 const text = process.env['TURNWISE_TEST_KILL']
 if (text !== undefined && text !== '') followPlan(JSON.parse(text) as KillPlan)
-await import('#host/jobs/process/trainingProcess.ts')
+await import('#host/jobs/process/jobProcess.ts')
 
 function followPlan(plan: KillPlan): void {
   const paths = new Map<number, string>()

@@ -16,4 +16,4 @@ Object.assign(fs, {
   },
 })
 syncBuiltinESMExports()
-await import('#host/jobs/process/trainingProcess.ts')
+await import('#host/jobs/process/jobProcess.ts')

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { readEvents, type LoggedEvent } from '#host/workFolder/eventLog.ts'
 import { createRunFolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { dataFolders, resourcesDirectory } from '#host/dataDirectory.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 
 const inResources = (...names: string[]) => path.join(resourcesDirectory, ...names)
@@ -43,12 +43,12 @@ export interface Home extends Disposable {
 /** A data directory that is removed again. Processes follow the plan of killedProcess.ts. */
 export function createHome(): Home {
   const directory = mkdtempSync(path.join(tmpdir(), 'turnwise-runs-'))
-  const startWorker = childProcessStarter(fileURLToPath(new URL('killedProcess.ts', import.meta.url)))
+  const startJob = jobStarter(fileURLToPath(new URL('killedProcess.ts', import.meta.url)))
   return {
     directory,
     createRun: (config) => createRunFolder(directory, config),
     supervise: (options) =>
-      new Supervisor({ cacheDirectory: dataFolders(directory).cache, startWorker, ...options }),
+      new Supervisor({ cacheDirectory: dataFolders(directory).cache, startJob, ...options }),
     [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }),
   }
 }

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { runConfigSchema } from '#shared/runConfig.ts'
-import { scoredWithin } from '#host/api/samplesService.ts'
-import { createAsk, questionStarter } from '#host/jobs/question.ts'
+import { scoredWithin } from '#host/jobs/textScoring.ts'
+import { createAsk, jobStarter } from '#host/processes/job.ts'
 import { starterConfig } from './runFixture.ts'
 
-const ask = createAsk(questionStarter)
+const ask = createAsk(jobStarter())
+const { signal } = new AbortController()
 const limit = { workMs: 20_000, idleMs: 60_000 }
 
 const scoring = (pattern: string, completion: string) => {
@@ -15,16 +16,19 @@ const scoring = (pattern: string, completion: string) => {
       runDirectory: '.',
       cacheDirectory: '.',
     },
-    ...{ input: { prompt: '', completion, row: {}, step: 0 }, signal: new AbortController().signal },
+    ...{ input: { prompt: '', completion, row: {}, step: 0 } },
   }
 }
 
 test('a pattern of a run that never comes to an end holds up nobody else', async () => {
-  expect(await scoredWithin(limit, ask, scoring('a+b', 'aaab'))).toMatchObject({ total: 1, failures: [] })
+  expect(await scoredWithin(limit, ask, scoring('a+b', 'aaab'), signal)).toMatchObject({
+    total: 1,
+    failures: [],
+  })
   let ticks = 0
   const timer = setInterval(() => ticks++, 100)
   await expect(
-    scoredWithin({ ...limit, workMs: 2_000 }, ask, scoring('(a+)+b', `${'a'.repeat(60)}c`)),
+    scoredWithin({ ...limit, workMs: 2_000 }, ask, scoring('(a+)+b', `${'a'.repeat(60)}c`), signal),
   ).rejects.toMatchObject({
     code: 'reward/failed',
     message: expect.stringContaining('it used up 2 s of processor time') as string,

@@ -6,7 +6,7 @@ import { openLogTail, readEvents } from '#host/workFolder/eventLog.ts'
 import { runHolder, runPaths, type RunFolder } from '#host/workFolder/runFolder.ts'
 import { summarizeRun } from '#host/api/queueService.ts'
 import { resolveResume } from '#host/runs/runTarget.ts'
-import { childProcessStarter } from '#host/processes/childProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import {
   readStderrTail,
   type Supervisor,
@@ -154,7 +154,7 @@ describe('a supervised run', () => {
 describe('a process that dies', () => {
   const start = (script: string, run: RunFolder) =>
     home
-      .supervise({ startWorker: childProcessStarter(fileURLToPath(new URL(script, import.meta.url))) })
+      .supervise({ startJob: jobStarter(fileURLToPath(new URL(script, import.meta.url))) })
       .start(run, fromStart)
 
   test('leaves its last words, not those of the one before', async () => {

@@ -3,12 +3,8 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
-import {
-  servingStarter,
-  type ServedModel,
-  type ServedPrompt,
-  type ServingSetup,
-} from '#host/serving/servedProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
+import type { ServedModel, ServedPrompt, ServingSetup } from '#host/serving/servedProcess.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
 import { OpenModels } from '#host/serving/openModels.ts'
 import { eventually } from '../../eventually.ts'
@@ -26,9 +22,9 @@ let encoding: { readonly asked: () => void; readonly may: Promise<unknown> } | n
 let started = 0
 let changes = 0
 const models = new OpenModels({
-  startServing: (environment) => {
+  startJob: (job, options) => {
     started++
-    return servingStarter(environment)
+    return jobStarter()(job, options)
   },
   environment: () => ({}),
   askText: async (question) => {

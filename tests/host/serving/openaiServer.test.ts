@@ -7,17 +7,22 @@ import type { ServingStatus } from '#shared/api/serving.ts'
 import { resourcesDirectory } from '#host/dataDirectory.ts'
 import { openModel } from '#host/models/openModel.ts'
 import { scoreSequences } from '#host/models/scoring.ts'
-import type { FromServing, ToServing } from '#host/serving/servedProcess.ts'
-import { servingStarter } from '#host/serving/servedProcess.ts'
+import { jobStarter } from '#host/processes/job.ts'
 import type { WorkerProcess } from '#host/processes/messages.ts'
+import { servingJob } from '#host/serving/servedProcess.ts'
 import { eventually } from '../../eventually.ts'
 import { createHostFixture } from '../api/hostFixture.ts'
 
 type On = Extract<ServingStatus, { state: 'on' }>
 
-let process: WorkerProcess<ToServing, FromServing> | null = null
+let process: Pick<WorkerProcess<never, never>, 'kill' | 'ended' | 'pid'> | null = null
+const start = jobStarter()
 const fixture = createHostFixture({
-  startServing: (environment) => (process = servingStarter(environment)),
+  startJob(job, options) {
+    const started = start(job, options)
+    if (job.name === servingJob.name) process = started
+    return started
+  },
 })
 const { client } = fixture
 let runId = ''
@@ -306,7 +311,7 @@ describe('the server', () => {
     await failed
     expect(await client.call('serving.status')).toMatchObject({
       state: 'failed',
-      error: { code: 'runtime/failed' },
+      error: { code: 'runtime/killed' },
     })
     const { key } = await client.call('serving.renewKey')
     expect(key).not.toBe(on.key)

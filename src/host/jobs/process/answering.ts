@@ -14,16 +14,15 @@ import { JudgeLog, noUsage, addUsage, type Judgement } from '#host/judges/judgeL
 import { LocalJudge } from '#host/judges/localJudge.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { countBeside } from '#host/outboundRequests.ts'
-import type { Question, TaughtAnswer, TaughtRows } from '#host/jobs/question.ts'
+import type { TaughtAnswer, TaughtRows, TeachingInput } from '#host/jobs/taught.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
-
-type Asked = Question & { readonly type: 'answer-rows' }
+import type { Tools } from '#host/processes/job.ts'
 
 /** Answers that are asked for together; when the process is killed, so many may be asked for again. */
 const askedAtOnce = 64
 
 /** Errors: those of models and addresses, of rewards, and of files. */
-export async function answerRows(asked: Asked, say: (news: TaughtRows) => Promise<void>): Promise<void> {
+export async function answerRows(asked: TeachingInput, { say }: Tools<TaughtRows>): Promise<void> {
   const { rows, samples, config, folder, cacheDirectory, consents } = asked
   makeFolder(folder)
   using scratch = scratchFolderIn(cacheDirectory)
@@ -49,7 +48,7 @@ type Problems = { row: number; problem: string }[]
 
 /** A row that makes no prompt is reported, and costs no other one. */
 function questionsOf(
-  { rows, samples, seed, config }: Asked,
+  { rows, samples, seed, config }: TeachingInput,
   { from, size }: { readonly from: number; readonly size: number },
   problems: Problems,
 ): RowQuestion[] {
@@ -78,7 +77,7 @@ class Teacher implements AsyncDisposable {
   readonly #log: JudgeLog
   readonly #digest: string
 
-  constructor({ teacher, folder, cacheDirectory, consents, rows, samples }: Asked) {
+  constructor({ teacher, folder, cacheDirectory, consents, rows, samples }: TeachingInput) {
     const settings = parseJudge({ ...teacher, read: 'parsed' }, 'teacher')
     const own = path.join(folder, 'teacher')
     makeFolder(own)
@@ -142,7 +141,7 @@ function teacherDigest(settings: JudgeSettings): string {
 
 async function scored(
   answers: readonly AnsweredQuestion[],
-  { rows }: Asked,
+  { rows }: TeachingInput,
   specs: readonly RewardSpec[],
 ): Promise<TaughtAnswer[]> {
   const inputs = answers.map(({ row, messages, text }): RewardInput => ({

@@ -21,6 +21,7 @@ import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { resolveWorkflows } from '#host/code/resolveWorkflow.ts'
 import type {
   CalibratedStage,
+  CalibrationInput,
   CalibrationNews,
   calibrationPhases,
   CalibrationReport,
@@ -29,21 +30,14 @@ import { maxRows, openTraining } from '#host/training/openTraining.ts'
 import type { TrainedState } from '#host/training/recording.ts'
 import { chooseRunDevice } from '#host/training/runDevice.ts'
 import { readStages, type Stage } from '#host/training/stages.ts'
-
-/** What tells of the work, and where weights are prepared. */
-export interface CalibrationRequest {
-  readonly config: RunConfig
-  readonly cacheDirectory: string
-  /** Those of this machine to Python. */
-  readonly consents: string
-}
+import type { Tools } from '#host/processes/job.ts'
 
 let calibrations = 0
 
 /** Ends with the report. Errors: as training. */
 export async function calibrate(
-  { config, cacheDirectory, consents }: CalibrationRequest,
-  say: (news: CalibrationNews) => Promise<void>,
+  { config, cacheDirectory, consents }: CalibrationInput,
+  { say }: Tools<CalibrationNews>,
 ): Promise<void> {
   // Where a run would keep its own copy of reward code.
   const directory = path.join(cacheDirectory, `.calibration.${process.pid}.${++calibrations}.partial`)

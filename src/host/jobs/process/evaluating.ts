@@ -17,19 +17,18 @@ import { stopIdsOf } from '#host/models/completing.ts'
 import { openModel, type OpenedModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
-import type { AnsweredRow, EvaluationNews, Question } from '#host/jobs/question.ts'
+import type { AnsweredRow, EvaluationInput, EvaluationNews } from '#host/jobs/evaluationJob.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { resolveWorkflows } from '#host/code/resolveWorkflow.ts'
 import { maxRows } from '#host/training/openTraining.ts'
-
-type Asked = Question & { readonly type: 'evaluate' }
+import type { Tools } from '#host/processes/job.ts'
 
 /** Episodes that are played together: they are known when the last of them is over. */
 const episodesAtOnce = 256
 
 /** Errors: as of `judgeRows`, and those of models. */
-export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Promise<void>): Promise<void> {
+export async function evaluate(asked: EvaluationInput, { say }: Tools<EvaluationNews>): Promise<void> {
   const { config, cacheDirectory, candidate, rows, samples, places } = asked
   const { workflow } = config.rollout
   using model = await openModel({
@@ -50,7 +49,7 @@ export async function evaluate(asked: Asked, say: (news: EvaluationNews) => Prom
 }
 
 /** Rows, and what judges the answers to them. */
-export type JudgedRows = Omit<Asked, 'type' | 'candidate'>
+export type JudgedRows = Omit<EvaluationInput, 'candidate'>
 
 export interface JudgingListener {
   /** A row that makes no prompt, by its place. */

@@ -15,7 +15,7 @@ import {
   type DeviceRequest,
   type OpenedModel,
 } from '#host/models/openModel.ts'
-import type { Candidate } from '#host/jobs/question.ts'
+import type { Candidate } from '#host/models/completionJobs.ts'
 
 export interface SideBySideRequest {
   readonly candidates: readonly Candidate[]

@@ -18,17 +18,15 @@ import { stopIdsOf } from '#host/models/completing.ts'
 import { openModel } from '#host/models/openModel.ts'
 import { loadTokenizer, type LoadedTokenizer } from '#host/models/tokenizerFolder.ts'
 import { countBeside } from '#host/outboundRequests.ts'
-import type { Question } from '#host/jobs/question.ts'
+import type { WorkflowTrialInput } from '#host/jobs/workflowTrial.ts'
 import { RunJudges } from '#host/judges/runJudges.ts'
 import { resolveRewards } from '#host/code/resolveRewards.ts'
 import { resolveWorkflows } from '#host/code/resolveWorkflow.ts'
 import { maxRows } from '#host/training/openTraining.ts'
-
-type Asked = Question & { readonly type: 'try-workflow' }
-type Say = (news: TrialNews) => Promise<void>
+import type { Tools } from '#host/processes/job.ts'
 
 /** Errors: those of code, models, rewards and environments; 'data/invalid' where the row makes no prompt. */
-export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
+export async function tryWorkflow(asked: WorkflowTrialInput, { say }: Tools<TrialNews>): Promise<void> {
   const { directory, candidate, cacheDirectory, consents, isEvaluation } = asked
   const config = withCode(asked)
   await using workflows = await resolveWorkflows(config, directory)
@@ -67,13 +65,13 @@ export async function tryWorkflow(asked: Asked, say: Say): Promise<void> {
 }
 
 /** As a run has it: the workflow is a file. */
-function withCode({ config, code, settings, directory }: Asked): RunConfig {
+function withCode({ config, code, settings, directory }: WorkflowTrialInput): RunConfig {
   const file = path.join(directory, `workflow.${code.language}`)
   writeFileAtomic(file, code.code)
   return { ...config, rollout: { ...config.rollout, workflow: { function: file, settings } } }
 }
 
-function promptOf({ row, config }: Asked, { tokenizer, chatTemplate }: LoadedTokenizer): Prompt {
+function promptOf({ row, config }: WorkflowTrialInput, { tokenizer, chatTemplate }: LoadedTokenizer): Prompt {
   const { prompt: form, tools, templateVariables } = config.data
   const encoder = { form, tools, tokenizer, chatTemplate: withSwitches(chatTemplate, templateVariables) }
   return encodePrompt(row.columns, row.row, encoder)

@@ -2,13 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import type { FromTrainer } from '#host/processes/messages.ts'
-import type { FromText } from '#host/models/textQuestion.ts'
-import {
-  utilityQuestionStarter,
-  utilityTextStarter,
-  utilityWorkerStarter,
-} from '../../src/main/utilityWorker.ts'
+import { deviceListJob } from '#host/jobs/deviceCheck.ts'
+import { tokenizerJob } from '#host/models/textQuestion.ts'
+import { trainingJob } from '#host/runs/trainingJob.ts'
+import { utilityJobStarter } from '../../src/main/utilityJob.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-utility-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -22,8 +19,8 @@ function startScript(name: string, lines: string) {
     script,
     `import { openHostChannel } from ${JSON.stringify(channel)}\nconst host = openHostChannel()\n${lines}`,
   )
-  const worker = utilityWorkerStarter(script)({ logFile })
-  const messages: FromTrainer[] = []
+  const worker = utilityJobStarter(script)(trainingJob, { logFile })
+  const messages: unknown[] = []
   worker.onMessage((message) => messages.push(message))
   return { worker, messages, log: () => readFileSync(logFile, 'utf8') }
 }
@@ -31,18 +28,18 @@ function startScript(name: string, lines: string) {
 test('hears the last word of a process that ends right after it', async () => {
   const { worker, messages } = startScript(
     'last',
-    `host.listen(async ({ type }) => {
-      if (type !== 'stop') throw new Error('Heard ' + type)
+    `host.listen(async ({ type, order }) => {
+      if (order.type !== 'stop') throw new Error('Heard ' + type)
       await host.report({ type: 'alive' })
       await host.report({ type: 'done' })
       process.exit(0)
     })`,
   )
-  worker.send({ type: 'stop' })
+  worker.send({ type: 'order', order: { type: 'stop' } })
   expect(await worker.ended).toEqual({ exitCode: 0, signal: null, failure: null })
   expect(messages).toEqual([{ type: 'alive' }, { type: 'done' }])
   expect(worker.pid).toBe(null)
-  worker.send({ type: 'stop' })
+  worker.send({ type: 'order', order: { type: 'stop' } })
   worker.kill()
 })
 
@@ -77,34 +74,39 @@ test('a process has the variables that it is given, on top of ours', async () =>
     `const { GIVEN, PATH, ORT_DISABLE_TELEMETRY } = process.env
     process.stdout.write([GIVEN, PATH, ORT_DISABLE_TELEMETRY].join(' '), () => process.exit())`,
   )
-  await utilityWorkerStarter(script)({ logFile, environment: { GIVEN: 'given' } }).ended
+  await utilityJobStarter(script)(trainingJob, { logFile, environment: { GIVEN: 'given' } }).ended
   expect(readFileSync(logFile, 'utf8')).toContain(`given ${process.env['PATH'] ?? ''} 1`)
 })
 
 test('a log that cannot be written is an error at once', () => {
-  expect(() => utilityWorkerStarter()({ logFile: path.join(folder, 'no', 'worker.log') })).toThrow(
+  expect(() => utilityJobStarter()(trainingJob, { logFile: path.join(folder, 'no', 'worker.log') })).toThrow(
     expect.objectContaining({ code: 'file/unwritable' }),
   )
 })
 
 test('a process for texts answers one question after the other, until it is ended', async () => {
-  const text = utilityTextStarter()()
-  const news: FromText[] = []
+  const text = utilityJobStarter()(tokenizerJob)
+  const news: unknown[] = []
+  const order = {
+    ...({ type: 'tokenize', text: 'ab' } as const),
+    directory: path.resolve('resources/starter'),
+  }
   text.onMessage((message) => {
     news.push(message)
     if (news.length === 3) text.kill()
-    else text.send({ type: 'tokenize', directory: path.resolve('resources/starter'), text: 'ab' })
+    else text.send({ type: 'order', order })
   })
+  text.send({ type: 'start', input: null })
   await text.ended
-  const answer = { type: 'answer', answer: expect.arrayContaining([]) as unknown[] }
-  expect(news).toEqual([{ type: 'ready' }, answer, answer])
+  const answer = { type: 'item', item: { type: 'answer', answer: expect.arrayContaining([]) as unknown[] } }
+  expect(news).toEqual([{ type: 'item', item: { type: 'ready' } }, answer, answer])
 })
 
 test('a process for questions answers and ends', async () => {
-  const question = utilityQuestionStarter()()
+  const question = utilityJobStarter()(deviceListJob)
   const answers: unknown[] = []
   question.onMessage((message) => answers.push(message))
-  question.send({ type: 'devices' })
+  question.send({ type: 'start', input: null })
   expect((await question.ended).exitCode).toBe(0)
   expect(answers).toEqual([
     {

@@ -5,46 +5,35 @@ import { setTimeout } from 'node:timers/promises'
 import { utilityProcess, type UtilityProcess } from 'electron'
 import { runtimeEnvironment } from '#shared/runtimeEnvironment.ts'
 import { writeError } from '#host/files/fileErrors.ts'
-import { scriptPath } from '#host/processes/childProcess.ts'
+import { jobScript } from '#host/processes/childProcess.ts'
 import { heard, isLastWord } from '#host/processes/hostChannel.ts'
-import type { StartQuestion } from '#host/jobs/question.ts'
-import type { StartServing } from '#host/serving/servedProcess.ts'
-import type { StartText } from '#host/models/textQuestion.ts'
-import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
+import { jobArguments, type StartJob } from '#host/processes/job.ts'
+import type { WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
 
-/** `script` is what the process runs. */
-export const utilityWorkerStarter =
-  (script: string = scriptPath('trainingProcess')): StartWorker =>
-  ({ logFile, environment }) =>
-    startUtility(script, { serviceName: 'Turnwise training', log: openLog(logFile), environment })
-
-export const utilityQuestionStarter =
-  (script: string = scriptPath('questionProcess')): StartQuestion =>
-  (environment) =>
-    startUtility(script, { serviceName: 'Turnwise question', log: null, environment })
-
-export const utilityServingStarter =
-  (script: string = scriptPath('servingProcess')): StartServing =>
-  (environment) =>
-    startUtility(script, { serviceName: 'Turnwise serving', log: null, environment })
-
-export const utilityTextStarter =
-  (script: string = scriptPath('textProcess')): StartText =>
-  () =>
-    startUtility(script, { serviceName: 'Turnwise text', log: null })
+/** Starts utility processes; tests give another script. */
+export const utilityJobStarter =
+  (script: string = jobScript()): StartJob =>
+  (job, { logFile, environment } = {}) =>
+    startUtility(script, {
+      serviceName: `Turnwise ${job.name}`,
+      arguments: jobArguments(job),
+      log: logFile === undefined ? null : openLog(logFile),
+      environment,
+    })
 
 interface Utility {
   readonly serviceName: string
-  /** What it writes goes there, and the file is closed at its end; null: where the shell writes to. */
+  readonly arguments: readonly string[]
+  /** File that its output goes to, closed at its end; null: where the shell writes to. */
   readonly log: number | null
   readonly environment?: WorkerEnvironment | undefined
 }
 
 function startUtility<Sent, Heard>(
   script: string,
-  { serviceName, log, environment }: Utility,
+  { serviceName, arguments: given, log, environment }: Utility,
 ): WorkerProcess<Sent, Heard> {
-  const child = utilityProcess.fork(script, [], {
+  const child = utilityProcess.fork(script, [...given], {
     serviceName,
     env: { ...process.env, ...environment, ...runtimeEnvironment },
     stdio: log === null ? ['ignore', 'inherit', 'inherit'] : ['ignore', 'pipe', 'pipe'],

@@ -1,13 +1,7 @@
-/** The script of a process that answers questions about texts, one after the other. Started by textQuestion.ts. */
-import { openHostChannel, watchThisProcess } from '#host/processes/hostChannel.ts'
+/** Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time. */
+import type { Tools } from '#host/processes/job.ts'
 import { packError } from '#host/processes/messages.ts'
-import {
-  maxTextBytes,
-  type FromText,
-  type TextQuestion,
-  type TemplateInput,
-  type TextAnswers,
-} from './textQuestion.ts'
+import type { FromText, TextQuestion, TemplateInput, TextAnswers } from './textQuestion.ts'
 import { withSwitches } from '#rl/rollout/prompts.ts'
 import { AppError } from '#shared/errors.ts'
 import { createStreamingDecoder } from '#engine/text/streamingDecode.ts'
@@ -16,14 +10,15 @@ import { previewPrompts, promptLength, type PreviewModel } from '#host/data/prev
 import { encodeQuestion } from './completing.ts'
 import { loadTokenizer, type LoadedTokenizer } from './tokenizerFolder.ts'
 
-watchThisProcess({ maxBytes: maxTextBytes })
-const host = openHostChannel<TextQuestion, FromText>()
-
-// A Ctrl-C reaches every process of the terminal; whoever asked says when it is enough.
-process.on('SIGINT', () => {})
-host.onLost(() => process.exit())
-host.listen((question) => void host.report(answerTo(question)))
-void host.report({ type: 'ready' })
+/** Answers one question after the other; never resolves. */
+export async function answerAboutTexts(
+  _: null,
+  { say, onOrder }: Tools<FromText, TextQuestion>,
+): Promise<void> {
+  onOrder((question) => void say(answerTo(question)))
+  await say({ type: 'ready' })
+  await new Promise<never>(() => undefined)
+}
 
 function answerTo(question: TextQuestion): FromText {
   try {
@@ -32,8 +27,6 @@ function answerTo(question: TextQuestion): FromText {
     return { type: 'refused', error: packError(error) }
   }
 }
-
-// Answers to questions about texts (textQuestion.ts), in a process that may be ended at any time.
 
 type Asked<Type extends TextQuestion['type']> = TextQuestion & { readonly type: Type }
 
@@ -66,7 +59,7 @@ function answerAboutText(question: TextQuestion): TextAnswers[TextQuestion['type
 const maxKept = 2
 const kept = new Map<string, LoadedTokenizer>()
 
-/** Keeps the last two: reading a large one takes a second, and two fit into `maxTextBytes`. */
+/** Keeps the last two: reading a large one takes a second, and two fit into the limit of the job. */
 function openText(directory: string): LoadedTokenizer {
   const text = kept.get(directory) ?? loadTokenizer(directory)
   kept.delete(directory)

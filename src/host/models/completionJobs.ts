@@ -1,0 +1,72 @@
+/** Jobs of completing prompts with models as they are. */
+import type { Device } from '#shared/device.ts'
+import type { ChatMessage } from '#shared/messages.ts'
+import type { SamplingOptions, StopReason } from '#engine/policy.ts'
+import type { GeneratedToken } from '#rl/rewards.ts'
+import type { PromptForm } from '#rl/rollout/prompts.ts'
+import type { DataRow } from '#host/data/dataFile.ts'
+import type { Job } from '#host/processes/job.ts'
+
+/** Folder of a model, and of an adapter or a checkpoint on top; null = the base alone. */
+export interface Candidate {
+  readonly directory: string
+  readonly adapter: string | null
+  /** Longest prompt plus completion; null or absent: as far as the model's own positions reach. */
+  readonly contextLength?: number | null
+}
+
+type Sampling = Omit<SamplingOptions, 'stopIds'>
+
+export interface CompletionInput {
+  /** Completed one after the other; those of one base share it. */
+  readonly candidates: readonly Candidate[]
+  readonly prompt: { readonly text: string } | { readonly messages: readonly ChatMessage[] }
+  readonly samples: number
+  readonly seed: number
+  readonly sampling: Sampling
+  /** null: the default device. */
+  readonly device: Device | null
+  readonly cacheDirectory: string
+}
+
+/** A piece of a completion as it is generated; the last one says why it ended. */
+export interface CompletionPiece {
+  readonly candidate: number
+  readonly sample: number
+  /** Text that was added. */
+  readonly text: string
+  /** Number of tokens so far. */
+  readonly tokens: number
+  readonly stopReason: StopReason | null
+  /** Over all samples of the candidate; null before the end. */
+  readonly tokensPerSecond: number | null
+}
+
+export const completionJob: Job<'completion', CompletionInput, CompletionPiece> = { name: 'completion' }
+
+/** One completion of each row. */
+export interface RowCompletionInput {
+  readonly candidate: Candidate
+  readonly rows: readonly DataRow[]
+  readonly form: PromptForm
+  /** Adds the tokens of each completion. */
+  readonly withTokens?: boolean
+  readonly seed: number
+  readonly sampling: Sampling
+  readonly cacheDirectory: string
+}
+
+/** A row that makes no prompt has a problem instead. */
+export type RowCompletion =
+  | {
+      readonly row: number
+      readonly prompt: string
+      readonly completion: string
+      /** null where nobody asked. */
+      readonly tokens: readonly GeneratedToken[] | null
+    }
+  | { readonly row: number; readonly problem: string }
+
+export const rowCompletionJob: Job<'row completion', RowCompletionInput, RowCompletion> = {
+  name: 'row completion',
+}
