@@ -21,7 +21,7 @@ interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'
   readonly small?: boolean
 }
 
-/** The system's own list: it works with keys, screen readers and any number of entries. */
+/** Native select: it works with keys, screen readers and any number of entries. */
 export function Select<Value extends string>({
   value,
   options,
@@ -59,7 +59,7 @@ export function Select<Value extends string>({
 interface CheckboxProps {
   readonly checked: boolean | 'indeterminate'
   readonly onChange: (checked: boolean) => void
-  /** Visible text; without it give `aria-label`. */
+  /** Visible text; if omitted, pass `aria-label`. */
   readonly label?: ReactNode
   readonly 'aria-label'?: string
   readonly disabled?: boolean
@@ -151,7 +151,7 @@ interface SegmentedProps<Value extends string> {
   readonly onChange: (value: Value) => void
 }
 
-/** A few choices of which one holds, all visible. */
+/** Exclusive choice among a few options, all visible. */
 export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
   return (
     <ToggleGroup.Root
