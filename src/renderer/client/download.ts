@@ -1,6 +1,6 @@
-/** Files the page makes, saved as downloads; the shell asks where to put them. */
+/** Saves files made by the page as downloads; the shell asks where to put them. */
 
-/** Letters, digits and dashes only. */
+/** Reduces a title to letters, digits and dashes. */
 export const fileNameOf = (title: string): string =>
   title
     .toLowerCase()

@@ -3,7 +3,7 @@ import { create } from 'zustand'
 import { KeysError, type KeyUse } from '#shared/errors.ts'
 
 interface KeyQuestion {
-  /** Empty: nothing is asked. */
+  /** Empty while no question is open. */
   readonly keys: readonly KeyUse[]
 }
 
@@ -11,7 +11,7 @@ export const useKeyQuestion = create<KeyQuestion>(() => ({ keys: [] }))
 
 export const askAboutKeys = (keys: readonly KeyUse[]): void => useKeyQuestion.setState({ keys })
 
-/** Asks where the error is about nothing else. */
+/** Opens the question if the error is about keys. */
 export function askWhereRefused(error: Error): void {
   if (error instanceof KeysError) askAboutKeys(error.keys)
 }

@@ -1,4 +1,4 @@
-/** Short notices in the corner: what was done and can be undone, what failed. */
+/** Short notices in the corner: actions that can be undone, and failures. */
 import { create } from 'zustand'
 import { AppError } from '#shared/errors.ts'
 
@@ -44,7 +44,7 @@ export const toastError = (error: Error): void =>
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown))
 
-/** What to do about it, where the error says so. */
+/** Returns the error's advice, if it has any. */
 export function hintOf(error: Error): string | undefined {
   if (error instanceof AppError) return error.hint
   return 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined

@@ -1,4 +1,4 @@
-/** Completion, explanations, problems and parameters in an editor, as the type checker knows them. */
+/** Completion, hovers, problems and parameter hints in an editor, provided by the type checker. */
 import {
   autocompletion,
   insertCompletionText,
@@ -20,7 +20,7 @@ import type { CodeLanguage } from './types/injectTypes.ts'
 import type { CheckedCode, Completion as Offer, Explanation, Signature } from './types/typeService.ts'
 import type { Checker } from './checker.ts'
 
-/** `onErrors`: told how many type errors the code has, whenever it was checked. */
+/** `onErrors`: receives the number of type errors after every check. */
 export const typeExtensions = (typed: TypedCode, onErrors: (count: number) => void): Extension => [
   autocompletion({ override: [(context) => complete(typed, context)], icons: false }),
   linter(
@@ -45,7 +45,7 @@ async function complete(typed: TypedCode, context: CompletionContext): Promise<C
   return { from: list.from, options, validFor: /^[\w$]*$/ }
 }
 
-/** What the checker calls things, as the list's icons. */
+/** Icons of the completion list by the checker's kinds. */
 const kinds: Readonly<Record<string, string>> = {
   property: 'property',
   getter: 'property',
@@ -193,7 +193,7 @@ const checkedCode = ({ language }: TypedCode, state: EditorState): CheckedCode =
   language: language(),
 })
 
-/** An answer that never came says nothing. */
+/** Turns a failed request into no answer. */
 const orNothing = <Answer>(answer: Promise<Answer | null>): Promise<Answer | null> => answer.catch(() => null)
 
 function textNode(className: string, text: string): HTMLElement {

@@ -1,14 +1,14 @@
-/** What code finds around itself, as type declarations: the contract of its kind, and the columns that the rows really have. */
+/** Type declarations available to user code: the contract of its kind, and the actual columns of the rows. */
 
 import { lossTypes } from './lossTypes.ts'
 import { workflowTypes } from './workflowTypes.ts'
 
-/** A column of a data set: its kinds of values with how many rows have each, and some of the values. */
+/** Column of a data set: the number of rows by kind of value, and some of the values. */
 export interface RowColumn {
   readonly name: string
-  /** text, number, boolean, list, object, null → rows. */
+  /** Rows by kind: text, number, boolean, list, object, null. */
   readonly kinds: Readonly<Record<string, number>>
-  /** Rows that lack the column. */
+  /** Number of rows without the column. */
   readonly missing?: number
   readonly examples?: readonly unknown[]
 }
@@ -121,11 +121,11 @@ declare function environmentOf<Settings = SettingValues>(settings?: Settings): <
 declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...values: unknown[]) => void>
 `
 
-/** What code runs on: rows with these columns, rows of which nothing is known (null), or the tensors of a loss. */
+/** Context of the code: rows with these columns, unknown rows (null), or the tensors of a loss. */
 export type CodeContext =
   readonly RowColumn[] | null | 'loss' | { readonly workflowOn: readonly RowColumn[] | null }
 
-/** Declarations of what such code finds around itself. */
+/** Returns the declarations available to such code. */
 export function ambientTypes(context: CodeContext): string {
   if (context === 'loss') return lossTypes
   const isWorkflow = context !== null && 'workflowOn' in context
@@ -143,7 +143,7 @@ function property(column: RowColumn): string {
   return `  /** ${comment(column)} */\n  readonly ${JSON.stringify(column.name)}${mark}: ${columnType(column)}`
 }
 
-/** Names of kinds in words a person reads, by how many rows. */
+/** Describes the kinds in words, with their numbers of rows. */
 function comment({ kinds, missing = 0, examples = [] }: RowColumn): string {
   const told = Object.entries(kinds).map(
     ([kind, rows]) => `${kind} in ${rows} ${rows === 1 ? 'row' : 'rows'}`,
@@ -178,7 +178,7 @@ function columnType({ kinds, examples = [] }: RowColumn): string {
 const deepest = 4
 const maxKeys = 50
 
-/** The type of values seen; what was not seen may still come, so parts that differ become optional or any. */
+/** Infers a type from values; values not seen may still come, so parts that differ become optional or any. */
 function typeOfValues(values: readonly unknown[], depth = 0): string {
   const byKind = Map.groupBy(values, kindOf)
   const types = [...byKind].map(([kind, group]) => {
@@ -208,7 +208,7 @@ function objectType(objects: readonly Record<string, unknown>[], depth: number):
   return `{ ${members.join('; ')} }`
 }
 
-/** As data sets count kinds. */
+/** Kind as counted for data sets. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'list'

@@ -3,15 +3,15 @@ const functions = [
   ...['min', 'max', 'clip', 'where', 'stopGradient', 'sum', 'mean', 'last', 'chosen', 'rejected'],
 ]
 
-/** The same for code that imports what is there anyway. */
+/** Declarations for code that imports the globals explicitly. */
 const importable = `declare module 'turnwise' {
 ${functions.map((name) => `  export const ${name}: typeof globalThis.${name}`).join('\n')}
 }`
 
 /**
- * What code of a loss finds around itself, as type declarations. TypeScript does not overload operators, so tensors are declared as
- * numbers: `ratio * advantages` and `ratio > 1.2` then check as people write them. What tensors do not do (Math.round, a condition
- * of `if`) the recording refuses, with its place in the code.
+ * Type declarations available to the code of a loss. TypeScript does not overload operators, so tensors are declared
+ * as numbers: `ratio * advantages` and `ratio > 1.2` then check as people write them. Whatever tensors do not support
+ * (Math.round, a condition of `if`) is refused during recording, with its place in the code.
  */
 export const lossTypes = `
 /** A value per token, turn, sequence, … of the minibatch. Operators work on it as on a number, entry by entry. */

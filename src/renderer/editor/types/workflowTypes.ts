@@ -1,5 +1,5 @@
 /**
- * What code of a workflow finds around itself, as type declarations that follow those of its rows (ambient.ts). Code is written
+ * Type declarations available to the code of a workflow, appended to those of its rows (ambient.ts). Code is written
  * for prompts or for an environment, so neither is declared as possibly null.
  */
 export const workflowTypes = `
