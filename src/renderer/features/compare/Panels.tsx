@@ -20,7 +20,7 @@ interface PanelsProps {
   readonly onChange: (changes: Partial<CompareState>) => void
 }
 
-/** One panel per metric, one cursor for all. */
+/** One panel per metric with a shared cursor. */
 export function Panels({ comparison, state, onChange }: PanelsProps) {
   const { panels, names, lines, marks, smoothing, groups, visible, hasSeries } = comparison
   const client = useApi()

@@ -15,7 +15,7 @@ import { cutBeyond, type PromptForm } from '../../parts/preparation.ts'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 
-/** How long the prompts are in tokens, and how many a limit would leave out. */
+/** Distribution of prompt lengths in tokens, and the number of rows a limit would drop. */
 export function LengthsTab({ opened }: { opened: Opened }) {
   const [model, setModel] = usePreviewModel()
   const { prompt, preparation, change } = usePrompt(opened)
@@ -89,9 +89,9 @@ interface ChartProps {
   readonly lengths: Lengths
   readonly limit: number | null
   readonly onLimit: (limit: number | null) => void
-  /** What the model can read at most. */
+  /** Context length of the model. */
   readonly context: number | null
-  /** Tokens that a completion may have. */
+  /** Token limit of a completion. */
   readonly completion: number
 }
 

@@ -12,14 +12,14 @@ interface MappingFieldsProps {
 }
 
 interface PromptFieldsProps extends MappingFieldsProps {
-  /** To begin with where no prompt is proposed. */
+  /** Initial template if no prompt is proposed. */
   readonly template: string | null
 }
 
 const templateKey = '\ntemplate'
 const noneKey = '\nnone'
 
-/** Where prompt and expected answer come from. */
+/** Chooses the columns of prompt and expected answer. */
 export function MappingFields({ facts, form, template, onChange }: PromptFieldsProps) {
   const sources = sourceColumns(form, facts)
   const { prompt } = form
@@ -111,7 +111,7 @@ const answerOptions = (sources: readonly ColumnFacts[]): readonly Option<string>
   ]),
 ]
 
-/** Conversations can be split; nothing where there are none. */
+/** Offers to split conversations; renders nothing without any. */
 function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   const chats = facts.filter(({ kind }) => kind === 'chat' || kind === 'other-chat')
   const names = chats.map(({ name }) => name)
@@ -156,13 +156,13 @@ function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   )
 }
 
-/** “system” before “context” and “question” */
+/** Formats “system” before “context” and “question”. */
 function partsLabel({ system, history, parts }: Extract<Taking, { kind: 'messages' }>): string {
   const before = [system, history].filter((name) => name !== undefined).map((name) => `“${name}”, then `)
   return `${before.join('')}${parts.map((name) => `“${name}”`).join(' and ')} as one message`
 }
 
-/** Columns to be put into a template. */
+/** Columns that can be inserted into a template. */
 export function ColumnChips({
   names,
   onInsert,

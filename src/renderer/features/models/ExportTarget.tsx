@@ -22,7 +22,7 @@ import {
   type ExportNumbers,
 } from '../../parts/exportPlan.ts'
 
-/** A checkpoint of a run, or a promoted adapter by its name. */
+/** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
 
 type Asked = ReturnType<typeof choiceFor> & { readonly out: string; readonly hubId: string | null }
@@ -31,17 +31,17 @@ const textOrNull = (text: string): string | null => (text.trim() === '' ? null :
 
 interface ExportTargetProps {
   readonly source: ExportSource
-  /** Of the run or the adapter. */
+  /** Title of the run or adapter. */
   readonly title: string
   readonly isRunning: boolean
   readonly isDone: boolean
   readonly onExport: (asked: Asked) => void
   readonly onCancel: () => void
-  /** Makes room for another one. */
+  /** Returns to the form for another export. */
   readonly onAgain: () => void
 }
 
-/** In what form, and where to. */
+/** Chooses format and destination. */
 export function ExportTarget(props: ExportTargetProps) {
   const { source, title, isRunning, isDone, onExport, onCancel, onAgain } = props
   const { data: formats, error } = useAnswer('checkpoints.formats', source)
@@ -137,7 +137,7 @@ interface HubIdProps {
   readonly disabled: boolean
 }
 
-/** Asked for where it is not known. */
+/** Asks for the hub id if it is unknown. */
 function HubId({ source, ...input }: HubIdProps) {
   const { data: known } = useAnswer('checkpoints.baseId', source)
   if (known !== null) return null
@@ -209,7 +209,7 @@ interface ExportOptionsProps {
   readonly onChange: (value: ExportChoice) => void
 }
 
-/** What a format leaves to choose; nothing where it leaves nothing. */
+/** Shows the options of a format; renders nothing if it has none. */
 function ExportOptions({ offer, value, onChange }: ExportOptionsProps) {
   const { format } = offer
   const dtypes = sizedDtypes(offer)

@@ -20,7 +20,10 @@ import { useAddModel } from '../../parts/useModels.ts'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 
-/** `/models`, `/models/:name`: the models; `/models/browse`: finding others; `/models/export?run=&step=`, `?adapter=`: taking one out of the program. */
+/**
+ * `/models`, `/models/:name`: the models; `/models/browse`: finding others; `/models/export?run=&step=`, `?adapter=`:
+ * exporting one.
+ */
 export function ModelsScreen() {
   const { path, query } = useRoute()
   const incoming = useArrivals(({ model }) => model)
@@ -45,13 +48,13 @@ export function ModelsScreen() {
 interface ModelsPageProps {
   /** Name in the list; null: the first. */
   readonly name: string | null
-  /** Name of an imported adapter, where one is chosen. */
+  /** Name of the chosen adapter, if any. */
   readonly adapterName: string | null
-  /** A folder to be looked at. */
+  /** Folder to be reviewed. */
   readonly incoming: ArrivingFolder | null
 }
 
-/** Models of this machine: the list beside the one that is chosen. */
+/** Models of this machine: the list beside the chosen one. */
 function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
   const { data: models, error, refetch } = useAnswer('models.list', undefined)
   const addModel = useAddModel()
@@ -155,7 +158,7 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
 interface ModelListProps {
   readonly models: readonly ListedModel[]
   readonly adapters: readonly ListedAdapter[]
-  /** Folder of the one that is shown. */
+  /** Folder of the chosen one. */
   readonly chosen: string | undefined
 }
 
@@ -197,7 +200,7 @@ function ModelList({ models, adapters, chosen }: ModelListProps) {
 const groupTitle = 'pt-4 pb-1 pl-page text-xs text-faint'
 
 interface ModelGroupProps extends Pick<ModelListProps, 'models' | 'chosen'> {
-  /** The program that keeps them; null: this one. */
+  /** Program that owns them; null: Turnwise. */
   readonly title: string | null
 }
 
@@ -224,7 +227,7 @@ function ModelGroup({ title, models, chosen }: ModelGroupProps) {
 interface ListItemProps {
   readonly href: string
   readonly title: string
-  /** null: it cannot be used. */
+  /** Null if it cannot be used. */
   readonly facts: string | null
   readonly isChosen: boolean
 }

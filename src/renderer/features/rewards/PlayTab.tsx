@@ -13,12 +13,12 @@ import type { PlayedTurn } from '../../parts/rewardTypes.ts'
 
 interface PlayTabProps {
   readonly episode: Episode
-  /** The row an episode begins with, in words. */
+  /** Describes the row of the episode. */
   readonly rowWords: string
   readonly isStale: boolean
 }
 
-/** An episode by hand: what the policy would read, and what its turns would earn. */
+/** Plays an episode by hand: shows what the policy would read, and the rewards of its turns. */
 export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
   const { turns, maxTurns, error, isStarted, seed, setSeed, start } = episode
   const last = turns.at(-1)
@@ -92,7 +92,7 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
   )
 }
 
-/** The last turn is what one looks at. */
+/** Scrolls to the last turn. */
 function Transcript({ turns }: { turns: readonly PlayedTurn[] }) {
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {

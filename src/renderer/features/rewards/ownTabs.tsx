@@ -1,4 +1,4 @@
-/** What stands below the code of a reward or environment of one's own. */
+/** Tabs below the code of a custom reward or environment. */
 import { RotateCcw, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import { toast } from '#renderer/client/toasts.ts'
@@ -36,7 +36,7 @@ export interface OwnState {
   readonly testRun: TestRun
   readonly uses: readonly { readonly runId: string; readonly version: string }[] | undefined
   readonly openTab: (id: string) => void
-  /** In the editor. */
+  /** Scrolls the editor. */
   readonly goToLine: (line: number) => void
 }
 
@@ -152,10 +152,10 @@ interface VersionsTabProps {
   readonly onNote: (version: RewardVersion, note: string) => void
 }
 
-/** Where two columns of code have room. */
+/** Width from which two columns of code fit. */
 const wide = matchMedia('(min-width: 1600px)')
 
-/** What was saved, and what the code in the editor changes about it. */
+/** Lists saved versions, and compares them with the code in the editor. */
 function VersionsTab({ versions, code, onRestore, onNote }: VersionsTabProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const [layout, setLayout] = useState<'unified' | 'split'>(wide.matches ? 'split' : 'unified')

@@ -1,4 +1,4 @@
-/** What is known of a loss in the editor: its check, its settings, its curves. */
+/** Analysis of a loss in the editor: its check, settings and curves. */
 import { useMemo } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
@@ -16,13 +16,13 @@ type Values = Readonly<Record<string, unknown>>
 
 const settleMs = 400
 
-/** Name of a setting as the code has it. */
+/** Returns the name of a setting in the code. */
 export const settingName = ({ key }: SettingField): string => key.slice('algorithm.settings.'.length)
 
 const noFields: readonly SettingField[] = []
 const noValues: Values = {}
 
-/** Everything that can be said of code, a moment after it was last changed. `key`: of the loss in the library. */
+/** Analyses code shortly after its last change. `key`: of the loss in the library. */
 export function useLoss(key: string, code: Code) {
   const [stored, setStored] = useSetting<Values>(`losses.values.${key.replaceAll('_', '-')}`, noValues)
   const [axis, setAxis] = useSetting<LossAxisChoice>('losses.axis', defaultAxis)
@@ -68,9 +68,9 @@ const drawingOf = ({ data, error }: { data: Answer<'losses.draw'> | undefined; e
 
 export type LossState = ReturnType<typeof useLoss>
 
-/** What is drawn beside the loss, and how far; the same for all losses. */
+/** Comparison and range of the plots, the same for all losses. */
 export interface LossAxisChoice {
-  /** A built-in algorithm. */
+  /** Id of a built-in algorithm. */
   readonly compare: string | null
   readonly rollout?: readonly [number, number]
   readonly preferences?: readonly [number, number]
@@ -103,6 +103,6 @@ function statusOf(check: LossCheck | undefined): EditorStatus | undefined {
 
 type Fault = NonNullable<LossCheck['checks'][number]['fault']>
 
-/** The checks that found something. */
+/** Returns the checks that failed. */
 export const faultsOf = (check: LossCheck | undefined): { readonly name: string; readonly fault: Fault }[] =>
   (check?.checks ?? []).flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]))

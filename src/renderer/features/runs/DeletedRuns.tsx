@@ -11,7 +11,7 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 
 type Trashed = Answer<'runs.trash'>[number]
 
-/** The way to what was deleted; nothing where nothing was. */
+/** Link to deleted runs; renders nothing if there are none. */
 export function DeletedRuns() {
   const { runs } = useRuns()
   const { data: trashed = [], refetch } = useAnswer('runs.trash', undefined, { staleMs: 0 })

@@ -12,13 +12,13 @@ import { Section } from './Section.tsx'
 
 type Finding = Answer<'system.selftest'>['finding']
 
-/** Findings of one part have names that begin alike, up to a slash. */
+/** Title of a group of findings by the common start of their names, up to a slash. */
 const partTitle = (part: string): string => {
   if (part === 'operators') return 'Gradients of operators'
   return part === 'probes' || part === 'probe' ? 'Learning a simple task' : `A whole model: ${part}`
 }
 
-/** Whether this installation computes rightly, in words. */
+/** Self-test of the numerics of this installation, in words. */
 export function SelfTestSection() {
   const { start, cancel, items, state, error } = useTask('system.selftest')
   const { data: info } = useAnswer('system.info', undefined)
@@ -89,7 +89,6 @@ interface Outcome {
   readonly checks: number
   readonly failed: number
   readonly isWhole: boolean
-  /** In words. */
   readonly device: string
 }
 

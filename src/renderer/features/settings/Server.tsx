@@ -13,7 +13,7 @@ import { Section } from './Section.tsx'
 
 const highestPort = 65_535
 
-/** A model for other programs on this machine. */
+/** Serves a model to other programs on this machine. */
 export function ServerSection() {
   const { data: status } = useAnswer('serving.status', undefined, { staleMs: 0 })
   if (status === undefined) return <Loading />

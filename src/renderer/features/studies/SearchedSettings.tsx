@@ -17,7 +17,7 @@ interface SearchedProps {
   readonly onChoose: (trial: StudyTrial) => void
 }
 
-/** What trials differ in and what they came to: brushed, compared, and read as shares of importance. */
+/** Settings that vary between trials with their results: brushing, comparison, and importance. */
 export function SearchedSettings({ study, onChoose }: SearchedProps) {
   const { axes, lines } = useMemo(() => trialLines(study), [study])
   const [brushes, setBrushes] = useState<Brushes>({})
@@ -75,9 +75,9 @@ export function SearchedSettings({ study, onChoose }: SearchedProps) {
 
 interface ActionProps {
   readonly isBrushed: boolean
-  /** Trials with a result. */
+  /** Number of trials with a result. */
   readonly all: number
-  /** Within all brushes, the best last. */
+  /** Trials within all brushes, best last. */
   readonly chosen: readonly StudyTrial[]
   readonly onClear: () => void
 }
