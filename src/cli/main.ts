@@ -44,7 +44,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
   }
 }
 
-/** In the order of the help. */
+/** Sorted as in the help. */
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[sweep, population, seeds, studies],
@@ -96,22 +96,22 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
   return program
 }
 
-/** The executable commands below a command or group. */
+/** Yields the executable commands below a command or group. */
 export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
   command.commands.flatMap((child) => (child.commands.length === 0 ? [child] : leavesOf(child)))
 
-/** How it is called, such as `runs show`. */
+/** Full name of a command, such as `runs show`. */
 export const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 
-/** The first paragraph of its description. */
+/** First paragraph of its description. */
 export const summaryOf = (command: CommandUnknownOpts): string =>
   command.description().split(/\.?\n/)[0] ?? ''
 
 const signature = (command: CommandUnknownOpts): string =>
   [nameOf(command), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')
 
-/** What Commander lets pass: an option given twice, and another option taken for the value of one. */
+/** Rejects what Commander accepts: an option given twice, and an option taken as the value of another. */
 function beStrict(command: CommandUnknownOpts, words: readonly string[]): void {
   requireOptions(command)
   for (const option of command.options) {
@@ -128,7 +128,7 @@ function beStrict(command: CommandUnknownOpts, words: readonly string[]): void {
   for (const child of command.commands) beStrict(child.copyInheritedSettings(command), words)
 }
 
-/** Checked when the rest is right: Commander would miss an option before it suggests it for a mistyped one. */
+/** Checks required options last: Commander would report a missing one before suggesting it for a mistyped one. */
 function requireOptions(command: CommandUnknownOpts): void {
   const mandatory = command.options.filter((option) => option.mandatory)
   for (const option of mandatory) {
@@ -141,7 +141,7 @@ function requireOptions(command: CommandUnknownOpts): void {
   })
 }
 
-/** A person sees one sentence and a hint; the stack only on request. */
+/** Prints an error as one sentence and a hint; the stack only on request. */
 function report(error: unknown, { stderr }: Streams): number {
   const isExpected = error instanceof AppError
   const message = error instanceof Error ? error.message : String(error)
@@ -167,7 +167,7 @@ function version(): string {
   throw new Error('package.json has no version.')
 }
 
-/** `turnwise … | head` must not end in a fault when the pipe closes. */
+/** Ends quietly when the pipe closes, as in `turnwise … | head`. */
 function endQuietlyWhenTheReaderLeaves(stdout: NodeJS.WritableStream): void {
   stdout.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitStatus.done)

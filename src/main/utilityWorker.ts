@@ -1,4 +1,4 @@
-/** Processes of ours as utility processes of Electron: the counterpart of childProcess.ts in the host. */
+/** Starts worker processes as utility processes of Electron: the counterpart of the host's childProcess.ts. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import type { StartServing } from '#host/serving/servedProcess.ts'
 import type { StartText } from '#host/models/textQuestion.ts'
 import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
 
-/** `script` is what the process runs. */
+/** Starts processes that run `script`. */
 export const utilityWorkerStarter =
   (script: string = scriptPath('trainingProcess')): StartWorker =>
   ({ logFile, environment }) =>
@@ -35,7 +35,7 @@ export const utilityTextStarter =
 
 interface Utility {
   readonly serviceName: string
-  /** What it writes goes there, and the file is closed at its end; null: where the shell writes to. */
+  /** File descriptor for the output, closed at its end; null: the shell's own output. */
   readonly log: number | null
   readonly environment?: WorkerEnvironment | undefined
 }
@@ -77,14 +77,14 @@ function openLog(file: string): number {
   }
 }
 
-/** After the end of a process its last words may still be on their way to us. */
+/** Time after the end of a process during which its last output may still arrive, in ms. */
 const drainMs = 500
 
-/** From the request to start a process until its last output is written. */
+/** Life of a process from the request to start it until its last output is written. */
 class Life {
   readonly ended: Promise<WorkerExit>
   readonly #child: UtilityProcess
-  /** null: nowhere, or over. */
+  /** Null if there is no log, or it has been closed. */
   #log: number | null
   #hasBegun = false
   #isKilled = false
@@ -101,12 +101,12 @@ class Life {
     this.ended = this.#follow()
   }
 
-  /** Known once it has begun. */
+  /** Undefined until it has started. */
   get pid(): number | null {
     return this.#child.pid ?? null
   }
 
-  /** By the system: Electron's own way is a request that a training process takes as “finish the step”. */
+  /** Kills through the system: Electron's own way is a request that a training process takes as “finish the step”. */
   kill(): void {
     this.#isKilled = true
     if (this.isOver || this.#child.pid === undefined) return
@@ -136,8 +136,9 @@ class Life {
   }
 
   /**
-   * Writes all of it down; resolves at its end. Electron feeds the stream from a socket and takes all listeners off it
-   * when the process ends, whatever had not passed by then: so it is the socket that is read, where one shows itself.
+   * Writes the whole stream to the log; resolves at its end. Electron feeds the stream from a socket and removes all
+   * its listeners when the process ends, even if data is still pending, so the socket itself is read where there is
+   * one.
    */
   #record(stream: Readable): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>()

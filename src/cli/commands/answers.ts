@@ -1,4 +1,4 @@
-/** Answers of a teacher as a data set to learn from. */
+/** Command that stores a teacher's answers as a data set to learn from. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'

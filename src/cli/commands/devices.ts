@@ -52,7 +52,7 @@ export const devices = (context: Context) =>
     .addCommand(install(context))
     .addCommand(remove(context))
 
-/** Asks processes of their own, which a driver may crash; what drivers write meanwhile is nothing to read. */
+/** Queries devices in separate processes, which a driver may crash, and discards the drivers' output. */
 const askQuietly = (dataDirectory: string): Ask =>
   createAsk(
     (environment) => {
@@ -64,11 +64,11 @@ const askQuietly = (dataDirectory: string): Ask =>
     () => cudaEnvironment(dataDirectory),
   )
 
-/** Every kind of device, tried for real in a process of its own. */
+/** Tries every kind of device in a process of its own. */
 const askDevices = (dataDirectory: string): Promise<Answers['devices']> =>
   askOnce(askQuietly(dataDirectory), { type: 'devices' }, new AbortController().signal)
 
-/** What a check found, in sentences. */
+/** Describes the results of a check in sentences. */
 function checkWords({ checks, failures, problem, speeds, with: words, at }: DeviceCheck): string {
   const when = `on ${new Date(at).toISOString().slice(0, 10)} with ${words}`
   if (problem !== null) return `Its check did not finish ${when}. ${problem}`
@@ -191,7 +191,7 @@ const newsOf = (kind: DeviceKind, dataDirectory: string, signal: AbortSignal) =>
   })
 
 interface Followed {
-  /** null: it was stopped. */
+  /** Null if it was stopped. */
   readonly check: DeviceCheck | null
   readonly findings: readonly SelftestFinding[]
 }
@@ -247,7 +247,7 @@ const report = (context: Context) =>
       output.line(`Wrote ${file}. Read it, and attach it to an issue in the project’s tracker.`)
     })
 
-/** What is known, or what a check finds now; null where it cannot be started, or the check was stopped. */
+/** Returns the stored or a new check; null if it cannot be started or was stopped. */
 async function checkOf(
   { kind, available }: DeviceReport,
   { dataDirectory, output }: CommandContext,
@@ -265,7 +265,7 @@ async function checkOf(
   }
 }
 
-/** Only CUDA has a library that is fetched. */
+/** Argument for devices with a downloadable library, which only CUDA has. */
 const installable = () =>
   new Argument('<DEVICE>', 'only cuda; the other devices need no library').choices(['cuda'])
 

@@ -1,4 +1,4 @@
-/** Workflows that people write: what there is, whether a file is one, and an episode of it. */
+/** Commands that list custom workflows, check a file, and play an episode. */
 import { existsSync } from 'node:fs'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { TrialNews } from '#shared/api/workflows.ts'
@@ -229,7 +229,7 @@ const factsOf = ({ reward, turnRewards, baseline, group, truncated, metrics }: S
   ...Object.entries(metrics).map(([name, value]) => `${name} ${value}`),
 ]
 
-/** Its text on one line, actions in brackets. */
+/** Formats tokens on one line, with actions in brackets. */
 function markedText({ texts, actionMask }: Shown['arrays']): string {
   const mask = unpackFloats(actionMask)
   const isAction = (i: number) => i > 0 && mask[i - 1] === 1
