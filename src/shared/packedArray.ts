@@ -1,4 +1,4 @@
-/** Numbers of a typed array as text, for JSON: base64 of their little-endian bytes. Runs in Node and in browsers. */
+/** Typed arrays as text for JSON: base64 of their little-endian bytes. Runs in Node and in browsers. */
 
 /** Base64 of the array's bytes. */
 export function packArray(values: Float32Array | Int32Array): string {
@@ -10,7 +10,7 @@ export function packArray(values: Float32Array | Int32Array): string {
   return btoa(text)
 }
 
-/** The numbers that `packArray` wrote. Errors: a plain Error where the text is not of whole numbers. */
+/** Unpacks numbers written by `packArray`. Errors: a plain Error if the text is not a whole number of floats. */
 export function unpackFloats(text: string): Float32Array {
   return new Float32Array(bytesOf(text).buffer)
 }
