@@ -59,8 +59,7 @@ export function browserProgram(page: string, platform = process.platform): Progr
 const pageMs = 60_000
 
 /**
- * Writes a page, readable by its owner only, that redirects to an address. The address holds the token, so it must not
- * be a
+ * Writes a page, readable by its owner only, that redirects to an address. The address holds the token, so it must not be a
  * program argument, which every user of the machine can read. Disposing removes it.
  */
 export function redirectPage(folder: string, url: string): Disposable & { readonly file: string } {

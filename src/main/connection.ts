@@ -1,6 +1,4 @@
-/**
- * Main process's end of the page's connection: the API over a message port, and the few services that only a shell has.
- */
+/** Main process's end of the page's connection: the API over a message port, and the few services that only a shell has. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { dialog, ipcMain, shell, type BrowserWindow, type IpcMainInvokeEvent } from 'electron'

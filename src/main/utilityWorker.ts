@@ -136,9 +136,8 @@ class Life {
   }
 
   /**
-   * Writes the whole stream to the log; resolves at its end. Electron feeds the stream from a socket and removes all
-   * its listeners when the process ends, even if data is still pending, so the socket itself is read where there is
-   * one.
+   * Writes the whole stream to the log; resolves at its end. Electron feeds the stream from a socket and removes all its
+   * listeners when the process ends, even if data is still pending, so the socket itself is read where there is one.
    */
   #record(stream: Readable): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>()

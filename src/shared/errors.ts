@@ -106,8 +106,7 @@ export interface Problem {
   readonly path: string
   readonly code: ProblemCode
   /**
-   * Sentence without the path in front, without a capital: “expected at least 1, got 0.” Settings it names are in
-   * backticks.
+   * Sentence without the path in front, without a capital: “expected at least 1, got 0.” Settings it names are in backticks.
    */
   readonly message: string
   /** Index of the stage, from 0, for settings that a stage overrides. */

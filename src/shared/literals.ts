@@ -1,6 +1,5 @@
 /**
- * Values embedded in a text as JSON or as printed by Python: tables that pandas wrote contain lists and dicts in that
- * form.
+ * Values embedded in a text as JSON or as printed by Python: tables that pandas wrote contain lists and dicts in that form.
  */
 import { parsedJson } from './parsedJson.ts'
 

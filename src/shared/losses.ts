@@ -211,8 +211,7 @@ export const advantagesSchema = z.array(
 // ---- how a loss is drawn ----
 
 /**
- * Axes: the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given
- * token.
+ * Axes: the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given token.
  */
 export const lossAxes = ['ratio', 'margin', 'logp'] as const
 export type LossAxis = (typeof lossAxes)[number]

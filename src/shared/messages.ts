@@ -43,10 +43,9 @@ export const roleOf = (written: string): string => roles.get(written.trim().toLo
 export const waitsForAnswer = (role: string): boolean => ['user', 'system', 'tool'].includes(role)
 
 /**
- * Reads a conversation: a list of {role, content}, {from, value} or a mixture of both; of turns such as {human,
- * assistant}; a single message; an object with such a list as `messages`, or with a list of each field. Contents are
- * texts or lists of text parts; they may be null or absent if a message only calls tools. A list without messages is no
- * chat.
+ * Reads a conversation: a list of {role, content}, {from, value} or a mixture of both; of turns such as {human, assistant};
+ * a single message; an object with such a list as `messages`, or with a list of each field. Contents are texts or lists of
+ * text parts; they may be null or absent if a message only calls tools. A list without messages is no chat.
  */
 export function readChat(value: unknown): readonly ChatMessage[] | NoChat {
   if (isObject(value)) return readObject(value)
@@ -112,8 +111,7 @@ const nameOf = (entry: Fields, names: readonly string[]): string | null =>
   names.find((name) => typeof entry[name] === 'string') ?? null
 
 /**
- * Reads a turn such as {human: …, assistant: …}; null if the keys are not roles: the “model” beside an answer makes no
- * turn.
+ * Reads a turn such as {human: …, assistant: …}; null if the keys are not roles: the “model” beside an answer makes no turn.
  */
 function turnOf(entry: Fields): readonly ChatMessage[] | null {
   const parts = Object.entries(entry).filter(([name]) => roles.has(name.toLowerCase()))
@@ -133,9 +131,7 @@ function callMessage(content: unknown, rest: Fields): readonly ChatMessage[] | s
   return [{ role: 'assistant', content: '', ...rest, tool_calls: callsOf(toolCalls) }]
 }
 
-/**
- * Returns calls with their arguments as values, since templates write them as JSON themselves; null if there are none.
- */
+/** Returns calls with their arguments as values, since templates write them as JSON themselves; null if there are none. */
 function callsOf(value: unknown): readonly unknown[] | null {
   if (!Array.isArray(value) || value.length === 0) return null
   return value.map((call: unknown) => {
@@ -174,9 +170,7 @@ export function chatIn(value: unknown): readonly ChatMessage[] | null {
   return isNoChat(read) ? null : read
 }
 
-/**
- * True if an answer is more than its text: it calls tools, or thinks in a field of its own that the template writes.
- */
+/** True if an answer is more than its text: it calls tools, or thinks in a field of its own that the template writes. */
 export const isMoreThanText = (message: ChatMessage): boolean =>
   ['tool_calls', 'reasoning_content', 'reasoning', 'thinking'].some((name) => name in message)
 
@@ -188,8 +182,7 @@ export function chatInText(text: string): readonly ChatMessage[] | null {
 }
 
 /**
- * True for a list that is already {role, content} with the usual roles and plain texts, so that reading it changes
- * nothing.
+ * True for a list that is already {role, content} with the usual roles and plain texts, so that reading it changes nothing.
  */
 export const isPlainChat = (value: unknown): boolean =>
   Array.isArray(value) &&

@@ -663,9 +663,7 @@ export const metricDeclarations: ReadonlyMap<string, MetricDeclaration> = new Ma
   ]),
 )
 
-/**
- * Returns the declaration of a concrete metric, such as rewards/exact-match/mean; undefined if there is no such metric.
- */
+/** Returns the declaration of a concrete metric, such as rewards/exact-match/mean; undefined if there is no such metric. */
 export function findDeclaration(name: string): MetricDeclaration | undefined {
   return metricDeclarations.get(name) ?? metricDeclarations.get(patternOf(name).pattern)
 }

@@ -15,9 +15,7 @@ export type RoundedPrecision = (typeof roundedPrecisions)[number]
 export const heldPrecisions = ['f32', ...roundedPrecisions] as const
 export type HeldPrecision = (typeof heldPrecisions)[number]
 
-/**
- * Choices of a run: the storage precision of its base, or `tf32`, which is stored in f32 and multiplied less exactly.
- */
+/** Choices of a run: the storage precision of its base, or `tf32`, which is stored in f32 and multiplied less exactly. */
 export const basePrecisions = ['f32', 'tf32', ...roundedPrecisions] as const
 export type BasePrecision = (typeof basePrecisions)[number]
 

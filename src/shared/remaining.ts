@@ -61,8 +61,7 @@ export function remainingOf(timings: RunTimings): Remaining | null {
 }
 
 /**
- * Returns the range `elapsed` seconds later: the current part counts as finished when due, and not before it is
- * reported.
+ * Returns the range `elapsed` seconds later: the current part counts as finished when due, and not before it is reported.
  */
 export function rangeAfter(
   { low, high, current }: Remaining,
@@ -151,9 +150,7 @@ const maxDrift = 0.4
 const normal = 1.645
 const quantile = (freedom: number): number => normal + 1.52 / freedom + 1.7 / freedom ** 2
 
-/**
- * Estimates the pace; the trial's expectation is one more sample with its stated uncertainty. Null: nothing is known.
- */
+/** Estimates the pace; the trial's expectation is one more sample with its stated uncertainty. Null: nothing is known. */
 function paceOf({ kind, stage }: Part, timings: RunTimings): Pace | null {
   const isOfStage = ({ step }: Timed) => step >= stage.firstStep && step <= stage.lastStep
   const timed = {

@@ -54,11 +54,10 @@ export function wilson(share: number, draws: number): Interval {
 }
 
 /**
- * Mean of proportions, such as those of right answers to each prompt, from `draws` samples in all; null without any.
- * The interval is Wilson’s with the effective number of draws derived from the spread of the proportions: no fewer than
- * there are proportions, as if samples of one prompt were all alike, and no more than samples. The spread is that of
- * the proportions that are not at the nearer end; if these are few, Student’s t trusts it less (Korn and Graubard
- * 1998).
+ * Mean of proportions, such as those of right answers to each prompt, from `draws` samples in all; null without any. The
+ * interval is Wilson’s with the effective number of draws derived from the spread of the proportions: no fewer than there
+ * are proportions, as if samples of one prompt were all alike, and no more than samples. The spread is that of the
+ * proportions that are not at the nearer end; if these are few, Student’s t trusts it less (Korn and Graubard 1998).
  */
 export function shareEstimate(shares: readonly number[], draws: number): Estimate | null {
   if (shares.length === 0) return null
@@ -173,8 +172,7 @@ export function welchDifference(a: readonly number[], b: readonly number[]): Dif
 /**
  * Compares two mean proportions, with a success and a failure added to each side, without which few of either would
  * underestimate the spread: Agresti and Caffo 2000, "Simple and effective confidence intervals for proportions and
- * differences of
- * proportions result from adding two successes and two failures". Null if a side has fewer than two.
+ * differences of proportions result from adding two successes and two failures". Null if a side has fewer than two.
  */
 export function shareDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < 2 || b.length < 2) return null

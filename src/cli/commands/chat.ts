@@ -121,9 +121,7 @@ interface Interrupt extends Disposable {
   readonly during: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
 }
 
-/**
- * Stops the answer being written on Ctrl-C, or ends the conversation if there is none. Disposing ends the reading too.
- */
+/** Stops the answer being written on Ctrl-C, or ends the conversation if there is none. Disposing ends the reading too. */
 function watchInterrupt(lines: Interface): Interrupt {
   let answering: AbortController | null = null
   const listener = () => {

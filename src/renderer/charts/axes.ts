@@ -60,8 +60,7 @@ export interface ValueAxis {
 const maxDecades = 8
 
 /**
- * Returns a y axis padded above and below its values; NaN and infinities are ignored. It is linear if no value is
- * above 0.
+ * Returns a y axis padded above and below its values; NaN and infinities are ignored. It is linear if no value is above 0.
  */
 export function valueAxis(values: readonly number[], scale: ScaleKind, tickCount = 4): ValueAxis {
   const known = values.filter((value) => Number.isFinite(value))

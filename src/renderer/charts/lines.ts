@@ -195,10 +195,7 @@ export function withBand(line: ChartLine, spread: Series | undefined, place: Pla
   return { ...line, band }
 }
 
-/**
- * Returns the values of the last steps of a series, the newest last: for each range its mean, repeated once per
- * value.
- */
+/** Returns the values of the last steps of a series, the newest last: for each range its mean, repeated once per value. */
 export function lastValues(points: readonly SeriesPoint[], count: number): readonly number[] {
   const values: number[] = []
   for (const point of points.toReversed()) {

@@ -135,9 +135,7 @@ export interface SummaryOptions {
   readonly xAxis?: XAxis
 }
 
-/**
- * Describes lines as “reward 0.12 → 0.81 over 200 steps, best 0.84 at 180”; if there are many, by their ends only.
- */
+/** Describes lines as “reward 0.12 → 0.81 over 200 steps, best 0.84 at 180”; if there are many, by their ends only. */
 export function textSummary(
   lines: readonly ChartLine[],
   { title, better, xAxis = 'step' }: SummaryOptions,

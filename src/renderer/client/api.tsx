@@ -27,10 +27,7 @@ export function useApi(): ApiClient {
   return client
 }
 
-/**
- * Untyped view of the client: the contract's types are checked where a hook is called; inside, all procedures are
- * alike.
- */
+/** Untyped view of the client: the contract's types are checked where a hook is called; inside, all procedures are alike. */
 interface LooseClient {
   call(name: string, input: unknown, options: { signal?: AbortSignal }): Promise<unknown>
   stream(name: string, input: unknown, options: { signal?: AbortSignal }): AsyncIterable<unknown>
@@ -87,9 +84,7 @@ interface ManyOptions<Data, Selected> {
   readonly select?: (data: Data) => Selected
 }
 
-/**
- * Queries the host for several inputs; undefined while loading. Returns the same array while the answers are equal.
- */
+/** Queries the host for several inputs; undefined while loading. Returns the same array while the answers are equal. */
 export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, Name>>(
   name: Name,
   inputs: readonly InputOf<Api, Name>[],

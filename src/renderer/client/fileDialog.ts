@@ -1,6 +1,4 @@
-/**
- * Dialog for choosing a file or folder: the system's in the desktop app, our own on the host's files in a browser.
- */
+/** Dialog for choosing a file or folder: the system's in the desktop app, our own on the host's files in a browser. */
 import { create } from 'zustand'
 import type { FileFilter } from '#shared/bridge.ts'
 import { shell } from './connection.ts'

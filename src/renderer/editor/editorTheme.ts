@@ -1,6 +1,4 @@
-/**
- * Look of code, based on the colours of theme.css, so that light, dark and high contrast need no rules of their own.
- */
+/** Look of code, based on the colours of theme.css, so that light, dark and high contrast need no rules of their own. */
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { EditorState, type Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'

@@ -61,10 +61,7 @@ export function App() {
   )
 }
 
-/**
- * Skip link for keyboard users, past the rail to the screen's content. Not an anchor, since the address is the
- * route's.
- */
+/** Skip link for keyboard users, past the rail to the screen's content. Not an anchor, since the address is the route's. */
 const SkipLink = () => (
   <button
     type="button"

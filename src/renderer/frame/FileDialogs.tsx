@@ -115,10 +115,7 @@ function FoundModel({ names }: { names: readonly string[] }) {
   )
 }
 
-/**
- * Lists a folder of the host's machine, showing the previous one while loading. `at`: null starts where the host
- * does.
- */
+/** Lists a folder of the host's machine, showing the previous one while loading. `at`: null starts where the host does. */
 function useFolder(at: string | null) {
   const input = at === null ? {} : { path: at }
   const { data, error, isPrevious } = useAnswer('system.browse', input, { keep: true, staleMs: 0 })

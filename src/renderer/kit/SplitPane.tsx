@@ -32,10 +32,7 @@ function onNarrow(onChange: () => void): () => void {
 
 const useIsNarrow = (): boolean => useSyncExternalStore(onNarrow, () => matchMedia(narrow).matches)
 
-/**
- * Each pane is as tall as its content, but never so tall that the next one is out of sight; nested panes form one
- * list.
- */
+/** Each pane is as tall as its content, but never so tall that the next one is out of sight; nested panes form one list. */
 const Stack = ({ children }: { children: ReactNode }) => (
   <div data-stack className="flex min-h-0 min-w-0 grow flex-col overflow-auto *:shrink-0">
     {Children.toArray(children).map((pane, i) => (

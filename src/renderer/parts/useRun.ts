@@ -50,8 +50,7 @@ const sections = [
 ] as const satisfies readonly (keyof RunConfig)[]
 
 /**
- * False for runs of other versions whose config lacks what this page reads; it then shows only what does not need
- * settings.
+ * False for runs of other versions whose config lacks what this page reads; it then shows only what does not need settings.
  */
 const isWhole = (config: unknown): config is RunConfig =>
   typeof config === 'object' && config !== null && sections.every((key) => key in config)

@@ -1,6 +1,4 @@
-/**
- * Makes calls and reads streams over one port. Loads no schemas, since answers come from a host of the same version.
- */
+/** Makes calls and reads streams over one port. Loads no schemas, since answers come from a host of the same version. */
 import { AppError, errorOf, type ErrorCode } from '../errors.ts'
 import type { CallName, Contract, FeedName, InputOf, OutputOf, StreamName, WithCursor } from './contract.ts'
 import {

@@ -201,9 +201,7 @@ export const datasetsApi = {
   ),
   /** Number of rows on each side; a run config contains the same rule. */
   split: query(z.object({ versionId: digest, split }), z.object({ train: count, heldOut: count })),
-  /**
-   * Rows that are equal within and between the sides, ignoring white space and case. `columns` empty: the whole row.
-   */
+  /** Rows that are equal within and between the sides, ignoring white space and case. `columns` empty: the whole row. */
   leaks: query(
     z.object({
       versionId: digest,

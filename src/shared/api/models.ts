@@ -151,8 +151,7 @@ export const modelsApi = {
   /** Inspects a folder before it is imported. */
   inspect: query(folderSource, z.union([details, z.object({ problem: z.string() })])),
   /**
-   * Copies a folder into the data directory and removes an upload. Without `hubId`, the one stated in the folder is
-   * used.
+   * Copies a folder into the data directory and removes an upload. Without `hubId`, the one stated in the folder is used.
    */
   import: stream(
     z.intersection(folderSource, importName.extend({ hubId: z.string().max(200).nullish() })),

@@ -88,13 +88,10 @@ export const systemApi = {
   ),
   /** Results of device checks with the current driver and runtime; devices never checked are missing. */
   deviceChecks: query(z.void(), z.partialRecord(z.enum(deviceKinds), deviceCheck)),
-  /**
-   * Runs the self-test on a device and compares its speed with the CPU; the result is stored. Null: it was cancelled.
-   */
+  /** Runs the self-test on a device and compares its speed with the CPU; the result is stored. Null: it was cancelled. */
   checkDevice: stream(z.object({ device: z.enum(deviceKinds) }), progressOr(deviceCheck.nullable())),
   /**
-   * Measures the operations per second of the CPU and of every device that passed its check; stored for estimates of
-   * models.
+   * Measures the operations per second of the CPU and of every device that passed its check; stored for estimates of models.
    */
   measureSpeed: stream(z.void(), progressOr(z.null())),
   /** Disk use of the data directory, and the part that can be recreated. */

@@ -51,8 +51,7 @@ export function withMadeChanges(
 }
 
 /**
- * Changeable settings: read anew whenever a run is taken up, and part of nothing computed before. Sections end with a
- * dot.
+ * Changeable settings: read anew whenever a run is taken up, and part of nothing computed before. Sections end with a dot.
  */
 const changeable = [
   'algorithm.settings.',

@@ -11,9 +11,7 @@ export const wholeNumber = (minimum: number, maximum: number) => z.int().min(min
 export const share = z.number().min(0).max(1)
 export const path = z.string().min(1)
 
-/**
- * Largest value that could still be intended; rl/training/configWarnings.ts warns about unwise ones within the limit.
- */
+/** Largest value that could still be intended; rl/training/configWarnings.ts warns about unwise ones within the limit. */
 export const maxStepCount = 10_000_000
 export const maxTokenCount = 10_000_000
 export const maxRows = 1_000_000_000

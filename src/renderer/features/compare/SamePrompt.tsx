@@ -214,10 +214,7 @@ interface SampleLike {
   readonly step: number
 }
 
-/**
- * Matches rows by prompt text, since row numbers differ between data sets. Prompts answered by the most runs come
- * first.
- */
+/** Matches rows by prompt text, since row numbers differ between data sets. Prompts answered by the most runs come first. */
 export function sharedPrompts(samples: readonly (readonly SampleLike[])[]): readonly AnsweredPrompt[] {
   const found = new Map<string, { row: number; prompt: string; runs: number }>()
   for (const own of samples) {
@@ -235,8 +232,7 @@ export function sharedPrompts(samples: readonly (readonly SampleLike[])[]): read
 }
 
 /**
- * Returns the sample of the first or last step, preferring greedy ones of evaluations over sampled ones of the same
- * step.
+ * Returns the sample of the first or last step, preferring greedy ones of evaluations over sampled ones of the same step.
  */
 export function sampleAt<Sample extends SampleLike>(
   samples: readonly Sample[],

@@ -119,9 +119,7 @@ export interface Report {
   readonly madeAt: string
   readonly metrics: readonly string[]
   readonly runs: readonly ReportRun[]
-  /**
-   * Means over groups of runs that differ only in their seed, one list per metric in order, with the same groups each.
-   */
+  /** Means over groups of runs that differ only in their seed, one list per metric in order, with the same groups each. */
   readonly means: readonly (readonly SeedMean[])[]
   readonly pictures: readonly string[]
   readonly gaps: readonly GapInWords[]

@@ -17,9 +17,7 @@ export interface RunGroup {
 
 const bySeed = 'seed'
 
-/**
- * Groups runs; `group` 'seed' requires all settings except the seed to be equal. Groups are ordered by their first run.
- */
+/** Groups runs; `group` 'seed' requires all settings except the seed to be equal. Groups are ordered by their first run. */
 export function groupRuns(runs: readonly GroupedRun[], group: string): readonly RunGroup[] {
   const keyOf = (run: GroupedRun) =>
     group === bySeed ? settingsButSeed(run.settings) : shortSetting(run.settings.get(group))
@@ -34,10 +32,7 @@ export function groupRuns(runs: readonly GroupedRun[], group: string): readonly 
 
 const isSeed = (key: string): boolean => key === 'seed'
 
-/**
- * Labels a group by the common start of its runs' names, or by its distinguishing settings; a single run keeps its
- * name.
- */
+/** Labels a group by the common start of its runs' names, or by its distinguishing settings; a single run keeps its name. */
 function seedLabel(members: readonly GroupedRun[], differing: readonly string[]): string {
   const [first] = members
   if (!first) return ''

@@ -90,9 +90,7 @@ export function useTails(runs: readonly TailQuestion[], metric: string | null): 
 /** Number of steps to read: enough to show the noise, but none from before the run had settled. */
 const tailSteps = (step: number): number => Math.min(4999, Math.max(20, 2 * tailLength(step)))
 
-/**
- * Rounds a number of steps so that it changes only with every sixteenth to thirty-second part of a live run's length.
- */
+/** Rounds a number of steps so that it changes only with every sixteenth to thirty-second part of a live run's length. */
 const coarse = (steps: number): number => {
   const unit = 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, steps))) - 4)
   return Math.floor(steps / unit) * unit

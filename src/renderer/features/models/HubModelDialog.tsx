@@ -18,9 +18,7 @@ interface HubModelDialogProps {
   readonly onClose: () => void
 }
 
-/**
- * Shows a hub model, then downloads it once its licence is accepted; the files are reviewed before they are imported.
- */
+/** Shows a hub model, then downloads it once its licence is accepted; the files are reviewed before they are imported. */
 export function HubModelDialog({ address: given = '', onClose }: HubModelDialogProps) {
   const [address, setAddress] = useState(given)
   const [found, setFound] = useState<Looked | null>(null)

@@ -53,8 +53,7 @@ const open: readonly {
 const ownKeys = ['name', 'device']
 
 /**
- * Merges the settings of the file, and its search, into the draft; rows, model and rewards stay unless the file names
- * them.
+ * Merges the settings of the file, and its search, into the draft; rows, model and rewards stay unless the file names them.
  */
 export function takenOver(
   now: JsonObject,

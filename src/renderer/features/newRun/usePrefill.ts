@@ -106,9 +106,7 @@ function replacedWords(
 
 const hasData = (config: JsonObject): boolean => valueAt(config, 'data.train') !== undefined
 
-/**
- * Returns a change to the draft rather than a draft, since the user may continue editing until the host has answered.
- */
+/** Returns a change to the draft rather than a draft, since the user may continue editing until the host has answered. */
 async function prefilling(
   client: ApiClient,
   wanted: Wanted,

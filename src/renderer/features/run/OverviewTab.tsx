@@ -161,9 +161,7 @@ const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: 
   </div>
 )
 
-/**
- * Returns the same list while its contents are equal: most updates of a run change no mark, and every chart reads them.
- */
+/** Returns the same list while its contents are equal: most updates of a run change no mark, and every chart reads them. */
 function useMarks(
   { parentRunId, parentCheckpointStep, settingChanges: changes }: RunEntry,
   events: readonly StoredEvent[],
