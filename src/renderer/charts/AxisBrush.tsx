@@ -10,7 +10,6 @@ interface BrushProps {
   readonly x: number
   readonly height: number
   readonly brush: Brush | undefined
-  /** Null selects the whole axis. */
   readonly onBrush: (brush: Brush | null) => void
 }
 

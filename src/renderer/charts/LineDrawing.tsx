@@ -103,7 +103,6 @@ interface TitledProps extends SVGProps<SVGLineElement> {
   readonly text: string
 }
 
-/** Line whose title shows on hover. */
 const Titled = ({ text, x1, x2, y1, y2, stroke, strokeDasharray }: TitledProps) => (
   <line {...{ x1, x2, y1, y2, stroke, strokeDasharray }}>
     <title>{text}</title>

@@ -46,7 +46,6 @@ export interface MetricChartProps {
   readonly hasFacts?: boolean
   /** Loads the full series for the CSV file. Default: the values drawn. */
   readonly fullCsv?: () => Promise<string>
-  /** Additional entries of the panel's menu. */
   readonly menu?: readonly MenuItem[]
   readonly className?: string
 }

@@ -30,7 +30,6 @@ interface ParallelProps {
   readonly onFront: (id: string | null) => void
   readonly onOpen?: (id: string) => void
   readonly height?: number
-  /** Lists the names of all runs below. */
   readonly hasLegend?: boolean
   readonly emptyText: string
 }
@@ -93,7 +92,6 @@ interface PlaneProps extends ParallelProps {
   readonly height: number
 }
 
-/** A run with its heights on the axes, from 0 to 1. */
 interface Trace extends ParallelRun {
   readonly shares: readonly (number | null)[]
 }
@@ -211,7 +209,6 @@ interface Stroke {
 }
 
 interface Strokes {
-  /** Path of the lines outside of a brush. */
   readonly faint: string
   readonly strokes: readonly Stroke[]
 }

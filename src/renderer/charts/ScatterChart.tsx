@@ -137,7 +137,6 @@ function alongX(dots: readonly ScatterDot[], scale: ScaleKind) {
 interface MarkProps {
   readonly dot: ScatterDot
   readonly radius?: number
-  /** Recharts' position of the dot, in px. */
   readonly cx?: number
   readonly cy?: number
 }

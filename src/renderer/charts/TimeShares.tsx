@@ -3,7 +3,6 @@ import { formatNumber } from '#renderer/client/format.ts'
 import { axisTime } from './axes.ts'
 import { useSize } from './useSize.ts'
 
-/** Parts of a step by metric. */
 const parts = [
   { id: 'time/rollout', label: 'Generate', color: 'var(--run-1)' },
   { id: 'time/reward', label: 'Score', color: 'var(--run-5)' },
@@ -15,7 +14,6 @@ const parts = [
 type PartId = (typeof parts)[number]['id']
 
 export interface TimeColumn {
-  /** First step of the range. */
   readonly step: number
   /** Mean duration of a whole step. */
   readonly seconds: number

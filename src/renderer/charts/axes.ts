@@ -1,7 +1,6 @@
 /** Axes: choices for x, value ranges, ticks, and number formats. */
 import { extent, min, range, ticks } from 'd3-array'
 
-/** Visible range of an axis. */
 export type Range = readonly [from: number, to: number]
 
 export const xAxes = ['step', 'time', 'tokens', 'samples'] as const
@@ -10,10 +9,8 @@ export type XAxis = (typeof xAxes)[number]
 interface XAxisSpec {
   /** Label in a menu. */
   readonly title: string
-  /** Label at the end of the axis. */
   readonly label: string
   readonly ticks: (low: number, high: number, count: number) => readonly number[]
-  /** Last position that can have a tick. */
   readonly end: (high: number) => number
   readonly write: (x: number) => string
 }
@@ -103,7 +100,6 @@ export function placeOnAxis(value: number, { scale, domain: [low, high] }: Value
 export const clamped = (value: number, axis: ValueAxis): number =>
   isClamped(value, axis) ? axis.domain[0] : value
 
-/** Returns whole-number ticks, for steps. */
 export function wholeTicks(low: number, high: number, count: number): readonly number[] {
   return ticks(low, high, Math.max(1, Math.min(count, high - low))).filter((tick) => Number.isInteger(tick))
 }

@@ -47,7 +47,6 @@ export function smooth(points: readonly ChartPoint[], weight: number, unit: numb
   })
 }
 
-/** Merges two neighbouring ranges. */
 export function together(a: SeriesPoint, b: SeriesPoint): SeriesPoint {
   const count = a.count + b.count
   return {

@@ -32,7 +32,6 @@ export interface BandPoint {
   readonly high: number
 }
 
-/** Point that a line passes through. */
 export interface Dot {
   readonly x: number
   readonly y: number
@@ -63,11 +62,9 @@ export interface ChartEvent {
   readonly x: number
   readonly kind: EventKind
   readonly label: string
-  /** Colour of the run, if there are several. */
   readonly color?: string | undefined
 }
 
-/** Returns a point for a single value. */
 export const pointAt = (x: number, step: number, y: number): ChartPoint => ({
   x,
   endX: x,

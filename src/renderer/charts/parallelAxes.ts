@@ -21,7 +21,6 @@ export interface ParallelAxis extends AxisSpec {
   readonly ticks: readonly { readonly share: number; readonly text: string }[]
   /** Position of a value: 0 at the bottom, 1 at the top; null if the run has no such value. */
   readonly share: (value: AxisValue) => number | null
-  /** Label of a position. */
   readonly textAt: (share: number) => string
   /** Rounds a brush to the nearest valid one. */
   readonly snapped: (brush: Brush) => Brush
@@ -93,7 +92,6 @@ export const isWithin = (
     return brush === undefined || (share !== null && share >= brush[0] - little && share <= brush[1] + little)
   })
 
-/** Returns the runs that pass through every brush. */
 export function chosenOf<Run extends { readonly values: Readonly<Record<string, AxisValue>> }>(
   specs: readonly AxisSpec[],
   runs: readonly Run[],

@@ -42,7 +42,6 @@ export async function pictureOf(plot: Plot, title: string): Promise<Picture> {
   return { svg, width, height: total }
 }
 
-/** Renders the chart with Recharts, off the page. */
 async function drawnSvg(plot: Plot): Promise<SVGSVGElement> {
   const host = document.createElement('div')
   host.setAttribute('aria-hidden', 'true')

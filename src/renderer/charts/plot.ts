@@ -75,7 +75,6 @@ export interface Plot {
   readonly rows: readonly PlotRow[]
   readonly events: readonly ChartEvent[]
   readonly smoothing: number
-  /** True if some values may lie outside of the panel. */
   readonly isClipped: boolean
 }
 
@@ -86,7 +85,6 @@ const liveLimits = { values: 3000, places: 300 } as const
 /** Number of live lines above which only smoothed curves are drawn: raw ones behind them would be unreadable. */
 const maxLiveWithRaw = 10
 
-/** Returns null if there is nothing to draw. */
 export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot | null {
   const full = xExtent(lines)
   if (!full) return null
@@ -124,7 +122,6 @@ function chosenSmoothing(lines: readonly ChartLine[], wanted: number | 'auto'): 
   return automaticSmoothing(Math.max(0, ...lengths))
 }
 
-/** Returns the first and last x of any line. */
 export function xExtent(lines: readonly ChartLine[]): Range | null {
   const filled = lines.filter(({ points }) => points.length > 0)
   if (filled.length === 0) return null
@@ -160,7 +157,6 @@ interface Shaping {
 
 interface Shape {
   readonly line: ChartLine
-  /** Dots before smoothing. */
   readonly dots: readonly Dot[]
   /** Smoothed dots, one per point. */
   readonly drawn: readonly Dot[]

@@ -106,7 +106,6 @@ export interface LineFacts {
   readonly best: { readonly value: number; readonly step: number } | null
 }
 
-/** Returns null without points. */
 export function lineFacts(points: readonly ChartPoint[], better: Better): LineFacts | null {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last) return null

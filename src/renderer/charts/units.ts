@@ -26,7 +26,6 @@ export function unitOf(metric: string): string | undefined {
 export const titleWithUnit = (title: string, unit: string | undefined): string =>
   unit === undefined ? title : `${title} (${unit})`
 
-/** Converts a stored value to the unit it is drawn in. */
 export const inUnit = (value: number, unit: string | undefined): number =>
   unit === percent ? 100 * value : value
 

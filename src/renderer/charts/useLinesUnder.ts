@@ -10,7 +10,6 @@ const reachPx = 16
 interface PlotSize {
   /** Width between the axes. */
   readonly width: number
-  /** Height of the whole plot. */
   readonly height: number
 }
 

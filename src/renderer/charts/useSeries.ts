@@ -15,9 +15,7 @@ export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
 export interface SeriesRequest {
   readonly runIds: readonly string[]
   readonly metrics: readonly string[]
-  /** Steps to read in detail. */
   readonly zoom?: readonly [fromStep: number, toStep: number] | null
-  /** Limit per run and metric. */
   readonly maxPoints?: number
   /** Freezes the values at those present when it became true. */
   readonly isPaused?: boolean
@@ -31,7 +29,6 @@ export interface SeriesState {
 
 interface Followed {
   readonly byMetric: SeriesByMetric
-  /** Position after the last values. */
   readonly cursor: string | null
 }
 
@@ -226,7 +223,6 @@ export function appended(
   return { points: points.length > 2 * maxPoints ? halved(points) : points, gaps }
 }
 
-/** Merges neighbours in pairs. */
 export function halved(points: readonly SeriesPoint[]): readonly SeriesPoint[] {
   const half: SeriesPoint[] = []
   for (let i = 0; i < points.length; i += 2) {

@@ -22,7 +22,6 @@ export interface ArrivingFolder {
 }
 
 interface Arrivals {
-  /** Data files, each to be reviewed. */
   readonly data: readonly Arrival[]
   readonly model: ArrivingFolder | null
   readonly reward: { readonly name: string; readonly code: string } | null

@@ -36,7 +36,6 @@ interface LooseClient {
 const loose = (client: ApiClient): LooseClient => client
 
 export interface AnswerOptions {
-  /** False holds the request back. */
   readonly enabled?: boolean
   /** Time an answer stays valid without an update, in ms. Default: forever; updates of its area refetch it. */
   readonly staleMs?: number

@@ -71,7 +71,6 @@ export function connect(onState: (state: ConnectionState, error: Error | null) =
   })
 }
 
-/** File in the form that the API accepts. */
 export type FileSource = { readonly path: string } | { readonly uploadId: string }
 
 /** Uses the path if the shell knows it; a browser sends the file to the host, which streams it to disk. */

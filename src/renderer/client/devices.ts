@@ -34,7 +34,6 @@ const useCheckState = create<CheckState>(() => ({ current: null, failure: null, 
 export const useDeviceChecks = (): Answer<'system.deviceChecks'> | undefined =>
   useAnswer('system.deviceChecks', undefined).data
 
-/** Starts a check unless one is under way. */
 function useCheckStart(): (device: DeviceKind) => void {
   const client = useApi()
   const { refetch } = useAnswer('system.deviceChecks', undefined)
@@ -69,7 +68,6 @@ function useCheckStart(): (device: DeviceKind) => void {
 export interface DeviceTask {
   /** Null unless a check of this device is under way. */
   readonly running: { readonly progress: CheckProgress | null; readonly cancel: () => void } | null
-  /** True while no device is being checked. */
   readonly canStart: boolean
   readonly error: Error | null
   readonly start: () => void

@@ -19,7 +19,6 @@ export interface FeedOptions {
   /** Cursor to resume from, taken from another answer; read when the feed is opened. */
   readonly from?: string | null
   readonly onError?: (error: Error) => void
-  /** Shortest interval between two calls, in ms. */
   readonly everyMs?: number
 }
 

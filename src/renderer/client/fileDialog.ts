@@ -7,7 +7,6 @@ export interface Choosing {
   readonly kind: 'file' | 'folder' | 'save'
   readonly title: string
   readonly filters?: readonly FileFilter[]
-  /** Default name of a file to be saved. */
   readonly suggestedName?: string
   /** True to choose the folder of a model or adapter: the dialog marks those it recognizes. */
   readonly isForModels?: boolean
@@ -63,7 +62,6 @@ export const acceptedWords =
 export const kindOfName = (name: string): FileKind =>
   endings[/\.([^.]+?)(?:\.gz|\.zst)?$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'unknown'
 
-/** Judges a folder by the names of its files. */
 export function kindOfFolder(names: readonly string[]): FileKind {
   if (names.includes('adapter_config.json')) return 'adapter'
   return names.includes('config.json') ? 'model' : 'unknown'

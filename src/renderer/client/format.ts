@@ -2,7 +2,6 @@
 import { noun } from '#shared/plural.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
-/** Placeholder for a missing number. */
 export const noNumber = '–'
 
 /** Formats three significant digits, without exponents where people expect none; with a true minus sign. */
@@ -31,7 +30,6 @@ export const formatReward = (value: number | null | undefined): string =>
 export const formatReach = (mean: Estimate | null | undefined): string =>
   mean?.interval == null ? '' : ` ± ${formatNumber(mean.interval.high - mean.value, 2)}`
 
-/** Formats a difference with its sign. */
 export const formatDelta = (value: number | null | undefined): string =>
   typeof value === 'number' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value)
 
@@ -57,7 +55,6 @@ export function formatShort(value: number | null | undefined): string {
   return formatCount(value)
 }
 
-/** Formats a fraction as a percentage. */
 export const formatPercent = (share: number | null | undefined): string =>
   share === null || share === undefined || Number.isNaN(share) ? noNumber : `${formatNumber(share * 100)} %`
 

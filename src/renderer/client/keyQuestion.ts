@@ -3,7 +3,6 @@ import { create } from 'zustand'
 import { KeysError, type KeyUse } from '#shared/errors.ts'
 
 interface KeyQuestion {
-  /** Empty while no question is open. */
   readonly keys: readonly KeyUse[]
 }
 
@@ -11,7 +10,6 @@ export const useKeyQuestion = create<KeyQuestion>(() => ({ keys: [] }))
 
 export const askAboutKeys = (keys: readonly KeyUse[]): void => useKeyQuestion.setState({ keys })
 
-/** Opens the question if the error is about keys. */
 export function askWhereRefused(error: Error): void {
   if (error instanceof KeysError) askAboutKeys(error.keys)
 }

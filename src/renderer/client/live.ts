@@ -55,7 +55,6 @@ export const etaWords = ({ lowMs, highMs }: { readonly lowMs: number; readonly h
 interface Eta {
   /** Null before the first step. */
   readonly secondsPerStep: number | null
-  /** Remaining time in words. */
   readonly left: string
   /** Suffix if later stages follow, whose duration is unknown. */
   readonly later: string

@@ -17,7 +17,6 @@ export interface ModelChoice {
   readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string } | undefined
 }
 
-/** Finds the listed model for a name or path. */
 export const findModel = (models: readonly ListedModel[], model: string): ListedModel | undefined =>
   models.find(({ name, directory }) => name === model || directory === model)
 

@@ -28,7 +28,6 @@ export function navigate(path: string, query: Query = {}, { replace = false } = 
 
 export const goToNewRun = (): void => navigate('/new-run')
 
-/** Changes some query values of the current location. */
 export function setQuery(changes: Query, { replace = true } = {}): void {
   const { path, query } = parseRoute(location.hash)
   navigate(`/${path.join('/')}`, { ...Object.fromEntries(query), ...changes }, { replace })

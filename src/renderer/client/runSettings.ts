@@ -74,7 +74,6 @@ export const sectionsFor = (algorithm: AlgorithmEntry | undefined): readonly Fie
 export const isReachable = (config: JsonObject, { within }: Pick<SettingField, 'within'>): boolean =>
   within === undefined || isObject(valueAt(config, within))
 
-/** Existing setting of a run. */
 export interface RunSetting {
   /** Field whose key has `[i]` for list entries. */
   readonly field: SettingField

@@ -93,7 +93,6 @@ export function useRuns(): RunsView {
 export const useRunEntry = (runId: string): RunEntry | undefined =>
   useRunsStore(({ byId }) => byId.get(runId))
 
-/** True once the history has been read. */
 export const useHasRuns = (): boolean => useRunsStore(({ isLoaded }) => isLoaded)
 
 /**

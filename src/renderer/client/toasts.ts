@@ -44,7 +44,6 @@ export const toastError = (error: Error): void =>
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown))
 
-/** Returns the error's advice, if it has any. */
 export function hintOf(error: Error): string | undefined {
   if (error instanceof AppError) return error.hint
   return 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined

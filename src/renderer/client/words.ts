@@ -22,7 +22,6 @@ export function runTitle({
 interface Steps {
   readonly step: number
   readonly steps: number | null
-  /** Step from which a fork counts on. */
   readonly parentCheckpointStep: number | null
 }
 
@@ -131,5 +130,4 @@ const ends: Readonly<Record<string, string>> = {
   failed: 'failed',
 }
 
-/** Explains why a completion ended. */
 export const endWords = (reason: string): string => ends[reason] ?? reason

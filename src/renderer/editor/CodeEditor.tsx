@@ -42,9 +42,7 @@ export interface CodeEditorProps {
   readonly onChange: (value: string) => void
   readonly language: CodeLanguage
   readonly label: string
-  /** Data that the code runs on. */
   readonly context?: CodeContext
-  /** Places where the code failed at run time. */
   readonly problems?: readonly CodeFailurePlace[]
   /** Line to scroll to; a new object scrolls there again. */
   readonly goTo?: { readonly line: number } | null

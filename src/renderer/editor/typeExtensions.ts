@@ -193,7 +193,6 @@ const checkedCode = ({ language }: TypedCode, state: EditorState): CheckedCode =
   language: language(),
 })
 
-/** Turns a failed request into no answer. */
 const orNothing = <Answer>(answer: Promise<Answer | null>): Promise<Answer | null> => answer.catch(() => null)
 
 function textNode(className: string, text: string): HTMLElement {

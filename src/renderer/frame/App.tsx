@@ -75,7 +75,6 @@ const SkipLink = () => (
 const item =
   'flex h-12 w-full shrink-0 flex-col items-center justify-center gap-0.5 rounded text-xs short:h-9.5 short:gap-0 phone:h-10 text-muted -outline-offset-2 hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent-ink'
 
-/** Rail of places, always visible. */
 function Rail() {
   const { path } = useRoute()
   const here = path[0] ?? ''
@@ -153,7 +152,6 @@ function react(event: ShellEvent, { add, chooseAndAdd }: ReturnType<typeof useAd
 const ids = Object.keys(keyTable) as KeyId[]
 const groups = [...new Set(ids.map((id) => keyTable[id].group))]
 
-/** Overview of all shortcuts. */
 function KeySheet() {
   const { isKeySheetOpen, closeAll } = useWindow()
   const { bindings } = useKeyBindings()

@@ -159,7 +159,6 @@ function Library({ then }: { then: Then }) {
 }
 
 interface EntryProps {
-  /** Text that is searched. */
   readonly value: string
   readonly icon?: ReactNode
   readonly aside?: ReactNode

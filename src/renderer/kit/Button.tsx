@@ -13,7 +13,6 @@ const variants: Readonly<Record<Variant, string>> = {
 
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly variant?: Variant
-  /** Size for tables. */
   readonly small?: boolean
   readonly icon?: ReactNode
 }

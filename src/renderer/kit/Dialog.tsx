@@ -67,7 +67,6 @@ export interface ConfirmDialogProps {
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly title: string
-  /** Says what will happen and what stays safe. */
   readonly children: ReactNode
   /** Verb and object: “Delete run”. */
   readonly action: string

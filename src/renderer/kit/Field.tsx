@@ -13,7 +13,6 @@ export interface FieldProps {
   readonly children: (ids: FieldIds) => ReactNode
 }
 
-/** Attributes to spread on the control. */
 export interface FieldIds {
   readonly id: string
   readonly 'aria-describedby': string | undefined

@@ -22,7 +22,6 @@ interface HubDialogProps {
   readonly note: string
   readonly address: string
   readonly onAddress: (address: string) => void
-  /** Label of the confirming button. */
   readonly action: string
   readonly onGoOn: () => void
   /** False while further input is missing. */

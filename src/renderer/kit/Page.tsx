@@ -63,7 +63,6 @@ interface PanelProps {
   readonly className?: string
 }
 
-/** Framed group of related content. */
 export function Panel({ title, actions, children, isFlush = false, className }: PanelProps) {
   return (
     <section className={classes('flex min-w-0 flex-col rounded border border-line bg-bg', className)}>

@@ -13,7 +13,6 @@ export interface PickerItem {
   readonly aside?: ReactNode
   /** Items of a group stand together, groups in the order of their first item. */
   readonly group?: string
-  /** Reason why it cannot be chosen. */
   readonly problem?: string
 }
 

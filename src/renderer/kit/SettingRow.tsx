@@ -13,7 +13,6 @@ import { Texts, Variables } from './lists.tsx'
 export interface SettingRowProps {
   readonly field: SettingField
   readonly value: unknown
-  /** Default value. */
   readonly base: unknown
   readonly isChanged: boolean
   readonly onChange: (value: unknown) => void
@@ -216,7 +215,6 @@ function Choices({ value, onChange, options, all, disabled = false, ids }: Choic
   )
 }
 
-/** Edits one number, or a pair of bounds. */
 function NumberOrPair({ value, onChange, field, ids, disabled = false }: SettingControlProps) {
   const pair = Array.isArray(value) ? value.map(Number) : null
   const single = typeof value === 'number' ? value : 0

@@ -12,7 +12,6 @@ export interface Column<Row> {
   /** CSS grid track: `120px`, `minmax(160px, 1fr)`. */
   readonly width: string
   readonly cell: (row: Row, index: number) => ReactNode
-  /** Right-aligns numbers. */
   readonly isNumber?: boolean
   /** Returns the sort key of a row, null last. Columns without it cannot be sorted. */
   readonly sortBy?: (row: Row) => string | number | null

@@ -25,7 +25,6 @@ interface ListEditorProps {
   readonly items: readonly ListItem[]
   readonly newLabel: string
   readonly placeholder: string
-  /** True if the text of the new field is a valid item. */
   readonly canAdd: (text: string) => boolean
   readonly onAdd: (text: string) => void
   /** Leaving the field adds its text too. */
@@ -41,7 +40,6 @@ interface ListItem {
   readonly onRemove: () => void
 }
 
-/** Removable items, and a field that adds one. */
 function ListEditor(props: ListEditorProps) {
   const { items, newLabel, placeholder, canAdd, onAdd, addsOnBlur = false, disabled } = props
   const [draft, setDraft] = useState('')
@@ -99,7 +97,6 @@ function meantText(text: string): string {
   }
 }
 
-/** Edits a list of strings, such as stop strings. */
 export function Texts({ label, value, onChange, disabled = false }: ListProps) {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value]
   const texts = given.filter((text) => typeof text === 'string')
@@ -133,7 +130,6 @@ const kinds: readonly { readonly value: VariableKind; readonly label: string }[]
   { value: 'flag', label: 'yes or no' },
 ]
 
-/** Edits names and values in rows. */
 export function Variables({ label, value, onChange, disabled = false }: ListProps) {
   const variables = variablesOf(value)
   const set = (next: typeof variables) => onChange(Object.keys(next).length === 0 ? undefined : next)

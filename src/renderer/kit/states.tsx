@@ -103,7 +103,6 @@ interface TaskProgressProps {
   readonly onCancel?: () => void
 }
 
-/** Progress of a long task, with a way to cancel it. */
 export function TaskProgress({ progress: { phase, done, total, unit }, onCancel }: TaskProgressProps) {
   const counted = `${formatCount(done)}${total === null ? '' : ` of ${formatCount(total)}`} ${unit}`
   return (

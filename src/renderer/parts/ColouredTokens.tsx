@@ -64,7 +64,6 @@ function shownValue(colour: TokenValue | 'none', present: readonly TokenValue[])
         null)
 }
 
-/** Legend of the colours, from one end to the other. */
 function HeatLegend({ scale }: { scale: HeatScale }) {
   const words = legendOf(scale)
   const [low, middle, high] = words.length === 3 ? words : [words[0], null, words[1]]
@@ -93,7 +92,6 @@ function HeatLegend({ scale }: { scale: HeatScale }) {
 
 interface TokenTableProps {
   readonly rows: readonly TokenRow[]
-  /** Values the run recorded. */
   readonly present: readonly TokenValue[]
 }
 

@@ -11,7 +11,6 @@ export interface DataPickerProps {
   /** Id of a version; null: nothing chosen. */
   readonly value: string | null
   readonly onChange: (versionId: string) => void
-  /** Accessible name. */
   readonly label?: string
   /** Shows the list itself instead of a button that opens it. */
   readonly isInline?: boolean
@@ -111,7 +110,6 @@ export function shortList(names: readonly string[], most = 4): string {
   return `${names.slice(0, most).join(', ')} and ${String(names.length - most)} more`
 }
 
-/** Returns the data set a version belongs to. */
 export function findVersion(
   dataSets: readonly DataSet[] | undefined,
   versionId: string | null,

@@ -23,7 +23,6 @@ import {
 export interface ModelPickerProps {
   readonly value: ModelChoice | null
   readonly onChange: (choice: ModelChoice) => void
-  /** Offers checkpoints of runs too. */
   readonly withCheckpoints?: boolean
   /** Name or folder of a base model, to offer only that and adapters trained on it. */
   readonly on?: string | undefined
@@ -153,7 +152,6 @@ interface BaseSelectProps extends Pick<ModelPickerProps, 'value' | 'onChange'> {
   readonly models: readonly ListedModel[]
 }
 
-/** Chooses the base model of an imported adapter. */
 function BaseSelect({ value, models, onChange }: BaseSelectProps) {
   if (value?.adapter === undefined || !('path' in value.adapter)) return null
   return (

@@ -6,7 +6,6 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { studyTitle } from './studyWords.ts'
 
-/** Returns the titles of all studies by id. */
 export function useStudyTitles(): ReadonlyMap<string, string> {
   const { data } = useAnswer('studies.list', undefined)
   return useMemo(() => new Map(data?.studies.map((study) => [study.id, studyTitle(study)])), [data])

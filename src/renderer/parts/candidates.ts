@@ -3,7 +3,6 @@ import { wilson, type Interval } from '#shared/statistics.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 
-/** Largest number of columns side by side. */
 export const maxColumns = 4
 export const columnKeys = ['a', 'b', 'c', 'd'] as const
 
@@ -32,7 +31,6 @@ export function shuffled(count: number, random: () => number): readonly number[]
   return order
 }
 
-/** Encodes prompts to choose from for the address. */
 export const writePrompts = (prompts: readonly string[]): string => JSON.stringify(prompts)
 
 export function readPrompts(text: string | null): readonly string[] {
@@ -73,7 +71,6 @@ export function completions(pieces: readonly Piece[], order: readonly number[]):
   return all
 }
 
-/** Returns the column being written; null: none. */
 export const columnAtWork = (written: readonly Completion[], order: readonly number[]): number | null => {
   const column = order.findIndex((candidate) => written[candidate]?.stopReason === null)
   return column < 0 ? null : column
@@ -86,7 +83,6 @@ export interface Vote {
   readonly candidates: readonly string[]
   /** Index of the winner; null for a tie. */
   readonly winner: number | null
-  /** True if the names were hidden. */
   readonly isBlind: boolean
   readonly prompt: string
   readonly seed: number
@@ -101,7 +97,6 @@ interface Standing {
   readonly losses: number
   /** Share of votes won, a tie counting half. */
   readonly winRate: number
-  /** 95 % interval of the win rate. */
   readonly interval: Interval
 }
 

@@ -58,7 +58,6 @@ const numberOffers: Readonly<Partial<Record<ExportFormat, readonly NumbersOffer[
 /** Returns the number formats of an export format; empty if there is no choice. */
 export const dtypesOf = (format: ExportFormat): readonly NumbersOffer[] => numberOffers[format] ?? []
 
-/** Adds sizes if they are informative. */
 export const sizedDtypes = ({ format, sizes }: ExportOffer): readonly NumbersOffer[] =>
   dtypesOf(format).map((offer) => {
     const dtype = offer.value === 'usual' ? null : offer.value
@@ -102,7 +101,6 @@ export function freeName(name: string, taken: readonly string[]): string {
   return `${name}-${String(number)}`
 }
 
-/** Returns a file's path within the exported folder. */
 export const placeIn = (folder: string, file: string): string =>
   file.startsWith(folder) ? file.slice(folder.length).replace(/^[\\/]+/, '') : file
 

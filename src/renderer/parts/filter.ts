@@ -22,7 +22,6 @@ export interface RunFilter {
   readonly status: RunStatus | ''
   readonly algorithm: string
   readonly tag: string
-  /** Id of a study. */
   readonly study: string
 }
 
@@ -31,7 +30,6 @@ export const noFilter: RunFilter = { text: '', status: '', algorithm: '', tag: '
 export const isFiltering = ({ text, ...chosen }: RunFilter): boolean =>
   text.trim() !== '' || Object.values(chosen).some((value) => value !== '')
 
-/** Short description of the search syntax. */
 export const searchHint = 'Name, tag, note, seed:1, id:…'
 
 export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: RunFilter): readonly Run[] {
@@ -57,7 +55,6 @@ function hasAllWords(run: RunLike, words: readonly string[]): boolean {
   })
 }
 
-/** Returns the available choices, in order. */
 export function choicesOf(runs: readonly RunLike[]) {
   const sorted = (values: readonly string[]) => [...new Set(values)].sort((a, b) => a.localeCompare(b))
   return {

@@ -97,7 +97,6 @@ export interface HeatLook {
 const maxAlpha = 0.5
 const noticeable = 0.04
 
-/** Null if there is nothing to show. */
 export function heatLook(scale: HeatScale, value: number | null): HeatLook | null {
   if (value === null) return null
   const strength = scale.strength(value)
@@ -108,7 +107,6 @@ export function heatLook(scale: HeatScale, value: number | null): HeatLook | nul
   return { backgroundColor: `rgb(var(--heat-${name}) / ${alpha})`, underline: name }
 }
 
-/** Formats the ends and the middle of the scale. */
 export function legendOf({ value, isSigned, reach }: HeatScale): readonly string[] {
   if (value === 'probability') return ['1', '0']
   if (value === 'action') return ['given', 'chosen']
@@ -117,7 +115,6 @@ export function legendOf({ value, isSigned, reach }: HeatScale): readonly string
   return isSigned ? [formatDelta(-reach), '0', formatDelta(reach)] : ['0', formatNumber(reach)]
 }
 
-/** Formats a value of a token. */
 export const tokenValueText = (value: TokenValue, row: TokenRow): string => {
   const shown = row[value]
   return value === 'advantage' || value === 'reward' || value === 'kl'

@@ -9,7 +9,6 @@ export const placeholders = (text: string): readonly string[] => [
   ...new Set([...text.matchAll(placeholder)].flatMap(([, name]) => (name === undefined ? [] : [name]))),
 ]
 
-/** Replaces the names in braces. */
 export const withNames = (text: string, nameOf: (name: string) => string): string =>
   text.replace(placeholder, (match, name: string | undefined) =>
     name === undefined ? match : `{${nameOf(name)}}`,

@@ -70,7 +70,6 @@ export function sourceOfChoice(
 export const choiceOfVersion = ({ file }: Pick<RewardVersion, 'file'>, part: string | null): string =>
   part === null ? file : `${file}#${part}`
 
-/** Moves an item one position up or down. */
 export function moved<Item>(items: readonly Item[], index: number, by: -1 | 1): readonly Item[] {
   const to = index + by
   const item = items[index]

@@ -1,7 +1,6 @@
 /** Entries of the library, and their names in addresses and files. */
 import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './rewardTypes.ts'
 
-/** Screen that shows a part of the library. */
 export interface Shelf {
   /** First part of its addresses, and prefix of its settings. */
   readonly route: 'rewards' | 'losses' | 'workflows'
@@ -10,7 +9,6 @@ export interface Shelf {
   /** Label of the button and title of its dialog. */
   readonly newWords: string
   readonly newHelp: string
-  /** Example of a name. */
   readonly exampleName: string
   readonly listLabel: string
   readonly searchLabel: string

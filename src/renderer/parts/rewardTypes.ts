@@ -21,7 +21,6 @@ export type DataRow = Readonly<Record<string, unknown>>
 export type SettingValue = string | number | boolean
 export type SettingValues = Readonly<Record<string, SettingValue>>
 
-/** Code in the editor. */
 export interface Code {
   readonly language: CodeLanguage
   readonly code: string
@@ -33,7 +32,6 @@ export interface PythonCode {
   readonly interpreter: string | null
 }
 
-/** Judge, defined by its settings. */
 export interface JudgeCode {
   readonly builtIn: 'judge'
 }

@@ -23,7 +23,6 @@ export function trialTitle({ search }: Pick<StudyEntry, 'search'>, trial: StudyT
   return `Trial ${String(trial.index + 1)}`
 }
 
-/** Formats the value of a setting briefly. */
 export function valueWords(value: unknown): string {
   if (value === undefined) return noNumber
   if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value)

@@ -91,7 +91,6 @@ export interface Segment {
   readonly rows: readonly TokenRow[]
 }
 
-/** Merges adjacent tokens of the same origin. */
 export function segmentsOf(rows: readonly TokenRow[]): readonly Segment[] {
   const segments: { kind: Segment['kind']; turn: number; rows: TokenRow[] }[] = []
   let turn = 0

@@ -48,7 +48,6 @@ export function useFetchData(onDone: () => void) {
   return task
 }
 
-/** Goes on with a newly imported data set. */
 function goOnWith(versionId: string): void {
   const { to } = useReturning.getState()
   useReturning.setState({ to: null })

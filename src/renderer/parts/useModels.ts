@@ -72,7 +72,6 @@ export function useCheckpointsOf(runIds: readonly string[]): ReadonlyMap<string,
   )
 }
 
-/** Copies a folder, then opens the new model. */
 export function useImportModel() {
   const task = useTask('models.import')
   const { last, state } = task

@@ -128,9 +128,7 @@ export const goToTab = (runId: string, tab: RunTab, query: Query = {}): void =>
 /* Whether a run takes longer than it used to. */
 
 interface Pace {
-  /** Time since anything ended. */
   readonly sinceMs: number
-  /** Multiple of the usual duration. */
   readonly times: number
 }
 
@@ -138,7 +136,6 @@ const slowTimes = 3
 /** Duration below which steps are ignored, since short ones vary with the machine. */
 const leastMs = 10_000
 
-/** Null if normal, or if the usual duration is unknown. */
 export function slowPace(sinceMs: number, typicalMs: number | null): Pace | null {
   if (typicalMs === null || typicalMs <= 0) return null
   const times = sinceMs / typicalMs

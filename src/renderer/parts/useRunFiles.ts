@@ -9,7 +9,6 @@ export interface RunFiles {
   readonly files: Answer<'runs.files'>
 }
 
-/** Null until all are known. */
 export function useRunFiles(runIds: readonly string[]): readonly RunFiles[] | null {
   const inputs = runIds.map((runId) => ({ runId }))
   const answers = useAnswers('runs.files', inputs, { staleMs: 0 })
@@ -20,7 +19,6 @@ export function useRunFiles(runIds: readonly string[]): readonly RunFiles[] | nu
   return known.length === runIds.length ? known : null
 }
 
-/** Restores runs from the trash and reports it. */
 export function useRestoreRuns(): (runIds: readonly string[]) => Promise<void> {
   const client = useApi()
   return useCallback(

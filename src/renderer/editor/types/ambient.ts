@@ -8,7 +8,6 @@ export interface RowColumn {
   readonly name: string
   /** Rows by kind: text, number, boolean, list, object, null. */
   readonly kinds: Readonly<Record<string, number>>
-  /** Number of rows without the column. */
   readonly missing?: number
   readonly examples?: readonly unknown[]
 }
@@ -125,7 +124,6 @@ declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...v
 export type CodeContext =
   readonly RowColumn[] | null | 'loss' | { readonly workflowOn: readonly RowColumn[] | null }
 
-/** Returns the declarations available to such code. */
 export function ambientTypes(context: CodeContext): string {
   if (context === 'loss') return lossTypes
   const isWorkflow = context !== null && 'workflowOn' in context
@@ -208,7 +206,6 @@ function objectType(objects: readonly Record<string, unknown>[], depth: number):
   return `{ ${members.join('; ')} }`
 }
 
-/** Kind as counted for data sets. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'list'

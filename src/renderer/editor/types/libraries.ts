@@ -16,7 +16,6 @@ const texts = Object.entries(
 )
 
 export interface Libraries {
-  /** Declarations for every script. */
   readonly globals: string
   /** Separate because it is a module, so it cannot share a file with the rest. */
   readonly iterators: string

@@ -107,7 +107,6 @@ export function createTypeService(libraries: Libraries) {
     return { service: types.languageService, name, mapped, code }
   }
   return {
-    /** Sets the context of the code from now on. */
     setContext: (context: CodeContext) => set(ambientFile, ambientTypes(context)),
     problems: (input: CheckedCode) => problemsOf(open(input), input),
     complete: (input: PlaceInCode) => completionsAt(open(input), input.at),
@@ -247,7 +246,6 @@ function signatureAt({ service, name, mapped }: OpenCode, at: number): Signature
 interface Finding {
   readonly code: number
   readonly message: string
-  /** Code that the message refers to. */
   readonly text: string
 }
 

@@ -58,7 +58,6 @@ export interface Round {
   readonly candidates: readonly ModelChoice[]
   readonly prompt: string
   readonly sampling: Sampling
-  /** Maps columns on screen to candidates. */
   readonly order: readonly number[]
   readonly isBlind: boolean
 }

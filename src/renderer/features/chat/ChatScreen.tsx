@@ -85,7 +85,6 @@ interface PaneProps {
   readonly onSettings: (hasSettings: boolean) => void
 }
 
-/** Header, messages and composer of a conversation. */
 function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
   const { conversation, turns, isRunning, error } = chat
   const [isFollowing, setFollowing] = useState(true)

@@ -6,7 +6,6 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 
 interface Props {
   readonly conversations: Answer<'chat.list'>
-  /** Id of the open conversation. */
   readonly chosen: string | null
 }
 

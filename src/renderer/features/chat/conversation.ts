@@ -17,7 +17,6 @@ export type Draft = Omit<Conversation, 'id' | 'createdAt' | 'updatedAt'> & { rea
 
 export const untitled = 'New conversation'
 
-/** Returns the model of a column. */
 export const choiceOf = (
   { model, columns }: Pick<Draft, 'model' | 'columns'>,
   column: number,
@@ -41,7 +40,6 @@ export interface Writing {
   readonly text: string
   readonly tokens: number
   readonly promptTokens: number
-  /** True once its model has started. */
   readonly hasBegun: boolean
 }
 
@@ -134,7 +132,6 @@ export const asJsonLines = (conversation: Draft): string =>
     .map((_, column) => `${JSON.stringify({ messages: messagesOf(conversation, column) })}\n`)
     .join('')
 
-/** Exports readable text; `titles`: of the columns. */
 export function asText({ title, system, turns, columns }: Draft, titles: readonly string[]): string {
   const parts = turns.flatMap(({ user, answers }) => [
     `You:\n${user}`,

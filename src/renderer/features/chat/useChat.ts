@@ -43,7 +43,6 @@ export interface Chat {
   readonly conversation: Draft
   readonly turns: readonly ShownTurn[]
   readonly isRunning: boolean
-  /** Reason for a failed answer. */
   readonly error: Error | null
   readonly change: (changes: Changes) => void
   readonly send: (turn: number, text: string | null, columns?: readonly number[]) => void

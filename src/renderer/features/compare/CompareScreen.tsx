@@ -243,12 +243,10 @@ interface ChartBarProps {
   readonly axes: readonly XAxis[]
   /** Smoothing used until the user chooses one. */
   readonly smoothing: number
-  /** Settings that differ between the runs. */
   readonly groupKeys: readonly string[]
   readonly onChange: (changes: Partial<CompareState>) => void
 }
 
-/** Display options of the curves. */
 function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps) {
   const groups = [
     { value: '', label: 'No grouping' },
@@ -317,7 +315,6 @@ interface RunPickerProps {
 
 const maxShown = 100
 
-/** Chooses from all runs of the history. */
 function RunPicker({ chosen, onChange }: RunPickerProps) {
   const { runs } = useRuns()
   const styleOf = useRunStyles()

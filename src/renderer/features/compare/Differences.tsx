@@ -97,7 +97,6 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
   )
 }
 
-/** Compares the code of one reward in two of the runs. */
 function RewardDiff({
   runs,
   records,
@@ -168,7 +167,6 @@ function RewardDiff({
   )
 }
 
-/** Names the rewards whose code differs between runs. */
 function changedRewards(
   files: readonly { readonly rewards: ReturnType<typeof rewardFiles> }[],
 ): readonly string[] {

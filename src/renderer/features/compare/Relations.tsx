@@ -14,7 +14,6 @@ import { shortSetting, type Settings, type SettingValue } from './settingDiff.ts
 interface RelationsProps {
   readonly runs: readonly RelatedRun[]
   readonly settings: SettingsOfRuns
-  /** Settings that differ between the runs. */
   readonly keys: readonly string[]
   /** Names of metrics; `valueOf` returns their value for a run. */
   readonly metrics: readonly string[]
@@ -145,7 +144,6 @@ function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
 /* Settings and results of runs as places in a picture. */
 
 interface RelatedRun extends ComparedRun {
-  /** Result of the run. */
   readonly value: number | null
 }
 

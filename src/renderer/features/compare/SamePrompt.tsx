@@ -203,7 +203,6 @@ const Part = ({ part: { kind, text } }: { part: DiffPart }) => {
 interface AnsweredPrompt {
   readonly row: number
   readonly prompt: string
-  /** Number of runs with samples of the prompt. */
   readonly runs: number
 }
 

@@ -26,7 +26,6 @@ export interface ComparedRun {
 
 export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
 
-/** Maps the steps of every run onto the axis. */
 export function placements(
   axis: XAxis,
   runIds: readonly string[],

@@ -106,7 +106,6 @@ interface ReportRun {
   readonly seed: number
   readonly steps: string
   readonly isBaseline: boolean
-  /** CSS colour. */
   readonly color: string
   /** One text per metric, in order. */
   readonly values: readonly string[]
@@ -188,7 +187,6 @@ function settingTable({ runs, settings }: Report): string {
   return `<div class="s"><table><thead><tr>${cells('th', ['Setting', ...runs.map(({ label }) => label)])}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }
 
-/** Escapes text for HTML. */
 const escaped = (words: string): string =>
   words
     .replaceAll('&', '&amp;')

@@ -76,7 +76,6 @@ export interface GapInWords {
 }
 
 interface GapContext {
-  /** Label of the metric. */
   readonly metric: string
   readonly better: Better
   readonly name: string

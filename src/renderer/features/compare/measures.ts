@@ -14,7 +14,6 @@ export const statisticWords: Readonly<Record<Statistic, string>> = {
   tail: 'mean of the last tenth',
 }
 
-/** Returns null if the run has no such number. */
 export function measure(points: readonly SeriesPoint[], statistic: Statistic, better: Better): number | null {
   const last = points.at(-1)
   if (!last) return null
@@ -30,7 +29,6 @@ export function measure(points: readonly SeriesPoint[], statistic: Statistic, be
 /** Mean over runs that differ only in their seed, with its 95 % interval. */
 export interface SeedMean {
   readonly id: string
-  /** Names the runs and their number. */
   readonly label: string
   /** Number of runs that got furthest, and the step they reached. */
   readonly count: number

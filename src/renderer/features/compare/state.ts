@@ -26,7 +26,6 @@ export interface CompareState extends CurveLook {
   readonly hasMarks: boolean
   /** Lets outliers leave their panel. */
   readonly clipsSpikes: boolean
-  /** Range of the x axis. */
   readonly zoom: readonly [number, number] | null
 }
 

@@ -56,7 +56,6 @@ export function useEvents(runIds: readonly string[], enabled: boolean): Found<re
 
 export interface TailQuestion {
   readonly id: string
-  /** Number of completed steps. */
   readonly steps: number
 }
 

@@ -126,7 +126,6 @@ function useCurves(state: CompareState, entries: readonly RunFacts[], runIds: re
   }
 }
 
-/** Returns settings, and the groups they form. */
 function useFacts(runIds: readonly string[], visible: readonly ListedRun[], group: string | null) {
   const records = useRecords(runIds)
   const settings = useSettingsOf(records)
@@ -166,7 +165,6 @@ function useMarksOf(
 
 const noNames: readonly string[] = []
 
-/** Returns the last step with a value. */
 const lastStepOf = (byMetric: SeriesByMetric, runId: string): number =>
   Math.max(0, ...[...byMetric.values()].map((runs) => runs.get(runId)?.points.at(-1)?.lastStep ?? 0))
 

@@ -80,7 +80,6 @@ interface UnderWayProps {
   readonly samplesPerRow: number
 }
 
-/** Shows rows as they arrive. */
 function UnderWay({ items, samplesPerRow }: UnderWayProps) {
   const last = items.at(-1)
   if (last === undefined) return <Loading label="Starting the model" />
@@ -165,7 +164,6 @@ interface Measurement {
 }
 
 interface DifficultyFormProps {
-  /** Number of rows of the version. */
   readonly rows: number
   readonly isRunning: boolean
   readonly onMeasure: (measurement: Measurement) => void

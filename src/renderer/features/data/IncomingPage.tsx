@@ -68,7 +68,6 @@ interface FilesProps {
   readonly onDiscardAll: () => void
 }
 
-/** Lists the other waiting files. */
 function Files({ arrivals, shown, onChoose, onDiscardAll }: FilesProps) {
   return (
     <nav
@@ -106,11 +105,9 @@ interface IncomingFileProps {
   readonly arrival: Arrival
   readonly into: string | null
   readonly onDiscard: () => void
-  /** Other waiting files, if any. */
   readonly files: ReactNode
 }
 
-/** Preview of a file. */
 function IncomingFile(props: IncomingFileProps) {
   const { arrival, onDiscard, files } = props
   const [split, setSplit] = useState<string | undefined>(undefined)
@@ -148,7 +145,6 @@ interface DecisionProps extends IncomingFileProps {
   readonly listField: ReactNode
 }
 
-/** Import settings of the file. */
 function Decision({ arrival, into, onDiscard, files, file, split, listField }: DecisionProps) {
   const facts = useMemo(() => factsOf(file), [file])
   const [changed, setForm] = useState<MappingForm | null>(null)

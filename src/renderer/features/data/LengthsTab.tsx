@@ -89,9 +89,7 @@ interface ChartProps {
   readonly lengths: Lengths
   readonly limit: number | null
   readonly onLimit: (limit: number | null) => void
-  /** Context length of the model. */
   readonly context: number | null
-  /** Token limit of a completion. */
   readonly completion: number
 }
 

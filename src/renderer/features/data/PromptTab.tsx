@@ -184,7 +184,6 @@ const explained: Readonly<Record<FormKind, string>> = {
   column: 'The prompt is the column itself: text, verbatim, or messages for the chat template.',
 }
 
-/** Edits the conversion of a row into a prompt. */
 function PromptEditor({ columns, form, onChange }: PromptEditorProps) {
   const kind = formKind(form)
   return (

@@ -29,7 +29,6 @@ const sentences: Readonly<Record<string, string>> = {
 
 const nothing = 'The file is empty: it has no rows.'
 
-/** Describes a file's shape; `columns`: their number. */
 const shapeSentence = (id: string, columns: number): string =>
   columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 

@@ -47,7 +47,6 @@ export interface NamedColumn {
 const shareOf = (length: NamedColumn['length']): number =>
   Math.round(Math.min(3.5, Math.max(1, Math.sqrt(length?.mean ?? 4) / 2)) * 10) / 10
 
-/** Row number, then one column per name. */
 export const rowColumns = (
   names: readonly NamedColumn[],
   rows: number,

@@ -232,11 +232,9 @@ type Pair = Answer<'datasets.leaks'>['leaks']['pairs'][number]
 interface MatchListProps {
   readonly label: string
   readonly pairs: readonly Pair[]
-  /** Headings of the two row numbers. */
   readonly places: readonly [string, string]
 }
 
-/** Lists pairs of equal rows. */
 function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   const columns = useMemo(
     (): readonly Column<Pair>[] => [

@@ -116,7 +116,6 @@ const pairedColumns = ({ others }: Pick<MappingForm, 'others'>): readonly string
     step.kind === 'compare' ? step.answers : step.kind === 'ranked' ? [step.column] : [],
   )
 
-/** Returns the final name of a column. */
 function finalName(form: MappingForm, name: string): string {
   if (name === form.answer && renamesAnswer(form)) return answerName
   return form.columns.find((column) => column.name === name)?.to ?? name
@@ -174,7 +173,6 @@ export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): Prom
   return asMessage ? userMessage(text) : { template: text }
 }
 
-/** Returns the form for a detected shape. */
 export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm {
   const steps = shape.mapping as unknown as readonly MappingStep[]
   const taking = steps.find((step): step is Taking => takingKinds.includes(step.kind)) ?? null
@@ -264,7 +262,6 @@ export function formProblems(form: MappingForm): readonly string[] {
   ]
 }
 
-/** Returns the columns used by the prompt. */
 export function promptColumns({ prompt }: Pick<MappingForm, 'prompt'>): readonly string[] {
   if (prompt.kind === 'column') return [prompt.column]
   return prompt.kind === 'template' ? placeholders(prompt.text) : []

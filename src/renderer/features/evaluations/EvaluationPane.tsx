@@ -37,7 +37,6 @@ import type { Evaluation } from './useEvaluateForm.ts'
 
 interface PaneProps {
   readonly evaluation: Evaluation
-  /** Candidates for comparison. */
   readonly evaluations: readonly Evaluation[]
 }
 
@@ -121,7 +120,6 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
   )
 }
 
-/** Progress, or where it ended early. */
 function UnderWay({ evaluation: { status, done, total, secondsLeft } }: { evaluation: Evaluation }) {
   if (status === 'finished') return null
   const left = secondsLeft === null ? '' : ` · ${formatDuration(1000 * Math.ceil(secondsLeft))} left`

@@ -9,7 +9,6 @@ export type Evaluation = Answer<'evaluations.get'>
 type Request = InputOf<Api, 'evaluations.start'>
 type Sections = Answer<'evaluations.sectionsOf'>
 
-/** Rows of the run itself, of a data set, or episodes. */
 export type RowSource = 'run' | 'data' | 'environment'
 
 export interface EvaluateDraft {
@@ -75,7 +74,6 @@ export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly
   }
 }
 
-/** Returns the run of a chosen checkpoint. */
 function runOf(choice: ModelChoice | null): string | null {
   const adapter = choice?.adapter
   return adapter !== undefined && 'runId' in adapter ? adapter.runId : null
@@ -88,7 +86,6 @@ interface Filled extends EvaluateDraft {
   readonly maxNewTokens: number
 }
 
-/** Fills in unchanged fields from the run. */
 function defaultsOf(
   draft: EvaluateDraft,
   own: Sections | undefined,

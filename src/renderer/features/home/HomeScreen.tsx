@@ -186,7 +186,6 @@ function LivingRun({ run, worker, rewards }: LivingRunProps) {
   )
 }
 
-/** State of the machine and its usable devices. */
 function DeviceHealth() {
   const load = useLoad()
   const { data: info } = useAnswer('system.info', undefined)
@@ -251,7 +250,6 @@ const Meter = ({ name, share, value }: { name: string; share: number; value: str
 /** Eval rewards of the sample trained with seed 1: an expectation, not a result. */
 const expected = [0.316, 0.34, 0.41, 0.52, 0.63, 0.71, 0.77, 0.81, 0.845, 0.86, 0.87, 0.877]
 
-/** Start page before the first run. */
 function FirstRunCard() {
   const { start, isStarting } = useSampleRun()
   const { chooseAndAdd } = useAddFile()

@@ -178,7 +178,6 @@ function Outcome({ task, title }: { task: ReturnType<typeof useTask<'checkpoints
 interface WhichCheckpointProps {
   readonly run: RunEntry | undefined
   readonly trained: readonly RunEntry[]
-  /** Undefined while loading. */
   readonly checkpoints: readonly Checkpoint[] | undefined
   /** Step of the address; null until the best one is added. */
   readonly step: number | null
@@ -237,7 +236,6 @@ function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointPro
 
 interface UnderWayProps {
   readonly item: Answer<'checkpoints.export'> | undefined
-  /** Title of the exported model. */
   readonly title: string
 }
 
@@ -254,7 +252,6 @@ function UnderWay({ item, title }: UnderWayProps) {
   )
 }
 
-/** Placeholder before an export. */
 const Beforehand = () => (
   <div className="max-w-100 text-muted text-pretty">
     <p className="font-medium text-text">After writing, everything is read back</p>

@@ -31,13 +31,11 @@ const textOrNull = (text: string): string | null => (text.trim() === '' ? null :
 
 interface ExportTargetProps {
   readonly source: ExportSource
-  /** Title of the run or adapter. */
   readonly title: string
   readonly isRunning: boolean
   readonly isDone: boolean
   readonly onExport: (asked: Asked) => void
   readonly onCancel: () => void
-  /** Returns to the form for another export. */
   readonly onAgain: () => void
 }
 

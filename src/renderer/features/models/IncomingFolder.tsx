@@ -124,7 +124,6 @@ interface ImportModelProps {
   readonly onDiscard: () => void
 }
 
-/** Shows the card of a model about to be imported. */
 function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
   const [name, setName] = useState(importName(folderName))
   const [hubId, setHubId] = useState(info.hubId ?? '')
@@ -168,13 +167,11 @@ interface ImportFormProps {
   readonly isTaken: boolean
   readonly isRunning: boolean
   readonly onImport: () => void
-  /** Content below the name. */
   readonly children?: ReactNode
   /** Cancels a running import, or discards the folder. */
   readonly onDiscard: () => void
 }
 
-/** Asks for the name of the copy. */
 function ImportForm(props: ImportFormProps) {
   const { action, name, onName, isTaken, isRunning, onImport, onDiscard, children } = props
   return (

@@ -277,7 +277,6 @@ function RoundingPanel({ model }: { model: string }) {
   )
 }
 
-/** Facts of one precision. */
 export const effectFacts = (effect: PrecisionEffect): readonly (readonly [string, string])[] => [
   [
     'Matrices',

@@ -48,9 +48,7 @@ export function ModelsScreen() {
 interface ModelsPageProps {
   /** Name in the list; null: the first. */
   readonly name: string | null
-  /** Name of the chosen adapter, if any. */
   readonly adapterName: string | null
-  /** Folder to be reviewed. */
   readonly incoming: ArrivingFolder | null
 }
 
@@ -158,7 +156,6 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
 interface ModelListProps {
   readonly models: readonly ListedModel[]
   readonly adapters: readonly ListedAdapter[]
-  /** Folder of the chosen one. */
   readonly chosen: string | undefined
 }
 

@@ -26,7 +26,6 @@ interface SearchFormProps {
   readonly wanted: Wanted
   readonly onChange: (wanted: Wanted) => void
   readonly onSearch: () => void
-  /** Returns to the recommended models. */
   readonly onClear: () => void
   readonly hasAsked: boolean
 }

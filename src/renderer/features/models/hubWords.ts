@@ -17,6 +17,5 @@ export const memoryWords = ({ fits, trainingBytes }: Pick<Known, 'fits' | 'train
 export const speedWords = ({ generating, learning }: Speed): string =>
   `${formatNumber(generating, 2)} tokens/s generating, ${formatNumber(learning, 2)} learning`
 
-/** Names the source of the estimates. */
 export const measuredWords = ({ device, measuredAt, parameters }: Speed): string =>
   `Speeds are estimated for the ${deviceTitles[device]}, from a model of ${formatShort(parameters)} parameters measured on this machine on ${formatDate(measuredAt)}.`

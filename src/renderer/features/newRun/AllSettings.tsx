@@ -173,7 +173,6 @@ interface DraftSettingProps {
   readonly note?: string | undefined
 }
 
-/** One setting of the run being set up. */
 export function DraftSetting({ draft, field, problems, onChange, note, ...rest }: DraftSettingProps) {
   const set = (value: unknown) =>
     onChange(value === undefined ? withReset(draft, field) : withSetting(draft, field, value))

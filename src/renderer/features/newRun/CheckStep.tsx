@@ -104,7 +104,6 @@ function Warnings({ sentences }: { sentences: readonly string[] }) {
   )
 }
 
-/** Estimated resources of the run. */
 function CalibrationNumbers({ result }: { result: Calibration }) {
   const { memory, disk, etaSeconds, evaluations } = result
   const memoryShare = memory.expectedBytes / Math.max(1, memory.availableBytes)
@@ -200,7 +199,6 @@ const parts = [
   ['learning', 'learning', 'var(--run-3)'],
 ] as const
 
-/** Breakdown of the trial group's time. */
 function StepTime({ seconds }: { seconds: Calibration['seconds'] }) {
   const total = parts.reduce((sum, [part]) => sum + seconds[part], 0)
   if (total === 0) return null
@@ -247,7 +245,6 @@ function groupsOf(samples: readonly Sample[]): Group[] {
   }))
 }
 
-/** First completions with their rewards. */
 function CalibrationSamples({ result }: { result: Calibration }) {
   const groups = groupsOf(result.samples)
   const hasStages = groups.some(({ stage }) => stage > 0)

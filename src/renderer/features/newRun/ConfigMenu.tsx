@@ -15,10 +15,8 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 
 interface ConfigMenuProps {
   readonly config: JsonObject
-  /** Name of the file. */
   readonly name: string
   readonly isFork: boolean
-  /** Fields of the draft's own settings. */
   readonly fields: readonly SettingField[]
   readonly onOpen: (config: JsonObject, words: string) => void
   readonly onClear: () => void

@@ -207,7 +207,6 @@ interface PresetCardsProps {
   readonly onChoose: (preset: Preset) => void
 }
 
-/** Presets for this model and algorithm. */
 function PresetCards({ config, presets, measured, onChoose }: PresetCardsProps) {
   return (
     <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2 phone:grid-cols-1">

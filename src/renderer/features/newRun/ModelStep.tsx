@@ -189,7 +189,6 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   )
 }
 
-/** Null if there is none. */
 const workflowOf = (config: JsonObject): EnvironmentChoice | null => {
   const workflow = valueAt(config, 'rollout.workflow')
   return isObject(workflow) ? (workflow as unknown as EnvironmentChoice) : null

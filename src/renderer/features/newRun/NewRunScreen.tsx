@@ -123,7 +123,6 @@ export function NewRunScreen() {
   )
 }
 
-/** Chooses between one run and a study. */
 const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: DraftKind) => void }) => (
   <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
     <Segmented
@@ -197,12 +196,10 @@ interface StepPanelProps {
   readonly summary: string | null
   readonly isOpen: boolean
   readonly onToggle: () => void
-  /** Replaces a missing summary. */
   readonly emptyWords?: string
   readonly isDone: boolean
   /** Number of errors found by the host. */
   readonly problems: number
-  /** Folds this step and opens the next one. */
   readonly onContinue?: (() => void) | undefined
   readonly children: ReactNode
 }
@@ -262,7 +259,6 @@ interface StartButtonsProps {
   readonly kind: DraftKind
   /** True if the current settings have been checked. */
   readonly isChecked: boolean
-  /** True if the host finds no errors. */
   readonly isValid: boolean
   readonly isChecking: boolean
   readonly isStarting: boolean

@@ -23,9 +23,7 @@ interface PromptFieldsProps {
   readonly model: string | null
   readonly problem: string | undefined
   readonly onChange: (prompt: PromptForm) => void
-  /** Template variables of the config. */
   readonly template: TemplateInput
-  /** Controls for the template variables. */
   readonly children: ReactNode
 }
 

@@ -32,11 +32,9 @@ interface RunAsideProps {
   readonly estimate: StudyEstimate | null
   readonly missing: readonly StepId[]
   readonly nameHint: string
-  /** Name of the forked run. */
   readonly parentName: string
   readonly onChange: (draft: Draft) => void
   readonly onShow: (step: StepId) => void
-  /** Fills in the sample run. */
   readonly onSample: () => void
 }
 

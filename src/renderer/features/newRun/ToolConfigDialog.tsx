@@ -188,7 +188,6 @@ function SourceText({ text, onText }: SourceProps) {
   )
 }
 
-/** Shows the result of each setting. */
 function Outcome({ imported }: { imported: ImportedConfig }) {
   const { reading, taken, notes } = imported
   const study = studyWord(imported)

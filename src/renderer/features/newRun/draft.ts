@@ -21,7 +21,6 @@ export const emptyDraft: Draft = { config: {}, fork: null }
 export const isEmptyDraft = ({ config, fork }: Draft): boolean =>
   fork === null && Object.keys(config).length === 0
 
-/** Returns the value of a setting, or its default. */
 export function effectiveValue(config: JsonObject, field: Pick<SettingField, 'key' | 'default'>): unknown {
   const said = valueAt(config, field.key)
   return said === undefined ? field.default : said

@@ -13,7 +13,6 @@ import { useRuns } from '#renderer/client/runs.ts'
 
 export interface ModelFacts {
   readonly parameters: number
-  /** Context length in tokens. */
   readonly contextLength: number
 }
 
@@ -21,7 +20,6 @@ export interface Preset {
   readonly id: 'quick' | 'balanced' | 'thorough'
   readonly title: string
   readonly description: string
-  /** Values by config key. */
   readonly values: JsonObject
 }
 
@@ -229,7 +227,6 @@ function measuredByCheck(check: Calibration, completions: number): Measured | nu
 
 // What steps with the model of the draft took on this machine: in the last check, else in the newest run with it.
 
-/** Number of steps averaged. */
 const measuredSteps = 40
 
 interface Asked {
@@ -240,7 +237,6 @@ interface Asked {
   readonly effective: (config: JsonObject, key: string) => unknown
 }
 
-/** Null if nothing was measured. */
 export function useMeasured(asked: Asked): Measured | null {
   const checked = useNewRunStore((state) => state.checked)
   const byRun = useMeasuredByRun(asked)

@@ -5,7 +5,6 @@ import { isOfStudy } from './studyDraft.ts'
 export const stepIds = ['model', 'data', 'reward', 'method', 'study', 'check'] as const
 export type StepId = (typeof stepIds)[number]
 
-/** Returns the wizard step that contains the setting. */
 export function stepOf({ path, keys }: Pick<Problem, 'path' | 'keys'>): StepId {
   // Nothing is to be chosen otherwise: the check waits for a yes.
   if (keys !== undefined) return 'check'
@@ -18,7 +17,6 @@ export function stepOf({ path, keys }: Pick<Problem, 'path' | 'keys'>): StepId {
     : 'method'
 }
 
-/** True for a required setting that is merely missing. */
 export const isMissing = ({ code }: Problem): boolean => code === 'missing'
 
 /** Formats a problem for display below the setting's label. */

@@ -56,7 +56,6 @@ export const stagePlans: readonly StagePlan[] = [
   },
 ]
 
-/** Divides the run's steps among stages. */
 export const plannedStages = ({ stages }: StagePlan, steps: number): Stage[] =>
   stages.map(({ name, algorithm }) =>
     newStage(algorithm, name, Math.max(1, Math.round(steps / stages.length))),

@@ -4,7 +4,6 @@ import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/pa
 import { valueWords } from '#renderer/client/runSettings.ts'
 import { fixedInClones, studyFields, studyKinds, type StudyKind } from '#shared/studies.ts'
 
-/** One run, or a kind of study. */
 export type DraftKind = 'run' | StudyKind
 
 export const draftKinds: readonly DraftKind[] = ['run', ...studyKinds]

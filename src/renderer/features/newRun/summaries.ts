@@ -19,7 +19,6 @@ export interface Known {
   readonly algorithms: readonly AlgorithmEntry[]
 }
 
-/** Null if nothing was chosen. */
 export function modelWords(config: JsonObject, { models }: Known): string | null {
   const { model } = config
   if (typeof model !== 'string') return null
@@ -118,7 +117,6 @@ export function lengthWords(config: JsonObject): string {
   return passes === 1 ? '1 pass over the rows' : `${formatNumber(Number(passes))} passes over the rows`
 }
 
-/** Describes the data of one step. */
 export function batchWords(config: JsonObject, { algorithms }: Known): string {
   const algorithm = algorithms.find(({ id }) => id === algorithmOf(config))
   const prompts = Number(valueAt(config, 'rollout.promptsPerStep') ?? 8)
@@ -127,7 +125,6 @@ export function batchWords(config: JsonObject, { algorithms }: Known): string {
   return `${plural(prompts, 'prompt')} × ${plural(group, 'completion')}`
 }
 
-/** Default name of a run. */
 export const suggestedName = (config: JsonObject, known: Known): string =>
   [
     algorithmsOf(config)

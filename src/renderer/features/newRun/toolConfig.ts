@@ -10,11 +10,9 @@ import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/pa
 export type ImportedConfig = Answer<'runs.importConfig'>
 export type ImportNote = ImportedConfig['notes'][number]
 
-/** Names the tool of the settings. */
 export const sourceTitle = ({ tool }: ImportedConfig): string =>
   tool === null ? 'The sweep' : toolTitles[tool]
 
-/** Describes the detected tool and algorithm. */
 export const readWords = (
   imported: ImportedConfig,
   algorithms: readonly { readonly id: string; readonly title: string }[],

@@ -169,7 +169,6 @@ export interface Trial {
   readonly cancel: () => void
 }
 
-/** Tries one real group on the longest row. */
 export function useTrial(draft: Draft): Trial {
   const run = useTask('runs.calibrate')
   const study = useTask('studies.calibrate')

@@ -29,7 +29,6 @@ export async function dataOf(client: ApiClient, versionId: string): Promise<Json
   }
 }
 
-/** Chooses a version's rows for training. */
 export function useChooseData(update: DraftView['update']): (versionId: string) => void {
   const client = useApi()
   const [, setLast] = useLastDataSet()

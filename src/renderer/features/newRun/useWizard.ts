@@ -99,7 +99,6 @@ export function useWizard() {
   }
 }
 
-/** Id of the head of a step. */
 export const headOf = (id: StepId): string => `step-${id}`
 
 /** Scrolls to a step once it is rendered. */

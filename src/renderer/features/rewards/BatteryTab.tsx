@@ -15,7 +15,6 @@ export interface BatteryRun {
 
 interface BatteryTabProps {
   readonly battery: BatteryRun
-  /** Reason why it cannot be run, if any. */
   readonly missing: string | null
   /** Columns that may hold a good completion; '' is none. */
   readonly honestColumns: readonly string[]

@@ -17,13 +17,11 @@ interface OwnFrameProps {
   readonly reward: Reward
   readonly open: OpenReward
   readonly library: ReactNode
-  /** Main actions, beside saving. */
   readonly main: ReactNode
   /** Content once the code is loaded. */
   readonly children: ReactNode
 }
 
-/** Frame of custom code. */
 export function OwnFrame({ reward, open, library, main, children }: OwnFrameProps) {
   const save = () => void saveVersion(open)
   useKeys({ save })
@@ -98,7 +96,6 @@ export const GalleryFrame = ({ entry, library, onCopy, main, children }: Gallery
   </Page>
 )
 
-/** Note above gallery code. */
 export const readOnly = <span>Read only: make a copy to change it</span>
 
 const canSave = ({ version, isSaving, isLoaded }: OpenReward): boolean =>

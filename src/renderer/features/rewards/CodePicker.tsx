@@ -29,7 +29,6 @@ interface EnvironmentPickerProps extends PickerProps {
   readonly interpreter?: string | null
 }
 
-/** Picks the environment of a run. */
 export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentPickerProps) => (
   <CodePicker
     {...props}
@@ -55,7 +54,6 @@ export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentP
   />
 )
 
-/** Picks the workflow of a run. */
 export const WorkflowPicker = (props: PickerProps) => (
   <CodePicker
     {...props}
@@ -70,7 +68,6 @@ interface CodePickerProps extends PickerProps {
   readonly kind: 'environment' | 'workflow'
   readonly label: string
   readonly help: string
-  /** Label for choosing none. */
   readonly none: string
   readonly aside?: ReactNode
 }

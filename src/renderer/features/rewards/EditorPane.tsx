@@ -9,7 +9,6 @@ import { shelfOf } from '../../parts/rewardLibrary.ts'
 import { failureWords } from './results.ts'
 import type { Code, CodeCheck, RewardKind } from '../../parts/rewardTypes.ts'
 
-/** Sandbox's verdict on the code, in a line. */
 export interface EditorStatus {
   readonly tone: 'good' | 'caution' | 'bad'
   readonly words: string
@@ -18,7 +17,6 @@ export interface EditorStatus {
 interface EditorPaneProps {
   /** Reward that the code belongs to: another one gets a new editor with its own undo history. */
   readonly rewardKey: string
-  /** Accessible name. */
   readonly label?: string
   readonly code: Code
   readonly status: EditorStatus | undefined

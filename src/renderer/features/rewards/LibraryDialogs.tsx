@@ -12,7 +12,6 @@ import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import { galleryKey, kindWords, type Shelf } from '../../parts/rewardLibrary.ts'
 import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '../../parts/rewardTypes.ts'
 
-/** Initial code of a new reward. */
 export interface Beginning extends Code {
   readonly kind: RewardKind
   readonly name: string
@@ -29,7 +28,6 @@ interface NewDialogProps {
   readonly onCreate: (beginning: Beginning) => void
 }
 
-/** Asks for name, kind and initial code. */
 export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCreate }: NewDialogProps) {
   const [kind, setKind] = useState(shelf.kinds[0])
   const [name, setName] = useState('')

@@ -15,7 +15,6 @@ import { faultsOf, useLoss, type LossState } from './useLoss.ts'
 import { useOpenReward } from './useRewards.ts'
 import { Count, Workbench, type WorkbenchTab } from './Workbench.tsx'
 
-/** Workbench of a custom loss. */
 export function OwnLoss({ loss, library }: { loss: Reward; library: ReactNode }) {
   const open = useOpenReward(loss.id)
   const { data: uses } = useAnswer('rewards.usedBy', { rewardId: loss.id })

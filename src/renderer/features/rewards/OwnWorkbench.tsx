@@ -66,7 +66,6 @@ export function OwnWorkbench({ reward, models, library }: OwnWorkbenchProps) {
   )
 }
 
-/** State of custom code and its trials. */
 function useOwnWorkbench(reward: Reward) {
   const open = useOpenReward(reward.id)
   const bench = useRewardBench()

@@ -13,7 +13,6 @@ import type { PlayedTurn } from '../../parts/rewardTypes.ts'
 
 interface PlayTabProps {
   readonly episode: Episode
-  /** Describes the row of the episode. */
   readonly rowWords: string
   readonly isStale: boolean
 }
@@ -92,7 +91,6 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
   )
 }
 
-/** Scrolls to the last turn. */
 function Transcript({ turns }: { turns: readonly PlayedTurn[] }) {
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {

@@ -16,7 +16,6 @@ import type { DryRunItem } from '../../parts/rewardTypes.ts'
 interface ResultsTabProps {
   readonly rows: readonly ResultRow[]
   readonly task: Pick<Task<never, DryRunItem>, 'state' | 'error' | 'last' | 'cancel'>
-  /** Reason why nothing was run, if any. */
   readonly missing: string | null
   /** True if the code has changed since. */
   readonly isStale: boolean

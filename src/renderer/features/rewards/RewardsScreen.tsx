@@ -121,9 +121,7 @@ interface RewardDialogsProps {
   readonly gallery: readonly GalleryEntry[]
   readonly dialogs: {
     readonly open: 'new' | 'rename' | 'delete' | null
-    /** Reward to rename or delete. */
     readonly target: Reward | null
-    /** Dropped code. */
     readonly arrived: { readonly name: string; readonly code: string } | null
     readonly isBusy: boolean
     readonly close: () => void
@@ -132,7 +130,6 @@ interface RewardDialogsProps {
   }
 }
 
-/** Renders the open dialog of the library. */
 function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps) {
   const { open, target, arrived, isBusy, close, create, deleted } = dialogs
   if (arrived !== null)

@@ -111,7 +111,6 @@ interface PromptSourceProps {
   readonly onChange: (prompt: PromptForm | null) => void
 }
 
-/** Edits the conversion of a row into a prompt. */
 export function PromptSource({ bench: { prompt }, columns, onChange }: PromptSourceProps) {
   const template = prompt['template']
   const [draft, setDraft] = useState(typeof template === 'string' ? template : '')

@@ -249,7 +249,6 @@ export const withTest = (tests: readonly TestCase[], testCase: TestCase): readon
 
 interface TestCaseDialogProps {
   readonly initial: TestCase
-  /** Names of the other tests. */
   readonly taken: readonly string[]
   readonly onClose: () => void
   readonly onKeep: (testCase: TestCase) => void

@@ -155,7 +155,6 @@ function HandRow({ own: { hand, setHand }, hasData }: RowProps & { readonly hasD
   )
 }
 
-/** Shows the row and its prompt. */
 function ShownRow({ own: { shown, problems } }: RowProps) {
   const [row] = shown.rows
   const [problem] = problems

@@ -134,7 +134,6 @@ function Printed({ lines, after }: { lines: readonly PrintedLines[]; after: numb
   )
 }
 
-/** Shows a request and its answer. */
 function RequestCard({ request, isRunning }: { request: EpisodeRequest; isRunning: boolean }) {
   const { number, round, kind, prompt, completions, answer } = request
   const { messages, options } = saidOf(request)

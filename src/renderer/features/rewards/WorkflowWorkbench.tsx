@@ -16,7 +16,6 @@ import { useOpenReward } from './useRewards.ts'
 import { useWorkflow, type WorkflowTrial } from './useWorkflow.ts'
 import { Workbench, type WorkbenchTab } from './Workbench.tsx'
 
-/** Workbench of a custom workflow. */
 export function OwnWorkflow({ workflow, library }: { workflow: Reward; library: ReactNode }) {
   const open = useOpenReward(workflow.id)
   const { data: uses } = useAnswer('rewards.usedBy', { rewardId: workflow.id })
@@ -57,7 +56,6 @@ interface GalleryWorkflowProps {
   readonly onCopy: () => void
 }
 
-/** A built-in way to play, to read, try and copy. */
 export function GalleryWorkflow({ entry, library, onCopy }: GalleryWorkflowProps) {
   const code: Code = { language: entry.language ?? 'ts', code: entry.code ?? '' }
   const bench = useWorkflowBench(galleryKey(entry), code)

@@ -53,14 +53,12 @@ const completionNames = [
   'chosen',
 ]
 
-/** Returns the default column of completions. */
 export function defaultColumn(columns: readonly DataColumn[], answer: string | null): string | null {
   const texts = textColumns(columns)
   const named = [answer, ...completionNames].find((name) => name !== null && texts.includes(name))
   return named ?? texts.at(-1) ?? null
 }
 
-/** Returns the default prompt of rows. */
 export function defaultPrompt(columns: readonly DataColumn[], own: PromptForm | null): PromptForm {
   if (own !== null) return own
   const texts = textColumns(columns)
@@ -68,7 +66,6 @@ export function defaultPrompt(columns: readonly DataColumn[], own: PromptForm | 
   return { column: named ?? texts[0] ?? 'prompt' }
 }
 
-/** Describes a prompt briefly, for a list. */
 export function promptWords(form: PromptForm): string {
   if (typeof form['column'] === 'string') return `Column ${form['column']}`
   if (typeof form['template'] === 'string') return 'Template'
@@ -133,7 +130,6 @@ function handOn({ prompt, completion, row }: HandSample): Asked | { readonly mis
   return { on: [{ prompt, completion, row: columns }], rows: [null] }
 }
 
-/** Null if it is not a JSON object. */
 export function parseRow(text: string): DataRow | null {
   try {
     const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
@@ -143,6 +139,5 @@ export function parseRow(text: string): DataRow | null {
   }
 }
 
-/** Formats a value on one line. */
 export const cellText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)

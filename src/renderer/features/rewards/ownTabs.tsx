@@ -36,7 +36,6 @@ export interface OwnState {
   readonly testRun: TestRun
   readonly uses: readonly { readonly runId: string; readonly version: string }[] | undefined
   readonly openTab: (id: string) => void
-  /** Scrolls the editor. */
   readonly goToLine: (line: number) => void
 }
 

@@ -4,7 +4,6 @@ import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import type { CodeFailure, DataRow, DryRunItem, Score } from '../../parts/rewardTypes.ts'
 
 export interface Failure extends CodeFailure {
-  /** Function in which it happened. */
   readonly part: string
 }
 
@@ -44,7 +43,6 @@ export function partNames(rows: readonly ResultRow[]): readonly string[] {
   return names.length > 1 ? names : []
 }
 
-/** Returns the columns that the code logged. */
 export const loggedNames = (rows: readonly ResultRow[]): readonly string[] => [
   ...new Set(rows.flatMap(({ score }) => Object.keys(score?.columns ?? {}))),
 ]

@@ -47,7 +47,6 @@ function expectationOf({
 
 export type FormFaults = Readonly<Partial<Record<keyof TestForm, string>>>
 
-/** Returns the case, or errors by field. */
 export function caseOf(form: TestForm): { readonly testCase: TestCase } | { readonly faults: FormFaults } {
   const row = parseRow(form.row)
   const settings = parseRow(form.settings)
@@ -104,7 +103,6 @@ export function expectWords({ min, max, equals }: TestCase['expect']): string {
   return min === undefined ? `≤ ${String(max)}` : `≥ ${String(min)}`
 }
 
-/** Returns a name that no case has yet. */
 export function freeName(wanted: string, taken: readonly string[]): string {
   if (!taken.includes(wanted)) return wanted
   for (let number = 2; ; number++) {

@@ -16,7 +16,6 @@ type Values = Readonly<Record<string, unknown>>
 
 const settleMs = 400
 
-/** Returns the name of a setting in the code. */
 export const settingName = ({ key }: SettingField): string => key.slice('algorithm.settings.'.length)
 
 const noFields: readonly SettingField[] = []
@@ -70,7 +69,6 @@ export type LossState = ReturnType<typeof useLoss>
 
 /** Comparison and range of the plots, the same for all losses. */
 export interface LossAxisChoice {
-  /** Id of a built-in algorithm. */
   readonly compare: string | null
   readonly rollout?: readonly [number, number]
   readonly preferences?: readonly [number, number]
@@ -103,6 +101,5 @@ function statusOf(check: LossCheck | undefined): EditorStatus | undefined {
 
 type Fault = NonNullable<LossCheck['checks'][number]['fault']>
 
-/** Returns the checks that failed. */
 export const faultsOf = (check: LossCheck | undefined): { readonly name: string; readonly fault: Fault }[] =>
   (check?.checks ?? []).flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]))

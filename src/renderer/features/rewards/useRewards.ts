@@ -40,7 +40,6 @@ export interface RewardLibrary {
   readonly error: Error | null
 }
 
-/** Returns the library's entries of these kinds. */
 export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.kinds): RewardLibrary {
   const rewards = useAnswer('rewards.list', {})
   const gallery = useAnswer('rewards.gallery', undefined)
@@ -75,7 +74,6 @@ function keepDraft(client: ApiClient, rewardId: string, draft: Draft | null): vo
   waiting.set(rewardId, setTimeout(tell, draft === null ? 0 : hostDelayMs))
 }
 
-/** Returns the ids of rewards with unsaved changes. */
 export function useDraftIds(): ReadonlySet<string> {
   const { data } = useAnswer('settings.all', undefined)
   const byId = useDrafts((state) => state.byId)
@@ -102,7 +100,6 @@ export interface OpenReward {
   readonly isLoaded: boolean
   readonly error: Error | null
   readonly change: (code: Code) => void
-  /** Returns to the newest version. */
   readonly discard: () => void
   readonly save: (also?: {
     readonly note?: string

@@ -116,7 +116,6 @@ function useAsking<Output>(): Asking<Output> {
   return { ...view, ask }
 }
 
-/** Runs the tests of a reward on the current code. */
 export function useTestRun(rewardId: string, code: Code): TestRun {
   const client = useApi()
   const { output, isRunning, error, ask } = useAsking<readonly TestResult[]>()

@@ -20,7 +20,6 @@ import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
 
 interface Props {
   readonly run: RunEntry
-  /** Current config. */
   readonly config: RunConfig
   readonly onClose: () => void
 }

@@ -15,7 +15,6 @@ export type CheckpointItem = Answer<'checkpoints.list'>[number]
 interface Props {
   readonly run: RunEntry
   readonly checkpoints: readonly CheckpointItem[]
-  /** Metric that ranks checkpoints. */
   readonly metric: string
 }
 

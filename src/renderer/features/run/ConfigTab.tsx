@@ -110,7 +110,6 @@ const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.
 interface SettingProps {
   readonly row: RunSetting
   readonly section: string
-  /** Changes of the run's settings. */
   readonly changes: RunEntry['settingChanges']
 }
 

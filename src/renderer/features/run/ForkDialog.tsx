@@ -17,7 +17,6 @@ import { lengthChange } from './forkChanges.ts'
 import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
 
 export interface ForkProposal {
-  /** Step of the initial checkpoint. */
   readonly step: number
   /** Proposed changes, which the user may edit. */
   readonly changes: JsonObject

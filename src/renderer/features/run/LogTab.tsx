@@ -273,7 +273,6 @@ export function eventWords({ event }: StoredEvent): EventWords {
   return { ...told, step: number(event['step']) }
 }
 
-/** True if an event's text contains the search. */
 export function matchesEvent(words: EventWords, wanted: string): boolean {
   const hay = `${words.title} ${words.detail ?? ''} ${words.step === null ? '' : `step ${String(words.step)}`}`
   return hay.toLowerCase().includes(wanted.trim().toLowerCase())

@@ -260,7 +260,6 @@ function lookOf(
 const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): boolean =>
   before.length === now.length && before.every((item, i) => item === now[i])
 
-/** Renders one planned chart with its values. */
 function PlannedPanel(props: PlannedPanelProps) {
   const { runId, chart, byMetric, events, height, color, look, place, range } = props
   const client = useApi()

@@ -37,7 +37,6 @@ import type { ForkProposal } from './ForkDialog.tsx'
 import { dataName, deviceWords, engineWords, rewardWords, serverWords } from '../../parts/runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
-/** Name of the run, edited in place on click. */
 export function RunName({ run }: { run: RunEntry }) {
   const [draft, setDraft] = useState<string | null>(null)
   const rename = useCommand('runs.rename')

@@ -17,12 +17,9 @@ import { problemsAt, problemWords } from '#renderer/features/newRun/problems.ts'
 import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
 
 interface ChangedProps {
-  /** Current settings. */
   readonly rows: readonly RunSetting[]
   readonly changes: JsonObject
-  /** Text before any setting is chosen. */
   readonly empty: string
-  /** Returns the note of a setting with this value. */
   readonly noteOf: (value: string) => string
   readonly problems?: readonly Problem[]
   readonly onChange: (changes: JsonObject) => void

@@ -53,7 +53,6 @@ function removedSteps(events: readonly StoredEvent[]): ReadonlySet<number> {
   return new Set(gone.flatMap(({ event }) => stepsOfFolders(event['directories'])))
 }
 
-/** Parses steps from the names of checkpoint folders. */
 export function stepsOfFolders(directories: unknown): readonly number[] {
   if (!Array.isArray(directories)) return []
   return (directories as readonly unknown[]).flatMap((directory) => {

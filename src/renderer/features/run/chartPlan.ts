@@ -41,7 +41,6 @@ export interface PlanFacts {
   readonly evaluationEvery: number | null
 }
 
-/** Returns the charts of the declared metrics. */
 const specsOf = (panel: 'overview' | 'learning'): readonly ChartSpec[] =>
   [...metricDeclarations].flatMap(([name, { label, chart }]) =>
     chart?.panel === panel
@@ -150,7 +149,6 @@ function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): str
     : first
 }
 
-/** Returns every metric that the charts read. */
 export const metricsOf = (charts: readonly PlannedChart[]): readonly string[] => [
   ...new Set(
     charts.flatMap(({ lines, bandMetric }) => [

@@ -19,7 +19,6 @@ export function lengthChange({ steps, stages }: Length, step: number): JsonObjec
 
 export interface MemoryProposal {
   readonly words: string
-  /** Cost of the proposal. */
   readonly price: string
   readonly changes: JsonObject
 }

@@ -9,9 +9,7 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 
 export interface OverviewRequest {
   readonly run: RunEntry
-  /** Available metrics. */
   readonly names: readonly string[]
-  /** Metrics to be read. */
   readonly metrics: readonly string[]
   readonly isPaused: boolean
 }
@@ -25,7 +23,6 @@ export interface Overview {
   readonly place: Placement
   /** Range from the first to the last value of any series, shared by all charts so that their cursors align. */
   readonly range: Range | null
-  /** Zoomed range of the x axis. */
   readonly zoom: Range | null
   readonly setZoom: (zoom: Range | null) => void
 }

@@ -232,7 +232,6 @@ interface SelectionBarProps {
   readonly onClear: () => void
 }
 
-/** Actions on all selected runs. */
 function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) {
   return (
     <div

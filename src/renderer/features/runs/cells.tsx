@@ -176,7 +176,6 @@ function fitting(tags: readonly string[]): number {
 
 const lettersOfTags = 14
 
-/** Splits words at commas. */
 export const tagsOf = (text: string): readonly string[] => [
   ...new Set(
     text

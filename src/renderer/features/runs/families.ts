@@ -41,7 +41,6 @@ export function familyRows<Run extends Descendant>(runs: readonly Run[]): readon
     .flatMap((run) => rowsOf(run, 0))
 }
 
-/** Keeps the order and counts the forks. */
 export function flatRows<Run extends Descendant>(runs: readonly Run[]): readonly FamilyRow<Run>[] {
   const forks = Map.groupBy(runs, ({ parentRunId }) => parentRunId)
   return runs.map((run) => ({ run, depth: 0, forks: forks.get(run.id)?.length ?? 0 }))

@@ -114,7 +114,6 @@ function spreadOf(samples: readonly Sample[]): number | null {
 interface CardProps {
   readonly sample: Sample
   readonly isChosen: boolean
-  /** Text before the numbers. */
   readonly place?: string
 }
 
@@ -169,7 +168,6 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
   )
 }
 
-/** Shows a reward as a number and a mark. */
 function RewardMark({ reward }: { reward: number | null }) {
   return (
     <span className="min-w-9 font-mono font-medium" title="Reward">

@@ -5,7 +5,6 @@ import { rewardName } from '#renderer/parts/runFacts.ts'
 import type { Sample } from '../../parts/groups.ts'
 
 interface Judged {
-  /** Name of the reward. */
   readonly name: string
   readonly answer: string
   /** Score on the judge's own scale; null: it gave none. */

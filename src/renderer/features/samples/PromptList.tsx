@@ -9,7 +9,6 @@ import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
   readonly groups: readonly SampleGroup[]
-  /** Range of all rewards. */
   readonly range: readonly [number, number]
   readonly chosenKey: string | null
   /** True if groups belong to several steps. */

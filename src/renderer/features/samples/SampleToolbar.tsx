@@ -93,7 +93,6 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
 }
 
 interface ControlProps extends Pick<Props, 'run' | 'steps' | 'step'> {
-  /** True if it follows the run. */
   readonly isNewest: boolean
 }
 

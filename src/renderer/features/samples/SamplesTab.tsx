@@ -200,7 +200,6 @@ function chosenGroup(
   return bySample ?? ofRow.find((group) => group.step === step) ?? ofRow[0] ?? groups[0]
 }
 
-/** Adds the members that a filter left out. */
 function wholeGroup(group: SampleGroup | undefined, members: readonly Sample[]): SampleGroup | undefined {
   if (group === undefined) return undefined
   return groupsOf(members).find(({ key }) => key === group.key) ?? group

@@ -66,10 +66,8 @@ export const filterCount = ({ minReward, maxReward, onlyRow, hasFailures, isCutO
 
 export const isFiltered = (filter: SampleFilter): boolean => filter.text !== '' || filterCount(filter) > 0
 
-/** Query that clears all filters. */
 export const noFilter = { text: null, min: null, max: null, only: null, failures: null, cut: null } as const
 
-/** Filter in the host's format. */
 export const requestOf = ({ text, minReward, maxReward, onlyRow, hasFailures }: SampleFilter) => ({
   ...(text === '' ? {} : { text }),
   ...(minReward === null ? {} : { minReward }),

@@ -7,7 +7,6 @@ import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Section } from './Section.tsx'
 
-/** Lists Python code that may run unconfined. */
 export function PythonSection() {
   const queries = useQueryClient()
   const { data: allowed = [] } = useAnswer('python.allowed', undefined, { staleMs: 0 })
@@ -57,7 +56,6 @@ export function SentKeysSection() {
 interface ConsentListProps {
   readonly title: string
   readonly about: string
-  /** Text if nothing is allowed. */
   readonly none: string
   readonly columns: readonly [string, string]
   readonly rows: readonly { readonly cells: readonly [string, string]; readonly at: number }[]

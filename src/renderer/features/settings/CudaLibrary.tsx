@@ -138,7 +138,6 @@ interface Installing {
 interface Installation {
   /** Null if no installation is under way. */
   readonly installing: Installing | null
-  /** Error of the last installation. */
   readonly error: Error | null
 }
 
@@ -146,7 +145,6 @@ const idle: Installation = { installing: null, error: null }
 const useInstallation = create<Installation>(() => idle)
 let current: AbortController | null = null
 
-/** Returns the current state and its actions. */
 function useCudaInstallation(): Installation & { start: () => void; cancel: () => void } {
   const client = useApi()
   const queries = useQueryClient()

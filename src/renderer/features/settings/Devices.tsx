@@ -107,7 +107,6 @@ const WhatRunsWhere = () => (
   </table>
 )
 
-/** Sums the memory of all training runs. */
 const totalMemory = (runs: Load['memory']['training']) => ({
   privateBytes: runs.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
   mappedBytes: runs.reduce((sum, { mappedBytes }) => sum + mappedBytes, 0),
@@ -195,7 +194,6 @@ function CheckBadge({ kind, check }: AvailableProps) {
 
 const unchecked = (kind: DeviceReport['kind']): string => (kind === 'cpu' ? 'Available' : 'Not checked')
 
-/** Describes the results of the check. */
 function CheckWords({ kind, check }: AvailableProps) {
   const isCpu = kind === 'cpu'
   if (check === null) {

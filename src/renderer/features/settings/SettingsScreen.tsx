@@ -76,7 +76,6 @@ export function SettingsScreen() {
   )
 }
 
-/** Licences of third-party components. */
 const licences: readonly (readonly [string, string])[] = [
   [
     'ONNX Runtime, Node.js, better-sqlite3, QuickJS, React, Radix UI, CodeMirror, Recharts, TanStack, cmdk, Zustand, Tailwind CSS, hyparquet, Papa Parse, Jinja for JavaScript, ws, zod, Electron',

@@ -127,7 +127,6 @@ function Clear({ command, onDone }: { command: keyof typeof clearing; onDone: ()
 
 const maxRuns = 100
 
-/** Lists the newest runs by size. */
 function RunSizes({ onDeleted }: { onDeleted: () => void }) {
   const { runs } = useRuns()
   const [newest] = useState(() => runs.slice(0, maxRuns).map(({ id }) => id))

@@ -24,7 +24,6 @@ import { Progress } from '#renderer/kit/states.tsx'
 import { lastResult } from '../../parts/lineage.ts'
 import { kindTitles, trialTitle } from '../../parts/studyWords.ts'
 
-/** Status and kind in one line. */
 export function StudyFacts({ study }: { study: StudyEntry }) {
   const { search, steps, parallel, trials } = study
   const facts = [
@@ -139,7 +138,6 @@ function TakeOut({ study: { id, name, search } }: { study: StudyEntry }) {
   )
 }
 
-/** Progress and result. */
 export function StudyNumbers({ study }: { study: StudyEntry }) {
   const { trained, plannedSteps } = study
   const left = useTimeLeft(study)

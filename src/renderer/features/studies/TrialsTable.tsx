@@ -17,9 +17,7 @@ import { changeWords, stateLooks, trialTitle, valueWords } from '../../parts/stu
 
 interface TrialsProps {
   readonly study: StudyEntry
-  /** Trials listed. */
   readonly trials: readonly StudyTrial[]
-  /** Actions before those of the table. */
   readonly actions?: ReactNode
   readonly onChoose: (trial: StudyTrial) => void
 }

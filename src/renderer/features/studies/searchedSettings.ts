@@ -23,7 +23,6 @@ interface TrialLines {
 /** Keys of axes for step and fitness, distinct from settings, whose keys start with letters. */
 const [stepKey, fitnessKey] = ['1 step', '2 fitness']
 
-/** Lines of trials with a result. */
 export function trialLines(study: StudyEntry): TrialLines {
   const { search, start, trials } = study
   const searched = Object.entries(searchedParameters(search)).map(([key, parameter]) => {
@@ -73,7 +72,6 @@ function colorOf(fitness: number | null, worst: number, best: number): string {
   return fitness === null || shade === undefined ? 'var(--bad)' : shade
 }
 
-/** Shades from worst to best. */
 const shades: readonly string[] = range(10).map(
   (i) => `color-mix(in oklab, var(--accent) ${String(Math.round((100 * i) / 9))}%, var(--line-strong))`,
 )
