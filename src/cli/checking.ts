@@ -85,7 +85,6 @@ const secondsWords = (seconds: number): string =>
 
 const excerptCharacters = 60
 
-/** Shortens a text to one line. */
 function excerpt(text: string): string {
   const line = JSON.stringify(text).slice(1, -1)
   return line.length <= excerptCharacters ? line : `${line.slice(0, excerptCharacters)}…`

@@ -60,7 +60,6 @@ export const whole =
     return value
   }
 
-/** Parses comma-separated values. */
 export const listOf =
   <T>(read: (text: string) => T) =>
   (text: string): readonly T[] =>

@@ -104,7 +104,6 @@ export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
 export const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 
-/** First paragraph of its description. */
 export const summaryOf = (command: CommandUnknownOpts): string =>
   command.description().split(/\.?\n/)[0] ?? ''
 

@@ -5,7 +5,6 @@ import type { Estimate } from '#shared/statistics.ts'
 export interface Output {
   /** True if stderr is a terminal, where a progress line may be rewritten in place. */
   readonly isTerminal: boolean
-  /** Columns of the terminal. */
   readonly columns: number
   /** Writes a line for people to stdout; dropped with `--json`. */
   readonly line: (text: string) => void

@@ -3,7 +3,6 @@ import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
 import type { Output } from './output.ts'
 
 export interface ProgressState {
-  /** Units done, of `total`. */
   readonly done: number
   readonly total: number
   /** Name of one unit: `step`. */

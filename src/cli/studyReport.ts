@@ -11,7 +11,6 @@ type Result = StudyTrial['results'][number]
 const titleOf = ({ search }: StudyEntry, { index, member }: StudyTrial): string =>
   search.kind === 'population' ? `Member ${member + 1} (trial ${index + 1})` : `Trial ${index + 1}`
 
-/** Formats one result as it arrives. */
 export function resultLine(
   entry: StudyEntry,
   trial: StudyTrial,
@@ -31,7 +30,6 @@ const lastName = (key: string): string => key.split('.').at(-1) ?? key
 const valueWords = (value: unknown): string =>
   typeof value === 'number' ? String(Number(value.toPrecision(4))) : JSON.stringify(value)
 
-/** Describes a study, with a table of its trials. */
 export function studyLines(entry: StudyEntry): string[] {
   const { id, name, search, status, trials, best, steps, error } = entry
   const keys = searchedKeys(search)

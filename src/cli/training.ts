@@ -23,7 +23,6 @@ export interface TrainingOutcome {
   /** Most severe finding that the run reports at its end. */
   readonly finding: RunEntry['finding']
   readonly seconds: number
-  /** Folder of the last checkpoint. */
   readonly checkpoint: string | null
 }
 

@@ -13,7 +13,6 @@ export interface ConnectionOptions {
   readonly services: ContractHandlers<Api>
   /** Receives internal errors; the page learns only that there was one. */
   readonly onFault: (name: string, error: unknown) => void
-  /** Runs once the page listens. */
   readonly onConnected: () => void
 }
 
@@ -83,7 +82,6 @@ function answer(channel: string, handle: (given: unknown) => unknown): void {
 const longestText = 200
 const maxEntries = 50
 
-/** Options of Electron's dialogs. */
 interface DialogOptions {
   title?: string
   filters?: { name: string; extensions: string[] }[]

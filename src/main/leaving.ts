@@ -35,7 +35,6 @@ const impatientQuestion = (training: number): MessageBoxOptions => ({
 export interface LeavingOptions {
   /** True if closing the window leaves the program running, as is usual on macOS. */
   readonly staysWithoutWindow: boolean
-  /** Number of runs being trained. */
   readonly training: () => number
   /** Shows a question; resolves with the index of the button. */
   readonly ask: (question: MessageBoxOptions) => Promise<number>
@@ -62,7 +61,6 @@ export class Leaving {
     this.#options = options
   }
 
-  /** Handles the closing of the window. */
   async windowClosing(event: Preventable): Promise<void> {
     if (this.#state === 'gone') return
     event.preventDefault()
@@ -71,7 +69,6 @@ export class Leaving {
     else await this.#askToLeave()
   }
 
-  /** Handles the quitting of the program. */
   async quitting(event: Preventable): Promise<void> {
     if (this.#state === 'gone') return
     event.preventDefault()

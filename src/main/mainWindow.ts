@@ -103,7 +103,6 @@ const windowStateKey = 'window.state'
 const leastSize = { width: 960, height: 640 }
 const defaultSize = { width: 1440, height: 900 }
 
-/** Parses the stored state; null if it is not usable. */
 export function readWindowState(value: unknown): WindowState | null {
   if (typeof value !== 'object' || value === null || !('bounds' in value) || !isRectangle(value.bounds))
     return null

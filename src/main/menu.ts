@@ -133,5 +133,4 @@ function holdItem(run: TrainedRun, { pause, unpause }: TrayOptions): MenuItemCon
   return [{ label, click: () => (isHeld ? unpause : pause)(run.id) }]
 }
 
-/** Path of an included icon. */
 export const iconFile = (name: string): string => path.join(resourcesDirectory, 'icons', name)

@@ -188,7 +188,6 @@ const lowDiskBytes = 2 * gibibyte
 /** Free space above which a low disk may be reported again. */
 const enoughDiskBytes = 3 * gibibyte
 
-/** True if the disk counts as low. */
 export const isDiskLow = (freeBytes: number, wasLow: boolean): boolean =>
   freeBytes < (wasLow ? enoughDiskBytes : lowDiskBytes)
 

@@ -26,13 +26,11 @@ import { lockContents, lockSession, serveWindowFiles } from './page.ts'
 
 export interface ShellOptions {
   readonly host: Host
-  /** Folder of the built window. */
   readonly windowDirectory: string
   readonly onFault: (name: string, error: unknown) => void
 }
 
 export interface Shell {
-  /** Brings the window to the front. */
   readonly show: () => void
   /** Sends an event as soon as the page listens. */
   readonly tell: (event: ShellEvent) => void

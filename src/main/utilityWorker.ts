@@ -12,7 +12,6 @@ import type { StartServing } from '#host/serving/servedProcess.ts'
 import type { StartText } from '#host/models/textQuestion.ts'
 import type { StartWorker, WorkerEnvironment, WorkerExit, WorkerProcess } from '#host/processes/messages.ts'
 
-/** Starts processes that run `script`. */
 export const utilityWorkerStarter =
   (script: string = scriptPath('trainingProcess')): StartWorker =>
   ({ logFile, environment }) =>
@@ -101,7 +100,6 @@ class Life {
     this.ended = this.#follow()
   }
 
-  /** Undefined until it has started. */
   get pid(): number | null {
     return this.#child.pid ?? null
   }

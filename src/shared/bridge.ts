@@ -13,7 +13,6 @@ export type ShellEvent =
   | { readonly type: 'add-data' }
   | { readonly type: 'show-keys' }
   | { readonly type: 'show-palette' }
-  /** File or folder given to the program. */
   | { readonly type: 'open-file'; readonly path: string }
   /** Request to open a route, such as /runs/run_… */
   | { readonly type: 'go'; readonly route: string }
@@ -38,7 +37,6 @@ export interface SaveOptions extends ChooseOptions {
 export interface PlatformFacts {
   readonly os: 'linux' | 'darwin' | 'win32'
   readonly arch: string
-  /** Versions of the shell. */
   readonly electron: string
   readonly chrome: string
 }
@@ -61,7 +59,6 @@ export interface Bridge {
   onEvent(handler: (event: ShellEvent) => void): () => void
 }
 
-/** Channel names between preload script and main process. */
 export const channels = {
   connect: 'turnwise:connect',
   event: 'turnwise:event',

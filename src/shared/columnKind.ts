@@ -24,7 +24,6 @@ function listKind(value: readonly unknown[]): ColumnKind {
 
 const lists: readonly ColumnKind[] = ['chat', 'other-chat', 'texts', 'list']
 
-/** Returns the kind of a column with values of two kinds. */
 export function commonKind(a: ColumnKind, b: ColumnKind): ColumnKind {
   if (a === 'empty' || a === b) return b
   if (b === 'empty') return a

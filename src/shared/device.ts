@@ -122,5 +122,4 @@ export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
 /** Oldest NVIDIA driver for Linux that supports CUDA 13. */
 export const oldestCudaDriver = '580.65.06'
 
-/** Default package index of the CUDA library. */
 export const defaultPackageIndex = 'https://pypi.org/simple'

@@ -109,7 +109,6 @@ class Reader {
     return escapes[sign] ?? (/["'\\]/.test(sign) ? sign : `\\${sign}`)
   }
 
-  /** Reads a number, a constant, or an array(…) of NumPy. */
   #word(depth: number): unknown {
     const [word = ''] = /^(?:[A-Za-z]+|-?\d[\d.eE+-]*)/.exec(this.#text.slice(this.#at, this.#at + 40)) ?? []
     this.#at += word.length

@@ -42,7 +42,6 @@ const reductions = ['sum', 'mean', 'last'] as const
 export type Reduction = (typeof reductions)[number]
 const halves = ['chosen', 'rejected'] as const
 
-/** Granularity of each input. */
 export const inputLevels: Readonly<Record<InputName, Level>> = {
   ...{ logp: 'token', entropy: 'token', values: 'token' },
   ...{ oldLogp: 'token', refLogp: 'token', samplerLogp: 'token', oldEntropy: 'token', oldValues: 'token' },
@@ -148,11 +147,9 @@ const plain = z.union([z.number(), z.string(), z.boolean()])
 /** Inputs available to the advantages of a loss, besides rewards and masks. */
 const advantageInputs = ['oldLogp', 'refLogp', 'oldEntropy', 'oldValues', 'baseline'] as const
 
-/** Description in the code. */
 export const lossDescriptionSchema = z.object({
   title: z.string().max(80).optional(),
   description: z.string().max(400).optional(),
-  /** Paper. */
   source: z.string().max(200).optional(),
   experience: z.enum(['rollout', 'demonstrations', 'preferences']).default('rollout'),
   groupSize: z.int().min(1).max(1024).optional(),

@@ -1,6 +1,5 @@
 /** Typed arrays as text for JSON: base64 of their little-endian bytes. Runs in Node and in browsers. */
 
-/** Base64 of the array's bytes. */
 export function packArray(values: Float32Array | Int32Array): string {
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
   let text = ''

@@ -12,7 +12,6 @@ export interface Timed {
   readonly seconds: number
 }
 
-/** Measured durations of a run. */
 export interface RunTimings {
   readonly stages: readonly ScheduledStage[]
   /** Steps completed. */

@@ -20,7 +20,6 @@ export const runStatuses = [
 /** Status of a run; `interrupted`: its process died; it can be resumed. */
 export type RunStatus = (typeof runStatuses)[number]
 
-/** Reason of a failure. */
 export interface RunFailure {
   readonly code: ErrorCode | null
   readonly message: string

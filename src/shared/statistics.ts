@@ -185,7 +185,6 @@ export interface KnownMean {
   readonly value: number
   /** Variance of the mean. */
   readonly error: number
-  /** Degrees of freedom of `error`. */
   readonly freedom: number
 }
 

@@ -16,7 +16,6 @@ import { maxSetting, maxStepCount, wholeNumber } from './config/settings.ts'
 import { isObject, valueAt, type JsonObject } from './config/paths.ts'
 import { ConfigError, type Problem } from './errors.ts'
 
-/** Largest number of trials per study. */
 const maxTrials = 1024
 
 const key = z
@@ -279,7 +278,6 @@ function wrongRange(parameter: Parameter): string | null {
 const isSection = (run: JsonObject, name: string): boolean =>
   name !== 'algorithm' && !name.includes('.') && isObject(valueAt(run, name))
 
-/** True if its values are spread logarithmically. */
 export const isLogRange = ({ min, max, scale }: NumericRange): boolean =>
   scale === null ? min > 0 && max / min >= 10 : scale === 'log'
 
@@ -334,7 +332,6 @@ export interface TrialMutation {
   readonly to: number
 }
 
-/** Result of a trial at a step. */
 export interface TrialResult {
   readonly trial: number
   readonly step: number

@@ -61,7 +61,6 @@ const crossing = [
   ['states', 'states between segments'],
 ] as const
 
-/** Table of the transfers over the bus. */
 function trafficLines({ microBatch, update }: CardPlan['traffic']): string[] {
   const line = (what: string, { up, down }: { readonly up: number; readonly down: number }) =>
     `  ${what.padEnd(32)}${shortly(up).padStart(12)}${shortly(down).padStart(12)}`

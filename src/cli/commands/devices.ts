@@ -68,7 +68,6 @@ const askQuietly = (dataDirectory: string): Ask =>
 const askDevices = (dataDirectory: string): Promise<Answers['devices']> =>
   askOnce(askQuietly(dataDirectory), { type: 'devices' }, new AbortController().signal)
 
-/** Describes the results of a check in sentences. */
 function checkWords({ checks, failures, problem, speeds, with: words, at }: DeviceCheck): string {
   const when = `on ${new Date(at).toISOString().slice(0, 10)} with ${words}`
   if (problem !== null) return `Its check did not finish ${when}. ${problem}`

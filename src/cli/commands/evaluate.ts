@@ -144,7 +144,6 @@ async function sectionsOf(
   }
 }
 
-/** Drops undefined options. */
 export const given = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 

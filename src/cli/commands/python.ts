@@ -63,7 +63,6 @@ function sourceOf(file: string): PythonSource {
   )
 }
 
-/** Lists interpreters with their files below. */
 const reviewLines = (reviews: readonly PythonReview[], word: string): string[] =>
   summary(reviews).flatMap(({ interpreter, files }) => [
     `Run by ${shownText(interpreter)}:`,

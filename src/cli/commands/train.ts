@@ -284,7 +284,6 @@ function parseChange(text: string): [string, unknown] {
 
 const fromStart: StartOptions = { resumeFrom: null }
 
-/** Trains and ends with the result. */
 async function trainAndReport(
   host: Host,
   run: RunEntry,

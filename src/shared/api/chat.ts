@@ -7,7 +7,6 @@ import { adapter, candidate, sampling } from './models.ts'
 
 const conversationId = z.string().regex(/^chat_[0-9a-f-]{36}$/)
 
-/** Largest number of answers side by side. */
 export const maxColumns = 3
 /** Number of most probable tokens stored for each token of an answer. */
 export const keptAlternatives = 5
@@ -35,7 +34,6 @@ const answer = z.object({
   tokensPerSecond: z.number().nullable(),
   /** `stopped`: by the user, or because the window closed; `edited`: written by the user. */
   stopReason: z.enum(['stop-id', 'stop-string', 'length', 'stopped', 'edited', 'failed']),
-  /** Reason of a failure. */
   error: failure.nullable(),
 })
 
@@ -128,7 +126,6 @@ export const chatApi = {
     conversation,
   ),
   delete: command(z.object({ id: conversationId }), z.void()),
-  /** Replaces an answer of the model by another text. */
   editAnswer: command(z.object({ id: conversationId, turn: count, column: count, text }), conversation),
   /**
    * Answers a turn in some or all columns; turns after it are removed. `text`: the new message; without it the turn is

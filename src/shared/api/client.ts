@@ -83,7 +83,6 @@ type NewRequest = RequestMessage extends infer Message
     : never
   : never
 
-/** Receives the replies to one request. */
 interface Waiter {
   readonly take: (reply: ReplyMessage) => void
   readonly fail: (error: Error) => void
@@ -248,7 +247,6 @@ function unpack({ code, ...fields }: WireError): Error {
   return errorOf({ code: code as ErrorCode, ...fields })
 }
 
-/** Error of a call that the caller cancelled. */
 export const cancelledError = (name: string): AppError =>
   new AppError('api/cancelled', `${name} was cancelled.`)
 

@@ -40,7 +40,6 @@ const problem = z.object({ number: count, line: count.nullable(), sentence: z.st
 const shape = z.object({
   id: z.string(),
   title: z.string(),
-  /** Evidence for this kind. */
   evidence: z.string(),
   isConversational: z.boolean(),
   mapping,
@@ -57,7 +56,6 @@ const version = z.object({
   id: z.string(),
   dataSetId: z.string(),
   directory: z.string(),
-  /** Reason why it cannot be read, or null. */
   unusable: z.string().nullable(),
   rows: count,
   sizeBytes: count,
@@ -164,7 +162,6 @@ export const datasetsApi = {
     progressOr(z.object({ dataSet, version, isNew: z.boolean(), problems: z.array(problem) })),
   ),
   rename: command(z.object({ dataSetId, name }), z.void()),
-  /** Refused while an unfinished run reads it. */
   delete: command(z.object({ dataSetId }), z.void()),
 
   /** Prompts as text and, with a model, as tokens. */

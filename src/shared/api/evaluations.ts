@@ -138,7 +138,6 @@ export const evaluatedPrompt = z.object({
   samples: z.array(sample),
 })
 
-/** Row that made no prompt. */
 export const rowProblem = z.object({ row: count, problem: z.string() })
 
 const group = z.object({
@@ -167,7 +166,6 @@ const comparison = z.object({
 const one = z.object({ id: evaluationId })
 
 export const evaluationsApi = {
-  /** Newest first. */
   list: query(z.object({ runId: runId.optional() }), z.array(entry)),
   get: query(one, entry),
   /** Returns rows with their samples, in row order. */
@@ -188,7 +186,6 @@ export const evaluationsApi = {
   start: command(request, z.object({ id: z.string() })),
   /** Stops and keeps finished prompts. */
   stop: command(one, z.void()),
-  /** Continues with the unfinished prompts. */
   resume: command(one, z.void()),
   /** Deletes it and its samples permanently; refused while it is running. */
   delete: command(one, z.void()),

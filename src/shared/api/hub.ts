@@ -71,7 +71,6 @@ export const hubApi = {
       /** Identifier such as `apache-2.0`. */
       license: z.string().max(100).optional(),
       maxParameters: z.number().positive().optional(),
-      /** Omits models that Turnwise cannot open. */
       onlyUsable: z.boolean().default(false),
     }),
     z.object({
@@ -86,7 +85,6 @@ export const hubApi = {
     z.object({
       id,
       commit: z.string(),
-      /** Address of its page. */
       page: z.string(),
       license: license.extend({ text: z.string().nullable() }).nullable(),
       /** `file` null: safetensors weights with config and tokenizer; else a GGUF file. */

@@ -14,7 +14,6 @@ export const librariesApi = {
         downloadBytes: count,
         /** Whole download. */
         totalBytes: count,
-        /** Size once installed. */
         installedBytes: count,
         /** Current size on disk, including an unfinished download. */
         presentBytes: count,

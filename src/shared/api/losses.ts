@@ -22,7 +22,6 @@ const description = z.object({
   source: z.string(),
   experience: z.enum(['rollout', 'demonstrations', 'preferences']),
   groupSize: count,
-  /** Describes the source of the advantages. */
   advantages: z.string(),
   /** Settings with their limits, as in a run under `algorithm.settings`. */
   settings: z.array(z.custom<SettingField>((field) => typeof field === 'object')),
@@ -37,7 +36,6 @@ export const lossesApi = {
       description: description.nullable(),
       /** Reason why it does not load, or cannot be recorded with these settings. */
       problem: codeFailure.nullable(),
-      /** Recorded program; null if there is a problem. */
       recorded: z
         .object({
           operations: count,

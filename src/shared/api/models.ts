@@ -74,7 +74,6 @@ const importName = z.object({ name: z.string().max(100).optional() })
 /** Trial of a study that an adapter was promoted from. */
 export const adapterOrigin = z.object({
   studyId: z.string(),
-  /** Name of the study. */
   study: z.string().nullable(),
   /** Counted from 0. */
   trial: count,

@@ -48,7 +48,6 @@ export const maxCredit = 64
 const maxNameLength = 100
 const maxCursorLength = 16 * 1024
 
-/** Returns the request, or null for anything else. */
 export function parseRequest(message: unknown): RequestMessage | null {
   const fields = parseFields(message, maxRequestLength)
   if (fields === null) return null
@@ -76,7 +75,6 @@ function parseStart(id: number, fields: Fields): RequestMessage | null {
   return isText(from, maxCursorLength) ? { ...start, from } : null
 }
 
-/** Returns the reply, or null for anything else. */
 export function parseReply(message: unknown): ReplyMessage | null {
   const fields = parseFields(message, maxReplyLength)
   if (fields === null) return null

@@ -57,7 +57,6 @@ const review = z.array(
 )
 
 export const pythonApi = {
-  /** Returns the code that would run. */
   review: query(asked, review),
   /** `reviewed`: the code shown to the user; refused if it has changed. */
   allow: command(z.object({ asked, reviewed: review }), z.void()),

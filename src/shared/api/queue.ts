@@ -28,7 +28,6 @@ const checkpoint = z.object({
   runId: z.string(),
   step: count,
   directory: z.string(),
-  /** Eval reward measured at this step. */
   reward: z.number().nullable(),
   sizeBytes: count,
   savedAt: instant,
@@ -66,7 +65,6 @@ const exportReport = z.object({
 
 const exportOffer = z.object({
   format: z.enum(exportFormats),
-  /** Reason why it cannot be written here. */
   problem: z.string().nullable(),
   /** Approximate size in bytes by type; null: the default type. Empty if it is small. */
   sizes: z.array(z.object({ dtype: z.enum(exportDtypes).nullable(), bytes: count })),

@@ -41,7 +41,6 @@ export function reconnecting<C extends Contract>(
   return client as unknown as Client<C>
 }
 
-/** Untyped view of the client. */
 interface LooseClient {
   call(name: string, input?: unknown, options?: CallOptions): Promise<unknown>
   stream(name: string, input?: unknown, options?: CallOptions): AsyncIterable<unknown>

@@ -36,7 +36,6 @@ const version = z.object({
   createdAt: instant,
 })
 
-/** Test case, validated by its reader. */
 const testCase = z.object({
   name: z.string().min(1).max(200),
   prompt: z.string().default(''),
@@ -64,7 +63,6 @@ export const codeFailure = z.object({
 const score = z.object({
   /** Sum of the parts that apply; null if none does. */
   total: z.number().nullable(),
-  /** Scores by function. */
   parts: z.record(z.string(), z.number().nullable()),
   failures: z.record(z.string(), codeFailure),
   /** Logged values: for inspection, for charts, and as lines. */

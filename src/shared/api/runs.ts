@@ -43,7 +43,6 @@ const worker = z.object({
   activity: z.enum(['starting', 'running', 'pausing', 'paused', 'stopping']),
   /** Phase of the current step; null before the first report. */
   stepPhase: z.custom<StepPhase>((value) => typeof value === 'string').nullable(),
-  /** Completions of that phase. */
   phaseProgress: z.object({ done: count, total: count }).nullable(),
   startedAt: instant,
   lastHeardAt: instant,
@@ -209,7 +208,6 @@ export const runsApi = {
   stop: command(one, z.void()),
   /** Ends at once; steps after the last checkpoint are trained again on resuming. */
   kill: command(one, z.void()),
-  /** Creates a run from a checkpoint of this one. */
   fork: command(
     z.object({
       runId,
@@ -311,7 +309,6 @@ export const runsApi = {
       /** Number of runs whose folders are yet to be read. */
       pending: count,
       unreadable: z.array(z.object({ directory: z.string().nullable(), error: failure })),
-      /** Remaining time of runs being trained, as far as known. */
       remaining: list(remaining),
     }),
   ),

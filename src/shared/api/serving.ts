@@ -18,7 +18,6 @@ const status = z.discriminatedUnion('state', [
     address: z.string(),
     key: z.string(),
     contextLength: count,
-    /** Number of requests being answered. */
     active: count,
     /** Totals since the start. */
     answered: count,

@@ -27,7 +27,6 @@ export const settingsApi = {
         description: z.string(),
         /** Kind of experience: rewards of its own completions, given answers, or pairs of them. */
         experience: z.enum(['rollout', 'demonstrations', 'preferences']),
-        /** Completions per prompt. */
         groupSize: z.object({ default: count, minimum: count }),
         settings: z.array(z.custom<SettingField>((field) => typeof field === 'object')).readonly(),
       }),

@@ -49,7 +49,6 @@ const entry = z.object({
   start: z.custom<JsonObject>(isObject),
   /** Steps of a trial that is not stopped early. */
   steps: count,
-  /** Number of concurrent trials. */
   parallel: count,
   /** Totals over all trials, up to their last results. */
   trained: z.object({ steps: count, tokens: z.number(), seconds: z.number() }),

@@ -35,7 +35,6 @@ const teaching = z.object({
   temperature: z.number().min(0).max(100),
   maxNewTokens: z.int().min(1).max(1_000_000),
   seed: count.default(0),
-  /** Name of the new data set. */
   name,
 })
 

@@ -104,7 +104,6 @@ const news = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('end'),
     end: z.enum(['returned', 'rejected', 'failed']),
-    /** Reason why it could not continue. */
     failure: z.string().nullable(),
     rounds: count,
     requests: count,

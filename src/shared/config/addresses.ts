@@ -3,7 +3,6 @@ export const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.pars
 
 const loopbackHosts = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 
-/** True if requests to the address stay on this machine. */
 export const isOnThisMachine = (address: string): boolean =>
   loopbackHosts.test(URL.parse(address)?.hostname ?? '')
 

@@ -52,7 +52,6 @@ export interface SettingField {
   readonly label: string
   readonly help: string
   readonly control: Control
-  /** Undefined if there is none. */
   readonly default: unknown
   readonly isNullable: boolean
   /** Short description of null or a missing value. */
@@ -213,7 +212,6 @@ function controlOf(schema: z.ZodType, words: Readonly<Record<string, string>> = 
   return schema instanceof z.ZodUnion ? unionOf(schema.options as z.ZodType[]) : { kind: 'json' }
 }
 
-/** True for texts, numbers and flags. */
 const isPlain = (schema: z.ZodType): boolean =>
   schema instanceof z.ZodUnion
     ? (schema.options as z.ZodType[]).every(isPlain)

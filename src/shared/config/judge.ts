@@ -213,6 +213,5 @@ export function judgeDoubts(given: GivenJudgeSettings, path: string): Problem[] 
   return [unwise(`${path}.address`, 'the key is sent unencrypted; use https.')]
 }
 
-/** Returns the text of a named rubric. */
 export const rubricText = (rubric: string): string =>
   Object.hasOwn(rubrics, rubric) ? rubrics[rubric as RubricName] : rubric

@@ -104,7 +104,6 @@ export const numberOrPairSetting = ({
     .default(typeof initial === 'number' ? initial : [initial[0], initial[1]])
     .meta({ description })
 
-/** True for a setting made by `numberOrPairSetting`. */
 export const takesPair = (setting: z.ZodType | undefined): boolean =>
   setting instanceof z.ZodDefault && setting.unwrap() instanceof z.ZodUnion
 
@@ -126,7 +125,6 @@ export function parseSettings<Table extends SettingsTable>(
   return result.data as SettingsOf<Table>
 }
 
-/** Default limit of a completion in tokens. */
 export const defaultNewTokens = 256
 
 /** Returns at most a quarter of the model’s context, since the prompt needs room as well. */
