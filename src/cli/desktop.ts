@@ -99,7 +99,7 @@ export async function buildWindow(output: Output, folder: string = applicationFo
   const isCheckout = existsSync(path.join(folder, 'src/renderer')) && existsSync(builder)
   if (isCheckout && isStale(folder)) {
     output.note('Building the window; this takes half a minute and happens only once.')
-    // Paths of its configuration start at its working folder.
+    // Paths in its configuration are relative to its working folder.
     const args = [builder, 'build', '--logLevel', 'error']
     await runProgram({ file: process.execPath, args, cwd: folder })
   }

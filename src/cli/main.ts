@@ -38,7 +38,7 @@ export async function main(argv: readonly string[], streams: Streams = process):
     await createProgram(streams, words).parseAsync(words, { from: 'user' })
     return exitStatus.done
   } catch (error) {
-    // Commander has said by then what is wrong.
+    // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.done : exitStatus.wrongUsage
     return report(error, streams)
   }
@@ -87,7 +87,7 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
   const context = (): CommandContext => {
     const { dataDir, json = false } = program.opts()
     const dataDirectory = resolveDataDirectory(dataDir)
-    // Some commands compute in this very process.
+    // Some commands compute in this process.
     Object.assign(process.env, cudaEnvironment(dataDirectory))
     return { dataDirectory, json, output: createOutput(streams, json) }
   }
@@ -147,7 +147,7 @@ function report(error: unknown, { stderr }: Streams): number {
   const hint = isExpected
     ? [error.hint, error.command].filter(Boolean).join(' ')
     : 'This is a fault in Turnwise. Set TURNWISE_DEBUG=1 to see where it happened.'
-  // Names of files and words of servers are quoted in it: none of them moves the cursor.
+  // The text quotes file names and server messages, none of which may move the cursor.
   stderr.write(`turnwise: ${message.replaceAll(/[^\n\t]+/g, shownText)}\n`)
   if (hint !== '') stderr.write(`  ${terminalText(hint)}\n`)
   if (process.env['TURNWISE_DEBUG'] === '1' && error instanceof Error) stderr.write(`${stackOf(error)}\n`)

@@ -27,7 +27,7 @@ export function createOutput(streams: Streams, json: boolean): Output {
   const { stdout, stderr } = streams
   return {
     isTerminal: stderr.isTTY === true,
-    // Asked each time, as windows are resized; pseudo-terminals of scripts say 0.
+    // Read each time, since terminals are resized; pseudo-terminals of scripts report 0.
     get columns() {
       return stderr.columns === undefined || stderr.columns === 0 ? 80 : stderr.columns
     },

@@ -72,12 +72,12 @@ function start(): void {
     shell?.show()
     open(readHandover(given))
   })
-  // How macOS says it.
+  // Event of macOS for opened files.
   app.on('open-file', (event, file) => {
     event.preventDefault()
     open([file])
   })
-  // Closing the window asks first and ends the program itself.
+  // Closing the window asks first and quits the program itself.
   app.on('window-all-closed', () => undefined)
   void app
     .whenReady()

@@ -104,7 +104,7 @@ export class Leaving {
     const { training, ask, hide } = this.#options
     const choice = training() === 0 ? 'stop' : choiceAt(await ask(closeQuestion(training())))
     if (choice === 'background') hide()
-    // Not awaited: while it stops, a second request to quit must be heard.
+    // Not awaited, so that a second request to quit is handled while it stops.
     if (choice === 'stop') void this.leave()
   }
 

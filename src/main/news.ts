@@ -71,7 +71,7 @@ class Watch {
 
   async #disks(): Promise<Notice[]> {
     if (Date.now() - this.#disk.lookedAt < lookEveryMs) return []
-    // A folder that is gone has no disk; the runs in it say so themselves.
+    // A missing folder has no disk; its runs report that themselves.
     const disk = await statfs(this.#host.dataDirectory).catch(() => null)
     const wasLow = this.#disk.isLow
     const freeBytes = disk === null ? Infinity : disk.bavail * disk.bsize

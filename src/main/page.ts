@@ -50,7 +50,7 @@ async function answerRequest(
         ...securityHeaders,
         'content-security-policy': contentSecurityPolicy(nonce),
         'content-type': type,
-        // The files lie on this machine: a copy would only be stale after an update.
+        // The files are on this machine: a cached copy would only be stale after an update.
         'cache-control': 'no-store',
       },
     })

@@ -137,7 +137,7 @@ function leaveInOrder({ host, window, tell, connections, ended }: LeavingParts):
     kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
     async close() {
       host.queue.close()
-      // The page is there until the end and may have started another one meanwhile.
+      // The page exists until the end and may have started another run meanwhile.
       while (host.supervisor.list().length > 0) await host.supervisor.close()
       ended.abort()
       connections[Symbol.dispose]()
@@ -151,7 +151,7 @@ function leaveInOrder({ host, window, tell, connections, ended }: LeavingParts):
     event.preventDefault() // asks the system to wait
     void leaving.leave()
   }
-  // Its types leave the event out.
+  // Missing in Electron's types.
   powerMonitor.on('shutdown', shutDown as () => void)
   window.on('session-end', () => void leaving.leave())
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leaving.leave())
@@ -200,7 +200,7 @@ async function showNews({ host, window, tell, show }: NewsParts, ended: AbortSig
         show()
         tell({ type: 'go', route: notice.route })
       }
-      // A window in front shows the same itself.
+      // A focused window shows it itself.
       if (!window.isFocused()) showNotice(notice, go)
     }
   }

@@ -54,7 +54,7 @@ function startUtility<Sent, Heard>(
       return life.pid
     },
     send(message) {
-      // Sending to a process that is just going away has brought shells down.
+      // Sending to a process that is exiting has crashed shells.
       if (!life.isOver) child.postMessage(message)
     },
     kill: () => life.kill(),
@@ -111,7 +111,7 @@ class Life {
     try {
       process.kill(this.#child.pid, 'SIGKILL')
     } catch {
-      // It went before.
+      // It exited first.
     }
   }
 

@@ -24,7 +24,7 @@ followToken()
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // A lost connection is worth another try; an error in words is the answer.
+      // Retries after a lost connection; any other error is the answer.
       retry: (count, error) => codeOf(error) === 'api/disconnected' && count < 20,
       retryDelay: 500,
       refetchOnWindowFocus: false,

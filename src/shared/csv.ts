@@ -12,7 +12,7 @@ export function csvOf(header: readonly string[], rows: Iterable<readonly Cell[]>
 function cellText(cell: Cell): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return Number.isFinite(cell) ? String(cell) : ''
-  // A text that a spreadsheet would run as a formula is marked as text.
+  // Texts that a spreadsheet would run as a formula are marked as text.
   const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -141,7 +141,7 @@ export function readProgram(json: unknown): LossProgram | null {
   return result.success ? result.data : null
 }
 
-// ---- what code says of itself ----
+// ---- description in the code ----
 
 const plain = z.union([z.number(), z.string(), z.boolean()])
 /** Inputs available to the advantages of a loss, besides rewards and masks. */
@@ -170,7 +170,7 @@ export const lossDescriptionSchema = z.object({
 })
 export type LossDescription = z.output<typeof lossDescriptionSchema>
 
-// ---- what is looked at before anything is learned ----
+// ---- checks before training ----
 
 /** Checks in the order in which an earlier failure explains later ones. */
 export const lossCheckNames = [
@@ -197,7 +197,7 @@ export const lossCheckWords: Readonly<Record<LossCheckName, string>> = {
   gradient: 'The gradient agrees with central differences',
 }
 
-// ---- its own advantages ----
+// ---- custom advantages ----
 
 const numbers = z.union([z.number(), z.array(z.number())])
 /** One advantage per row: for all its tokens or for each, with the critic's target; null leaves the row out. */
@@ -205,7 +205,7 @@ export const advantagesSchema = z.array(
   z.union([numbers, z.null(), z.object({ advantages: numbers, returns: numbers.nullish() })]),
 )
 
-// ---- how a loss is drawn ----
+// ---- curves of a loss ----
 
 /**
  * Axes: the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given token.

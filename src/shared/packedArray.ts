@@ -3,7 +3,7 @@
 export function packArray(values: Float32Array | Int32Array): string {
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
   let text = ''
-  // In pieces: a call takes only so many arguments.
+  // In chunks, since calls are limited in their number of arguments.
   for (let at = 0; at < bytes.length; at += 8192)
     text += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(text)

@@ -79,7 +79,7 @@ interface Part {
 /** Returns the remaining parts in run order, as far as the first is the current one. */
 function partsLeft({ stages, step, takenUpAt, evaluations, checkpoints }: RunTimings): Part[] {
   let done = evaluations.filter((evaluation) => evaluation.step === step).length
-  // A process goes on from a checkpoint.
+  // A process resumes from a checkpoint.
   const isSaved = step === takenUpAt || checkpoints.some((checkpoint) => checkpoint.step === step)
   const parts = stages.flatMap((stage): Part[] => {
     const due = evaluationsAt(stage, step)
@@ -155,14 +155,14 @@ function paceOf({ kind, stage }: Part, timings: RunTimings): Pace | null {
   const timed = {
     step: () => secondsOf(timings.steps.filter(isOfStage), timings),
     evaluation: () => timings.evaluations.filter(isOfStage).map((evaluation) => evaluation.seconds),
-    // As large in every stage.
+    // Equally large in every stage.
     checkpoint: () => timings.checkpoints.map((checkpoint) => checkpoint.seconds),
   }
   const seconds = timed[kind]()
   const prior = stage.expected?.[kind] ?? null
   const samples = prior === null ? seconds : [prior.expected, ...seconds]
   const expected = meanOf(samples)
-  // Mostly a small part: that none was written yet is no reason to tell nothing.
+  // Usually a small part: a missing measurement is no reason to report nothing.
   if (expected === null) return kind === 'checkpoint' ? nothing : null
   const freedom = spreadWeight + samples.length - 1
   const deviations = samples.reduce((sum, value) => sum + (value - expected) ** 2, 0)

@@ -181,7 +181,7 @@ function mergeStage(config: Omit<RunConfig, 'stages'>, stage: StageChanges): Run
     ...(algorithm === undefined ? {} : { algorithm }),
     ...(steps === undefined ? {} : { steps }),
     ...(passes === undefined ? {} : { passes }),
-    // Its own passes are what a stage is long, whatever the rest of the file says of steps.
+    // A stage's own passes determine its length, whatever the rest of the file says about steps.
     ...(passes !== undefined && steps === undefined ? { steps: null } : {}),
   }
 }

@@ -106,13 +106,13 @@ export function pairedDifference(differences: readonly number[], seed = 1): Diff
   const isExact = 2 ** differences.length <= maxPatterns
   const shifts = isExact ? everyShift(differences) : drawnShifts(differences, seed)
   const [highs, lows] = [shifts.map(({ high }) => high), shifts.map(({ low }) => low)]
-  // Sums that are equal need not be so to the last bit.
+  // Equal sums may differ in the last bit.
   const rounding = 1e-12 * Math.max(...differences.map(Math.abs))
   const beyond =
     difference > 0 ? lows.filter((low) => low <= rounding) : highs.filter((high) => high >= -rounding)
   highs.sort((a, b) => b - a)
   lows.sort((a, b) => a - b)
-  // The first shift that is refused has fewer than 5 % of the patterns beyond it.
+  // The first rejected shift has fewer than 5 % of the patterns beyond it.
   const refused = Math.floor(level * shifts.length)
   const [low, high] = [lows[refused] ?? -Infinity, highs[refused] ?? Infinity]
   const isBounded = Number.isFinite(low) && Number.isFinite(high)

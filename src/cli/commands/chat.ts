@@ -78,7 +78,7 @@ class Conversation {
       const content = await this.#answer(asked, signal)
       this.#messages = [...asked, { role: 'assistant', content }]
     } catch (error) {
-      // Such as a message that leaves no room: what was said before stays.
+      // For example a message that leaves no room: earlier messages stay.
       if (!(error instanceof AppError)) throw error
       this.#output.note([error.message, error.hint].filter(Boolean).join(' '))
     }

@@ -90,7 +90,7 @@ export const generate = (context: Context) =>
       const sampling = { ...options, minNewTokens: 0, maxNewTokens, stopStrings }
       const maxRows = Math.min(samples, 64)
       using model = await openModel({ ...request, precision, maxRows, newTokens: maxNewTokens })
-      // One completion is shown while it grows; several would mix, and a stop text is known only when it is complete.
+      // A single completion is streamed; several would mix, and a stop text is known only when it is complete.
       const isStreamed = samples === 1 && stop === undefined
       const onText = (_sample: number, piece: string) => output.write(piece)
       const asked = { question, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }

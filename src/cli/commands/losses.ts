@@ -43,7 +43,7 @@ function parsed(text: string): Record<string, unknown> {
     const json: unknown = JSON.parse(text)
     if (isObject(json)) return json
   } catch {
-    // Said below.
+    // Printed below.
   }
   throw usageError(`--settings is no JSON object: ${text}`, 'Such as --settings \'{"clip": 0.3}\'.')
 }

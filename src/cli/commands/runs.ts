@@ -132,7 +132,7 @@ const remove = (context: Context) =>
     .action(async (part, { list: isTrial, forGood }) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
-      // From the history: a run whose folder is gone already can be deleted too.
+      // Taken from the history, so that a run whose folder is already gone can be deleted too.
       const run = oneRun(host.store.runs.list(), part)
       const isThere = existsSync(run.directory)
       const files = runFiles(run.directory)

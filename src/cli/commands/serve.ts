@@ -47,7 +47,7 @@ export const app = (context: Context) =>
       if (problem !== null) output.note(`${problem}; serving the same window to a browser instead.`)
       const opens = open && process.stdout.isTTY && hasDisplay()
       using pages = new DisposableStack()
-      // The address stands in the terminal too, should this not work.
+      // The address is printed in the terminal too, in case this fails.
       const onServed = async (url: string) => {
         const { file } = pages.use(redirectPage(dataDirectory, url))
         await launchProgram(browserProgram(file))
@@ -169,7 +169,7 @@ async function serveUntilInterrupted(
   { dataDirectory, output }: CommandContext,
 ): Promise<void> {
   const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
-  // Other commands do without a server, which takes as long to load as all that is in it.
+  // Loaded on demand, since other commands need no server and it is slow to load.
   const { serveHost } = await import('#host/serveHost.ts')
   const host = await serveHost({ dataDirectory, onFault, ...options })
   if (host.cleared.count > 0) output.note(clearedWords(host.cleared))

@@ -165,7 +165,7 @@ const textOf = ({ texts }: { readonly texts: readonly string[] }): string => JSO
 type Of<Type extends TrialNews['type']> = Extract<TrialNews, { type: Type }>
 
 const linesOf = (news: TrialNews): string[] =>
-  // Each tells its own kind of news, which the table's type says and an index cannot.
+  // Each handles its own kind of event, which the table's type expresses and an index cannot.
   (tellers[news.type] as (news: TrialNews) => string[])(news)
 
 const tellers: { readonly [Type in TrialNews['type']]: (news: Of<Type>) => string[] } = {
@@ -194,7 +194,7 @@ const tellers: { readonly [Type in TrialNews['type']]: (news: Of<Type>) => strin
     return [`${numberOf(news)} answer   ${[...ids, ...rest].join('  ')}`]
   },
   printed: ({ lines }) => lines.map((line) => `   prints   ${line}`),
-  // The end tells it.
+  // Reported by the end.
   failed: () => [],
   end: endLines,
 }

@@ -29,7 +29,7 @@ export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
     const { currentTarget, clientY: begin } = event
     const { top } = currentTarget.getBoundingClientRect()
     const near = (2 * dragPx) / inner
-    // Near an end of the axis the end is meant: a value that lies on it could not be reached else.
+    // Snaps to a nearby end of the axis: a value exactly on it could not be reached otherwise.
     const shareAt = (y: number) => {
       const share = 1 - (y - top) / inner
       return share < near ? 0 : share > 1 - near ? 1 : share

@@ -51,7 +51,7 @@ export function Histogram(props: HistogramProps) {
 function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramProps & { width: number }) {
   const from = bins[0]?.from ?? 0
   const last = bins.at(-1)?.to ?? from + 1
-  // Some room behind the longest, so that a line that cuts nothing can be seen.
+  // Some room after the longest, so that a line that cuts nothing is visible.
   const to = last + Math.max(1, Math.ceil((last - from) * 0.04))
   const most = Math.max(1, ...bins.map(({ count }) => count))
   const scale = (width - edge.left - edge.right) / (to - from)
@@ -166,7 +166,7 @@ function Limit({ from, to, unit, line, onLine }: LimitProps) {
     event.preventDefault()
     onLine(Math.min(to - 1, Math.max(from, line + by)))
   }
-  // What is as long as the limit stays: the line stands behind it.
+  // Values equal to the limit stay, so the line is after them.
   const at = scale?.(Math.min(to, Math.max(from, line + 1)))
   if (at === undefined || area === undefined) return null
   return (

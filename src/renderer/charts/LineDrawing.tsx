@@ -38,7 +38,7 @@ interface DrawingProps {
 /** Draws the lines of a panel, on the page and in exported files. */
 export function LineDrawing({ plot, width, height, syncId, children }: DrawingProps) {
   const { xTicks, lines, rows, events } = plot
-  // Said anew, an axis has Recharts place every line again.
+  // A new axis object would make Recharts lay out every line again.
   const y = useKept(plot.y)
   const domain = useMemo(() => [...y.domain], [y])
   const [low, high] = y.domain

@@ -90,7 +90,7 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
       aria-valuetext="No step chosen; arrow keys move along the line."
       className="group/plot absolute inset-0 cursor-crosshair touch-none select-none has-data-front:[&_.recharts-line]:opacity-20"
       onMouseDown={(event) => {
-        // Not one of the layers inside.
+        // Excludes the layers inside.
         event.preventDefault()
         event.currentTarget.focus({ preventScroll: true })
       }}
@@ -135,7 +135,7 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
  */
 function movePointer(chart: Element, x: number | null): void {
   const { left, top, width, height } = chart.getBoundingClientRect()
-  // Recharts rounds to whole px, and what lies behind the end is nowhere.
+  // Recharts rounds to whole px, and positions beyond the end match nothing.
   const clientX = left + edge.left + Math.min(x ?? 0, width - edge.left - edge.right - 0.5)
   const at = { bubbles: true, clientX, clientY: top + height / 2, relatedTarget: document.body }
   chart.dispatchEvent(new MouseEvent(x === null ? 'mouseout' : 'mousemove', at))

@@ -79,7 +79,7 @@ export function SparkBars({
           value === null || high <= low ? 0 : Math.max(0, ((value - low) / (high - low)) * (height - 2))
         return (
           <rect
-            // The place of a bar is its identity.
+            // Bars are identified by position.
             key={i}
             x={i * step + (step - bar) / 2}
             y={height - Math.max(1.5, tall)}

@@ -71,7 +71,7 @@ export function valueAxis(values: readonly number[], scale: ScaleKind, tickCount
   }
   const domain = padded(low, high)
   const wanted = ticks(...domain, tickCount)
-  // A single tick says nothing of the scale.
+  // A single tick does not show the scale.
   return { scale: 'linear', domain, ticks: wanted.length < 2 ? ticks(...domain, 2 * tickCount) : wanted }
 }
 
@@ -81,7 +81,7 @@ function padded(low: number, high: number): Range {
     return low >= 0 ? [Math.max(0, low - room), high + room] : [low - room, high + room]
   }
   const room = (high - low) * 0.06
-  // Shares and lengths begin at 0; a little room below would only raise questions.
+  // Fractions and lengths begin at 0; padding below would only raise questions.
   const startsAtZero = low >= 0 && (low - room < 0 || low < (high - low) * 0.25)
   return [startsAtZero ? 0 : low - room, high + room]
 }

@@ -101,7 +101,7 @@ function places(axis: XAxis, points: readonly SeriesPoint[]): readonly Place[] {
   let total = 0
   return points.reduce<Place[]>(
     (found, { step, lastStep, mean, count }) => {
-      // A stretch of several values lies between its first and its last step, not between it and the one before.
+      // A range of several values lies between its first and its last step, not between it and the previous one.
       found.push([Math.max(0, step - 1), total])
       total += mean * count
       found.push([lastStep, total])

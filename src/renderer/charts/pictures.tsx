@@ -50,7 +50,7 @@ async function drawnSvg(plot: Plot): Promise<SVGSVGElement> {
   const root = createRoot(host)
   try {
     flushSync(() => root.render(<LineDrawing plot={plot} {...plotSize} />))
-    // What is in a chart makes itself known in effects, the numbers along x last.
+    // Parts of a chart register in effects, the x tick labels last.
     for (let i = 0; i < maxFrames && !host.querySelector('.recharts-xAxis-tick-labels text'); i++)
       await new Promise(requestAnimationFrame)
     const svg = host.querySelector<SVGSVGElement>('svg.recharts-surface')?.cloneNode(true)

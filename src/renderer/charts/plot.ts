@@ -167,7 +167,7 @@ interface Shape {
 function shapeOf(line: ChartLine, { x, smoothing, unit, limit }: Shaping): Shape {
   const [from, to] = visible(line.points, x)
   const points = line.points.slice(from, to)
-  // Three dots show a stretch.
+  // Three dots show a range.
   const dots = points.reduce((sum, { count }) => sum + (count > 1 ? 3 : 1), 0)
   return {
     line,

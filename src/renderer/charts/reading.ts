@@ -110,7 +110,7 @@ export function lineFacts(points: readonly ChartPoint[], better: Better): LineFa
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last) return null
   return {
-    // Of a stretch only its mean is known of where it began.
+    // The first value of a range is known only by its mean.
     first: first.count === 1 ? first.last : first.mean,
     last: last.last,
     steps: last.lastStep,

@@ -80,7 +80,7 @@ function useFollowed(question: Question) {
     'metrics.follow',
     { runIds: question.runIds, metrics: question.metrics },
     (items) => {
-      // Stretches may reach over the step a run went back to, so all of it is read again.
+      // Ranges may span the step a run returned to, so everything is read again.
       if (items.some(({ rewound }) => rewound.length > 0)) void refetch()
       else
         queries.setQueryData<Followed>(
@@ -175,7 +175,7 @@ function useDetail(question: Question, zoom: SeriesRequest['zoom'], isReady: boo
       )
       setDetail({ key, range, byMetric: new Map(metrics.map((metric, i) => [metric, byRun(answers[i])])) })
     }
-    // Without the detail the whole is still there to look at.
+    // Without the detail, the whole series is still shown.
     read().catch(() => undefined)
     return () => controller.abort()
   }, [client, question, range, key, isReady])
@@ -234,7 +234,7 @@ export function halved(points: readonly SeriesPoint[]): readonly SeriesPoint[] {
 
 /** Replaces the part of a series that was read again in more detail. */
 export function withDetail(series: Series, detail: Series, [from, to]: readonly [number, number]): Series {
-  // What grew since the detail was read is not in it.
+  // Values added since the detail was read are not in it.
   const last = detail.points.at(-1)?.lastStep ?? to
   const before = series.points.filter(({ lastStep }) => lastStep < from)
   const after = series.points.filter(({ step }) => step > last)

@@ -62,7 +62,7 @@ export function useAnswer<Name extends CallName<Api>>(
   type Output = OutputOf<Api, Name>
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery({
     queryKey: [name, input],
-    // An answer may be nothing; the cache must not take it for a missing one.
+    // An answer may be undefined, which the cache must not take for a missing one.
     queryFn: async ({ signal }): Promise<unknown> =>
       (await loose(client).call(name, input, { signal })) ?? null,
     enabled,
@@ -100,7 +100,7 @@ export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, 
       queryKey: [name, input],
       queryFn: ({ signal }: { signal: AbortSignal }) => loose(client).call(name, input, { signal }),
       ...options,
-      // The lists below are compared anyway.
+      // The lists below are compared in any case.
       structuralSharing: false,
     })),
     combine: dataOf,

@@ -31,7 +31,7 @@ export function takeToken(): void {
   history.replaceState(null, '', `#${found[2] ?? '/'}`)
   if (found[1] === token()) return
   localStorage.setItem(tokenKept, found[1])
-  // A new key is of a host that was started anew; before the first connection there is nothing to start over.
+  // A new key belongs to a restarted host; before the first connection there is nothing to restart.
   if (state !== null) location.reload()
 }
 

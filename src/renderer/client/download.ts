@@ -16,6 +16,6 @@ export function saveBlob(blob: Blob, name: string): void {
   anchor.href = url
   anchor.download = name
   anchor.click()
-  // The download has its own hold of the blob once it has begun.
+  // The download keeps its own reference to the blob once it has begun.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -58,7 +58,7 @@ export function useFeed<Name extends FeedName<Api>>(
 export function useNews(): void {
   const queries = useQueryClient()
   useFeed('datasets.watch', undefined, () => invalidate(queries, ['datasets']))
-  // Losses of one's own are among the algorithms.
+  // Custom losses are among the algorithms.
   useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards', 'settings']))
   useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
   useFeed('chat.watch', undefined, () => invalidate(queries, ['chat']))

@@ -63,7 +63,7 @@ function isTaken({ target, code }: KeyboardEvent): boolean {
   if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true
   if (target instanceof HTMLSelectElement) return true
   if (target instanceof HTMLInputElement) return typingInputs.test(target.getAttribute('type') ?? '')
-  // Space presses what has the focus.
+  // Space presses the focused control.
   return code === 'Space' && target.closest(pressed) !== null
 }
 
@@ -72,7 +72,7 @@ const isInDialog = (): boolean =>
     '[role="dialog"][aria-modal], [role="dialog"][data-modal], [role="alertdialog"], [role="menu"]',
   ) !== null
 
-// Keys as a person reads and presses them.
+// Notation of keys for display and events.
 
 const isMac = navigator.platform.startsWith('Mac')
 

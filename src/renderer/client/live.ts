@@ -46,7 +46,7 @@ export function useNow(everyMs: number): number {
   return now
 }
 
-// How long something still takes, in words.
+// Remaining time in words.
 
 /** Formats a range as precisely as it is known: “2–3 min”. */
 export const etaWords = ({ lowMs, highMs }: { readonly lowMs: number; readonly highMs: number }): string =>

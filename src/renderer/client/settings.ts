@@ -17,7 +17,7 @@ export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T)
           [key]: value,
         }))
       show()
-      // An answer that was asked for before would take it back.
+      // An answer requested earlier would revert it.
       void queries.cancelQueries({ queryKey }).then(show)
       client.call('settings.set', { key, value }).catch((thrown: unknown) => toastError(asError(thrown)))
     },

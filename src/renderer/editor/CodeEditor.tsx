@@ -61,7 +61,7 @@ export function CodeEditor(props: CodeEditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const view = useCodeView(parent, props)
 
-  // Before the next key press: later, what was typed meanwhile would be taken back.
+  // Set before the next key press: any later, text typed meanwhile would be reverted.
   useLayoutEffect(() => {
     const shown = view.current
     if (shown === null || shown.state.doc.toString() === value) return

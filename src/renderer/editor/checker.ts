@@ -36,7 +36,7 @@ export function openChecker(context: () => CodeContext): Checker {
   return {
     types() {
       const now = context()
-      // Messages arrive in order, so whatever is asked next is asked of this.
+      // Messages arrive in order, so later requests use this context.
       if (now !== started.context) void started.types.setContext((started.context = now))
       return started.types
     },

@@ -17,7 +17,7 @@ const rules = EditorView.theme({
   '&': { height: '100%', backgroundColor: 'var(--bg)', color: 'var(--text)', fontSize: '12.5px' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': {
-    // What is typed is what is seen: === stays three characters.
+    // Disables ligatures: === stays three characters.
     fontVariantLigatures: 'none',
     fontFamily: 'var(--font-mono, "JetBrains Mono Variable", monospace)',
     lineHeight: '20px',

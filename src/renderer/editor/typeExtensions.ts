@@ -74,7 +74,7 @@ function optionOf(typed: TypedCode, offer: Offer, place: CheckedCode & { readonl
   return {
     label,
     type: kinds[kind] ?? 'variable',
-    // 11 are members and locals, 15 the words of the language.
+    // Sort text 11 marks members and locals, 15 keywords.
     boost: 12 - Math.min(40, Number.parseInt(order.replace(/^\D+/, ''), 10) || 40),
     info: describe,
     ...(insert === null && own === null
@@ -146,7 +146,7 @@ const follower = (typed: TypedCode) =>
       const { state } = view
       const at = state.selection.main.head
       const found = await orNothing(typed.checker.types().signature({ ...checkedCode(typed, state), at }))
-      // Typing has gone on: its own question is under way.
+      // Typing has gone on, and a newer request is in flight.
       if (round !== asked || view.state.doc !== state.doc) return
       const hint = found === null ? null : tooltipOf(found, at)
       if (hint !== null || view.state.field(hintField) !== null) view.dispatch({ effects: setHint.of(hint) })

@@ -45,7 +45,7 @@ function useDrop(): boolean {
         (thrown: unknown) => toastError(asError(thrown)),
       )
     }
-    // What comes under the pointer while files are held is entered, not passed over: it must be taken there as well.
+    // Elements under the pointer get dragenter while files are held, so they must accept them too.
     addEventListener('dragenter', over)
     addEventListener('dragover', over)
     addEventListener('dragleave', leave)
@@ -61,7 +61,7 @@ function useDrop(): boolean {
 }
 
 async function droppedFiles({ dataTransfer }: DragEvent): Promise<readonly AddedFile[]> {
-  // Entries must be taken before anything is waited for: the list is emptied when the event is over.
+  // Entries must be read before anything is awaited: the list is emptied when the event is over.
   const items = [...(dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file')
   const taken = items.map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }))
   return Promise.all(taken.flatMap(({ entry, file }) => (file === null ? [] : [describe(entry, file)])))

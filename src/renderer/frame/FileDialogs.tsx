@@ -170,7 +170,7 @@ function PathInput({
   parent: string | null
   onGo: (path: string) => void
 }) {
-  // What is typed stays when the folder's own path arrives late.
+  // Typed text stays when the folder's own path arrives late.
   const [typed, setTyped] = useState<string | null>(null)
   const shown = typed ?? path ?? ''
   return (

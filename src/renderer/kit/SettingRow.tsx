@@ -264,7 +264,7 @@ function JsonText({ value, onChange, ids, disabled = false }: SettingControlProp
       onChange(draft.trim() === '' ? undefined : (JSON.parse(draft) as unknown))
       setDraft(null)
     } catch {
-      // Left as it stands, to be corrected.
+      // Invalid text stays, to be corrected.
     }
   }
   const isWrong = draft !== null && !isJson(draft)

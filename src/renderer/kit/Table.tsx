@@ -72,7 +72,7 @@ export function Table<Row>(props: TableProps<Row>) {
     virtual.scrollToIndex(index)
     const mounted = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${String(index)}"]`)
     const row = mounted()
-    // A row in sight has the focus at once: the next key may come before the next frame.
+    // A visible row gets the focus at once: the next key may come before the next frame.
     if (row) row.focus()
     else requestAnimationFrame(() => mounted()?.focus())
   }

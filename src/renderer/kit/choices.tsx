@@ -158,7 +158,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       type="single"
       aria-label={label}
       value={value}
-      // Pressing the chosen one again would unchoose it.
+      // Pressing the selected option again would deselect it.
       onValueChange={(next) => next !== '' && onChange(next as Value)}
       className="inline-flex min-h-7 max-w-full shrink-0 flex-wrap items-stretch rounded border border-line-strong bg-bg p-px"
     >

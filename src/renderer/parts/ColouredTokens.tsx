@@ -141,7 +141,7 @@ function TokenTable({ rows, present }: TokenTableProps) {
       ...values,
     ]
   }, [present])
-  // Nobody chose the tokens of the prompt, so nothing is known of them.
+  // The prompt's tokens were not sampled, so they have no values.
   const shown = rows.slice(
     Math.max(
       0,

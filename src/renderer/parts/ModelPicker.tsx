@@ -73,7 +73,7 @@ export function ModelPicker({
       if (run !== undefined) void chooseRun(run)
       else if (adapter === undefined) onChange({ model: key })
       else {
-        // Where it names none of the list, the one that is chosen, or the first.
+        // If it names none of the list, the selected one, or the first.
         const model = baseOf(adapter, models) ?? value?.model ?? models[0]?.name ?? 'starter'
         onChange({ model, adapter: { path: adapter.directory } })
       }

@@ -54,7 +54,7 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   const { run, isRunning, error } = useCommand('python.allow', {
     quiet: true,
     onDone: () => {
-      // What was refused until now is asked again.
+      // Refetches everything that was refused until now.
       invalidate(queries, ['python', 'rewards', 'runs.check'])
       onClose()
     },

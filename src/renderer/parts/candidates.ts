@@ -42,7 +42,7 @@ export function readPrompts(text: string | null): readonly string[] {
   }
 }
 
-// Completions as they come in, put together by column.
+// Completions by column, assembled as they arrive.
 
 type Piece = Answer<'models.generate'>
 
@@ -76,7 +76,7 @@ export const columnAtWork = (written: readonly Completion[], order: readonly num
   return column < 0 ? null : column
 }
 
-// Blind votes and what they say.
+// Blind votes and the standings derived from them.
 
 export interface Vote {
   /** Candidates as encoded by `writeChoice`. */

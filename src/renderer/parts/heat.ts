@@ -81,7 +81,7 @@ export function heatScale(value: TokenValue, rows: readonly TokenRow[], reach = 
     value === 'probability' ? 1 : sizes.reduce((a, b) => Math.max(a, b), Math.max(leastReach, reach))
   const strength = (given: number) => {
     const share = place(given) / full
-    // A probability of 0 lies at minus infinity; it is as strong as can be.
+    // A probability of 0 lies at minus infinity and gets full strength.
     return Math.min(1, Math.max(isSigned ? -1 : 0, Number.isNaN(share) ? 0 : share))
   }
   return { value, isSigned, reach: full, strength }

@@ -158,7 +158,7 @@ export function useDifficulty(versionId: string) {
   useEffect(() => {
     if (id !== null) refetch()
   }, [id, refetch])
-  // Not before it is in the list that it is chosen from.
+  // Only once it is in the list that it is chosen from.
   const measured = data?.known.some((summary) => summary.id === id) === true ? id : null
   return { task, known: data?.known, problems: data?.problems ?? [], measured }
 }

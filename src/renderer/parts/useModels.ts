@@ -17,7 +17,7 @@ export function useAddModel(): () => void {
   return useCallback(() => {
     void choose({ kind: 'folder', title: 'Add a model', isForModels: true }).then((path) => {
       if (path === null) return
-      // Whether it is a model or an adapter is seen when it is looked at.
+      // Whether it is a model or an adapter shows when it is inspected.
       useArrivals.setState({ model: { name: lastPart(path), kind: 'model', source: { path } } })
       navigate('/models')
     })

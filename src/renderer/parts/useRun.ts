@@ -113,7 +113,7 @@ export function useSlowPace(run: RunEntry): Pace | null {
   const durations = byMetric.get('step_time')?.get(run.id)?.points.slice(-watchedSteps) ?? []
   const typical = typicalOf(durations.map(({ mean }) => mean * 1000))
   if (!isWatched) return null
-  // A worker that was just started reads its model first.
+  // A new worker reads its model first.
   return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), typical)
 }
 

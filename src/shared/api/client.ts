@@ -73,7 +73,7 @@ export function createClient<C extends Contract>(port: Port): Client<C> {
       exchange.read({ name, input, from, signal }),
     close: () => port.close(),
   }
-  // The contract types what travels; the exchange itself is the same for all of it.
+  // The contract types the messages; the exchange itself is the same for all.
   return client as unknown as Client<C>
 }
 
@@ -142,7 +142,7 @@ class Exchange {
         const next = await inbox.next()
         if (next.done) return
         yield next.item
-        // The reader came back for more, so what it had is done with.
+        // The reader asked for more, so it has processed what it had.
         if (taken % (creditPerStream / 2) === 0)
           this.#port.post(encode({ id, kind: 'more', credit: creditPerStream / 2 }))
       }
@@ -163,7 +163,7 @@ class Exchange {
 
   #receive(text: unknown): void {
     const reply = parseReply(text)
-    // Whoever answers is no host of ours.
+    // The answer does not come from a Turnwise host.
     if (reply === null) {
       this.#port.close('Malformed reply.')
       return
@@ -243,7 +243,7 @@ function replyError(reply: ReplyMessage, name: string): Error {
 
 function unpack({ code, ...fields }: WireError): Error {
   if (code === null) return new HostFault(fields.message, fields.hint ?? undefined)
-  // The host's union of codes is this one: both come from the same build.
+  // The host has the same union of codes, since both come from the same build.
   return errorOf({ code: code as ErrorCode, ...fields })
 }
 

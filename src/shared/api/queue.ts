@@ -22,7 +22,7 @@ export const queueApi = {
   watch: feed(z.void(), state.extend({ cursor })),
 }
 
-// Checkpoints of runs, and taking a trained adapter out of the program.
+// Checkpoints of runs, and export of trained adapters.
 
 const checkpoint = z.object({
   runId: z.string(),

@@ -37,7 +37,7 @@ export function reconnecting<C extends Contract>(
       link.follow(name, input, followOptions),
     close: () => link.close(),
   }
-  // Types as createClient's: the contract types what travels.
+  // Typed as in createClient: the contract types the messages.
   return client as unknown as Client<C>
 }
 

@@ -103,7 +103,7 @@ class Connection {
     const credit = new Credit(message.kind === 'stream' ? message.credit : 0, abort.signal)
     const request: OpenRequest = { abort, credit }
     const send = (reply: ReplyMessage): void => {
-      // A request that was cancelled is forgotten; its number may even be another one's by now.
+      // A cancelled request is forgotten; its number may even have been reused.
       if (this.#open.get(message.id) === request) this.#post(message, reply)
     }
     const isCrowded = this.#open.size >= maxOpenRequests
@@ -114,7 +114,7 @@ class Connection {
       if (message.kind === 'call') send(await this.#callOnce(route, message, request))
       else await this.#pump({ route, message, request, send })
     } catch (error) {
-      // What a producer throws because its reader is gone concerns nobody.
+      // Errors that a producer throws because its reader is gone are ignored.
       if (!request.abort.signal.aborted)
         send({ id: message.id, kind: 'err', error: this.#wireError(message.name, error) })
     }
@@ -162,7 +162,7 @@ class Connection {
         send({ id, kind: 'next', item: this.#checkedOutput(route, next.value) })
       }
     } finally {
-      // After its end this does nothing; before, it runs the producer's own clean-up.
+      // A no-op after the end; before it, runs the producer's own clean-up.
       await iterator.return?.()
     }
   }

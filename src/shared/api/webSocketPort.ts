@@ -31,7 +31,7 @@ export async function openWebSocketPort({ origin, token }: HostAddress): Promise
   const socket = new WebSocket(url, [webSocketProtocol, tokenProtocol(token)])
   const { promise, resolve, reject } = Promise.withResolvers<undefined>()
   socket.addEventListener('open', () => resolve(undefined), { once: true })
-  // Some clients tell of a refused connection by one of these only.
+  // Some clients report a refused connection through only one of these.
   socket.addEventListener('error', () => reject(new Error('refused')), { once: true })
   socket.addEventListener('close', () => reject(new Error('closed')), { once: true })
   const port = portOf(socket)
@@ -81,7 +81,7 @@ async function explainRefusal({ origin, token }: HostAddress): Promise<AppError>
       'Start it again with turnwise serve; runs are kept.',
     )
   }
-  // A body that is no JSON is none of our host's.
+  // A body that is not JSON does not come from our host.
   const said = (await response.json().catch(() => ({}))) as { message?: string; hint?: string | null }
   return new AppError(
     codes[response.status] ?? 'api/disconnected',

@@ -149,7 +149,7 @@ function comment({ kinds, missing = 0, examples = [] }: RowColumn): string {
   if (missing > 0) told.push(`missing in ${missing}`)
   const example = examples.find((value) => value !== null && value !== undefined)
   const shown = example === undefined ? '' : `; for example ${shortened(JSON.stringify(example))}`
-  // Nothing a data set holds may end the comment.
+  // No content of a data set may end the comment.
   return `Column of the data set: ${told.join(', ')}${shown}.`.replaceAll('*/', '*\\/').replaceAll('\n', ' ')
 }
 

@@ -143,7 +143,7 @@ function annotations({ file, settings }: Target, node: RewardLike): Insertion[] 
   const result = node.type === undefined ? `: ${resultType(node)}` : ''
   if (first === undefined) return close === undefined ? [] : [{ at: close.end, text: result }]
   if (close === undefined) {
-    // x => …: parentheses come first.
+    // x => … needs parentheses first.
     return [
       { at: first.getStart(file), text: '(' },
       { at: first.end, text: `${input})${result}` },

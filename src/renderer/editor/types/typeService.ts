@@ -127,7 +127,7 @@ interface OpenCode {
 function problemsOf(open: OpenCode, { language }: CheckedCode): CodeProblem[] {
   const { service, name } = open
   const syntax = service.getSyntacticDiagnostics(name)
-  // What follows from broken syntax tells nobody anything.
+  // Errors that follow from broken syntax are of no use.
   if (syntax.length > 0) return syntax.map((each) => problemOf(open, each, 'error'))
   const severity = language === 'ts' ? 'error' : 'warning'
   return service

@@ -113,7 +113,7 @@ interface ColumnsProps {
 }
 
 function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProps) {
-  // Of other candidates than stand there now, nothing is shown and nothing can be said.
+  // Results of other candidates than the current ones are neither shown nor voted on.
   const shown = isOf(round.round, candidates) ? round.round : null
   const isHidden = shown !== null && shown.isBlind && voted === undefined
   const isOpen = shown !== null && round.isDone && voted === undefined

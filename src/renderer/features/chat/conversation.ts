@@ -75,7 +75,7 @@ function askedTurn(turn: ShownTurn, asked: Asked, items: readonly Item[], isRunn
     const done = items.findLast((item) => item.type === 'done' && item.column === column)
     if (done?.type === 'done') return { answer: done.answer, writing: null }
     const writing = writingIn(items, column)
-    // One that was stopped stays in sight until the host has kept it.
+    // A stopped answer stays visible until the host has stored it.
     const isAwaited =
       isRunning || (writing.text !== '' && (answer?.id ?? null) === (asked.before[column] ?? null))
     return isAwaited ? { answer: null, writing } : { answer, writing: null }

@@ -134,7 +134,7 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
               progress === true && 'text-good',
               progress === false && 'text-bad',
               progress === null && 'text-muted',
-              // Beside the name of the run until its buttons take the place.
+              // Shown beside the name of the run until its buttons replace it.
               'ml-auto',
             )}
           >

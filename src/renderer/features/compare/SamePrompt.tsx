@@ -248,7 +248,7 @@ export function sampleAt<Sample extends SampleLike>(
 export const promptLabels = (prompts: readonly string[]): readonly string[] =>
   distinctWords(prompts).map((text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text))
 
-// Two texts word by word.
+// Word-by-word comparison of two texts.
 
 interface DiffPart {
   readonly kind: 'same' | 'added' | 'removed'

@@ -167,7 +167,7 @@ export function marksOf(
               color,
             },
           ]
-    // With many runs checkpoints would be a fence.
+    // With many runs, checkpoints would form a fence.
     const shown = found.filter(({ kind }) => kind !== 'checkpoint' || sources.length <= maxWithCheckpoints)
     return [...fork, ...shown].filter(({ x }) => Number.isFinite(x))
   })

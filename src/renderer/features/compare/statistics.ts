@@ -54,7 +54,7 @@ export function runDifference(a: readonly number[], b: readonly number[]): Diffe
   if (a.length < leastValues || b.length < leastValues) return null
   const counts = [a.length, b.length] as const
   const [blocksA, blocksB] = [blockMeans(a), blockMeans(b)]
-  // A series that seems quick by chance also seems steady, and would weigh too much beside one that is slow.
+  // A series that seems fast by chance also seems steady, and would weigh too much beside a slow one.
   const correlation = Math.max(correlationOf(blocksA), correlationOf(blocksB))
   const [meanA, meanB] = [serialMean(blocksA, correlation), serialMean(blocksB, correlation)]
   if (meanA.freedom < 1 || meanB.freedom < 1) return told(meanA.value - meanB.value, null, 'runs', counts)

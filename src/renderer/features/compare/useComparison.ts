@@ -22,7 +22,7 @@ export function useCompareState(): readonly [CompareState, (changes: Partial<Com
   const state = useMemo(() => parseState(query), [query])
   const change = useCallback(
     (changes: Partial<CompareState>) =>
-      // Read anew: several changes may come before the next picture.
+      // Read again, since several changes may come before the next render.
       navigate(
         '/compare',
         stateQuery({ ...parseState(new URLSearchParams(location.hash.split('?', 2)[1])), ...changes }),
@@ -65,7 +65,7 @@ export function useComparison(state: CompareState) {
   const facts = useFacts(runIds, visible, state.group)
   const marks = useMarksOf(state.hasMarks, runIds, visible, placed)
   const { groups } = facts
-  // News of living runs comes more often than their lines are drawn.
+  // Live runs are updated more often than their lines are drawn.
   const runs = useKept(visible.map(({ id, label, style, isBaseline }) => ({ id, label, style, isBaseline })))
   const keptGroups = useKept(groups)
   const band = shownBand(state)

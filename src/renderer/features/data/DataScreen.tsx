@@ -241,7 +241,7 @@ function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }
   )
 }
 
-// Which part of a data set on a hub is meant, while somebody chooses.
+// Chosen config and split of a hub data set.
 
 type Config = Answer<'datasets.listOnHub'>['configs'][number]
 

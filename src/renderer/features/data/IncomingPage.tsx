@@ -34,7 +34,7 @@ export function IncomingPage({ arrivals, into }: IncomingPageProps) {
   const [before, setBefore] = useState(arrivals)
   if (before !== arrivals) {
     setBefore(arrivals)
-    // What somebody just brought is what they want to see.
+    // Show the files that the user has just added.
     const added = arrivals.findLast((arrival) => !before.includes(arrival))
     if (added !== undefined) choose(added)
   }

@@ -57,7 +57,7 @@ interface MeasuredProps {
 
 function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
   const { start, cancel, last, state, error } = useTask('datasets.histogram')
-  // The parts above are told apart by key: model and prompt are the same for the life of this one.
+  // Keyed above: model and prompt stay the same for the life of this component.
   const [asked] = useState({ versionId, model, prompt })
   useEffect(() => start(asked), [start, asked])
   const { data: info } = useAnswer('models.info', { model })
@@ -95,7 +95,7 @@ interface ChartProps {
 
 function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
   const { rows, problems, min, mean, median, p95, max, bins } = lengths
-  // While the line is dragged it is not kept yet.
+  // Not saved while the line is being dragged.
   const line = limit ?? max
   const room = context === null ? Infinity : context - completion
   const cut = cutBeyond(lengths.lengths, Math.min(line, room))

@@ -178,7 +178,7 @@ export function ColumnChips({
           key={name}
           small
           className="max-w-48 font-mono"
-          // The cursor stays where the text is typed.
+          // The cursor stays in the text.
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onInsert(name)}
         >

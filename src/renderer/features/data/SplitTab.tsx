@@ -278,7 +278,7 @@ function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   )
 }
 
-// The validation split, as a person sets it.
+// Form of the validation split.
 
 type SplitKind = 'share' | 'rows' | 'none'
 
@@ -295,7 +295,7 @@ export function withKind(kind: SplitKind, seed: number, rows: number): SplitRule
 export function withAmount(rule: SplitRule, amount: number | null): SplitRule | null {
   if (amount === null || !(amount > 0)) return null
   if ('rows' in rule) return Number.isInteger(amount) ? { rows: amount, seed: rule.seed } : null
-  // Typed shares such as 12.5 % are kept as they are meant.
+  // Typed percentages such as 12.5 % keep their exact value.
   return amount < 100 ? { share: Number((amount / 100).toFixed(6)), seed: rule.seed } : null
 }
 

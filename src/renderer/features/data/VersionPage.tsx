@@ -63,7 +63,7 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
   const tab = tabIds.find((id) => id === query.get('tab')) ?? 'rows'
   const { id } = opened.version
   const [last, setLast] = useLastDataSet()
-  // Once for each version that is opened: another window may open another one meanwhile.
+  // Once per opened version, since another window may open another one meanwhile.
   const noted = useRef<string | null>(null)
   useEffect(() => {
     if (noted.current === id) return

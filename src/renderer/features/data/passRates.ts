@@ -18,7 +18,7 @@ export interface RatedRow extends MeasuredRow {
 
 export const passRate = (values: readonly (number | null)[], passMark: number): number | null => {
   const known = values.filter((value) => value !== null)
-  // Sums of weighted parts such as 0.8 + 0.2 miss round numbers by a hair.
+  // Sums of weighted parts such as 0.8 + 0.2 miss round numbers by rounding errors.
   return known.length === 0 ? null : known.filter((value) => value >= passMark - 1e-9).length / known.length
 }
 

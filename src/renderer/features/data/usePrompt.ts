@@ -8,7 +8,7 @@ import { usePreparation } from '../../parts/useData.ts'
 export function usePrompt(opened: Opened) {
   const [preparation, change] = usePreparation(opened.version.id)
   const { shape, version } = opened
-  // Where none is to be seen, the first column is as good a start as any.
+  // Starts from the first column if no prompt was detected.
   const detected =
     detectedPrompt(shape.prompt, version.columns) ?? userMessage(`{${version.columns[0]?.name ?? 'prompt'}}`)
   return { prompt: preparation.prompt ?? detected, detected, preparation, change }

@@ -131,7 +131,7 @@ function Strip({ task: { runs, range } }: { task: Task<RunEntry> }) {
   )
 }
 
-// Eval rewards by what they measure: numbers of different rows or rewards are never set beside each other.
+// Eval rewards by task: values of different rows or rewards are never compared.
 
 interface MeasuredRun {
   readonly id: string

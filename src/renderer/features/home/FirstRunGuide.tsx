@@ -197,7 +197,7 @@ function useGuideTarget(selector: string | null): Place | null {
   return place
 }
 
-// The run of the first minute: starter model, demo tasks, no network; and what it leaves behind.
+// The sample run: starter model, demo tasks, no network; and its removal.
 
 /** Tag of runs that belong to the sample. */
 export const sampleTag = 'sample'

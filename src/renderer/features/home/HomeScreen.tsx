@@ -303,7 +303,7 @@ function ExpectedCurve() {
   )
 }
 
-// What went wrong lately, in one sentence each.
+// Recent failures, in one sentence each.
 
 interface Trouble<Run> {
   readonly run: Run

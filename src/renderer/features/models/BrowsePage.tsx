@@ -19,7 +19,7 @@ export function BrowsePage() {
   const [wanted, setWanted] = useState<Wanted>(noFilters)
   const [found, setFound] = useState<Answered | null>(null)
   const [address, setAddress] = useState<string | null>(null)
-  // A search is a request to the hub: made when a person asks for it, never while they type, never again by itself.
+  // A search queries the hub: only when the user asks for it, never while typing, never again by itself.
   const search = useCommand('hub.search', { quiet: true, onDone: setFound })
   return (
     <Page title="Find a model" isFull main={<Button onClick={() => navigate('/models')}>All models</Button>}>

@@ -49,7 +49,7 @@ export function ExportTarget(props: ExportTargetProps) {
   const [folder, setFolder] = useState<string | null>(null)
   const choose = useFileDialog((state) => state.choose)
   const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
-  // The folder need not be there yet; then nothing is taken.
+  // The folder need not exist yet; then no name is taken.
   const {
     data: there,
     isPending: isLooking,
@@ -62,7 +62,7 @@ export function ExportTarget(props: ExportTargetProps) {
   )
   const defaultOut = exports === '' ? '' : joinPath(exports, name)
   const out = folder ?? defaultOut
-  // What is typed now would be mixed with it.
+  // Typing is disabled, since the text would be mixed with it.
   const isNameComing = folder === null && isLooking
   const offer = formats?.find((each) => each.format === format)
   const isOffered = offer?.problem === null

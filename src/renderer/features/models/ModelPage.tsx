@@ -47,7 +47,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
   const isUsable = !('problem' in model)
   const { data: info, error } = useAnswer('models.info', { model: model.name }, { enabled: isUsable })
   const [isDeleting, setDeleting] = useState(false)
-  // The one that comes with the program is no file of a person's.
+  // The included model is not a file of the user.
   const canDelete = model.origin === null && (!isUsable || info?.isBuiltIn === false)
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">

@@ -39,7 +39,7 @@ export function ModelsScreen() {
     )
   }
   if (name === 'browse') return <BrowsePage />
-  // Where somebody goes to a model, what arrived waits.
+  // When the user opens a model, arrivals wait.
   const adapterName = query.get('adapter')
   const isHere = name === undefined && adapterName === null
   return <ModelsPage name={name ?? null} adapterName={adapterName} incoming={isHere ? incoming : null} />
@@ -110,7 +110,7 @@ interface LibraryProps extends ModelsPageProps {
 function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
   const { data: adapters = [] } = useAnswer('models.adapters', undefined)
   const adapter = adapters.find((candidate) => candidate.name === adapterName)
-  // The first as this page was opened: a model that is added meanwhile does not take its place.
+  // The first one when this page was opened: a model added meanwhile does not replace it.
   const [first] = useState(models[0]?.name)
   const chosen = name === null ? (findModel(models, first ?? '') ?? models[0]) : findModel(models, name)
   if (models.length === 0 && incoming === null) {

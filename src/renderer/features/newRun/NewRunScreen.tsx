@@ -294,7 +294,7 @@ function StartButtons(props: StartButtonsProps) {
               disabled: !isValid || isBusy,
               onSelect: () => onStart({ queue: false }),
             },
-            // Trials of a study take turns by themselves.
+            // Trials of a study queue by themselves.
             ...(kind === 'run'
               ? [
                   {

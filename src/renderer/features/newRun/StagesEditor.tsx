@@ -152,7 +152,7 @@ function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
     ...stageFields.map((field) => withBaseDefault(field, known.fields)),
   ]
   const fields = all.filter((field) => isReachable(stage, field))
-  // A stage that has a section of its own has all of it.
+  // A stage with a section of its own overrides all of it.
   const said = fields.filter(
     ({ key, within }) => key === 'steps' || within !== undefined || valueAt(stage, key) !== undefined,
   )

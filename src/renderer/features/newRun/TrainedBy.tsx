@@ -27,7 +27,7 @@ export function TrainedBy({ draft, known, problems, onChange }: TrainedByProps) 
   const choose = (kind: Engine['kind']) =>
     onChange({
       ...draft,
-      // What was chosen for a trainer says nothing of Turnwise itself.
+      // Choices made for an external trainer do not apply to Turnwise itself.
       config: withValue(
         draft.config,
         'engine',

@@ -41,7 +41,7 @@ export function withTypedRows(config: JsonObject, train: string): JsonObject {
   return isFile ? withValue(next, 'data.heldOut', defaultSplit) : next
 }
 
-// What goes along when another model is chosen for a run.
+// Changes that accompany a choice of another model.
 
 interface KnownModel {
   readonly name: string
@@ -79,7 +79,7 @@ export function withRoom(config: JsonObject, facts: ModelFacts | null): JsonObje
     : config
 }
 
-// An adapter or checkpoint to begin with: its own rank, scale and projections count, unless they are to be merged.
+// An initial adapter or checkpoint keeps its own rank, scale and projections, unless it is to be merged.
 
 const ownKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 

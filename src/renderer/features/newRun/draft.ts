@@ -84,7 +84,7 @@ function differences(before: unknown, after: unknown, key: string): [string, unk
   if (!isObject(before) || !isObject(after) || whole.has(key)) return [[key, after ?? null]]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names.flatMap((name) => {
-    // What is not said stays as it is.
+    // Omitted keys stay as they are.
     if (after[name] === undefined && key !== '') return []
     if (after[name] === undefined) return before[name] === undefined ? [] : missing(name, before[name])
     return differences(before[name], after[name], key === '' ? name : `${key}.${name}`)
@@ -103,7 +103,7 @@ export const checkedPart = (draft: Draft): string => {
   return JSON.stringify([rest, draft.fork?.runId ?? null, draft.fork?.step ?? null])
 }
 
-// The config as text: what is saved, opened and edited by hand.
+// The config as text: saved, opened and edited by hand.
 
 export const configText = (config: JsonObject): string => `${JSON.stringify(config, null, 2)}\n`
 

@@ -105,7 +105,7 @@ function valuesOf(recipe: Recipe, model: ModelFacts, { experience, groupSize }: 
   return {
     ...common,
     'rollout.promptsPerStep': recipe.promptsPerStep,
-    // An algorithm that compares nothing within a group wants more prompts instead.
+    // An algorithm that compares nothing within a group needs more prompts instead.
     'rollout.groupSize': groupSize.default === 1 ? 1 : Math.max(groupSize.minimum, recipe.groupSize),
     'rollout.precision': precision,
   }
@@ -149,7 +149,7 @@ export function applied(config: JsonObject, preset: Preset, before?: Preset): Js
   return withValues(config, { ...Object.fromEntries(gone.map((key) => [key, undefined])), ...preset.values })
 }
 
-// How long a preset takes on this machine, from what steps with the same model took here.
+// Duration of a preset on this machine, from earlier steps with the same model.
 
 export interface Measured {
   /** Duration of whole steps per token of prompts and completions. */
@@ -225,7 +225,7 @@ function measuredByCheck(check: Calibration, completions: number): Measured | nu
   }
 }
 
-// What steps with the model of the draft took on this machine: in the last check, else in the newest run with it.
+// Duration of steps with the draft's model on this machine: in the last check, else in the newest run with it.
 
 const measuredSteps = 40
 
@@ -253,7 +253,7 @@ export function useMeasured(asked: Asked): Measured | null {
 function useMeasuredByRun(asked: Asked): Measured | null {
   const { config, models } = asked
   const { runs } = useRuns()
-  // A run names it by its folder, a draft by its name as well.
+  // Runs name a model by its folder, drafts by its name as well.
   const own = models.find(({ name, directory }) => [name, directory].includes(String(config['model'])))
   const run = runs
     .filter(({ model, step, reward }) => model === own?.directory && step > 2 && reward !== null)

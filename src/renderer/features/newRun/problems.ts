@@ -6,7 +6,7 @@ export const stepIds = ['model', 'data', 'reward', 'method', 'study', 'check'] a
 export type StepId = (typeof stepIds)[number]
 
 export function stepOf({ path, keys }: Pick<Problem, 'path' | 'keys'>): StepId {
-  // Nothing is to be chosen otherwise: the check waits for a yes.
+  // No setting needs to change: the check waits for permission.
   if (keys !== undefined) return 'check'
   const [top = ''] = path.split(/[.[]/)
   if (top === 'model' || top === 'data') return top

@@ -58,7 +58,7 @@ export function takenOver(
   { config, notes, study }: Pick<ImportedConfig, 'config' | 'notes' | 'study'>,
   fields: readonly SettingField[],
 ): JsonObject {
-  // What an algorithm's settings are by default depends on the algorithm, which may be another one than the draft's.
+  // Defaults of an algorithm's settings depend on the algorithm, which may differ from the draft's.
   const common = fields.filter(({ key }) => !key.startsWith('algorithm.settings.'))
   const filledIn = notes.filter(({ kind }) => kind === 'filled-in').map(({ name }) => name)
   const answered = open.filter(({ name }) => filledIn.includes(name))

@@ -110,7 +110,7 @@ export function exchange(client: ApiClient, next: Draft): boolean {
   const { draft: before, aside, started } = useNewRunStore.getState()
   const part = checkedPart(before)
   useNewRunStore.setState({ draft: next, isFromElsewhere: false })
-  keep(client, next) // at once, as what is put aside: a reload must not find the old one in both places
+  keep(client, next) // at once, like drafts put aside: a reload must not find the old one in both places
   const nextPart = checkedPart(next)
   if (isEmptyDraft(before) || part === nextPart || part === started) return false
   const others = aside.filter((other) => ![part, nextPart].includes(checkedPart(other)))
@@ -164,7 +164,7 @@ function isNews(key: keyof typeof known, stored: unknown): boolean {
   if (!useNewRunStore.getState().isLoaded || keepTimer !== undefined) return false
   const text = JSON.stringify(stored)
   const at = known[key].indexOf(text)
-  // The host reports changes in order, so no earlier one of ours can still follow: if it does, the other window restored it.
+  // The host reports changes in order, so an earlier value of ours can only mean that the other window restored it.
   known[key] = at < 0 ? [text] : known[key].slice(at + 1)
   return at < 0
 }

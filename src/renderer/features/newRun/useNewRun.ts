@@ -80,7 +80,7 @@ export function useKnowledge(config: JsonObject): Knowledge {
   const id = algorithmOf(config)
   return useMemo(() => {
     const found = algorithmEntry(id, algorithms ?? none)
-    // An earlier version of a loss of one's own stands in the place of its newest.
+    // An earlier version of a custom loss replaces its newest entry.
     const list = (algorithms ?? none).map((each) => (each === found ? { ...each, id } : each))
     const sections = sectionsFor(list.find((algorithm) => algorithm.id === id))
     return {
@@ -136,7 +136,7 @@ export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
     { enabled: isReady && isStudy, staleMs: 5000 },
   ).data
   const answer = isStudy ? ofStudy : ofRun
-  // The answer before stays to be seen, but does not count, until the next one is here.
+  // The previous answer stays visible, but does not count, until the next one arrives.
   const [kept, setKept] = useState(answer)
   if (answer !== undefined && answer !== kept) setKept(answer)
   const data = answer ?? kept

@@ -128,7 +128,7 @@ async function prefilling(
     let { config } = next
     if (model !== undefined) config = withModel(config, model, { models, algorithms })
     if (adapter !== undefined) config = startingFrom(config, adapter)
-    // Rewards and settings that were chosen for other rows are not taken for those of these.
+    // Rewards and settings chosen for other rows are not applied to these.
     if (rows !== null && other === null && isOtherData(config, rows))
       config = withRoom(pick(config, ['model', 'adapter']), modelFactsOf(config, models))
     if (rows !== null) config = withData(config, rows, dataSets)

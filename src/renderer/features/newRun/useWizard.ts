@@ -50,7 +50,7 @@ export function useWizard() {
   const readSample = useSample()
   usePrefill(view, known, (next) => steps.showOnly(firstOpen(next, known)))
   const parent = runs.find(({ id }) => id === fork?.runId)
-  // What only the check could find stands beside its setting as well.
+  // Problems that only the check can find are shown beside their setting as well.
   const problems = [...verdict.problems, ...(trial.error instanceof ConfigError ? trial.error.problems : [])]
   const summaries = summariesOf(draft, known, trial)
   const kind = kindOf(config)

@@ -90,7 +90,7 @@ function Sequence({ token: { row, place }, batch }: SequenceProps) {
       <span className="flex" aria-hidden>
         {turns.map((turn, t) => (
           <span
-            // Tokens have no names but their places.
+            // Tokens are identified by position only.
             key={t}
             title={turn < 0 ? 'not chosen by the policy' : `turn ${String(turn + 1)}`}
             className={classes(

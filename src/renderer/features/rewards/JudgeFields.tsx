@@ -27,7 +27,7 @@ const requestNames = ['timeoutSeconds', 'retries', 'maxConcurrent', 'promptPrice
 
 /** Settings of a judge: model, rubric, and scale of the score. */
 export function JudgeFields({ values, onChange }: JudgeFieldsProps) {
-  // An address that is emptied is still one to be entered.
+  // A cleared address is still one to be entered.
   const isHere = values['address'] === undefined
   const set = (name: string, value: SettingValue | undefined) => {
     const { [name]: _, ...others } = values
@@ -94,7 +94,7 @@ const Rows = ({ names, values, set }: RowsProps & { readonly names: readonly str
           value={values[name] ?? usual}
           base={usual}
           isChanged={values[name] !== undefined}
-          // A text that is emptied stays empty.
+          // A cleared text stays empty.
           onChange={(next) =>
             set(name, (next ?? (typeof usual === 'string' ? '' : undefined)) as SettingValue)
           }

@@ -55,7 +55,7 @@ export function RewardPicker({
         <ol className="flex flex-col rounded border border-line" aria-label="Rewards">
           {value.map((choice, i) => (
             <ChoiceItem
-              // Entries have no other identity than their place and function.
+              // Entries have no identity besides their position and function.
               key={`${String(i)} ${choice.function}`}
               choice={choice}
               index={i}

@@ -161,7 +161,7 @@ function useLibraryPlace({ route, kinds }: Shelf) {
     key !== undefined &&
     (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
   const asked = path[1] ?? null
-  // What was open last stands there again, by its address: another window may open something else meanwhile.
+  // Restores the last open entry by its address, since another window may open something else meanwhile.
   const last = asked === null && known(remembered) ? remembered : null
   const selected = asked ?? last
   const opened = asked !== null && known(asked) ? asked : null
@@ -197,7 +197,7 @@ function useLibraryPlace({ route, kinds }: Shelf) {
       if (own !== undefined) void making.duplicate(own)
       else if (entry !== undefined && entry.code !== null && entry.language !== null) {
         const { kind, title, language, code, examples } = entry
-        // Beside the built-in algorithm of this name.
+        // Listed beside the built-in algorithm of this name.
         const name = kind === 'loss' || kind === 'workflow' ? `${title} copy` : title
         void making.make({ kind, language, code, name, note: `Copy of “${title}”`, tests: examples })
       }

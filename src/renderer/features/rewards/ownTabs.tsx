@@ -82,7 +82,7 @@ const testsTab = ({ tests, testRun, open }: OwnState): WorkbenchTab => ({
       testRun={tests.error === null ? testRun : { ...testRun, error: tests.error }}
       onChange={tests.set}
       gate={{
-        // The gate is a version's: that of the code in the editor.
+        // The gate belongs to a version: that of the code in the editor.
         isOn: open.version?.gatesStart ?? open.versions[0]?.gatesStart ?? false,
         isFixed: open.version === null,
         set: (gatesStart) => void open.save({ gatesStart }),
@@ -158,7 +158,7 @@ const wide = matchMedia('(min-width: 1600px)')
 function VersionsTab({ versions, code, onRestore, onNote }: VersionsTabProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const [layout, setLayout] = useState<'unified' | 'split'>(wide.matches ? 'split' : 'unified')
-  // Where nothing was changed since the newest, the one before says more.
+  // Without changes since the newest version, a comparison with the previous one says more.
   const usual = versions[0]?.code === code.code ? (versions[1] ?? versions[0]) : versions[0]
   const open = versions.find(({ hash }) => hash === chosen) ?? usual
   if (open === undefined) return <EmptyState title="Saving the code makes the first version." />

@@ -28,7 +28,7 @@ export function useLoss(key: string, code: Code) {
   const settled = useSettled(code, settleMs)
   const asked = { language: settled.language, code: settled.code }
   const enabled = settled.code.trim() !== ''
-  // Values of settings that the code no longer has would be refused.
+  // Values of settings that no longer exist in the code would be refused.
   const said = useAnswer('losses.check', { code: asked }, { enabled, keep: true }).data
   const fields = said?.description?.settings ?? noFields
   const values = useMemo(() => {

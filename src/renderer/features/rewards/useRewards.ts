@@ -145,7 +145,7 @@ export function useOpenReward(rewardId: string): OpenReward {
       if (saved === undefined) return undefined
       await queries.invalidateQueries({ queryKey: ['rewards.versions', { rewardId }] })
       const newest = queries.getQueryData<readonly RewardVersion[]>(['rewards.versions', { rewardId }])?.[0]
-      // An older version that was saved again is not the newest: then the draft says which is open.
+      // An older version that was saved again is not the newest: the draft then tells which one is open.
       if (newest?.hash === saved.hash) keepDraft(client, rewardId, null)
       return saved
     },
@@ -238,7 +238,7 @@ export function useBench(key: string, usual: Bench): RewardBench {
   const bench = useMemo(() => {
     const columns = version?.columns ?? []
     const names = columns.map(({ name }) => name)
-    // As runs on this version have it.
+    // The prompt that runs on this version use.
     const ofRuns = (JSON.parse(saved) as PromptForm | null) ?? detectedPrompt(shape?.prompt, columns)
     const column = wanted.column !== null && names.includes(wanted.column) ? wanted.column : null
     return {
@@ -298,7 +298,7 @@ function useShownRows(bench: RewardBench['bench'], isKnown: boolean) {
   const id = versionId ?? ''
   const enabled = versionId !== null && isKnown
   const rows = useAnswer('datasets.rows', { versionId: id, from, count }, { enabled })
-  // Previews come in pages of at most so many.
+  // Previews are limited in page size.
   const preview = useAnswer(
     'datasets.preview',
     { versionId: id, from, count: Math.min(100, count), prompt, ...(model === null ? {} : { model }) },
@@ -328,8 +328,8 @@ const columnsOf = (version: DataVersion, rows: readonly Readonly<Record<string, 
     examples: rows.slice(0, 20).flatMap((row) => (name in row ? [row[name]] : [])),
   }))
 
-// Code that was changed and not saved yet. It is kept twice: in the page's own storage at every key press, and at the
-// host a moment later, because a page that comes from another port finds an empty storage.
+// Unsaved code. It is kept twice: in the page's own storage at every key press, and at the
+// host a moment later, because a page from another port finds an empty storage.
 
 interface Draft {
   readonly language: CodeLanguage

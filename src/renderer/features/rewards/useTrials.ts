@@ -71,7 +71,7 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
     error !== null && codeOf(error) === 'sandbox/failed' ? (asked?.code ?? null) : null,
   )
   const key = JSON.stringify(broken ?? placesOf(rows))
-  // The same places are the same list: the editor shows a new one once.
+  // Returns the same list for the same places, since the editor shows a new one once.
   const problems = useMemo(() => JSON.parse(key) as CodeFailurePlace[], [key])
   return {
     ...{ run, rows, missing, problems },
@@ -291,7 +291,7 @@ export function useTests(rewardId: string) {
     },
     [ask, client, refetch, rewardId],
   )
-  // Once the host tells what was set, its word counts again.
+  // The host's value counts again once it has reported the change.
   const isTold = pending !== null && JSON.stringify(pending) === JSON.stringify(data)
   return { tests: pending !== null && !isTold ? pending : (data ?? noTests), set, error, isSaving: isRunning }
 }

@@ -91,7 +91,7 @@ function useTrialChoice({ change: changeBench }: RewardBench) {
   const candidate = choice.candidate ?? (usable === undefined ? null : { model: usable.name })
   const change = (changes: Partial<TrialChoice>) => {
     setStored({ ...stored, ...changes })
-    // Its chat template marks up the prompt that is shown.
+    // Its chat template formats the displayed prompt.
     if (changes.candidate) changeBench({ model: changes.candidate.model })
   }
   return { choice, candidate, change }

@@ -228,7 +228,7 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
   )
 }
 
-// A run on its way to another tool: what its folder is called, and how training is started there.
+// Export of a run to another tool: name of the folder, and commands to start training there.
 
 type ProjectReport = Answer<'runs.exportProject'>
 type ProjectTool = ProjectReport['tool']

@@ -285,7 +285,7 @@ function CheckRow({ check }: { check: Check }) {
   )
 }
 
-// What was looked at and that all is well, in words.
+// Summary of the checks if all is well.
 
 const stepsWords = (from: number, to: number): string =>
   from === to ? `step ${String(from)}` : `steps ${String(from)}–${String(to)}`

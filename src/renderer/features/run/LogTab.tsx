@@ -168,7 +168,7 @@ function ProcessOutput({ run, text, isFollowing }: OutputProps) {
   )
 }
 
-// The events of a run as sentences.
+// Events of a run as sentences.
 
 interface EventWords {
   readonly title: string

@@ -85,7 +85,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
     />
   )
   const small = plan.small.filter(moves)
-  // Beside the time stands the loss; where that is 0 all along, the first of the others.
+  // The loss is shown beside the time; if it is always 0, the first of the others.
   const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
     <div className="flex min-w-0 flex-col gap-3 px-page py-4">
@@ -196,7 +196,7 @@ function planOf(
   const charts = planCharts(names, facts)
   const wide = charts.filter(({ size }) => size === 'wide')
   const loss = planLoss(names, facts)
-  // Beside a lone chart at the top there is room for it; learning from answers it says a lot.
+  // A single chart at the top leaves room for it, and it says a lot in learning from answers.
   const isLossFirst = wide.length % 2 === 1 && loss !== null
   return {
     wide: isLossFirst ? [...wide, loss] : wide,

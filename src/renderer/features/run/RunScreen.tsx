@@ -95,7 +95,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
   const go = (to: RunTab) =>
     goToTab(run.id, to, to === 'samples' || tab === 'samples' ? keptQuery(query) : {})
   const worker = useWorkerOf(run.id)
-  // A fork goes on as this run did from its checkpoint.
+  // A fork continues as this run did from its checkpoint.
   const parent = proposal && configAfter(record?.config, run.settingChanges, proposal.step)
   const shown = {
     overview: <OverviewTab run={run} config={config} events={view.events} findings={serious} />,
@@ -170,7 +170,7 @@ function RunNotices({ run, config, tab, onFork }: NoticesProps) {
   const isOver =
     useWorkerOf(run.id) === undefined &&
     (run.status === 'failed' || run.status === 'interrupted') &&
-    // To resume what was ended for its own good would only go on with what is left of it.
+    // A run ended because it was ruined would only continue from that state.
     run.error?.code !== 'run/destroyed'
   return (
     <div className="flex shrink-0 flex-col gap-2 px-page not-empty:py-3">

@@ -62,7 +62,7 @@ export function stepsOfFolders(directories: unknown): readonly number[] {
 }
 
 function alarmOf({ id, words, evidence }: Finding): readonly ChartEvent[] {
-  // Some of it says how things were before.
+  // Some evidence describes an earlier state.
   const x = evidence.reduce((latest, { fromStep }) => Math.max(latest, fromStep), -1)
   return x < 0 ? [] : [{ id: `finding-${id}`, x, kind: 'alarm', label: words }]
 }

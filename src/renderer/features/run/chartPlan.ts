@@ -135,7 +135,7 @@ function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
     title: title ?? metricLabel(metric),
     size,
     unit: unitOf(metric),
-    // Beside a small chart there is room for one number.
+    // A small chart has room for one number.
     better: size === 'wide' ? (declaration?.better ?? 'none') : 'none',
     help: help ?? declaration?.explanation ?? '',
   } as const

@@ -32,7 +32,7 @@ export function useOverview({ run, names, metrics, isPaused }: OverviewRequest):
   const [zoom, setZoom] = useState<Range | null>(null)
   const setLook = useCallback(
     (changes: Partial<CurveLook>) => {
-      // Places on one axis are none on another.
+      // A zoom on one axis means nothing on another.
       if (changes.x !== undefined) setZoom(null)
       change(changes)
     },

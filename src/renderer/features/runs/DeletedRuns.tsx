@@ -16,7 +16,7 @@ export function DeletedRuns() {
   const { runs } = useRuns()
   const { data: trashed = [], refetch } = useAnswer('runs.trash', undefined, { staleMs: 0 })
   const [isOpen, setOpen] = useState(false)
-  // Also those that another window or a command deleted or brought back.
+  // Includes runs deleted or restored by another window or a command.
   useEffect(refetch, [refetch, runs.length])
   return (
     <>

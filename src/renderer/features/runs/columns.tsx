@@ -127,7 +127,7 @@ function fixedColumns(state: RowState): readonly Column<Row>[] {
       cell: ({ run }) => (
         <span
           className="inline-flex py-1"
-          // With shift held everything in between is meant; the checkbox itself cannot tell.
+          // With shift held, the whole range is selected, which the checkbox itself cannot tell.
           onClickCapture={(event) => {
             event.preventDefault()
             event.stopPropagation()

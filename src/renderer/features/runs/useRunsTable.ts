@@ -142,7 +142,7 @@ export function useExportBundles(): (runs: readonly RunEntry[]) => void {
             ? await choose({ kind: 'save', title: 'Export bundle', suggestedName: bundleName(only) })
             : await choose({ kind: 'folder', title: 'Folder for the bundles' })
         if (target === null) return
-        // The system's dialog has asked by itself whether a file that is there may go.
+        // The system's dialog has already asked whether to replace an existing file.
         await writeAll(target, runs.length === 1 && shell !== null)
       }
       const writeAll = async (target: string, overwrite: boolean) => {

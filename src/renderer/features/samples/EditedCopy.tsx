@@ -19,7 +19,7 @@ export function EditedCopy({ sample }: { sample: Sample }) {
           small
           icon={<Pencil size={13} aria-hidden />}
           onClick={() => {
-            // The newest step is shown where the address names none: the next one must not take the place of this.
+            // Without a step in the address the newest is shown: pin this one, so that the next does not replace it.
             setQuery({ step: String(sample.step), sample: String(sample.id) })
             setText(sample.completion)
           }}
@@ -112,7 +112,7 @@ function Change({ sample, score }: { sample: Sample; score: TextScore }) {
   )
 }
 
-// What rewards say of a completion and of an edited copy of it.
+// Rewards of a completion and of its edited copy.
 
 type Parts = Readonly<Record<string, number | null>>
 

@@ -151,7 +151,7 @@ function useSampleKeys({ steps, step, groups, chosen, group, sample }: Chosen): 
   }
   const goSample = (by: 1 | -1) => {
     const next = group && sample ? neighbour(group.samples, group.samples.indexOf(sample), by) : undefined
-    // What one looks at stays, though the run goes on.
+    // The current view stays, though the run goes on.
     if (next) setQuery({ sample: String(next.id), row: String(next.row), step: String(next.step) })
     else
       choose(

@@ -75,7 +75,7 @@ export function useSeenUntil(newest: number | null): {
 } {
   const [seen, setSeen] = useState<number | null>(newest)
   if (seen === null && newest !== null) setSeen(newest)
-  // The run went back.
+  // The run returned to an earlier step.
   if (seen !== null && newest !== null && newest < seen) setSeen(newest)
   return { until: seen ?? newest, showNewest: () => setSeen(newest) }
 }

@@ -155,7 +155,7 @@ function useKeyCapture(
   }, [isOn, latest])
 }
 
-// Shortcuts of one's own: what they are, which of them collide.
+// Custom shortcuts and their conflicts.
 
 export const keyIds = Object.keys(keyTable) as KeyId[]
 const keyGroups = [...new Set(keyIds.map((id) => keyTable[id].group))]

@@ -111,7 +111,7 @@ function partsOf(findings: readonly Finding[]): [string, Finding[]][] {
 
 function Findings({ title, findings }: { title: string; findings: readonly Finding[] }) {
   const [first] = findings
-  // One sentence for all is said once.
+  // A sentence common to all is shown once.
   const common = findings.length > 1 && findings.every(({ sentence }) => sentence === first?.sentence)
   return (
     <div className="mb-5">

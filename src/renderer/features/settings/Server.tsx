@@ -66,7 +66,7 @@ function StoppedServer({ status }: { readonly status: Exclude<ServingStatus, { r
   const { data: models = [] } = useAnswer('models.list', undefined)
   const [chosen, setChosen] = useState<string | null>(null)
   const [port, setPort] = useSetting('serving.port', 8430)
-  // What is wrong with it is in the status too.
+  // Its error is in the status too.
   const { run } = useCommand('serving.start', { quiet: true })
   const usable = models.filter((each) => !('problem' in each))
   const model = chosen ?? usable[0]?.name

@@ -285,7 +285,7 @@ function PrivacySection() {
 function HubAccess() {
   const [endpoint, setEndpoint] = useSetting('hub.endpoint', '')
   const [token, setToken] = useSetting('hub.token', '')
-  // Whoever typed it sees it until the page is left; nobody is told it again.
+  // Shown until the page is left to whoever typed it, and never sent back.
   const [typed, setTyped] = useState('')
   const change = (text: string) => {
     setTyped(text)

@@ -128,7 +128,7 @@ interface EdgesProps {
 function Edges({ lineage: { generations }, shown, ranks, family, height }: EdgesProps) {
   const styleOf = useRunStyles()
   const columnOf = new Map(generations.map(({ step }, i) => [step, i]))
-  // One more, for the lines that leave the last one.
+  // One more generation for the lines that leave the last one.
   const last = Math.min(generations.length - 1, (shown.at(-1)?.index ?? -1) + 1)
   const places = generations.slice(shown[0]?.index ?? 0, last + 1).flatMap((each) => each.places)
   const middle = node.height / 2

@@ -23,7 +23,7 @@ export function SearchedSettings({ study, onChoose }: SearchedProps) {
   const [brushes, setBrushes] = useState<Brushes>({})
   const front = useFront()
   const pointing = usePointing()
-  // Lines follow the pointer at once, the table when there is time.
+  // Lines follow the pointer at once, the table when the browser is idle.
   const settled = useDeferredValue(brushes)
   const chosen = useMemo(
     () => chosenOf(axes, lines, settled).map(({ trial }) => trial),
