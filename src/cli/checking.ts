@@ -1,4 +1,4 @@
-/** Checks before a start, as the window's button makes them: one step is tried, and what it tells is printed. */
+/** Checks before a start, as with the window's button: one step is tried, and its estimates are printed. */
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import { deviceTitles } from '#shared/device.ts'
@@ -38,7 +38,7 @@ export async function followCheck<Result>(
   throw new AppError('run/stopped', 'The check was cancelled; nothing was started.')
 }
 
-/** Lines for people: what the run will need, and what its first completions earn. */
+/** Formats the estimated resources of a run, and the rewards of its first completions. */
 export function runEstimateLines({
   device,
   memory,
@@ -79,13 +79,12 @@ export function runEstimateLines({
   ]
 }
 
-/** Steps of small models take less than a second. */
+/** Formats seconds, including fractions: steps of small models take less than a second. */
 const secondsWords = (seconds: number): string =>
   seconds < 10 ? `${String(Number(seconds.toPrecision(2)))} s` : duration(seconds)
 
 const excerptCharacters = 60
 
-/** One line of a text. */
 function excerpt(text: string): string {
   const line = JSON.stringify(text).slice(1, -1)
   return line.length <= excerptCharacters ? line : `${line.slice(0, excerptCharacters)}…`

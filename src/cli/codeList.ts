@@ -1,4 +1,4 @@
-/** The list of losses or workflows: a person's own and those of the gallery. */
+/** Lists losses or workflows: custom ones and those of the gallery. */
 import { Command } from '@commander-js/extra-typings'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
@@ -32,13 +32,13 @@ export const listCode = (context: Context, folder: 'losses' | 'workflows', kind:
 
 interface Listed {
   readonly title: string
-  /** null: it comes with the program. */
+  /** Null for gallery code. */
   readonly versions: number | null
-  /** As a config names it. */
+  /** Name in configs. */
   readonly file: string
 }
 
-/** Those with a version. */
+/** Custom code with a saved version. */
 const ownCode = (host: Host, kind: Kind): Listed[] =>
   host.store.rewards.list(kind).flatMap(({ id, name: title }) => {
     const versions = host.store.rewards.versions(id)

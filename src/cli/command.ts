@@ -4,19 +4,19 @@ import { AppError } from '#shared/errors.ts'
 import type { Output } from './output.ts'
 
 export interface CommandContext {
-  /** Where runs, models and caches live. */
+  /** Folder of runs, models and caches. */
   readonly dataDirectory: string
   readonly json: boolean
   readonly output: Output
 }
 
-/** Called in a command's action, when the global options have been parsed. */
+/** Returns the context inside a command's action, once the global options have been parsed. */
 export type Context = () => CommandContext
 
 export const usageError = (message: string, hint?: string): AppError =>
   new AppError('usage/invalid', message, hint)
 
-/** Of commands that write a file. */
+/** Option of commands that write a file. */
 export const force = ['--force', 'replace the file if it exists'] as const
 
 export const trustPython = [
@@ -24,7 +24,7 @@ export const trustPython = [
   'allow the Python code as it is now, on this machine; it is not sandboxed (default interpreter: python3)',
 ] as const
 
-/** The same of commands whose config says which interpreter. */
+/** Option of commands whose config names the Python interpreter. */
 export const trustConfig = [
   '--trust-python',
   'allow the Python code of the config as it is now, on this machine; it is not sandboxed',
@@ -36,11 +36,11 @@ export const trustKeys = [
   'allow the keys that the config names to be sent to the addresses that it names, on this machine',
 ] as const
 
-/** Of commands that compute. */
+/** Option of commands that compute. */
 export const threads = ['--threads <N>', 'CPU threads (default: one per physical core)'] as const
 export const maxThreads = 1024
 
-/** A number within limits, which may be reached. */
+/** Parses a number within limits, inclusive. */
 export const real =
   (minimum: number, maximum = Infinity) =>
   (text: string): number => {
@@ -51,7 +51,7 @@ export const real =
     return value
   }
 
-/** A whole number within limits, which may be reached. */
+/** Parses a whole number within limits, inclusive. */
 export const whole =
   (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   (text: string): number => {
@@ -60,7 +60,6 @@ export const whole =
     return value
   }
 
-/** Comma-separated values. */
 export const listOf =
   <T>(read: (text: string) => T) =>
   (text: string): readonly T[] =>
@@ -74,10 +73,10 @@ export const oneOf =
     return word
   }
 
-/** Collects the values of an option that may be repeated; the others may be given once. */
+/** Collects the values of a repeatable option; other options may be given once. */
 export const repeated = (text: string, before: readonly string[]): readonly string[] => [...before, text]
 
-/** The values that a command made by this function is given. */
+/** Option values of the command that a function creates. */
 export type OptionsOf<Make extends (context: Context) => { opts(): unknown }> = ReturnType<
   ReturnType<Make>['opts']
 >

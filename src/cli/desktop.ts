@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url'
 import { runProgram, type Program } from '#host/processes/programs.ts'
 import type { Output } from './output.ts'
 
-/** Of the project, or of the package: what Electron starts. */
+/** Folder of the project or package, which Electron starts. */
 const applicationFolder = fileURLToPath(new URL('../..', import.meta.url))
 
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The Electron that was installed beside us, or that ELECTRON_OVERRIDE_DIST_PATH names; null where there is none. The
- * package is looked at and never loaded: loading it would start a download.
+ * Returns the Electron installed beside this package, or named by ELECTRON_OVERRIDE_DIST_PATH; null if there is none.
+ * The package is inspected but never loaded, which would start a download.
  */
 export function findElectron(env: Environment = process.env): string | null {
   const folder = electronPackage()
@@ -37,7 +37,7 @@ function electronPackage(): string | null {
 
 const textOf = (file: string): string | null => (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
 
-/** Only Linux machines can be without a display. */
+/** True if the machine has a display; only Linux machines can lack one. */
 export const hasDisplay = (env: Environment = process.env, platform = process.platform): boolean =>
   platform !== 'linux' || Boolean(env['DISPLAY']) || Boolean(env['WAYLAND_DISPLAY'])
 
@@ -47,7 +47,7 @@ export const desktopProgram = (electron: string, dataDirectory: string): Program
   env: { TURNWISE_HOME: dataDirectory, ELECTRON_RUN_AS_NODE: undefined },
 })
 
-/** Opens a page in the person's browser. */
+/** Returns the command that opens a page in the user's browser. */
 export function browserProgram(page: string, platform = process.platform): Program {
   if (platform === 'darwin') return { file: 'open', args: [page] }
   // The first words in quotes are the title of a window to `start`.
@@ -55,11 +55,11 @@ export function browserProgram(page: string, platform = process.platform): Progr
   return { file: 'xdg-open', args: [page] }
 }
 
-/** A browser has read it by then. */
+/** Time by which a browser has read the page, in ms. */
 const pageMs = 60_000
 
 /**
- * A page, readable by its owner only, that redirects to an address. The address holds the token, so it must not be a
+ * Writes a page, readable by its owner only, that redirects to an address. The address holds the token, so it must not be a
  * program argument, which every user of the machine can read. Disposing removes it.
  */
 export function redirectPage(folder: string, url: string): Disposable & { readonly file: string } {
@@ -82,11 +82,11 @@ export function redirectPage(folder: string, url: string): Disposable & { readon
 const sources = ['src/**/*.*', '*.config.ts', 'package.json']
 const results = ['out/main/index.js', 'out/preload/index.cjs', 'out/renderer/index.html']
 
-/** Files missing from a built window; empty if it is complete. */
+/** Lists files missing from a built window; empty if it is complete. */
 export const missingBuild = (folder: string = applicationFolder): string[] =>
   results.filter((file) => !existsSync(path.join(folder, file)))
 
-/** Whether a build result of a folder is missing or older than its sources. */
+/** True if a build result of a folder is missing or older than its sources. */
 export function isStale(folder: string): boolean {
   const changed = (file: string) => statSync(path.join(folder, file), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const newest = Math.max(...globSync(sources, { cwd: folder }).map(changed))
@@ -99,7 +99,7 @@ export async function buildWindow(output: Output, folder: string = applicationFo
   const isCheckout = existsSync(path.join(folder, 'src/renderer')) && existsSync(builder)
   if (isCheckout && isStale(folder)) {
     output.note('Building the window; this takes half a minute and happens only once.')
-    // Paths of its configuration start at its working folder.
+    // Paths in its configuration are relative to its working folder.
     const args = [builder, 'build', '--logLevel', 'error']
     await runProgram({ file: process.execPath, args, cwd: folder })
   }

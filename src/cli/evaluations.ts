@@ -1,4 +1,4 @@
-/** Following an evaluation from the command line, and telling what it came to. Shared by evaluate and evaluations. */
+/** Follows an evaluation on the command line and reports its result. Shared by evaluate and evaluations. */
 import type { EvaluationEntry, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
@@ -10,7 +10,7 @@ import { watchInterrupts } from './interrupt.ts'
 import { formatReward, tableLines } from './output.ts'
 import { createProgress } from './progress.ts'
 
-/** To its end, or to a Ctrl-C. Errors: what it failed with; AppError 'run/stopped'. */
+/** Follows to the end, or to a Ctrl-C. Errors: the evaluation's own; AppError 'run/stopped'. */
 export async function followAndReport(
   host: Host,
   id: string,
@@ -92,7 +92,7 @@ export const estimateWords = ({ value, interval }: Estimate): string =>
     ? formatReward(value)
     : `${formatReward(value)}  95 % CI ${formatReward(interval.low)} to ${formatReward(interval.high)}`
 
-/** None while it goes on. */
+/** Empty while it is running. */
 export function summaryLines({ samples, greedy, summary }: EvaluationEntry): string[] {
   if (summary === null) return []
   const { reward, prompts, pass, passRule, truncated, tokens, turns, parts, metrics = {} } = summary

@@ -1,4 +1,4 @@
-/** Downloads from a hub on the command line: recognising addresses, progress, and stopping with Ctrl-C. */
+/** Downloads from a hub on the command line: recognizing addresses, progress, and stopping with Ctrl-C. */
 import { existsSync } from 'node:fs'
 import { createHost } from '#host/createHost.ts'
 import type { Host } from '#host/host.ts'
@@ -17,14 +17,16 @@ export const hubEndpoint = [
 
 const addressForm = /^(?:https?:\/\/\S+|(?:datasets\/)?[\w-][\w.-]*\/[\w-][\w.-]*(?:@\S+)?)$/
 
-/** Whether an argument means a hub: of the form of an address, and neither a local file nor named like a data file. */
+/**
+ * True if an argument names a hub: it has the form of an address, and is neither a local file nor named like a data file.
+ */
 export const isHubAddress = (given: string): boolean =>
   !existsSync(given) && addressForm.test(given) && (given.includes(':') || !isDataFile(given))
 
 export interface Fetching {
   readonly host: Host
   readonly access: HubAccess
-  /** Shows what is yielded, to the end. */
+  /** Shows progress to the end. */
   readonly follow: (progress: AsyncIterable<HubProgress>) => Promise<void>
 }
 
@@ -46,10 +48,9 @@ export async function fetchingFrom<T>(
   return await work({ host, access, follow: (items) => follow(items, progress) })
 }
 
-/** Shells often export a variable that is empty. */
+/** Treats empty values as absent, since shells often export empty variables. */
 export const orAbsent = (value: string | undefined): string | undefined => (value === '' ? undefined : value)
 
-/** Shows progress until the end. */
 export async function follow(items: AsyncIterable<HubProgress>, progress: Progress): Promise<void> {
   try {
     for await (const { doneBytes, totalBytes } of items)

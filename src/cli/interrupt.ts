@@ -8,7 +8,7 @@ export interface Interrupt extends Disposable {
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
-/** So long an impatient further Ctrl-C does not end the process before it has said how to go on. */
+/** Time during which further Ctrl-C presses do not end the process, so that it can still say how to resume, in ms. */
 const shutdownMs = 2000
 const quiet = () => undefined
 

@@ -38,13 +38,13 @@ export async function main(argv: readonly string[], streams: Streams = process):
     await createProgram(streams, words).parseAsync(words, { from: 'user' })
     return exitStatus.done
   } catch (error) {
-    // Commander has said by then what is wrong.
+    // Commander has already printed the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitStatus.done : exitStatus.wrongUsage
     return report(error, streams)
   }
 }
 
-/** In the order of the help. */
+/** Sorted as in the help. */
 const commands = [
   ...[demo, train, run, resume, fork, app, serve, runs, evaluate, evaluations],
   ...[sweep, population, seeds, studies],
@@ -87,7 +87,7 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
   const context = (): CommandContext => {
     const { dataDir, json = false } = program.opts()
     const dataDirectory = resolveDataDirectory(dataDir)
-    // Some commands compute in this very process.
+    // Some commands compute in this process.
     Object.assign(process.env, cudaEnvironment(dataDirectory))
     return { dataDirectory, json, output: createOutput(streams, json) }
   }
@@ -96,22 +96,21 @@ export function createProgram(streams: Streams, words: readonly string[]): Comma
   return program
 }
 
-/** The executable commands below a command or group. */
+/** Yields the executable commands below a command or group. */
 export const leavesOf = (command: CommandUnknownOpts): CommandUnknownOpts[] =>
   command.commands.flatMap((child) => (child.commands.length === 0 ? [child] : leavesOf(child)))
 
-/** How it is called, such as `runs show`. */
+/** Full name of a command, such as `runs show`. */
 export const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
 
-/** The first paragraph of its description. */
 export const summaryOf = (command: CommandUnknownOpts): string =>
   command.description().split(/\.?\n/)[0] ?? ''
 
 const signature = (command: CommandUnknownOpts): string =>
   [nameOf(command), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')
 
-/** What Commander lets pass: an option given twice, and another option taken for the value of one. */
+/** Rejects what Commander accepts: an option given twice, and an option taken as the value of another. */
 function beStrict(command: CommandUnknownOpts, words: readonly string[]): void {
   requireOptions(command)
   for (const option of command.options) {
@@ -128,7 +127,7 @@ function beStrict(command: CommandUnknownOpts, words: readonly string[]): void {
   for (const child of command.commands) beStrict(child.copyInheritedSettings(command), words)
 }
 
-/** Checked when the rest is right: Commander would miss an option before it suggests it for a mistyped one. */
+/** Checks required options last: Commander would report a missing one before suggesting it for a mistyped one. */
 function requireOptions(command: CommandUnknownOpts): void {
   const mandatory = command.options.filter((option) => option.mandatory)
   for (const option of mandatory) {
@@ -141,14 +140,14 @@ function requireOptions(command: CommandUnknownOpts): void {
   })
 }
 
-/** A person sees one sentence and a hint; the stack only on request. */
+/** Prints an error as one sentence and a hint; the stack only on request. */
 function report(error: unknown, { stderr }: Streams): number {
   const isExpected = error instanceof AppError
   const message = error instanceof Error ? error.message : String(error)
   const hint = isExpected
     ? [error.hint, error.command].filter(Boolean).join(' ')
     : 'This is a fault in Turnwise. Set TURNWISE_DEBUG=1 to see where it happened.'
-  // Names of files and words of servers are quoted in it: none of them moves the cursor.
+  // The text quotes file names and server messages, none of which may move the cursor.
   stderr.write(`turnwise: ${message.replaceAll(/[^\n\t]+/g, shownText)}\n`)
   if (hint !== '') stderr.write(`  ${terminalText(hint)}\n`)
   if (process.env['TURNWISE_DEBUG'] === '1' && error instanceof Error) stderr.write(`${stackOf(error)}\n`)
@@ -167,7 +166,7 @@ function version(): string {
   throw new Error('package.json has no version.')
 }
 
-/** `turnwise … | head` must not end in a fault when the pipe closes. */
+/** Ends quietly when the pipe closes, as in `turnwise … | head`. */
 function endQuietlyWhenTheReaderLeaves(stdout: NodeJS.WritableStream): void {
   stdout.once('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitStatus.done)

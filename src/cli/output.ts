@@ -3,19 +3,18 @@ import type { Estimate } from '#shared/statistics.ts'
 
 /** The two streams of a command. With `--json` stdout carries only JSON, and text for people goes to stderr. */
 export interface Output {
-  /** stderr is a terminal: a progress line may be rewritten in place. */
+  /** True if stderr is a terminal, where a progress line may be rewritten in place. */
   readonly isTerminal: boolean
-  /** Columns of the terminal. */
   readonly columns: number
-  /** A line for people on stdout; dropped with `--json`. */
+  /** Writes a line for people to stdout; dropped with `--json`. */
   readonly line: (text: string) => void
-  /** Text for people on stdout as it is, without a line end; dropped with `--json`. */
+  /** Writes text for people to stdout as it is, without a line end; dropped with `--json`. */
   readonly write: (text: string) => void
-  /** One JSON document or event on a line of its own on stdout; dropped without `--json`. */
+  /** Writes a JSON document or event to stdout on a line of its own; dropped without `--json`. */
   readonly json: (value: unknown) => void
-  /** A line for people on stderr, in both modes. */
+  /** Writes a line for people to stderr, in both modes. */
   readonly note: (text: string) => void
-  /** Text on stderr as it is: for a progress line. */
+  /** Writes text to stderr as it is, for a progress line. */
   readonly writeNote: (text: string) => void
 }
 
@@ -28,7 +27,7 @@ export function createOutput(streams: Streams, json: boolean): Output {
   const { stdout, stderr } = streams
   return {
     isTerminal: stderr.isTTY === true,
-    // Asked each time, as windows are resized; pseudo-terminals of scripts say 0.
+    // Read each time, since terminals are resized; pseudo-terminals of scripts report 0.
     get columns() {
       return stderr.columns === undefined || stderr.columns === 0 ? 80 : stderr.columns
     },
@@ -46,7 +45,7 @@ export function createOutput(streams: Streams, json: boolean): Output {
   }
 }
 
-/** Rows of cells with aligned columns; numbers are right-aligned. */
+/** Formats rows of cells with aligned columns; numbers are right-aligned. */
 export function tableLines(header: readonly string[], given: readonly (readonly string[])[]): string[] {
   const rows = given.map((row) => row.map((cell) => cell.replaceAll(/[\r\n]/g, shownText)))
   const isNumeric = header.map((_, column) => rows.every((row) => /^([-\d–]|$)/.test(row[column] ?? '')))
@@ -63,15 +62,15 @@ export function tableLines(header: readonly string[], given: readonly (readonly 
   )
 }
 
-/** `1.5 MB` */
+/** Formats `1.5 MB`. */
 export const megabytes = (bytes: number, digits = 1): string => `${(bytes / 1e6).toFixed(digits)} MB`
 
-/** `0.712 (0.650 to 0.774)`: a mean with its 95 % interval; a single value has none. */
+/** Formats `0.712 (0.650 to 0.774)`: a mean with its 95 % interval; a single value has none. */
 export const formatEstimate = (estimate: Estimate | null): string =>
   estimate?.interval == null
     ? formatReward(estimate?.value ?? null)
     : `${formatReward(estimate.value)} (${formatReward(estimate.interval.low)} to ${formatReward(estimate.interval.high)})`
 
-/** Three decimals, or scientific notation for very large and small numbers. */
+/** Formats three decimals, or scientific notation for very large and small numbers. */
 export const formatReward = (reward: number | null): string =>
   reward === null ? '–' : Math.abs(reward) < 1e6 ? reward.toFixed(3) : reward.toExponential(2)

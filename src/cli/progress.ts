@@ -3,26 +3,25 @@ import { laterStagesWords, rangeWords } from '#shared/remaining.ts'
 import type { Output } from './output.ts'
 
 export interface ProgressState {
-  /** Units done, of `total`. */
   readonly done: number
   readonly total: number
-  /** What one unit is called: `step`. */
+  /** Name of one unit: `step`. */
   readonly unit: string
   /** Further facts, already formatted: `reward 0.42`. */
   readonly facts: readonly string[]
-  /** How long the rest takes, seconds, where more is known than how fast units were done; null: nothing to tell. */
+  /** Remaining time, if more is known than the pace of finished units; null: nothing to report. */
   readonly left?: {
     readonly secondsPerUnit: number | null
     readonly low: number
     readonly high: number
-    /** Stages besides, of which nothing is known. */
+    /** Number of later stages, whose duration is unknown. */
     readonly laterStages: number
   } | null
 }
 
 export interface Progress {
   readonly update: (state: ProgressState) => void
-  /** A line for people that must not be torn by the progress line. */
+  /** Prints a line for people without tearing the progress line. */
   readonly note: (text: string) => void
   /** Leaves the last state on screen and ends the line. */
   readonly end: () => void
@@ -30,7 +29,7 @@ export interface Progress {
 
 const plainIntervalMs = 5_000
 
-/** `clock` gives milliseconds; with `--json` nothing but notes is shown. */
+/** Creates a progress display; `clock` returns milliseconds; with `--json` only notes are shown. */
 export function createProgress(output: Output, json: boolean, clock: () => number = Date.now): Progress {
   if (json) return { update: () => {}, note: output.note, end: () => {} }
   return output.isTerminal ? terminalProgress(output, clock) : plainProgress(output, clock)
@@ -80,7 +79,9 @@ function plainProgress(output: Output, clock: () => number): Progress {
   }
 }
 
-/** Seconds per unit, from the units done since the first update: a resumed run does not count what was done before. */
+/**
+ * Estimates seconds per unit from the units done since the first update, so that a resumed run does not count earlier ones.
+ */
 function createPace(clock: () => number): (state: ProgressState) => number | null {
   let first: { at: number; done: number } | null = null
   return ({ done }) => {
@@ -102,13 +103,13 @@ function paceWords({ done, total, unit, left }: ProgressState, secondsPerUnit: n
   return [rateWords(secondsPerUnit, unit), `${duration(secondsPerUnit * (total - done))} left`]
 }
 
-/** Of what takes less than a moment, how many in a second. */
+/** Formats units per second for units that take less than a moment. */
 const rateWords = (secondsPerUnit: number, unit: string): string =>
   secondsPerUnit < 0.1 ? `${(1 / secondsPerUnit).toFixed(0)} ${unit}/s` : `${seconds(secondsPerUnit)}/${unit}`
 
 const seconds = (value: number): string => (value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`)
 
-/** `1 h 02 min`, `3 min 20 s`, `12 s`. */
+/** Formats `1 h 02 min`, `3 min 20 s`, `12 s`. */
 export function duration(totalSeconds: number): string {
   const whole = Math.max(0, Math.round(totalSeconds))
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)]

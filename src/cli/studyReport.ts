@@ -1,4 +1,4 @@
-/** What the command line prints of a study. */
+/** Output of the command line about a study. */
 import type { StudyEntry, StudyImportance, StudyTrial } from '#shared/api/studies.ts'
 import { plural } from '#shared/plural.ts'
 import { meanEstimate, type Interval } from '#shared/statistics.ts'
@@ -11,7 +11,6 @@ type Result = StudyTrial['results'][number]
 const titleOf = ({ search }: StudyEntry, { index, member }: StudyTrial): string =>
   search.kind === 'population' ? `Member ${member + 1} (trial ${index + 1})` : `Trial ${index + 1}`
 
-/** A result as it comes. */
 export function resultLine(
   entry: StudyEntry,
   trial: StudyTrial,
@@ -31,7 +30,6 @@ const lastName = (key: string): string => key.split('.').at(-1) ?? key
 const valueWords = (value: unknown): string =>
   typeof value === 'number' ? String(Number(value.toPrecision(4))) : JSON.stringify(value)
 
-/** What a study is, and a table of its trials. */
 export function studyLines(entry: StudyEntry): string[] {
   const { id, name, search, status, trials, best, steps, error } = entry
   const keys = searchedKeys(search)
@@ -68,7 +66,7 @@ function bestLine(entry: StudyEntry): string {
   return `Best     trial ${trial.index + 1} at step ${best.step}: ${formatReward(best.fitness)}, ${settingWords(entry, trial)}`
 }
 
-/** Nothing for seeds, which search nothing. */
+/** Empty for runs over seeds, which search nothing. */
 export function importanceLines({ search }: StudyEntry, importance: StudyImportance): string[] {
   const { results, needed, step, explained, settings } = importance
   if (search.kind === 'seeds') return []
@@ -92,7 +90,7 @@ export function importanceLines({ search }: StudyEntry, importance: StudyImporta
 const intervalWords = ({ low, high }: Interval, digits: number): string =>
   `${low.toFixed(digits)} to ${high.toFixed(digits)}`
 
-/** Over the seeds that came to the end. */
+/** Mean over the seeds that finished. */
 function meanLines({ trials, steps }: StudyEntry): string[] {
   const values = trials.flatMap(({ results }) => {
     const last = results.at(-1)

@@ -20,10 +20,9 @@ export interface TrainingOutcome {
   /** Eval reward at the run's first and last evaluation; null without validation rows. */
   readonly rewardBefore: number | null
   readonly rewardAfter: number | null
-  /** The gravest that the run says of itself in the end. */
+  /** Most severe finding that the run reports at its end. */
   readonly finding: RunEntry['finding']
   readonly seconds: number
-  /** Folder of the last checkpoint. */
   readonly checkpoint: string | null
 }
 
@@ -33,11 +32,11 @@ interface FollowOptions {
   readonly resumeFrom: string | null
   /** All changes of its settings, if some are made now. */
   readonly changes?: readonly SettingChange[] | undefined
-  /** Every event as a line of JSON on stdout. */
+  /** True to print every event as a line of JSON on stdout. */
   readonly streamEvents: boolean
 }
 
-/** Trains to the end or until Ctrl-C. Errors: that of the training; 'run/stopped' after a second Ctrl-C. */
+/** Trains to the end or until Ctrl-C. Errors: those of the training; 'run/stopped' after a second Ctrl-C. */
 export async function followTraining(
   { host, run, resumeFrom, changes, streamEvents }: FollowOptions,
   { json, output }: CommandContext,
@@ -76,7 +75,7 @@ export async function followTraining(
   }
 }
 
-/** Says what happens: events as lines, and in the line of progress how far the run is and how long the rest takes. */
+/** Reports the run: events as lines, and progress with the remaining time in the progress line. */
 class RunTeller {
   readonly #progress: Progress
   readonly #remaining: () => RunRemaining | null
@@ -101,7 +100,7 @@ class RunTeller {
     if (event.type === 'evaluation' || event.type === 'status') this.#update([])
   }
 
-  /** Null where only figures or lesser findings have changed. */
+  /** Null if only values or lesser findings have changed. */
   #remark(event: Extract<RunEvent, { type: 'diagnosis' }>): string | null {
     const [gravest] = event.findings
     const stamp = gravest === undefined ? '' : `${gravest.id} ${gravest.severity}`
@@ -110,7 +109,7 @@ class RunTeller {
     return remarkWords(event)
   }
 
-  /** An evaluation tells how far it is: it can take longer than many steps. */
+  /** Shows the progress of an evaluation, which can take longer than many steps. */
   hearWorker({ stepPhase, phaseProgress }: WorkerStatus): void {
     if (stepPhase !== 'evaluating' || phaseProgress === null) return
     this.#update([`evaluating ${phaseProgress.done} of ${phaseProgress.total}`])
@@ -141,7 +140,7 @@ const engineWords = ({ processes, device, versions }: Extract<RunEvent, { type: 
     .map(([name, version]) => `${name} ${version}`)
     .join(', ')}; ${plural(processes, 'process', 'processes')} on ${device}.`
 
-/** What a person is told of an event; null where it is not worth a line. */
+/** Describes an event; null if it is not worth a line. */
 function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): string | null {
   if (event.type === 'status') return phaseWords[event.phase] ?? null
   if (event.type === 'warning') return `Warning: ${event.message}`
@@ -158,7 +157,7 @@ function wordsFor(event: Exclude<RunEvent, { type: 'step' | 'diagnosis' }>): str
 const settingsWords = ({ changes }: Extract<RunEvent, { type: 'settings-changed' }>): string =>
   `Settings changed: ${changes.map(changeWords).join('; ')}.`
 
-/** The gravest finding; the others stand in `runs diagnose`, which says what to change too. */
+/** Describes the most severe finding; `runs diagnose` has the others, and what to change. */
 function remarkWords({ step, findings: [gravest] }: Extract<RunEvent, { type: 'diagnosis' }>): string {
   if (gravest === undefined) return `After step ${step} the diagnosis no longer finds anything wrong.`
   const title = gravest.severity === 'problem' ? 'Problem' : 'Warning'
@@ -178,7 +177,7 @@ function stepFacts(metrics: Extract<RunEvent, { type: 'step' }>['metrics']): str
   ]
 }
 
-/** A log is JSON, in which a number that is none has become null. */
+/** Returns null for anything but a finite number; in logs, which are JSON, NaN and infinities are null already. */
 const finite = (value: number | null | undefined): number | null =>
   value === undefined || value === null || !Number.isFinite(value) ? null : value
 

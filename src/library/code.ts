@@ -1,6 +1,7 @@
 /**
- * The names that code of losses and workflows imports from `turnwise`. Such code runs in the sandbox (host/sandbox); outside of it these exports let
- * an editor check the file and a program import it. Their public types are those of the window's editor (renderer/editor/types).
+ * Names that code of losses and workflows imports from `turnwise`. Such code runs in the sandbox (host/sandbox);
+ * outside of it these exports let an editor check the file and a program import it. Their public types are those of the
+ * window's editor (renderer/editor/types).
  */
 
 /** Returns the definition unchanged. */

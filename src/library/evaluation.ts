@@ -10,7 +10,7 @@ import { openRunFolder } from '#host/workFolder/runFolder.ts'
 import { checkpointStep } from '#host/runs/runTarget.ts'
 import type { JudgingConfig, ModelSubject, RunSubject } from './policy.ts'
 
-/** Which rows to evaluate, and how. */
+/** Options of an evaluation: which rows, and how to sample. */
 export interface EvaluateOptions {
   /** Completions per prompt, or episodes per row. Default: 1. */
   readonly samples?: number
@@ -30,7 +30,7 @@ export interface EvaluateOptions {
 
 /** The result of an evaluation. Means are over prompts; intervals are 95 % confidence intervals. */
 export interface Evaluation {
-  /** For `turnwise evaluations compare A B`. */
+  /** Id for `turnwise evaluations compare A B`. */
   readonly id: string
   /** Mean over prompts of the mean over samples; null if no sample got a reward. */
   readonly reward: Estimate | null

@@ -43,7 +43,7 @@ export interface RunSubject {
   readonly checkpoint?: number | 'last' | 'best'
 }
 
-/** How to open a model. */
+/** Options for opening a model. */
 export interface PolicyOptions {
   /** The data directory with models, runs and caches; absent: as for the command line. */
   readonly dataDirectory?: string
@@ -61,7 +61,7 @@ export interface PolicyOptions {
   readonly maxRows?: number
 }
 
-/** How to sample completions. Filters are applied in the order of Hugging Face transformers. */
+/** Sampling options. Filters are applied in the order of Hugging Face transformers. */
 export interface GenerateOptions {
   /** Number of completions. Default: 1. */
   readonly samples?: number
@@ -85,7 +85,7 @@ export interface GenerateOptions {
   readonly maxNewTokens?: number
   /** A completion ends where any of these texts appears; the text itself is left out. */
   readonly stop?: readonly string[]
-  /** Called with the text of a sample as it is generated, in whole characters. */
+  /** Receives the text of a sample as it is generated, in whole characters. */
   readonly onText?: (sample: number, text: string) => void
 }
 
@@ -94,7 +94,7 @@ export type JudgingConfig = Partial<Omit<RunConfigInput, 'model' | 'data'>> & {
   readonly data?: Partial<RunConfigInput['data']>
 }
 
-/** Which rows to roll out, and how often. */
+/** Options of a rollout: which rows, and how often. */
 export interface RolloutOptions {
   /** The rows; absent: those of `data.heldOut` or, without a validation split, `data.train`. */
   readonly rows?: readonly DataRow[]

@@ -35,7 +35,7 @@ export type {
 } from './policy.ts'
 export type { EvaluateOptions, EvaluatedRow, EvaluatedSample, Evaluation } from './evaluation.ts'
 
-/** Where a run is stored, and what runs its steps. */
+/** Storage of a run, and the script that runs its steps. */
 export interface TrainOptions {
   /** The data directory with the history; absent: as for the command line. */
   readonly dataDirectory?: string

@@ -1,4 +1,4 @@
-/** The page's end of the line: the API over a message port, and the few things that only a shell can do. */
+/** Main process's end of the page's connection: the API over a message port, and the few services that only a shell has. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { dialog, ipcMain, shell, type BrowserWindow, type IpcMainInvokeEvent } from 'electron'
@@ -11,13 +11,12 @@ import { isOwnPage } from './page.ts'
 
 export interface ConnectionOptions {
   readonly services: ContractHandlers<Api>
-  /** Told of faults of ours; the page hears only that there was one. */
+  /** Receives internal errors; the page learns only that there was one. */
   readonly onFault: (name: string, error: unknown) => void
-  /** The page is there and listens. */
   readonly onConnected: () => void
 }
 
-/** Serves every connection that our own page opens; whoever else asks is not answered. Disposing ends them all. */
+/** Serves every connection that our own page opens; anyone else gets no answer. Disposing ends them all. */
 export function acceptConnections({ services, onFault, onConnected }: ConnectionOptions): Disposable {
   const open = new Set<Disposable>()
   ipcMain.on(channels.connect, (event) => {
@@ -40,7 +39,7 @@ export function acceptConnections({ services, onFault, onConnected }: Connection
   }
 }
 
-/** Dialogs of the system, over the window. What they answer is a path, or null. */
+/** Offers the system's dialogs over the window. They answer with a path, or null. */
 export function offerDialogs(window: BrowserWindow): void {
   answer(channels.chooseFile, (given) => choose(window, 'openFile', given))
   answer(channels.chooseFolder, (given) => choose(window, 'openDirectory', given))
@@ -83,7 +82,6 @@ function answer(channel: string, handle: (given: unknown) => unknown): void {
 const longestText = 200
 const maxEntries = 50
 
-/** As Electron's dialogs take them. */
 interface DialogOptions {
   title?: string
   filters?: { name: string; extensions: string[] }[]

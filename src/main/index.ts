@@ -3,10 +3,10 @@
  *
  *   index.ts          (here) one program at a time, with a host of its own
  *   shell.ts          window, menu, tray and notices around that host
- *   page.ts           where the page comes from and what it may not do
+ *   page.ts           source and permissions of the page
  *   connection.ts     the API and the dialogs for the page; preload/ is their other end
  *   leaving.ts        closing and quitting while a run is being trained
- *   news.ts           what is shown and told of runs, in menu.ts and as notices
+ *   news.ts           state of runs for menu.ts and notices
  *   utilityJob.ts     processes of jobs
  */
 import path from 'node:path'
@@ -41,7 +41,9 @@ if (!hasProfile()) app.exit(1)
 else if (app.requestSingleInstanceLock({ ...handover })) start()
 else app.exit(0)
 
-/** Chromium's own files lie beside the runs: one data directory, one program, and nothing anywhere else. */
+/**
+ * Puts Chromium's own files beside the runs, so that one data directory belongs to one program and nothing lies elsewhere.
+ */
 function hasProfile(): boolean {
   const profile = path.join(dataDirectory, 'window')
   try {
@@ -65,12 +67,12 @@ function start(): void {
     shell?.show()
     open(readHandover(given))
   })
-  // How macOS says it.
+  // Event of macOS for opened files.
   app.on('open-file', (event, file) => {
     event.preventDefault()
     open([file])
   })
-  // Closing the window asks first and ends the program itself.
+  // Closing the window asks first and quits the program itself.
   app.on('window-all-closed', () => undefined)
   void app
     .whenReady()
@@ -90,7 +92,7 @@ function createShell(): Shell {
   return openShell({ host, windowDirectory, onFault: faultToStderr })
 }
 
-/** There is no window to say it in. */
+/** Prints the error, since there is no window yet. */
 function refuseToStart(error: unknown): void {
   const hint = error instanceof AppError ? (error.hint ?? '') : 'This is a fault in Turnwise.'
   const message = error instanceof Error ? error.message : String(error)

@@ -1,7 +1,7 @@
-/** Closing and quitting: a run that is being trained is never lost by it, and a person decides what happens to it. */
+/** Closing and quitting: neither ever loses a run that is being trained, and the user decides what happens to it. */
 import type { MessageBoxOptions } from 'electron'
 
-/** What a person can choose, in the order of the buttons. */
+/** Choices of the user in the order of the buttons. */
 const closeChoices = ['background', 'stop', 'cancel'] as const
 export type CloseChoice = (typeof closeChoices)[number]
 
@@ -33,14 +33,13 @@ const impatientQuestion = (training: number): MessageBoxOptions => ({
 })
 
 export interface LeavingOptions {
-  /** Whether closing the window leaves the program running, as is usual on macOS. */
+  /** True if closing the window leaves the program running, as is usual on macOS. */
   readonly staysWithoutWindow: boolean
-  /** Runs that are being trained. */
   readonly training: () => number
-  /** Shows a question; answers the number of the button. */
+  /** Shows a question; resolves with the index of the button. */
   readonly ask: (question: MessageBoxOptions) => Promise<number>
   readonly hide: () => void
-  /** Says that the program ends as soon as so many runs have kept a checkpoint. */
+  /** Announces that the program ends once `runs` runs have saved a checkpoint. */
   readonly showStopping: (runs: number) => void
   /** Ends every training process at once. */
   readonly kill: () => void
@@ -62,7 +61,6 @@ export class Leaving {
     this.#options = options
   }
 
-  /** The window is about to close. */
   async windowClosing(event: Preventable): Promise<void> {
     if (this.#state === 'gone') return
     event.preventDefault()
@@ -71,14 +69,13 @@ export class Leaving {
     else await this.#askToLeave()
   }
 
-  /** The program is about to end. */
   async quitting(event: Preventable): Promise<void> {
     if (this.#state === 'gone') return
     event.preventDefault()
     await this.#askToLeave()
   }
 
-  /** Ends without a question: the system asked for it. Resolves when all is saved. */
+  /** Quits without a question, at the system's request. Resolves when all is saved. */
   async leave(): Promise<void> {
     if (this.#state !== 'staying') return
     const { training, showStopping, close, exit } = this.#options
@@ -92,7 +89,7 @@ export class Leaving {
     }
   }
 
-  /** One question at a time. */
+  /** Asks one question at a time. */
   async #askToLeave(): Promise<void> {
     if (this.#isAsking) return
     this.#isAsking = true
@@ -107,7 +104,7 @@ export class Leaving {
     const { training, ask, hide } = this.#options
     const choice = training() === 0 ? 'stop' : choiceAt(await ask(closeQuestion(training())))
     if (choice === 'background') hide()
-    // Not awaited: while it stops, a second request to quit must be heard.
+    // Not awaited, so that a second request to quit is handled while it stops.
     if (choice === 'stop') void this.leave()
   }
 

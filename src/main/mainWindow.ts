@@ -1,4 +1,4 @@
-/** The one window: how it is made, and that it comes back where it was. */
+/** The one window: its creation, and restoring its position. */
 import { fileURLToPath } from 'node:url'
 import { BrowserWindow, nativeTheme, screen, type WebPreferences } from 'electron'
 import { type ShellEvent, channels } from '#shared/bridge.ts'
@@ -8,7 +8,7 @@ import { appPage } from './page.ts'
 
 const preloadFile = fileURLToPath(new URL('../../out/preload/index.cjs', import.meta.url))
 
-/** The page has a process without rights, and no more of the shell than the bridge. */
+/** Preferences that give the page a process without privileges, and nothing of the shell but the bridge. */
 const webPreferences: WebPreferences = {
   preload: preloadFile,
   contextIsolation: true,
@@ -26,10 +26,10 @@ const webPreferences: WebPreferences = {
 
 const saveAfterMs = 500
 
-/** The page's own backgrounds, so that nothing flashes before it is there. */
+/** Background of the page, so that nothing flashes before it has loaded. */
 const background = () => (nativeTheme.shouldUseDarkColors ? '#0c0c0e' : '#ffffff')
 
-/** Shows itself as soon as there is something to see. */
+/** Creates the window, which shows itself as soon as there is content. */
 export function createMainWindow(store: Store): BrowserWindow {
   const primary = screen.getPrimaryDisplay()
   const others = screen.getAllDisplays().filter(({ id }) => id !== primary.id)
@@ -94,7 +94,7 @@ interface Rectangle {
 }
 
 interface WindowState {
-  /** Of the window while it is not maximised. */
+  /** Bounds of the window while it is not maximized. */
   readonly bounds: Rectangle
   readonly isMaximized: boolean
 }
@@ -103,7 +103,6 @@ const windowStateKey = 'window.state'
 const leastSize = { width: 960, height: 640 }
 const defaultSize = { width: 1440, height: 900 }
 
-/** What a setting says; null where it says nothing of use. */
 export function readWindowState(value: unknown): WindowState | null {
   if (typeof value !== 'object' || value === null || !('bounds' in value) || !isRectangle(value.bounds))
     return null
@@ -121,8 +120,8 @@ function isRectangle(value: unknown): value is Rectangle {
 }
 
 /**
- * The same place again, wholly on the display that shows most of it; in the middle of the first where none shows any
- * of it. `workAreas`: of the displays there are now, the primary one first.
+ * Returns the saved position, moved wholly onto the display that shows most of it, or to the middle of the first if
+ * none shows any. `workAreas`: of the current displays, the primary one first.
  */
 export function placeWindow(
   saved: WindowState | null,

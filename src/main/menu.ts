@@ -1,4 +1,4 @@
-/** The menu, with the usual roles of the system and the places of the window, and the icon beside the clock. */
+/** The menu, with the system's usual roles and the places of the window, and the tray icon. */
 import path from 'node:path'
 import { Menu, Tray, type MenuItemConstructorOptions } from 'electron'
 import type { ShellEvent } from '#shared/bridge.ts'
@@ -13,7 +13,7 @@ export interface MenuOptions {
   readonly showDataFolder: () => void
 }
 
-/** As Electron writes it: Mod+Digit5 is CmdOrCtrl+5. */
+/** Converts a key to Electron's notation: Mod+Digit5 is CmdOrCtrl+5. */
 const accelerator = (key: string): string =>
   key
     .replace('Mod+', 'CmdOrCtrl+')
@@ -35,7 +35,10 @@ export function menuTemplate(options: MenuOptions): MenuItemConstructorOptions[]
   ]
 }
 
-/** Keys are shown only: the page has them, and a person may have chosen others. On macOS the system takes them anyway. */
+/**
+ * Shows the key without registering it: the page handles keys, and the user may have rebound them. On macOS the system
+ * registers them anyway.
+ */
 const keyed = (label: string, key: string, click: () => void): MenuItemConstructorOptions => ({
   label,
   ...(key === '' ? {} : { accelerator: key, registerAccelerator: false }),
@@ -130,5 +133,4 @@ function holdItem(run: TrainedRun, { pause, unpause }: TrayOptions): MenuItemCon
   return [{ label, click: () => (isHeld ? unpause : pause)(run.id) }]
 }
 
-/** A picture that comes with the program. */
 export const iconFile = (name: string): string => path.join(resourcesDirectory, 'icons', name)

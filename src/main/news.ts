@@ -1,4 +1,4 @@
-/** What the shell shows of runs and tells of them: looked up in the host whenever something happened. */
+/** State of runs for menu and notices: read from the host whenever something happened. */
 import { statfs } from 'node:fs/promises'
 import type { FindingId } from '#shared/diagnosis.ts'
 import type { RunEntry } from '#shared/runs.ts'
@@ -6,7 +6,7 @@ import { newsOf } from '#host/store/feeds.ts'
 import type { Host } from '#host/host.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
 
-/** Nobody notifies of a disk that fills up. */
+/** Interval of disk checks, in ms, since nothing reports a disk that fills up. */
 const lookEveryMs = 60_000
 
 export interface ShellNews {
@@ -14,7 +14,7 @@ export interface ShellNews {
   readonly notices: readonly Notice[]
 }
 
-/** The first news come at once; then whenever there are others, until the signal aborts. */
+/** Yields the current news at once, then whenever they change, until the signal aborts. */
 export function watchRuns(host: Host, signal: AbortSignal): AsyncGenerator<ShellNews> {
   const watch = new Watch(host)
   return newsOf({ notifier: host.notifier, signal, everyMs: lookEveryMs }, () => watch.look())
@@ -24,7 +24,7 @@ class Watch {
   readonly #host: Host
   #shown: string | null = null
   #trained: readonly string[] = []
-  /** What was told of a run that is trained. */
+  /** Findings already reported, by run. */
   readonly #told = new Map<string, Set<FindingId>>()
   #disk = { isLow: false, lookedAt: -Infinity }
 
@@ -43,7 +43,7 @@ class Watch {
     return { activity: activityOf(runs), notices }
   }
 
-  /** A run whose folder is not in the history yet is shown at the next look. */
+  /** Describes a run; one whose folder is not in the history yet appears at the next look. */
   #describe(id: string, activity: TrainedRun['activity']): TrainedRun[] {
     const run = this.#host.store.runs.find(id)
     return run === null ? [] : [{ id, name: run.name, step: run.step, steps: run.steps, activity }]
@@ -71,7 +71,7 @@ class Watch {
 
   async #disks(): Promise<Notice[]> {
     if (Date.now() - this.#disk.lookedAt < lookEveryMs) return []
-    // A folder that is gone has no disk; the runs in it say so themselves.
+    // A missing folder has no disk; its runs report that themselves.
     const disk = await statfs(this.#host.dataDirectory).catch(() => null)
     const wasLow = this.#disk.isLow
     const freeBytes = disk === null ? Infinity : disk.bavail * disk.bsize
@@ -136,7 +136,7 @@ function whereItIs({ step, steps, activity }: TrainedRun): string {
   return words[activity]
 }
 
-/** Of the run that was started first: several bars in one would say nothing. */
+/** Progress of the run that was started first: several bars in one would be meaningless. */
 function barOf([run]: readonly TrainedRun[]): Bar {
   if (run === undefined) return { share: -1, mode: 'none' }
   if (run.steps === null || run.steps === 0 || run.activity === 'starting')
@@ -150,11 +150,11 @@ export interface Notice {
   readonly kind: 'done' | 'failed' | 'alarm' | 'disk'
   readonly title: string
   readonly body: string
-  /** Where a click leads. */
+  /** Route opened by a click. */
   readonly route: string
 }
 
-/** How a run ended that was trained here; null: a person ended it, or it goes on. */
+/** Describes how a run trained here ended; null if the user ended it, or it goes on. */
 export function endingNotice(run: RunEntry): Notice | null {
   const route = `/runs/${run.id}`
   if (run.status === 'finished') {
@@ -174,7 +174,7 @@ function outcome({ step, rewardBefore, rewardAfter, reward }: RunEntry): string 
 
 const short = (value: number): string => String(Number(value.toPrecision(3)))
 
-/** What the run says is so wrong with it that going on is of no use, told once. `told`: ids so far; grows. */
+/** Reports once a finding so severe that going on is of no use. `told`: ids reported so far; grows. */
 export function alarmNotice(run: RunEntry, told: Set<FindingId>): Notice | null {
   const { finding } = run
   if (finding?.severity !== 'problem' || told.has(finding.id)) return null
@@ -185,10 +185,9 @@ export function alarmNotice(run: RunEntry, told: Set<FindingId>): Notice | null 
 
 const gibibyte = 2 ** 30
 const lowDiskBytes = 2 * gibibyte
-/** Told again only after it was well above. */
+/** Free space above which a low disk may be reported again. */
 const enoughDiskBytes = 3 * gibibyte
 
-/** Whether the disk counts as low now. */
 export const isDiskLow = (freeBytes: number, wasLow: boolean): boolean =>
   freeBytes < (wasLow ? enoughDiskBytes : lowDiskBytes)
 

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Of a command line. First comes the program, and where it is not `packaged` what Electron was told to run; switches may
- * stand anywhere. What is not there is left out.
+ * Returns the files of a command line, which begins with the program and, unless `packaged`, the argument to Electron;
+ * switches may be anywhere. Missing files are left out.
  */
 export const filesOf = (argv: readonly string[], isPackaged: boolean, folder: string): string[] =>
   argv
@@ -13,12 +13,12 @@ export const filesOf = (argv: readonly string[], isPackaged: boolean, folder: st
     .map((argument) => path.resolve(folder, argument))
     .filter((file) => existsSync(file))
 
-/** What another start of the program hands over to the one that runs. */
+/** Data that a second start of the program hands over to the running one. */
 export interface Handover {
   readonly files: readonly string[]
 }
 
-/** Whatever came instead of a handover is none. */
+/** Parses a handover; anything else counts as empty. */
 export function readHandover(given: unknown): readonly string[] {
   if (typeof given !== 'object' || given === null || !('files' in given) || !Array.isArray(given.files))
     return []

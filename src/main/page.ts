@@ -1,4 +1,4 @@
-/** The window's page: where it comes from, and what it may not do, whatever it is made to ask for. */
+/** The window's page: its source, and what it may not do even when compromised. */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { protocol, type Session, type WebContents } from 'electron'
@@ -11,23 +11,23 @@ import {
   securityHeaders,
 } from '#host/transports/staticFiles.ts'
 
-/** A scheme of our own, so that the page has an origin that nobody else can have. */
+/** Custom scheme, so that the page has an origin that nobody else can have. */
 const appScheme = 'turnwise'
 const appOrigin = `${appScheme}://app`
 export const appPage = `${appOrigin}/`
 
 const isOwnUrl = (url: string): boolean => url === appOrigin || url.startsWith(appPage)
 
-/** What of a message's sender says whether to trust it. */
+/** Properties of a message's sender that decide whether to trust it. */
 export interface Sender {
   readonly senderFrame: { readonly url: string; readonly parent: unknown } | null
 }
 
-/** Only the page itself: no frame inside of it, no page that came from elsewhere. */
+/** True for the page itself only, not for frames inside it or pages from elsewhere. */
 export const isOwnPage = ({ senderFrame }: Sender): boolean =>
   senderFrame !== null && senderFrame.parent === null && isOwnUrl(senderFrame.url)
 
-/** To be called before the app is ready. */
+/** Registers the scheme; must run before the app is ready. */
 export function registerAppScheme(): void {
   const privileges = { standard: true, secure: true, supportFetchAPI: true, codeCache: true }
   protocol.registerSchemesAsPrivileged([{ scheme: appScheme, privileges }])
@@ -50,7 +50,7 @@ async function answerRequest(
         ...securityHeaders,
         'content-security-policy': contentSecurityPolicy(nonce),
         'content-type': type,
-        // The files lie on this machine: a copy would only be stale after an update.
+        // The files are on this machine: a cached copy would only be stale after an update.
         'cache-control': 'no-store',
       },
     })
@@ -68,10 +68,10 @@ async function answerRequest(
 
 /* No permission but to fill the clipboard, no window, no other page, no request to anywhere. */
 
-/** Copy buttons; what a page may put there is plain. */
+/** Permission for copy buttons; pages can only put sanitized content there. */
 const granted = 'clipboard-sanitized-write'
 
-/** Chromium's own look-ups and services, of no use to a page that is on this machine. */
+/** Switches that turn off Chromium's own look-ups and services, of no use to a local page. */
 export const quietSwitches: readonly (readonly [name: string, value?: string])[] = [
   ['disable-background-networking'],
   ['disable-component-update'],
@@ -81,14 +81,14 @@ export const quietSwitches: readonly (readonly [name: string, value?: string])[]
   ['host-resolver-rules', 'MAP * ~NOTFOUND'],
 ]
 
-/** Requests that stay inside the window. */
+/** True for requests that stay inside the window. */
 const isInside = (url: string): boolean =>
   isOwnUrl(url) ||
   url.startsWith('data:') ||
   url.startsWith(`blob:${appOrigin}/`) ||
   url.startsWith('devtools://')
 
-/** `onBlocked` is told of every request that was refused. */
+/** Blocks requests to elsewhere; `onBlocked` receives each of them. */
 export function lockSession(session: Session, onBlocked: (url: string) => void): void {
   session.setPermissionRequestHandler((contents, permission, decide) =>
     decide(permission === granted && isOwnUrl(contents.getURL())),
@@ -106,7 +106,7 @@ export function lockSession(session: Session, onBlocked: (url: string) => void):
   })
 }
 
-/** `onLink`: a person followed a link to the web. */
+/** Blocks navigation; `onLink` receives links to the web that the user followed. */
 export function lockContents(contents: WebContents, onLink: (url: string) => void): void {
   contents.setWindowOpenHandler(({ url }) => {
     if (isWebLink(url)) onLink(url)
@@ -124,10 +124,10 @@ export function lockContents(contents: WebContents, onLink: (url: string) => voi
   contents.on('will-attach-webview', (event) => event.preventDefault())
 }
 
-/** The page may load itself anew, at whatever place it shows. */
+/** True if the page reloads itself, at any route. */
 const isReload = (url: string): boolean => url.split('#')[0] === appPage
 
-/** Encrypted, and without a name or password that would be sent along. */
+/** True for encrypted addresses without a name or password that would be sent along. */
 function isWebLink(url: string): boolean {
   const parsed = URL.parse(url)
   return parsed?.protocol === 'https:' && parsed.username === '' && parsed.password === ''

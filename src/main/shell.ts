@@ -1,6 +1,6 @@
 /**
- * The shell around one host: window, menu, tray and notices put together. Everything that is decided is decided in the
- * files beside; this one connects them with Electron.
+ * The shell around one host: connects window, menu, tray and notices with Electron. All decisions are made in the
+ * neighbouring files.
  */
 import {
   app,
@@ -26,19 +26,17 @@ import { lockContents, lockSession, serveWindowFiles } from './page.ts'
 
 export interface ShellOptions {
   readonly host: Host
-  /** The built window. */
   readonly windowDirectory: string
   readonly onFault: (name: string, error: unknown) => void
 }
 
 export interface Shell {
-  /** Brings the window to the front. */
   readonly show: () => void
-  /** As soon as the page listens. */
+  /** Sends an event as soon as the page listens. */
   readonly tell: (event: ShellEvent) => void
 }
 
-/** To be called when the app is ready. */
+/** Opens the shell; must run once the app is ready. */
 export function openShell({ host, windowDirectory, onFault }: ShellOptions): Shell {
   lockSession(session.defaultSession, countBlockedRequests(host))
   serveWindowFiles(session.defaultSession, windowDirectory)
@@ -71,7 +69,7 @@ export function openShell({ host, windowDirectory, onFault }: ShellOptions): She
   return { show, tell }
 }
 
-/** What is said before the page listens waits for it. */
+/** Queues events until the page listens. */
 function createTeller(window: BrowserWindow): { tell: (event: ShellEvent) => void; flush: () => void } {
   const waiting: ShellEvent[] = []
   let isThere = false
@@ -88,7 +86,7 @@ function createTeller(window: BrowserWindow): { tell: (event: ShellEvent) => voi
   }
 }
 
-/** A question about one link at a time: a page that opens many must not bury the screen. */
+/** True while the question about a link is open: a page that opens many must not flood the screen. */
 let isAskingToOpen = false
 
 async function askToOpen(url: string): Promise<void> {
@@ -115,7 +113,7 @@ interface LeavingParts {
   readonly window: BrowserWindow
   readonly tell: (event: ShellEvent) => void
   readonly connections: Disposable
-  /** Ends the showing of news. */
+  /** Aborts the display of news. */
   readonly ended: AbortController
 }
 
@@ -139,7 +137,7 @@ function leaveInOrder({ host, window, tell, connections, ended }: LeavingParts):
     kill: () => host.supervisor.list().forEach(({ runId }) => void host.supervisor.kill(runId)),
     async close() {
       host.queue.close()
-      // The page is there until the end and may have started another one meanwhile.
+      // The page exists until the end and may have started another run meanwhile.
       while (host.supervisor.list().length > 0) await host.supervisor.close()
       ended.abort()
       connections[Symbol.dispose]()
@@ -153,13 +151,13 @@ function leaveInOrder({ host, window, tell, connections, ended }: LeavingParts):
     event.preventDefault() // asks the system to wait
     void leaving.leave()
   }
-  // Its types leave the event out.
+  // Missing in Electron's types.
   powerMonitor.on('shutdown', shutDown as () => void)
   window.on('session-end', () => void leaving.leave())
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leaving.leave())
 }
 
-/** A page that crashed comes back; training is in other processes and goes on. */
+/** Reloads a crashed page; training continues in other processes. */
 function reviveWindow(window: BrowserWindow): void {
   window.webContents.on('render-process-gone', (_event, { reason }) => {
     if (reason === 'clean-exit') return
@@ -202,7 +200,7 @@ async function showNews({ host, window, tell, show }: NewsParts, ended: AbortSig
         show()
         tell({ type: 'go', route: notice.route })
       }
-      // A window in front shows the same itself.
+      // A focused window shows it itself.
       if (!window.isFocused()) showNotice(notice, go)
     }
   }
@@ -212,7 +210,7 @@ function showBar(window: BrowserWindow, { bar }: Activity): void {
   if (!window.isDestroyed()) window.setProgressBar(bar.share, { mode: bar.mode })
 }
 
-/** Kept until they are clicked or closed: one that is collected cannot be clicked any more. */
+/** Notices kept until they are clicked or closed, since a garbage-collected one no longer reacts to clicks. */
 const notices = new Set<Notification>()
 
 function showNotice({ title, body, kind }: Notice, onClick: () => void): void {
@@ -223,7 +221,7 @@ function showNotice({ title, body, kind }: Notice, onClick: () => void): void {
   notice.show()
 }
 
-/** Keeps the machine from going to sleep; its screen may. */
+/** Keeps the machine, but not its screen, from going to sleep. */
 function createWakeLock(): (isNeeded: boolean) => void {
   let lock: number | null = null
   return (isNeeded) => {
@@ -241,7 +239,10 @@ const blockedRequestsKey = 'network.blockedRequests'
 
 const writeAfterMs = 1000
 
-/** Counts in memory and writes the sum now and then: a page that asks in a loop must not keep the disk busy. */
+/**
+ * Counts in memory and writes the sum occasionally, so that a page that sends requests in a loop does not keep the disk
+ * busy.
+ */
 function countBlockedRequests({ store, notifier }: Pick<Host, 'store' | 'notifier'>): () => void {
   const stored = store.settings.get(blockedRequestsKey)
   let count = typeof stored === 'number' ? stored : 0

@@ -1,4 +1,4 @@
-/** Processes of ours as utility processes of Electron: the counterpart of childProcess.ts in the host. */
+/** Starts worker processes as utility processes of Electron: the counterpart of the host's childProcess.ts. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
@@ -44,7 +44,7 @@ function startUtility<Sent, Heard>(
       return life.pid
     },
     send(message) {
-      // Sending to a process that is just going away has brought shells down.
+      // Sending to a process that is exiting has crashed shells.
       if (!life.isOver) child.postMessage(message)
     },
     kill: () => life.kill(),
@@ -66,14 +66,14 @@ function openLog(file: string): number {
   }
 }
 
-/** After the end of a process its last words may still be on their way to us. */
+/** Time after the end of a process during which its last output may still arrive, in ms. */
 const drainMs = 500
 
-/** From the request to start a process until its last output is written. */
+/** Life of a process from the request to start it until its last output is written. */
 class Life {
   readonly ended: Promise<WorkerExit>
   readonly #child: UtilityProcess
-  /** null: nowhere, or over. */
+  /** Null if there is no log, or it has been closed. */
   #log: number | null
   #hasBegun = false
   #isKilled = false
@@ -90,19 +90,18 @@ class Life {
     this.ended = this.#follow()
   }
 
-  /** Known once it has begun. */
   get pid(): number | null {
     return this.#child.pid ?? null
   }
 
-  /** By the system: Electron's own way is a request that a training process takes as “finish the step”. */
+  /** Kills through the system: Electron's own way is a request that a training process takes as “finish the step”. */
   kill(): void {
     this.#isKilled = true
     if (this.isOver || this.#child.pid === undefined) return
     try {
       process.kill(this.#child.pid, 'SIGKILL')
     } catch {
-      // It went before.
+      // It exited first.
     }
   }
 
@@ -125,8 +124,8 @@ class Life {
   }
 
   /**
-   * Writes all of it down; resolves at its end. Electron feeds the stream from a socket and takes all listeners off it
-   * when the process ends, whatever had not passed by then: so it is the socket that is read, where one shows itself.
+   * Writes the whole stream to the log; resolves at its end. Electron feeds the stream from a socket and removes all its
+   * listeners when the process ends, even if data is still pending, so the socket itself is read where there is one.
    */
   #record(stream: Readable): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>()

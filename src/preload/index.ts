@@ -1,10 +1,10 @@
-/** Runs in the page's process, but out of the page's reach; hands it the bridge and nothing else. */
+/** Preload script, in the page's process but out of its reach; gives the page the bridge and nothing else. */
 import { contextBridge, ipcRenderer, webUtils } from 'electron'
 import { bridgeName, channels, type Bridge, type PlatformFacts, type ShellEvent } from '#shared/bridge.ts'
 
 type Handler = (event: ShellEvent) => void
 
-/** One end of a channel as pages have it; Node's type of the same name has other methods. */
+/** End of a channel as pages see it; Node's type of the same name has other methods. */
 interface PagePort {
   onmessage: ((event: { readonly data: unknown }) => void) | null
   addEventListener(type: 'close', listener: () => void): void
@@ -14,7 +14,10 @@ interface PagePort {
 
 let connection: PagePort | null = null
 
-/** One end goes to the main process, the other stays here: the page never holds a port that could be passed on. */
+/**
+ * Passes one end of a channel to the main process and keeps the other here, so that the page never holds a port that
+ * could be passed on.
+ */
 function connect(handler: (message: unknown) => void): void {
   connection?.close()
   const { port1, port2 } = new MessageChannel()
@@ -25,7 +28,7 @@ function connect(handler: (message: unknown) => void): void {
   ipcRenderer.postMessage(channels.connect, null, [port2])
 }
 
-/** Said before anybody listened. */
+/** Events received before anybody listened. */
 const early: ShellEvent[] = []
 const handlers = new Set<Handler>()
 

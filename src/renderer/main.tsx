@@ -1,6 +1,6 @@
 /**
- * The window. Reading guide: `client/` reaches the host, asks it and listens to it, `kit/` are the pieces everything is
- * built of, `features/` the pages, a folder each, `frame/` what surrounds a page, with the list of screens
+ * The window. Reading guide: `client/` talks to the host, `kit/` has the components everything is built of,
+ * `features/` the pages, a folder each, `frame/` what surrounds a page, with the list of screens
  * (`frame/screens.ts`); `theme.css` holds the look.
  */
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
@@ -24,7 +24,7 @@ followToken()
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // A lost connection is worth another try; an error in words is the answer.
+      // Retries after a lost connection; any other error is the answer.
       retry: (count, error) => codeOf(error) === 'api/disconnected' && count < 20,
       retryDelay: 500,
       refetchOnWindowFocus: false,

@@ -1,28 +1,27 @@
 /**
- * What the desktop shell adds to the window, as `window.turnwise`; a browser has none of it. The preload script makes
- * it, the main process answers it, the page uses it; everything else goes through the API.
+ * API of the desktop shell for the window, as `window.turnwise`; absent in a browser. The preload script creates it,
+ * the main process answers it, the page uses it; everything else goes through the host's API.
  */
 import type { Port } from './api/protocol.ts'
 
-/** The property of `window`. */
+/** Property of `window`. */
 export const bridgeName = 'turnwise'
 
-/** What a person did outside the page, in a menu, the tray or the system. */
+/** Event outside the page, in a menu, the tray or the system. */
 export type ShellEvent =
   | { readonly type: 'new-run' }
   | { readonly type: 'add-data' }
   | { readonly type: 'show-keys' }
   | { readonly type: 'show-palette' }
-  /** A file or folder was given to the program. */
   | { readonly type: 'open-file'; readonly path: string }
-  /** Go to a place, such as /runs/run_… */
+  /** Request to open a route, such as /runs/run_… */
   | { readonly type: 'go'; readonly route: string }
-  /** The program ends as soon as so many runs have kept a checkpoint. */
+  /** Notice that the program ends once `runs` runs have saved a checkpoint. */
   | { readonly type: 'stopping'; readonly runs: number }
 
 export interface FileFilter {
   readonly name: string
-  /** Without the dot. */
+  /** Extensions without the dot. */
   readonly extensions: readonly string[]
 }
 
@@ -38,7 +37,6 @@ export interface SaveOptions extends ChooseOptions {
 export interface PlatformFacts {
   readonly os: 'linux' | 'darwin' | 'win32'
   readonly arch: string
-  /** Of the shell. */
   readonly electron: string
   readonly chrome: string
 }
@@ -46,22 +44,21 @@ export interface PlatformFacts {
 export interface Bridge {
   /** Sends on the connection that `listen` opened last. */
   post(text: string): void
-  /** Opens a connection to the host in place of the one before; null: it has ended. */
+  /** Opens a connection to the host, replacing the previous one; null: it has ended. */
   listen(handler: (message: unknown) => void): void
-  /** Where a dropped or chosen file lies; null where it is none of the file system. */
+  /** Path of a dropped or chosen file; null if it is not in the file system. */
   pathForFile(file: File): string | null
-  /** Dialogs of the system; null: nothing was chosen. */
+  /** Opens a dialog of the system; null: nothing was chosen. */
   chooseFile(options?: ChooseOptions): Promise<string | null>
   chooseFolder(options?: ChooseOptions): Promise<string | null>
   chooseSave(options?: SaveOptions): Promise<string | null>
-  /** Shows a file in the system's file manager; false where it is not there. */
+  /** Shows a file in the system's file manager; false if it does not exist. */
   reveal(path: string): Promise<boolean>
   readonly platform: PlatformFacts
-  /** What happened before the first listener came is told to it. Returns what ends the listening. */
+  /** Listens to events; the first listener also receives earlier ones. Returns a function that ends it. */
   onEvent(handler: (event: ShellEvent) => void): () => void
 }
 
-/** Names under which preload script and main process talk. */
 export const channels = {
   connect: 'turnwise:connect',
   event: 'turnwise:event',
@@ -71,7 +68,7 @@ export const channels = {
   reveal: 'turnwise:reveal',
 } as const
 
-/** A port of the API over a new connection of the bridge. */
+/** Opens a port of the API over a new connection of the bridge. */
 export function openBridgePort(bridge: Pick<Bridge, 'post' | 'listen'>): Port {
   let isClosed = false
   let handle: (message: unknown) => void = () => undefined

@@ -1,11 +1,11 @@
 /** Kinds of a column's values. */
 import { chatIn, isPlainChat } from './messages.ts'
 
-/** `other-chat`: a conversation that a run reads only after a `chat` step of the import. */
+/** Kind of a column; `other-chat`: a conversation that a run reads only after a `chat` step of the import. */
 export type ColumnKind =
   'text' | 'chat' | 'other-chat' | 'texts' | 'list' | 'boolean' | 'number' | 'object' | 'empty'
 
-/** Kind of one value; `empty` for null and empty lists. */
+/** Returns the kind of one value; `empty` for null and empty lists. */
 export function kindOf(value: unknown): ColumnKind {
   if (value === null || value === undefined) return 'empty'
   if (typeof value === 'string') return chatIn(value) === null ? 'text' : 'other-chat'
@@ -24,7 +24,6 @@ function listKind(value: readonly unknown[]): ColumnKind {
 
 const lists: readonly ColumnKind[] = ['chat', 'other-chat', 'texts', 'list']
 
-/** Kind of a column that holds values of two kinds. */
 export function commonKind(a: ColumnKind, b: ColumnKind): ColumnKind {
   if (a === 'empty' || a === b) return b
   if (b === 'empty') return a

@@ -1,4 +1,4 @@
-/** Numbers as comma-separated text: every value as it was stored, not as it was drawn. RFC 4180, with \n. */
+/** Comma-separated text with every value as stored, not as drawn. RFC 4180, with \n. */
 
 export type Cell = string | number | null
 
@@ -8,18 +8,18 @@ export function csvOf(header: readonly string[], rows: Iterable<readonly Cell[]>
   return `${lines.join('\n')}\n`
 }
 
-/** Shortest text that reads back as the same number; nothing for null. */
+/** Formats the shortest text that parses back to the same number; empty for null. */
 function cellText(cell: Cell): string {
   if (cell === null) return ''
   if (typeof cell === 'number') return Number.isFinite(cell) ? String(cell) : ''
-  // A text that a spreadsheet would run as a formula is marked as text.
+  // Texts that a spreadsheet would run as a formula are marked as text.
   const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 export interface FullSeries {
   readonly label: string
-  /** Step → value of every metric asked for, in their order; null where there is none. */
+  /** Values of the requested metrics by step, in order; null if missing. */
   readonly rows: readonly { readonly step: number; readonly values: readonly (number | null)[] }[]
 }
 

@@ -1,12 +1,12 @@
 import { tf32Override } from './runtimeEnvironment.ts'
 import { isHalfPrecision, type BasePrecision } from './precision.ts'
 
-/** Where the tensors of a run are computed. Part of the run config, so it says only what a person chooses. */
+/** Device that computes the tensors of a run. Part of the run config, so it contains only user choices. */
 export const deviceKinds = ['cpu', 'cuda', 'dml', 'webgpu', 'coreml'] as const
 
 export type DeviceKind = (typeof deviceKinds)[number]
 
-/** What can be asked for; `auto`: whichever is fastest here of those that passed their check. */
+/** Selectable devices; `auto`: the fastest one here that passed its check. */
 export const deviceOptions = ['auto', ...deviceKinds] as const
 
 export type DeviceOption = (typeof deviceOptions)[number]
@@ -15,9 +15,12 @@ export interface Device {
   readonly kind: DeviceKind
   /** CPU threads of one session, from 1 up. Also used by the parts a GPU leaves to the CPU. */
   readonly threads: number
-  /** Which GPU of that kind, from 0 up; the CPU has only 0. */
+  /** GPU of that kind, from 0 up; the CPU has only 0. */
   readonly deviceId: number
-  /** Products in f32 read their factors in TF32, with 11 significant bits of 24: on CUDA alone, and all of a process or none. */
+  /**
+   * True if f32 products read their factors in TF32, with 11 significant bits of 24: on CUDA only, for all of a process
+   * or none.
+   */
   readonly tf32?: boolean
 }
 
@@ -29,15 +32,15 @@ export const deviceTitles: Readonly<Record<DeviceKind, string>> = {
   coreml: 'Core ML',
 }
 
-/** Of every kind but the CPU: WebGPU was seen to work on a software GPU alone. */
+/** Remark on every kind but the CPU: WebGPU was seen to work on a software GPU only. */
 export const neverRun = 'experimental: never run on a card by us'
 
-/** The kinds as they are offered. */
+/** Labels of the kinds in pickers. */
 export const offeredDevices = Object.fromEntries(
   deviceKinds.map((kind) => [kind, `${deviceTitles[kind]}${kind === 'cpu' ? '' : ` (${neverRun})`}`]),
 ) as Readonly<Record<DeviceKind, string>>
 
-/** Sentences that everybody should know of a kind of device, whatever its check found. */
+/** Returns remarks on a kind of device that apply whatever its check found. */
 export const deviceRemarks = (kind: DeviceKind): string[] => [
   ...(kind === 'cpu' ? [] : [`E${neverRun.slice(1)}.`]),
   ...(kind === 'cuda'
@@ -47,7 +50,9 @@ export const deviceRemarks = (kind: DeviceKind): string[] => [
     : []),
 ]
 
-/** Whether tensors can stay on the device between runs: the binding knows buffers of WebGPU only (onnxruntime-node 1.30). */
+/**
+ * True if tensors can stay on the device between runs: the binding supports buffers of WebGPU only (onnxruntime-node 1.30).
+ */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
 
 /** Base precisions of each kind of device beside f32 and blocks. WebGPU widens f16, and has no bf16. */
@@ -57,46 +62,46 @@ const shortProducts: Readonly<Partial<Record<DeviceKind, readonly BasePrecision[
   webgpu: ['f16'],
 }
 
-/** Tells whether a device computes with a base of this precision. */
+/** True if a device computes with a base of this precision. */
 export const computesIn = (kind: DeviceKind, precision: BasePrecision): boolean =>
   !(isHalfPrecision(precision) || precision === 'tf32') || (shortProducts[kind]?.includes(precision) ?? false)
 
-/** The devices that compute with a base of this precision, for a sentence. */
+/** Names the devices that compute with a base of this precision, for a sentence. */
 export const devicesFor = (precision: BasePrecision): string =>
   new Intl.ListFormat('en-GB').format(
     deviceKinds.filter((kind) => computesIn(kind, precision)).map((kind) => deviceTitles[kind]),
   )
 
-/** What a check of a device found: the self-test, and how fast it is. */
+/** Results of a device check: the self-test, and its speed. */
 export interface DeviceCheck {
-  /** Epoch milliseconds of the self-test. */
+  /** Time of the self-test in epoch milliseconds. */
   readonly at: number
-  /** What it was run with, such as “ONNX Runtime 1.30.0”. */
+  /** Runtime used, such as “ONNX Runtime 1.30.0”. */
   readonly with: string
-  /** Of the self-test; 0: it did not come to its end. */
+  /** Number of checks in the self-test; 0: it did not finish. */
   readonly checks: number
   readonly failures: readonly {
     readonly name: string
     readonly measured: number | null
     readonly limit: number
   }[]
-  /** Why the check ended early, in a sentence: the process died, or took too long; null where it did not. */
+  /** Reason why the check ended early, in a sentence: the process died, or took too long; null if it did not. */
   readonly problem: string | null
-  /** Smallest model first; none where nothing was measured. */
+  /** Smallest model first; empty if nothing was measured. */
   readonly speeds: readonly DeviceSpeed[]
-  /** Of the card; null where the system does not tell. */
+  /** Memory of the GPU; null if the system does not tell. */
   readonly memoryBytes: number | null
 }
 
-/** How a device compares with the CPU on one size of model. */
+/** Speed of a device relative to the CPU on one size of model. */
 export interface DeviceSpeed {
-  /** Of the model that it was measured with. */
+  /** Size of the model measured. */
   readonly parameters: number
-  /** How many times as fast as the CPU; null: it was given up, since it took far longer. */
+  /** Speedup over the CPU; null: the measurement was cancelled, since it took far longer. */
   readonly ratio: number | null
 }
 
-/** Whether a kind of device can be used here; what is missing and what to do about it where it cannot. */
+/** Availability of a kind of device; if unavailable, what is missing and what to do about it. */
 export type DeviceReport =
   | { readonly kind: DeviceKind; readonly available: true }
   | {
@@ -104,18 +109,17 @@ export type DeviceReport =
       readonly available: false
       readonly reason: string
       readonly hint: string
-      /** For who works at the command line. */
+      /** Command for users of the command line. */
       readonly command: string
     }
 
 /**
- * Holds the folder of the CUDA library where one is installed, in the environment of processes that load ONNX Runtime: they
- * load the runtime itself from there too, since it looks for the library beside itself.
+ * Environment variable with the folder of an installed CUDA library, for processes that load ONNX Runtime: they load
+ * the runtime itself from there too, since it looks for the library beside itself.
  */
 export const cudaFolderVariable = 'TURNWISE_CUDA_FOLDER'
 
-/** Of NVIDIA's drivers for Linux the oldest that CUDA 13 runs on. */
+/** Oldest NVIDIA driver for Linux that supports CUDA 13. */
 export const oldestCudaDriver = '580.65.06'
 
-/** Where the CUDA library comes from unless a person says otherwise. */
 export const defaultPackageIndex = 'https://pypi.org/simple'

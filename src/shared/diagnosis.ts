@@ -1,8 +1,8 @@
-/** What the numbers of a run say about how it goes. */
+/** Diagnosis of a run by its metrics. */
 
 /**
- * `note`: as it should be, though it may look alarming, or worth knowing; `warning`: learning suffers; `problem`: going on
- * like this is of no use.
+ * `note`: normal, though it may look alarming, or worth knowing; `warning`: learning suffers; `problem`: continuing is
+ * of no use.
  */
 export type FindingSeverity = 'note' | 'warning' | 'problem'
 
@@ -45,17 +45,17 @@ export type FindingId =
   | 'reward-is-noise'
   | 'reward-is-one-word'
 
-/** A number that a finding rests on. */
+/** Value that a finding is based on. */
 export interface Evidence {
-  /** Name of a metric, or in words what was counted. */
+  /** Name of a metric, or a description of what was counted. */
   readonly of: string
-  /** Over the steps, inclusive; null: it was no number. */
+  /** Value over the steps, inclusive; null: it was NaN or infinite. */
   readonly value: number | null
   readonly fromStep: number
   readonly toStep: number
 }
 
-/** Where to look. */
+/** Link to the relevant samples or charts. */
 export type LookAt =
   | { readonly kind: 'samples'; readonly fromStep: number; readonly toStep: number }
   | { readonly kind: 'reward'; readonly name: string }
@@ -64,10 +64,10 @@ export type LookAt =
 
 export interface Proposal {
   readonly words: string
-  /** Settings by dotted name, as a fork takes them; empty where there is only something to look at. */
+  /** Settings by dotted name, in the form of a fork; empty if there is only something to look at. */
   readonly changes: Readonly<Record<string, unknown>>
   /**
-   * Where to begin with the changes: the newest checkpoint; one of a step, because what came after it is damaged; or a new
+   * Start of a fork with the changes: the newest checkpoint; that of a step, because later ones are damaged; or a new
    * run, because no checkpoint is sound.
    */
   readonly from: 'newest' | 'start' | number
@@ -77,40 +77,40 @@ export interface Proposal {
 export interface Finding {
   readonly id: FindingId
   readonly severity: FindingSeverity
-  /** What it means, for people. */
+  /** Explanation for people. */
   readonly words: string
   readonly evidence: readonly Evidence[]
   readonly proposals: readonly Proposal[]
 }
 
-/** A figure that was looked at, over the last steps. */
+/** Value that was checked, over the last steps. */
 export interface Check {
-  /** What it is, as charts call it. */
+  /** Title as in charts. */
   readonly title: string
-  /** Name of the metric; null where it is made of several. */
+  /** Name of the metric; null if it is derived from several. */
   readonly metric: string | null
-  /** How it was at the start, where that is what it is compared with. */
+  /** Initial value, if it is the reference. */
   readonly before: number | null
   readonly value: number
   readonly unit: 'share' | 'nats' | 'reward' | 'times' | 'count'
-  /** When it is a warning, in words: “above 50 %”. */
+  /** Threshold of a warning in words: “above 50 %”. */
   readonly limit: string
   readonly isWithin: boolean
 }
 
 export interface Diagnosis {
-  /** The training that was judged, the last one that began, from 0; null where the run is one training. */
+  /** Diagnosed stage, the last one started, from 0; null if the run has no stages. */
   readonly stage: number | null
-  /** Its steps so far: the first, and how many. */
+  /** First step of that stage, and its number of steps so far. */
   readonly firstStep: number
   readonly steps: number
-  /** The gravest first; without those that another one of them explains. */
+  /** Most severe first, without those explained by another one. */
   readonly findings: readonly Finding[]
-  /** The last step before the reward broke down for good; null where it did not. */
+  /** Last step before the reward collapsed permanently; null if it did not. */
   readonly soundUntil: number | null
-  /** Those that the run has numbers for. */
+  /** Checks for which the run has metrics. */
   readonly checks: readonly Check[]
 }
 
-/** What a run says of itself while it goes on, without what it rests on. */
+/** Finding as a run reports it during training, without its evidence. */
 export type Remark = Pick<Finding, 'id' | 'severity' | 'words'>

@@ -1,6 +1,6 @@
 /**
- * Errors a person can cause. Everything else (a broken assumption in our own code) throws a plain `Error`.
- * Across processes only `{ code, message, hint, command, problems, keys }` travels.
+ * Errors a person can cause. Everything else (a broken assumption in our own code) throws a plain `Error`. Across
+ * processes only `{ code, message, hint, command, problems, keys }` travels.
  */
 export type ErrorCode =
   | 'config/invalid'
@@ -18,7 +18,7 @@ export type ErrorCode =
   | 'device/out-of-memory'
   | 'runtime/out-of-memory'
   | 'runtime/failed'
-  /** The system ended the process, which it does where memory is short. */
+  /** The system ended the process, which it does when memory is short. */
   | 'runtime/killed'
   | 'reward/failed'
   | 'reward/none'
@@ -53,11 +53,11 @@ export type ErrorCode =
   | 'api/cancelled'
   | 'usage/invalid'
 
-/** What is safe and what to do next. */
+/** Advice: what is safe and what to do next. */
 export interface Hint {
-  /** For everybody. */
+  /** Advice for everybody. */
   readonly text?: string
-  /** For who works at the command line: what to type. The window has a button for it. */
+  /** Command to type at the command line. The window has a button for it. */
   readonly command: string
 }
 
@@ -76,50 +76,52 @@ export class AppError extends Error {
   }
 }
 
-/** What can be wrong with a setting; a program that has to tell problems apart reads these, never the sentences. */
+/** Kinds of problems with a setting; a program that has to tell problems apart reads these, never the sentences. */
 export const problemCodes = [
-  /** It has no default and was not given. */
+  /** Required setting without a value. */
   'missing',
-  /** There is no such setting. */
+  /** Setting that does not exist. */
   'unknown',
-  /** Another kind of value. */
+  /** Value of another kind. */
   'type',
-  /** A number, a text or a list beyond its limits. */
+  /** Number, text or list beyond its limits. */
   'range',
-  /** None of the listed values. */
+  /** Value that is none of the listed ones. */
   'choice',
-  /** None of the forms that the value may have. */
+  /** Value in none of the allowed forms. */
   'form',
-  /** It contradicts another setting. */
+  /** Contradiction to another setting. */
   'conflict',
-  /** What it names is not there or cannot be used: a model, rows, reward code. */
+  /** Reference to something that is missing or cannot be used: a model, rows, reward code. */
   'unusable',
-  /** It can be trained with, but is hardly meant: a warning. */
+  /** Value that can be trained with but is probably unintended: a warning. */
   'unwise',
 ] as const
 
 export type ProblemCode = (typeof problemCodes)[number]
 
-/** What is wrong with one setting of a run config. */
+/** Problem with one setting of a run config. */
 export interface Problem {
-  /** Dotted, entries of lists by number: `rewards[0].weight`; empty: the config as a whole. */
+  /** Dotted path, list entries by number: `rewards[0].weight`; empty: the config as a whole. */
   readonly path: string
   readonly code: ProblemCode
-  /** Without the path in front, without a capital: “expected at least 1, got 0.” Settings it names stand in backticks. */
+  /**
+   * Sentence without the path in front, without a capital: “expected at least 1, got 0.” Settings it names are in backticks.
+   */
   readonly message: string
-  /** Counted from 0, for what a stage says otherwise than the rest of the config. */
+  /** Index of the stage, from 0, for settings that a stage overrides. */
   readonly stage: number | null
-  /** Keys to allow, where nothing else is wrong. */
+  /** Keys to allow, if nothing else is wrong. */
   readonly keys?: readonly KeyUse[] | undefined
 }
 
-/** As the command line says it. */
+/** Formats a problem for the command line. */
 export function problemSentence({ path, message, stage }: Problem): string {
   const place = [stage === null ? '' : `stages[${stage}]`, path].filter(Boolean).join('.')
   return place === '' ? message : `${place}: ${message}`
 }
 
-/** All of an error that another process or the window gets. */
+/** Fields of an error that other processes and the window receive. */
 export interface ErrorFields {
   readonly code: ErrorCode
   readonly message: string
@@ -145,7 +147,7 @@ export function errorOf({ code, message, hint, command, problems, keys }: ErrorF
   return problems === undefined ? new AppError(code, message, told) : new ConfigError(problems, told)
 }
 
-/** A run config that cannot be trained. */
+/** Error for a run config that cannot be trained. */
 export class ConfigError extends AppError {
   readonly problems: readonly Problem[]
 
@@ -156,14 +158,14 @@ export class ConfigError extends AppError {
   }
 }
 
-/** An environment variable, and where its value is sent. */
+/** Environment variable, and where its value is sent. */
 export interface KeyUse {
   readonly variable: string
-  /** Such as https://api.example. */
+  /** Origin such as https://api.example. */
   readonly origin: string
 }
 
-/** Values of variables that nobody allowed to be sent. */
+/** Error for values of variables that may not be sent without permission. */
 export class KeysError extends AppError {
   readonly keys: readonly KeyUse[]
 

@@ -1,6 +1,6 @@
 /**
- * What a run says while it goes on: one discriminated union, plain JSON. Whoever stores or shows an event adds the
- * time; the training loop itself knows no clock, so that a resumed run says the same.
+ * Events of a run: one discriminated union, plain JSON. Whoever stores or shows an event adds the time; the training
+ * loop itself has no clock, so that a resumed run reports the same.
  */
 import type { SettingChange } from './config/changes.ts'
 import type { Device } from './device.ts'
@@ -8,26 +8,26 @@ import type { Remark } from './diagnosis.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 
-/** All the loop needs besides adapters and optimizer to go on exactly where it was. */
+/** State besides adapters and optimizer that the loop needs to continue exactly where it was. */
 export interface TrainerState {
-  /** Steps completed, all stages counted through. */
+  /** Steps completed, counted across stages. */
   readonly step: number
-  /** Which stage of the run it is in, from 0; what follows counts from where the stage began, but for `tokens`. */
+  /** Current stage of the run, from 0; the following fields count from its start, except `tokens`. */
   readonly stage: number
-  /** Prompts drawn so far; says where in which pass over the (shuffled) training rows the next step begins. */
+  /** Prompts drawn so far; determines where in which pass over the (shuffled) training rows the next step begins. */
   readonly promptsDrawn: number
   /** Optimizer updates so far, skipped ones too; the position in the learning-rate schedule. */
   readonly updates: number
   /** Tokens of all trajectories. */
   readonly tokens: number
   readonly updateHistory: UpdateHistory
-  /** Whether any completion of the stage got a reward; absent: it was not recorded. */
+  /** True if any completion of the stage got a reward; absent: it was not recorded. */
   readonly isScored?: boolean | undefined
-  /** What a training script yielded last, as JSON; absent without one. */
+  /** Last value yielded by a training script, as JSON; absent without one. */
   readonly script?: unknown
 }
 
-/** What the next update is compared with before it is taken (rl/training/updateGuard.ts). */
+/** Reference for the check of the next update (rl/training/updateGuard.ts). */
 export interface UpdateHistory {
   /** Gradient norms of the latest updates of each group, per unit of loss coefficients, oldest first. */
   readonly actor: readonly number[]
@@ -38,10 +38,10 @@ export interface UpdateHistory {
 
 export type RunPhase = 'preparing' | 'evaluating' | 'training' | 'paused' | 'finished' | 'stopped'
 
-/** What a training process is at within a step; told while it lasts and kept nowhere. */
+/** Phase of a training process within a step; reported live and not stored. */
 export type StepPhase = 'generating' | 'scoring' | 'learning' | 'evaluating' | 'saving'
 
-/** How much of it is done: completions of `total`. */
+/** Progress of the phase: completions of `total`. */
 export interface PhaseProgress {
   readonly done: number
   readonly total: number
@@ -57,20 +57,23 @@ export interface TokenArrays {
   readonly logprobs: string | null
   /** [T−1] f32, as the sampler recorded them. */
   readonly behaviorLogprobs: string | null
-  /** [T−1] f32, under the reference policy, where the algorithm asks for it. */
+  /** [T−1] f32, under the reference policy, if the algorithm needs it. */
   readonly referenceLogprobs: string | null
   /** [T−1] f32, nats. */
   readonly entropies: string | null
   /** [T−1] f32. */
   readonly advantages: string | null
-  /** [T−1] f32, what the token itself earned, or where only turns have rewards, its turn; absent where one reward stands for all. */
+  /**
+   * [T−1] f32, reward of the token itself, or of its turn if only turns have rewards; absent if a single reward applies
+   * to all.
+   */
   readonly rewards?: string
 }
 
-/** What ended an episode before its task was over: the environment, a limit of the run, or a fault. */
+/** Reason why an episode ended before its task was over: the environment, a limit of the run, or a fault. */
 export type EpisodeCut = 'truncated' | 'turn-limit' | 'context-limit' | 'failed'
 
-/** One trajectory to look at. */
+/** Trajectory for inspection. */
 export interface TrajectorySample {
   /** Row of the data set. */
   readonly row: number
@@ -83,18 +86,18 @@ export interface TrajectorySample {
   /** Mean over its tokens; null outside training. */
   readonly advantage: number | null
   readonly tokens: number
-  /** How the policy's last turn stopped, or what broke its episode off. */
+  /** Stop reason of the policy's last turn, or what broke the episode off. */
   readonly stopReason: 'stop-id' | 'stop-string' | 'length' | EpisodeCut
   /** Steps that the policy had learned from when it generated; absent: all before this one. */
   readonly version?: number
   /** Columns that reward functions logged for this completion. */
   readonly logged?: Readonly<Record<string, unknown>>
-  /** What went wrong in reward functions, one sentence each. */
+  /** Failures of reward functions, one sentence each. */
   readonly failures?: readonly string[]
   readonly arrays?: TokenArrays
 }
 
-/** Digests (SHA-256, hex) of everything that determines a run; said once, before training begins. */
+/** Digests (SHA-256, hex) of everything that determines a run; reported once, before training begins. */
 export interface RunManifest {
   /** Version of Turnwise and the runtimes it trains with. */
   readonly app: string
@@ -111,12 +114,12 @@ export interface ManifestEvent {
   readonly manifest: RunManifest
 }
 
-/** Where the run computes, said once, before training begins: a run that goes on does so there. */
+/** Device of the run, reported once, before training begins: a resumed run uses the same. */
 export interface DeviceEvent {
   readonly type: 'device'
   readonly step: number
   readonly device: Device
-  /** Why there, in a sentence. */
+  /** Reason for the choice, in a sentence. */
   readonly reason: string
 }
 
@@ -137,7 +140,7 @@ export interface ScheduledStage {
   readonly checkpointEvery?: number | undefined
   /** 0: it is never evaluated. */
   readonly heldOutRows: number
-  /** What a trial before the run expected; null where none was made. */
+  /** Expectation of a trial before the run; null without one. */
   readonly expected: {
     readonly step: ExpectedSeconds
     readonly evaluation: ExpectedSeconds
@@ -145,21 +148,21 @@ export interface ScheduledStage {
   } | null
 }
 
-/** Who trains the run besides Turnwise, said by each process of that trainer that takes the run up. */
+/** External trainer of the run, reported by each of its processes that takes the run up. */
 export interface EngineEvent {
   readonly type: 'engine'
   readonly step: number
   /** Versions of its packages, by name. */
   readonly versions: Readonly<Record<string, string>>
-  /** That train together. */
+  /** Number of processes that train together. */
   readonly processes: number
-  /** What they compute on, in the trainer's words. */
+  /** Device in the trainer's words. */
   readonly device: string
-  /** What it does otherwise than Turnwise, a sentence each; said when the run begins. */
+  /** Differences from Turnwise, one sentence each; reported when the run begins. */
   readonly notes: readonly string[]
 }
 
-/** What lies ahead; said by every process that takes the run up, at `step`. */
+/** Remaining schedule; reported by every process that takes the run up, at `step`. */
 export interface ScheduleEvent {
   readonly type: 'schedule'
   readonly step: number
@@ -175,13 +178,13 @@ export interface StatusEvent {
 }
 
 /**
- * Settings were changed after `step`, or are taken up again there. Every such event has all changes of the run, and the last
- * one in the log counts, even where a resume gave it up.
+ * Settings were changed after `step`, or are reapplied there. Every such event has all changes of the run, and the last
+ * one in the log counts, even if a resume discarded it.
  */
 export interface SettingsChangedEvent {
   readonly type: 'settings-changed'
   readonly step: number
-  /** In the order of their steps. */
+  /** Sorted by step. */
   readonly changes: readonly SettingChange[]
 }
 
@@ -196,7 +199,7 @@ export interface StepEvent {
 
 export interface EvaluationEvent {
   readonly type: 'evaluation'
-  /** Steps completed when it was made; 0 = before training. */
+  /** Steps completed at that time; 0 = before training. */
   readonly step: number
   /** Validation rows evaluated. */
   readonly rows: number
@@ -223,10 +226,10 @@ export interface CheckpointSavedEvent {
   readonly step: number
   /** The checkpoint's folder, which `adapter` options accept. */
   readonly directory: string
-  /** Eval reward measured at this step; null where it was not. */
+  /** Eval reward measured at this step; null if it was not measured. */
   readonly reward: number | null
   readonly sizeBytes: number
-  /** What writing it took; absent where it was there already. */
+  /** Time to write it; absent if it existed already. */
   readonly seconds?: number
 }
 
@@ -243,14 +246,14 @@ export interface WarningEvent {
   readonly message: string
 }
 
-/** What its numbers say is wrong, whenever that changes: the gravest first, none where all is well again. */
+/** Problems found in the metrics, whenever they change: most severe first, empty if all is well again. */
 export interface DiagnosisEvent {
   readonly type: 'diagnosis'
   readonly step: number
   readonly findings: readonly Remark[]
 }
 
-/** The run ends with this. */
+/** Error that ends the run. */
 export interface ErrorEvent {
   readonly type: 'error'
   readonly code: ErrorCode | null
@@ -258,7 +261,7 @@ export interface ErrorEvent {
   readonly hint?: string
 }
 
-/** An event of a run. Programs mostly look at `step`, `evaluation` and `checkpoint-saved`. */
+/** An event of a run. Programs mostly need `step`, `evaluation` and `checkpoint-saved`. */
 export type RunEvent =
   | StatusEvent
   | ManifestEvent

@@ -1,4 +1,4 @@
-/** Tells from a file’s name how to convert data in a form that is not read. */
+/** Tells from a file’s name how to convert data in an unsupported format. */
 
 const lastPart = (file: string): string => /[^/\\]*$/.exec(file)?.[0] ?? file
 
@@ -16,7 +16,7 @@ const asCsv = () => 'Open it in Excel, LibreOffice or Google Sheets and save the
 export const unpack = (command: string) => (file: string) =>
   `Unpack it with \`${command} ${lastPart(file)}\` and import the file in it.`
 
-/** By the end of the name: what it is, and how to convert it. */
+/** Formats by the end of the name, with advice on conversion. */
 const forms: readonly (readonly [ending: RegExp, sentence: string, advice: (file: string) => string])[] = [
   [/\.(?:xlsx?|xlsm|ods|numbers)$/, 'is a spreadsheet', asCsv],
   [/\.arrow$/, 'is an Arrow file', arrow],
@@ -58,18 +58,18 @@ const forms: readonly (readonly [ending: RegExp, sentence: string, advice: (file
 ]
 
 export interface ForeignData {
-  /** The end of a sentence that begins with the file: `is a spreadsheet`. */
+  /** End of a sentence that begins with the file: `is a spreadsheet`. */
   readonly sentence: string
   readonly advice: string
 }
 
-/** Tells what a file is by its name, if that is a form of data that is not read. */
+/** Returns the unsupported data format that a file's name indicates, if any. */
 export function foreignNamed(file: string): ForeignData | undefined {
   const [, sentence, advice] = forms.find(([ending]) => ending.test(file.toLowerCase())) ?? []
   return sentence === undefined || advice === undefined ? undefined : { sentence, advice: advice(file) }
 }
 
-/** Tells what a folder is by the names in it, if save_to_disk of datasets wrote it. */
+/** Recognizes a folder written by save_to_disk of datasets, by the names in it. */
 export function foreignFolder(folder: string, names: readonly string[]): ForeignData | undefined {
   const load = `from datasets import load_from_disk; load_from_disk(${JSON.stringify(lastPart(folder))})`
   const isSplit = names.includes('dataset_dict.json')

@@ -6,7 +6,7 @@
 export interface KeyRow {
   readonly group: 'Everywhere' | 'Places' | 'Lists' | 'Charts and samples' | 'Editors'
   readonly label: string
-  /** As KeyboardEvent.code says it, so that layouts do not matter; `Mod` is ⌘ on a Mac and Ctrl elsewhere. */
+  /** Keys as in KeyboardEvent.code, so that layouts do not matter; `Mod` is ⌘ on a Mac and Ctrl elsewhere. */
   readonly keys: readonly string[]
 }
 
@@ -45,7 +45,7 @@ const table = {
 export type KeyId = keyof typeof table
 export const keyTable: Readonly<Record<KeyId, KeyRow>> = table
 
-/** What has a row in the group of places. */
+/** Ids of the rows in the group of places. */
 export type PlaceId = {
   [Id in KeyId]: (typeof table)[Id]['group'] extends 'Places' ? Id : never
 }[KeyId]
@@ -54,13 +54,13 @@ export interface Place {
   readonly id: PlaceId
   readonly title: string
   readonly route: string
-  /** The key with Ctrl or ⌘; empty: none, as Ctrl+0 is the zoom’s. */
+  /** Key with Ctrl or ⌘; empty: none, as Ctrl+0 belongs to the zoom. */
   readonly key: string
 }
 
 const isPlace = (id: string): id is PlaceId => keyTable[id as KeyId].group === 'Places'
 
-/** The places of the window in the order of rail, menu and keys. */
+/** Places of the window in the order of rail, menu and keys. */
 export const places: readonly Place[] = Object.keys(table)
   .filter(isPlace)
   .map((id) => ({

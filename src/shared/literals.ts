@@ -1,14 +1,16 @@
-/** Values that stand in a text as JSON or as Python prints them: tables that pandas wrote hold lists and dicts so. */
+/**
+ * Values embedded in a text as JSON or as printed by Python: tables that pandas wrote contain lists and dicts in that form.
+ */
 import { parsedJson } from './parsedJson.ts'
 
-/** The value of a text in JSON or in Python’s notation; null for any other text. */
+/** Returns the value of a text in JSON or Python notation; null for any other text. */
 export const parsedLiteral = (text: string): unknown => parsedJson(text) ?? pythonLiteral(text)
 
 const longest = 1 << 20
 
 /**
- * Reads lists, tuples, dicts, texts, numbers, True, False and None as Python’s repr writes them. NumPy leaves out the commas
- * between entries, so they may be missing. null for any other text.
+ * Reads lists, tuples, dicts, texts, numbers, True, False and None as written by Python’s repr. NumPy omits the commas
+ * between entries, so they may be missing. Null for any other text.
  */
 export function pythonLiteral(text: string): unknown {
   if (text.length > longest || !/^\s*[[({]/.test(text)) return null
@@ -32,7 +34,7 @@ const escapes: Readonly<Record<string, string>> = {
 }
 const closing: Readonly<Record<string, string>> = { '[': ']', '(': ')', '{': '}' }
 
-/** undefined: what stands there is no literal. */
+/** Parser that returns undefined for anything but a literal. */
 class Reader {
   readonly #text: string
   #at = 0
@@ -95,7 +97,7 @@ class Reader {
     return undefined
   }
 
-  /** Leaves the place at the last character of the escape. */
+  /** Leaves the position at the last character of the escape. */
   #escaped(): string {
     const [written, hex = '', short = ''] =
       /^\\(?:x([\da-f]{2})|u([\da-f]{4}))/i.exec(this.#text.slice(this.#at, this.#at + 6)) ?? []
@@ -107,7 +109,6 @@ class Reader {
     return escapes[sign] ?? (/["'\\]/.test(sign) ? sign : `\\${sign}`)
   }
 
-  /** A number, a constant, or an array(…) of NumPy. */
   #word(depth: number): unknown {
     const [word = ''] = /^(?:[A-Za-z]+|-?\d[\d.eE+-]*)/.exec(this.#text.slice(this.#at, this.#at + 40)) ?? []
     this.#at += word.length

@@ -1,20 +1,23 @@
-/** Losses that people write, as the sandbox tells of them: what code says of itself, and the program that it records. */
+/** Custom losses as the sandbox reports them: the description in the code, and the recorded program. */
 import { z } from 'zod'
 
 export const levels = ['batch', 'group', 'pair', 'sequence', 'turn', 'position', 'token'] as const
-/** What there is one value of. */
+/** Granularity of a value. */
 export type Level = (typeof levels)[number]
 
-/** Of the policy that learns; the loss has a gradient with respect to these. */
+/** Outputs of the learning policy, with respect to which the loss has a gradient. */
 export const headNames = ['logp', 'entropy', 'values'] as const
 export type HeadName = (typeof headNames)[number]
 
 export const inputNames = [
   ...headNames,
-  /** Under the policy that generated the trajectory, the reference policy, and as the sampler recorded it. */
+  /**
+   * Log-probabilities under the policy that generated the trajectory and the reference policy, and as recorded by the
+   * sampler.
+   */
   ...(['oldLogp', 'refLogp', 'samplerLogp'] as const),
   ...(['oldEntropy', 'oldValues', 'advantages', 'returns'] as const),
-  /** Weight against the gap between sampler and learner; 1 without. */
+  /** Weight that corrects for the gap between sampler and learner; 1 without. */
   'correction',
   /** 1 where the policy chose the token. */
   'mask',
@@ -39,7 +42,6 @@ const reductions = ['sum', 'mean', 'last'] as const
 export type Reduction = (typeof reductions)[number]
 const halves = ['chosen', 'rejected'] as const
 
-/** What there is one value of in each input. */
 export const inputLevels: Readonly<Record<InputName, Level>> = {
   ...{ logp: 'token', entropy: 'token', values: 'token' },
   ...{ oldLogp: 'token', refLogp: 'token', samplerLogp: 'token', oldEntropy: 'token', oldValues: 'token' },
@@ -48,7 +50,7 @@ export const inputLevels: Readonly<Record<InputName, Level>> = {
   ...{ truncated: 'sequence', tokenLimit: 'sequence' },
 }
 
-/** Most operations, and most terms and metrics, of a loss. */
+/** Largest number of operations, and of terms and metrics, of a loss. */
 export const mostOperations = 5_000
 const mostResults = 100
 
@@ -58,21 +60,21 @@ const nodeSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('number'), per, of: z.tuple([]), value: z.string() }),
   z.object({ op: z.literal('input'), per, of: z.tuple([]), value: z.enum(inputNames) }),
   z.object({ op: z.enum(entrywiseOps), per, of: z.array(index).min(1).max(3) }),
-  /** Values, and which of them count. */
+  /** Values, and a mask of those that count. */
   z.object({ op: z.enum(reductions), per, of: z.array(index).min(1).max(2) }),
   z.object({ op: z.enum(halves), per, of: z.tuple([index]) }),
 ])
 export type LossNode = z.output<typeof nodeSchema>
 
 const weightSchema = z.union([z.literal('tokens'), z.literal('sequences'), index])
-/** What a part of a minibatch counts with: its action tokens, its sequences, or what an operation says. */
+/** Weight of a part of a minibatch: its number of action tokens, of sequences, or the value of an operation. */
 export type LossWeight = z.output<typeof weightSchema>
 
 const programSchema = z
   .object({
-    /** Every operation after those it takes its operands from. */
+    /** Operations in topological order. */
     nodes: z.array(nodeSchema).max(mostOperations),
-    /** The loss is the sum of these, each a mean over what its weight counts. */
+    /** Terms whose sum is the loss, each a mean weighted by its weight. */
     terms: z
       .array(z.object({ loss: index, weight: weightSchema }))
       .min(1)
@@ -95,7 +97,7 @@ const programSchema = z
   )
 export type LossProgram = z.output<typeof programSchema>
 
-/** Code shares its realm with what records it, so that a record may claim anything: levels and operands are checked here. */
+/** Checks levels and operands: code shares its realm with the recorder, so that a record may claim anything. */
 function isSound(node: LossNode, nodes: readonly LossNode[]): boolean {
   const of = node.of.flatMap((k) => nodes[k]?.per ?? [])
   const [first = 'batch'] = of
@@ -120,41 +122,39 @@ const isReduction = (node: LossNode): node is LossNode & { readonly op: Reductio
 const operandsOf = (op: string): number =>
   op === 'where' || op === 'clip' ? 3 : (unaryOps as readonly string[]).includes(op) ? 1 : 2
 
-/** A value per token and one per position make one per token. */
+/** True if a level is the finest of these: a value per token and one per position make one per token. */
 const isFinest = (level: Level, of: readonly Level[]): boolean =>
   of.every((each) => isWithin(level, each)) && of.includes(level)
 
 const ranks: Partial<Record<Level, number>> = { group: 1, sequence: 2, turn: 3, token: 4 }
 
-/** Every value of `fine` belongs to one of `coarse`. */
+/** True if every value of `fine` belongs to one of `coarse`. */
 const isWithin = (fine: Level, coarse: Level): boolean =>
   fine === coarse ||
   coarse === 'batch' ||
   (fine === 'token' && coarse === 'position') ||
   (ranks[fine] ?? 0) > (ranks[coarse] ?? 5)
 
-/** Whatever the sandbox says; null for what is no program. */
+/** Parses output of the sandbox; null if it is not a program. */
 export function readProgram(json: unknown): LossProgram | null {
   const result = programSchema.safeParse(json)
   return result.success ? result.data : null
 }
 
-// ---- what code says of itself ----
+// ---- description in the code ----
 
 const plain = z.union([z.number(), z.string(), z.boolean()])
-/** What the advantages of a loss may look at, besides rewards and masks. */
+/** Inputs available to the advantages of a loss, besides rewards and masks. */
 const advantageInputs = ['oldLogp', 'refLogp', 'oldEntropy', 'oldValues', 'baseline'] as const
 
-/** What the code says of itself. */
 export const lossDescriptionSchema = z.object({
   title: z.string().max(80).optional(),
   description: z.string().max(400).optional(),
-  /** Paper. */
   source: z.string().max(200).optional(),
   experience: z.enum(['rollout', 'demonstrations', 'preferences']).default('rollout'),
   groupSize: z.int().min(1).max(1024).optional(),
   needs: z.array(z.enum(advantageInputs)).default([]),
-  /** The algorithm whose advantages it takes, with settings of that; null: its own, or GRPO's. */
+  /** Algorithm whose advantages it uses, with settings of that; null: its own, or GRPO's. */
   like: z.object({ algorithm: z.string(), settings: z.record(z.string(), z.unknown()) }).nullable(),
   settings: z.record(
     z.string(),
@@ -170,9 +170,9 @@ export const lossDescriptionSchema = z.object({
 })
 export type LossDescription = z.output<typeof lossDescriptionSchema>
 
-// ---- what is looked at before anything is learned ----
+// ---- checks before training ----
 
-/** In the order in which a fault explains what the later ones would say. */
+/** Checks in the order in which an earlier failure explains later ones. */
 export const lossCheckNames = [
   'not-finite',
   'no-gradient',
@@ -185,7 +185,7 @@ export const lossCheckNames = [
 ] as const
 export type LossCheckName = (typeof lossCheckNames)[number]
 
-/** What holds where a check finds nothing wrong. */
+/** Statement that holds if a check passes. */
 export const lossCheckWords: Readonly<Record<LossCheckName, string>> = {
   'not-finite': 'Loss and gradient are finite, even at a ratio of 0 or 10¹³',
   'no-gradient': 'The loss has a gradient',
@@ -197,16 +197,18 @@ export const lossCheckWords: Readonly<Record<LossCheckName, string>> = {
   gradient: 'The gradient agrees with central differences',
 }
 
-// ---- its own advantages ----
+// ---- custom advantages ----
 
 const numbers = z.union([z.number(), z.array(z.number())])
-/** One for each row: of all its tokens or of each, with what the critic is to learn; null leaves the row out. */
+/** One advantage per row: for all its tokens or for each, with the critic's target; null leaves the row out. */
 export const advantagesSchema = z.array(
   z.union([numbers, z.null(), z.object({ advantages: numbers, returns: numbers.nullish() })]),
 )
 
-// ---- how a loss is drawn ----
+// ---- curves of a loss ----
 
-/** Over the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given token. */
+/**
+ * Axes: the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given token.
+ */
 export const lossAxes = ['ratio', 'margin', 'logp'] as const
 export type LossAxis = (typeof lossAxes)[number]

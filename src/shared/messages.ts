@@ -1,27 +1,27 @@
 /**
- * Chat messages in every spelling that data sets have: one table of roles and one reader. Imports, runs, `generate` and the
- * window read messages with it, so none of them takes for a conversation what another does not.
+ * Chat messages in every format of data sets: one table of roles and one reader. Imports, runs, `generate` and the
+ * window all use it, so that they agree on what is a conversation.
  */
 
 import { isObject, type JsonObject as Fields } from './config/paths.ts'
 import { parsedLiteral } from './literals.ts'
 import { parsedJson } from './parsedJson.ts'
 
-/** A message as chat templates read it. Further fields, such as `tool_calls`, are handed to the template. */
+/** Message in the form of chat templates. Further fields, such as `tool_calls`, are passed to the template. */
 export interface ChatMessage {
   readonly role: string
   readonly content: string
   readonly [field: string]: unknown
 }
 
-/** Why a value is not a chat, as the end of a sentence about it. */
+/** Reason why a value is not a chat, as the end of a sentence about it. */
 export interface NoChat {
   readonly fault: string
 }
 
 export const isNoChat = (read: readonly ChatMessage[] | NoChat): read is NoChat => 'fault' in read
 
-/** Role → what data sets call it, in small letters. A role that is not here stays as it is written. */
+/** Names of roles in data sets, in small letters. Other roles stay as they are written. */
 const roleNames: Readonly<Record<string, readonly string[]>> = {
   system: ['system'],
   user: ['user', 'human', 'prompter'],
@@ -36,16 +36,16 @@ const roles = new Map(
 /** Roles whose content is a tool call as JSON text. */
 const callRoles: readonly string[] = ['function_call', 'tool_call', 'tool_calls']
 
-/** The usual name of a role, whatever its case; an unknown one as it is written. */
+/** Normalizes a role, ignoring case; an unknown one stays as it is written. */
 export const roleOf = (written: string): string => roles.get(written.trim().toLowerCase()) ?? written
 
-/** Whether a conversation that ends with this role waits for an answer. */
+/** True if a conversation that ends with this role waits for an answer. */
 export const waitsForAnswer = (role: string): boolean => ['user', 'system', 'tool'].includes(role)
 
 /**
- * Reads a conversation: a list of {role, content}, {from, value} or a mixture of both; of turns such as {human, assistant}; one
- * message alone; an object with such a list as `messages`, or with a list of each field. Contents are texts or lists of text
- * parts; they may be null or absent where a message only calls tools. A list without messages is no chat.
+ * Reads a conversation: a list of {role, content}, {from, value} or a mixture of both; of turns such as {human, assistant};
+ * a single message; an object with such a list as `messages`, or with a list of each field. Contents are texts or lists of
+ * text parts; they may be null or absent if a message only calls tools. A list without messages is no chat.
  */
 export function readChat(value: unknown): readonly ChatMessage[] | NoChat {
   if (isObject(value)) return readObject(value)
@@ -71,7 +71,7 @@ function readObject(value: Fields): readonly ChatMessage[] | NoChat {
 const listOf = (value: Fields, names: readonly string[]): readonly unknown[] | null =>
   names.map((name) => value[name]).find((list): list is unknown[] => Array.isArray(list)) ?? null
 
-/** One object with a list for each field, as older Parquet files hold messages, as a list of objects. */
+/** Converts an object with a list for each field, as in older Parquet files, to a list of objects. */
 const columnsToMessages = (columns: Fields, count: number): Fields[] =>
   Array.from({ length: count }, (_, index) =>
     Object.fromEntries(
@@ -82,7 +82,7 @@ const columnsToMessages = (columns: Fields, count: number): Fields[] =>
     ),
   )
 
-/** A sentence's end where the entry is no message. */
+/** Returns the end of a sentence if the entry is not a message. */
 function readEntry(entry: unknown): readonly ChatMessage[] | string {
   if (!isObject(entry)) return 'is not an object'
   const roleField = nameOf(entry, ['role', 'from'])
@@ -117,7 +117,9 @@ function unreadCalls(listed: unknown): Fields {
 const nameOf = (entry: Fields, names: readonly string[]): string | null =>
   names.find((name) => typeof entry[name] === 'string') ?? null
 
-/** A turn such as {human: …, assistant: …}; null where the keys are no roles: the “model” beside an answer makes no turn. */
+/**
+ * Reads a turn such as {human: …, assistant: …}; null if the keys are not roles: the “model” beside an answer makes no turn.
+ */
 function turnOf(entry: Fields): readonly ChatMessage[] | null {
   const parts = Object.entries(entry).filter(([name]) => roles.has(name.toLowerCase()))
   const isWhole = parts.length === Object.keys(entry).length
@@ -126,7 +128,7 @@ function turnOf(entry: Fields): readonly ChatMessage[] | null {
   return parts.map(([name, content]) => ({ role: roleOf(name), content: String(content) }))
 }
 
-/** A message whose content is the call itself. */
+/** Reads a message whose content is the call itself. */
 function callMessage(content: unknown, rest: Fields): readonly ChatMessage[] | string {
   const written = typeof content === 'string' ? parsedJson(content) : content
   const calls = (Array.isArray(written) ? written : [written]).filter(isObject)
@@ -169,25 +171,27 @@ function partText(part: unknown): string | { readonly type: string } {
   return type === 'text' && typeof written === 'string' ? written : { type: String(type) }
 }
 
-/** The conversation that a value is, or holds as text; null for anything else. */
+/** Returns the conversation that a value is, or contains as text; null for anything else. */
 export function chatIn(value: unknown): readonly ChatMessage[] | null {
   if (typeof value === 'string') return chatInText(value)
   const read = readChat(value)
   return isNoChat(read) ? null : read
 }
 
-/** Whether an answer is more than its text: it calls tools, or thinks in a field of its own, which the template writes. */
+/** True if an answer is more than its text: it calls tools, or thinks in a field of its own that the template writes. */
 export const isMoreThanText = (message: ChatMessage): boolean =>
   ['tool_calls', 'reasoning_content', 'reasoning', 'thinking'].some((name) => name in message)
 
-/** The conversation that a text holds in JSON or in Python’s notation; null where the text is anything else. */
+/** Returns the conversation in a text in JSON or Python notation; null if the text is anything else. */
 export function chatInText(text: string): readonly ChatMessage[] | null {
   if (!/^\s*[[{]/.test(text) || !/["'](?:role|from|messages)["']\s*:/.test(text)) return null
   const read = readChat(parsedLiteral(text))
   return isNoChat(read) ? null : read
 }
 
-/** Whether a list is {role, content} with the usual roles and plain texts already, so that reading it changes nothing. */
+/**
+ * True for a list that is already {role, content} with the usual roles and plain texts, so that reading it changes nothing.
+ */
 export const isPlainChat = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&

@@ -1,27 +1,27 @@
 /**
- * Every number a run reports, declared once: charts, the command line and exports read label and unit from here.
- * Names are TRL's where it has one. A name with {function} stands for one metric per reward function,
- * one with {name} for whatever user code logs.
+ * All metrics of a run, declared once: charts, the command line and exports read label and unit from here. Names are
+ * TRL's if it has one. A name with {function} stands for one metric per reward function, one with {name} for values
+ * logged by user code.
  */
 
 export interface MetricDeclaration {
-  /** What people call it; a placeholder stands where the name has one. */
+  /** Label; contains a placeholder if the name does. */
   readonly label: string
   readonly unit:
     'nats' | 'seconds' | 'tokens' | 'tokens/s' | 'share' | 'ratio' | 'reward' | 'count' | 'number'
-  /** Which way is progress; none where neither is. */
+  /** Direction of improvement; none if neither is better. */
   readonly better: 'higher' | 'lower' | 'none'
   readonly explanation: string
   readonly chart?: MetricChart | undefined
 }
 
-/** What is drawn of a metric without anyone choosing it. Charts have the order of the table below. */
+/** Chart of a metric shown by default. Charts are ordered as in the table below. */
 export interface MetricChart {
   /** Among the first panels of a comparison. */
   readonly compared?: true
-  /** On a run's page: always, or among what is looked at when something is wrong. */
+  /** Place on a run's page: always, or among the charts for investigating problems. */
   readonly panel?: 'overview' | 'learning'
-  /** That of the metric, where it is left out; so are `line` and `help`. */
+  /** Title, by default that of the metric; `line` and `help` likewise. */
   readonly title?: string
   readonly line?: string
   /** Further lines of the same chart. */
@@ -29,14 +29,14 @@ export interface MetricChart {
   /** Metric of the standard deviation to either side of the first line. */
   readonly band?: string
   readonly size?: 'wide'
-  /** Always in view. */
+  /** Values that are always in view. */
   readonly include?: readonly number[]
-  /** Shown before there are numbers, where a run learns from these. */
+  /** Kinds of experience for which the chart is shown before it has values. */
   readonly expected?: readonly ExperienceKind[]
   readonly help?: string
 }
 
-/** What an algorithm learns from: `rollout` is rewards of the policy's completions, the others are given answers. */
+/** Kind of experience: `rollout` is rewards of the policy's completions, the others are given answers. */
 export type ExperienceKind = 'rollout' | 'demonstrations' | 'preferences'
 
 /** [label, unit, better, explanation, chart] */
@@ -663,7 +663,7 @@ export const metricDeclarations: ReadonlyMap<string, MetricDeclaration> = new Ma
   ]),
 )
 
-/** The declaration of a concrete metric, such as rewards/exact-match/mean; undefined where there is no such metric. */
+/** Returns the declaration of a concrete metric, such as rewards/exact-match/mean; undefined if there is no such metric. */
 export function findDeclaration(name: string): MetricDeclaration | undefined {
   return metricDeclarations.get(name) ?? metricDeclarations.get(patternOf(name).pattern)
 }
@@ -673,14 +673,14 @@ const patterns = [
   [/^logged\/(.+)$/, 'logged/{name}', '$1'],
 ] as const
 
-/** The pattern a name is declared by, and what stands for its placeholder. */
+/** Returns the pattern that declares a name, and the value of its placeholder. */
 function patternOf(name: string): { readonly pattern: string; readonly own: string } {
   for (const [form, pattern, own] of patterns)
     if (form.test(name)) return { pattern: name.replace(form, pattern), own: name.replace(form, own) }
   return { pattern: name, own: '' }
 }
 
-/** What people call a concrete metric; its name where there is no such metric. */
+/** Label of a concrete metric; its name if there is no such metric. */
 export const metricLabel = (name: string): string =>
   findDeclaration(name)?.label.replace(/\{\w+\}/, () => patternOf(name).own) ?? name
 

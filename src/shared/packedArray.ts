@@ -1,16 +1,15 @@
-/** Numbers of a typed array as text, for JSON: base64 of their little-endian bytes. Runs in Node and in browsers. */
+/** Typed arrays as text for JSON: base64 of their little-endian bytes. Runs in Node and in browsers. */
 
-/** Base64 of the array's bytes. */
 export function packArray(values: Float32Array | Int32Array): string {
   const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
   let text = ''
-  // In pieces: a call takes only so many arguments.
+  // In chunks, since calls are limited in their number of arguments.
   for (let at = 0; at < bytes.length; at += 8192)
     text += String.fromCharCode(...bytes.subarray(at, at + 8192))
   return btoa(text)
 }
 
-/** The numbers that `packArray` wrote. Errors: a plain Error where the text is not of whole numbers. */
+/** Unpacks numbers written by `packArray`. Errors: a plain Error if the text is not a whole number of floats. */
 export function unpackFloats(text: string): Float32Array {
   return new Float32Array(bytesOf(text).buffer)
 }

@@ -1,4 +1,4 @@
-/** The value that a text holds as JSON; null for any other text. */
+/** Returns the value of a text in JSON; null for any other text. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)

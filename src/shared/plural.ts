@@ -1,19 +1,22 @@
-/** `row` for one of them, `rows` for any other number. */
+/** Returns `row` for 1, `rows` for any other number. */
 export const noun = (count: number, one: string, many = `${one}s`): string => (count === 1 ? one : many)
 
-/** 1 row, 2 rows. */
+/** Formats 1 row, 2 rows. */
 export const plural = (count: number, one: string, many?: string): string =>
   `${String(count)} ${noun(count, one, many)}`
 
 const longest = 120
 
-/** Foreign text made fit for a sentence: at most 120 characters, nothing unprintable, no line breaks. */
+/** Makes foreign text fit for a sentence: at most 120 characters, nothing unprintable, no line breaks. */
 export function shorten(text: string): string {
   const cut = text.length > longest ? `${text.slice(0, longest - 3)}…` : text
   return cut.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '�')
 }
 
-/** A name for a file or folder: other signs than letters, digits, dots and underscores become dashes; may be empty. */
+/**
+ * Makes a name for a file or folder: characters other than letters, digits, dots and underscores become dashes; may be
+ * empty.
+ */
 export const slugOf = (text: string): string =>
   text
     .normalize('NFKD')

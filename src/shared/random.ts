@@ -1,13 +1,13 @@
 /**
- * The one source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel
- * random numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be
- * replayed alone, whatever else was in its batch.
+ * Single source of randomness: a counter-based generator (Philox-2×32, 10 rounds; Salmon et al. 2011, "Parallel random
+ * numbers: as easy as 1, 2, 3"). A number depends only on (key, counter), so a trajectory's stream can be replayed
+ * alone, whatever else was in its batch.
  */
 const MULTIPLIER = 0xd256d193
 const WEYL = 0x9e3779b9
 const ROUNDS = 10
 
-/** High and low 32 bits of a 32×32-bit product, without BigInt. */
+/** Returns the high and low 32 bits of a 32×32-bit product, without BigInt. */
 function multiplyHigh(a: number, b: number): number {
   const aHigh = a >>> 16
   const aLow = a & 0xffff
@@ -51,7 +51,7 @@ export function randomStream(...address: readonly number[]): RandomStream {
   }
 }
 
-/** The same numbers read one after another; for initialisation, shuffling and data generation. */
+/** Reads the same numbers one after another, for initialization, shuffling and data generation. */
 export class SequentialRandom {
   #position: number
   readonly #stream: RandomStream
@@ -61,7 +61,7 @@ export class SequentialRandom {
     this.#position = position
   }
 
-  /** Where the next number is read; store it to resume. */
+  /** Position of the next number; store it to resume. */
   get position(): number {
     return this.#position
   }

@@ -1,8 +1,8 @@
-/** Many messages in few words. */
+/** Summaries of many messages. */
 
 const mostNamed = 3
 
-/** Joins the different ones of the messages, the most frequent first, each with how often it was said where there are several. */
+/** Joins distinct messages, most frequent first, each with its count if there are several. */
 export function reasonWords(messages: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const message of messages) counts.set(message, (counts.get(message) ?? 0) + 1)

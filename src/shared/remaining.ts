@@ -1,6 +1,7 @@
 /**
- * How long a run still takes: steps, evaluations and checkpoints apart, from what the last of each took. What a trial before the run
- * expected counts as one more of them. The range holds the truth in nine runs of ten; few samples make it wide.
+ * Remaining time of a run, estimated separately for steps, evaluations and checkpoints from the last durations of each.
+ * The expectation of a trial before the run counts as one more sample. The range is correct in nine runs of ten; few
+ * samples make it wide.
  */
 import { meanOf } from './mean.ts'
 import type { ScheduledStage } from './events.ts'
@@ -11,32 +12,31 @@ export interface Timed {
   readonly seconds: number
 }
 
-/** What is known of a run that trains. */
 export interface RunTimings {
   readonly stages: readonly ScheduledStage[]
   /** Steps completed. */
   readonly step: number
   /** Steps completed when this process took the run up: its first step also prepares programs. */
   readonly takenUpAt: number
-  /** The last ones, the oldest first. */
+  /** Latest ones, oldest first. */
   readonly steps: readonly Timed[]
   readonly evaluations: readonly Timed[]
   readonly checkpoints: readonly Timed[]
 }
 
-/** Seconds, from the end of the last step, evaluation or checkpoint on. */
+/** Seconds from the end of the last step, evaluation or checkpoint. */
 export interface Remaining {
   /** Mean of the last steps; null before the first. */
   readonly secondsPerStep: number | null
   readonly low: number
   readonly high: number
-  /** Expected of the step, evaluation or checkpoint that goes on. */
+  /** Expected duration of the current step, evaluation or checkpoint. */
   readonly current: number
-  /** How many later stages come besides, of which nothing was measured or expected. */
+  /** Number of later stages without measurement or expectation. */
   readonly laterStages: number
 }
 
-/** null: a part of what is left of this stage was neither measured nor expected. */
+/** Null if a part of this stage's remainder has neither measurement nor expectation. */
 export function remainingOf(timings: RunTimings): Remaining | null {
   const all = partsLeft(timings)
   const unknown = new Set(all.filter((part) => paceOf(part, timings) === null).map(({ stage }) => stage))
@@ -59,7 +59,9 @@ export function remainingOf(timings: RunTimings): Remaining | null {
   }
 }
 
-/** The range as it is `elapsed` seconds later: what goes on is over when it should be, and not before it is told. */
+/**
+ * Returns the range `elapsed` seconds later: the current part counts as finished when due, and not before it is reported.
+ */
 export function rangeAfter(
   { low, high, current }: Remaining,
   elapsed: number,
@@ -74,10 +76,10 @@ interface Part {
   readonly count: number
 }
 
-/** In the order of the run, as far as the first is what goes on now. */
+/** Returns the remaining parts in run order, as far as the first is the current one. */
 function partsLeft({ stages, step, takenUpAt, evaluations, checkpoints }: RunTimings): Part[] {
   let done = evaluations.filter((evaluation) => evaluation.step === step).length
-  // A process goes on from a checkpoint.
+  // A process resumes from a checkpoint.
   const isSaved = step === takenUpAt || checkpoints.some((checkpoint) => checkpoint.step === step)
   const parts = stages.flatMap((stage): Part[] => {
     const due = evaluationsAt(stage, step)
@@ -96,7 +98,7 @@ function partsLeft({ stages, step, takenUpAt, evaluations, checkpoints }: RunTim
   return parts.filter(({ count }) => count > 0)
 }
 
-/** A stage is evaluated before it, every so many steps and at its end. */
+/** Returns the steps with an evaluation: before a stage, at regular intervals and at its end. */
 function evaluationsAt({ firstStep, lastStep, evaluateEvery, heldOutRows }: ScheduledStage, step: number) {
   if (heldOutRows === 0) return 0
   const isBetween = step > firstStep && step < lastStep
@@ -112,7 +114,7 @@ function evaluationsAfter({ firstStep, lastStep, evaluateEvery, heldOutRows }: S
   return between + Number(lastStep > step) + Number(firstStep > step)
 }
 
-/** There is one every so many steps and at the end of a stage. */
+/** Returns the steps with a checkpoint: at regular intervals and at the end of a stage. */
 function checkpointsAt({ firstStep, lastStep, checkpointEvery = 0 }: ScheduledStage, step: number): number {
   const isDue = checkpointEvery > 0 && step % checkpointEvery === 0
   return Number(step === lastStep || (step > firstStep && step < lastStep && isDue))
@@ -126,41 +128,41 @@ function checkpointsAfter(
   return Math.max(0, multiples(lastStep - 1) - multiples(Math.max(step, firstStep))) + Number(lastStep > step)
 }
 
-/** What one of a kind takes. */
+/** Duration of one part of a kind. */
 interface Pace {
   readonly expected: number
-  /** Half of the range that one of them lies in, and of the one that the mean of them all lies in. */
+  /** Half-widths of the range of a single part, and of the mean of all. */
   readonly each: number
   readonly mean: number
 }
 
 const nothing: Pace = { expected: 0, each: 0, mean: 0 }
 
-/** How much steps of one run usually differ, and as how many samples that counts. */
+/** Typical relative spread of a run's steps, and its weight in samples. */
 const defaultSpread = 0.35
 const spreadWeight = 3
-/** A run's pace wanders by about this share of itself from step to step: completions grow and shrink. */
+/** Relative drift of a run's pace per step, since completions grow and shrink. */
 const driftPerStep = 0.01
 const maxDrift = 0.4
 
-/** Of nine in ten, two-sided: the normal distribution's quantile, and Student's within 0.5 % from 3 degrees of freedom on. */
+/** Two-sided 90 % quantiles: of the normal distribution, and of Student's within 0.5 % from 3 degrees of freedom on. */
 const normal = 1.645
 const quantile = (freedom: number): number => normal + 1.52 / freedom + 1.7 / freedom ** 2
 
-/** The trial's expectation is one more sample, as uncertain as the trial said. null: nothing is known. */
+/** Estimates the pace; the trial's expectation is one more sample with its stated uncertainty. Null: nothing is known. */
 function paceOf({ kind, stage }: Part, timings: RunTimings): Pace | null {
   const isOfStage = ({ step }: Timed) => step >= stage.firstStep && step <= stage.lastStep
   const timed = {
     step: () => secondsOf(timings.steps.filter(isOfStage), timings),
     evaluation: () => timings.evaluations.filter(isOfStage).map((evaluation) => evaluation.seconds),
-    // As large in every stage.
+    // Equally large in every stage.
     checkpoint: () => timings.checkpoints.map((checkpoint) => checkpoint.seconds),
   }
   const seconds = timed[kind]()
   const prior = stage.expected?.[kind] ?? null
   const samples = prior === null ? seconds : [prior.expected, ...seconds]
   const expected = meanOf(samples)
-  // Mostly a small part: that none was written yet is no reason to tell nothing.
+  // Usually a small part: a missing measurement is no reason to report nothing.
   if (expected === null) return kind === 'checkpoint' ? nothing : null
   const freedom = spreadWeight + samples.length - 1
   const deviations = samples.reduce((sum, value) => sum + (value - expected) ** 2, 0)
@@ -170,13 +172,13 @@ function paceOf({ kind, stage }: Part, timings: RunTimings): Pace | null {
   return { expected, each, mean: Math.sqrt(own + seconds.length * each ** 2) / samples.length }
 }
 
-/** Without the first one of this process, as soon as others tell more. */
+/** Returns durations without the first step of this process, once others are available. */
 function secondsOf(steps: readonly Timed[], { takenUpAt }: RunTimings): number[] {
   const others = steps.filter(({ step }) => step !== takenUpAt + 1)
   return (others.length >= 2 ? others : steps).map(({ seconds }) => seconds)
 }
 
-/** A range of seconds in words, as exact as it is known: `2–3 min`. */
+/** Formats a range of seconds as precisely as it is known: `2–3 min`. */
 export function rangeWords(range: { readonly low: number; readonly high: number }): string {
   const scales = [
     ['h', 3600],
@@ -188,6 +190,6 @@ export function rangeWords(range: { readonly low: number; readonly high: number 
   return low === high ? `${String(high)} ${unit}` : `${String(low)}–${String(high)} ${unit}`
 }
 
-/** What follows the range where stages come besides that nothing is known of. */
+/** Suffix of the range if stages without any estimate follow. */
 export const laterStagesWords = (stages: number): string =>
   stages === 0 ? '' : stages === 1 ? ', then another stage' : `, then ${String(stages)} more stages`

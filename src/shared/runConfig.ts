@@ -1,6 +1,6 @@
 /**
- * The file of `turnwise train CONFIG.json`: what is learned, from which data, towards which reward, and how. The
- * window writes the same file. Everything not said has the default given here; keys that are not known are refused.
+ * The file of `turnwise train CONFIG.json`: model, data, rewards, and training settings. The window writes the same
+ * file. Omitted keys take the defaults given here; unknown keys are refused.
  */
 import { z } from 'zod'
 import { conflict, schemaProblems } from './config/problems.ts'
@@ -22,7 +22,7 @@ import {
 } from './config/sections.ts'
 import { ConfigError } from './errors.ts'
 
-/** The same keys, none of them needed and none filled in: what is not said is as in the rest of the file. */
+/** Makes all keys optional and without defaults: omitted ones apply as in the rest of the file. */
 function asChanges(section: z.ZodObject): z.ZodObject {
   const shape = Object.entries(section.shape).map(([name, field]) => [
     name,
@@ -143,9 +143,9 @@ export const runConfigSchema = z.strictObject({
   engine: engineSection.prefault({}).meta({ label: 'Engine', description: 'Who trains the run.' }),
 })
 
-/** With every default filled in. */
+/** Config with every default filled in. */
 export type RunConfig = z.output<typeof runConfigSchema>
-/** As written in a file or a program: everything with a default may be left out. */
+/** Config as written in a file or a program: everything with a default may be omitted. */
 export type RunConfigInput = z.input<typeof runConfigSchema>
 
 /** Checks a parsed config file and fills in the defaults. Errors: ConfigError, listing every problem. */
@@ -160,14 +160,14 @@ export function parseRunConfig(json: unknown): RunConfig {
   return result.data
 }
 
-/** The config of each stage, which has none itself; a run without stages is its own only one. */
+/** Returns the config of each stage, without stages of its own; a run without stages is its only one. */
 export function stagesOf(config: RunConfig): readonly [RunConfig, ...RunConfig[]] {
   const { stages, ...rest } = config
   const [first, ...others] = stages.map((stage) => mergeStage(rest, stage))
   return first === undefined ? [config] : [first, ...others]
 }
 
-/** A config with what a stage changes. Every value of both was checked, so that nothing is left to be. */
+/** Applies a stage's changes. Every value of both has been validated, so nothing remains to be checked. */
 function mergeStage(config: Omit<RunConfig, 'stages'>, stage: StageChanges): RunConfig {
   const { name: _, algorithm, steps, passes, ...sections } = stage
   const merged = Object.entries(sections).map(
@@ -181,7 +181,7 @@ function mergeStage(config: Omit<RunConfig, 'stages'>, stage: StageChanges): Run
     ...(algorithm === undefined ? {} : { algorithm }),
     ...(steps === undefined ? {} : { steps }),
     ...(passes === undefined ? {} : { passes }),
-    // Its own passes are what a stage is long, whatever the rest of the file says of steps.
+    // A stage's own passes determine its length, whatever the rest of the file says about steps.
     ...(passes !== undefined && steps === undefined ? { steps: null } : {}),
   }
 }
@@ -192,7 +192,7 @@ export const rewardName = (entry: {
   readonly name?: string | undefined
 }): string => entry.name ?? functionName(entry.function)
 
-/** Of a file its name, or what stands behind #; of a built-in its id. */
+/** Name of a file, or its part after #; id of a built-in. */
 const functionName = (id: string): string =>
   /\.(?:[cm]?[jt]s|py)#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.(?:[cm]?[jt]s|py)$/, '')
 

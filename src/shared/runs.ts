@@ -1,4 +1,4 @@
-/** What a run looks like from outside: in a list, and in full. */
+/** Public data of a run: in a list, and in full. */
 import { z } from 'zod'
 import { count, failure, instant } from './api/common.ts'
 import { settingChange } from './config/changes.ts'
@@ -17,10 +17,9 @@ export const runStatuses = [
   'interrupted',
 ] as const
 
-/** `interrupted`: its process died; it can be resumed. */
+/** Status of a run; `interrupted`: its process died; it can be resumed. */
 export type RunStatus = (typeof runStatuses)[number]
 
-/** Why a run failed. */
 export interface RunFailure {
   readonly code: ErrorCode | null
   readonly message: string
@@ -34,8 +33,8 @@ export const remark = z.object({
 }) satisfies z.ZodType<Remark>
 
 /**
- * A run in a list. Each of these is a column of the history's table `runs`, by the same name with underscores
- * (`rewardBefore`: `reward_before`), but for those that host/store/runs.ts names.
+ * Run in a list. Each field is a column of the history's table `runs`, by the same name with underscores
+ * (`rewardBefore`: `reward_before`), except those listed in host/store/runs.ts.
  */
 export const runEntry = z.object({
   id: z.string(),
@@ -45,7 +44,7 @@ export const runEntry = z.object({
   updatedAt: instant,
   status: z.enum(runStatuses),
   phase: z.custom<RunPhase>((value) => typeof value === 'string').nullable(),
-  /** Steps completed, of `steps`; `steps` is null until the run has begun. */
+  /** Steps completed, of `steps`, which is null until the run has begun. */
   step: count,
   steps: count.nullable(),
   algorithm: z.string(),
@@ -56,25 +55,25 @@ export const runEntry = z.object({
   /** Eval reward with greedy decoding, at the first and the last evaluation. */
   rewardBefore: z.number().nullable(),
   rewardAfter: z.number().nullable(),
-  /** Of its settings since it began, in the order of their steps. */
+  /** Changes of its settings since its start, sorted by step. */
   settingChanges: z.array(settingChange).readonly(),
-  /** The run it was forked from and the step of the checkpoint it began with; null for one that is no fork. */
+  /** Parent run, and the step of the initial checkpoint; null for a run that is not a fork. */
   parentRunId: z.string().nullable(),
   parentCheckpointStep: count.nullable(),
-  /** The study it is part of, and which of its trials; null for a run on its own. */
+  /** Study it is part of, and the index of its trial; null for a run on its own. */
   studyId: z.string().nullable(),
   trial: count.nullable(),
   tags: z.array(z.string()).readonly(),
   notes: z.string(),
-  /** The gravest of what its numbers say is wrong, as the run said last; null where all is well. */
+  /** Most severe problem in its metrics, as last reported by the run; null if all is well. */
   finding: remark.nullable(),
   error: failure.nullable(),
-  /** The end of what its process wrote to the standard error before it died. */
+  /** End of its process's standard error before it died. */
   stderrTail: z.string().nullable(),
 })
 export type RunEntry = Readonly<z.infer<typeof runEntry>>
 
-/** As its folder tells at a glance. */
+/** Data available from its folder at a glance. */
 export type RunSummary = Pick<
   RunEntry,
   | 'id'
@@ -92,9 +91,9 @@ export type RunSummary = Pick<
   | 'rewardAfter'
 >
 
-/** All that the history knows of a run. */
+/** Everything that the history stores about a run. */
 export const runRecord = runEntry.extend({
-  /** The text of its config.json. */
+  /** Text of its config.json. */
   config: z.string(),
   manifest: z.custom<RunManifest>((value) => typeof value === 'object').nullable(),
 })

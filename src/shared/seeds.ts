@@ -1,13 +1,13 @@
-/** Runs that differ in nothing but their seed: one thing, of which every number is a mean with its 95 % interval over the seeds. */
+/** Runs that differ only in their seed, combined: every number is a mean with its 95 % interval over the seeds. */
 import { leaves } from './config/paths.ts'
 import type { RunEntry, RunRecord } from './runs.ts'
 import { meanEstimate, type Estimate } from './statistics.ts'
 
-/** The same for runs that differ in nothing else. */
+/** Key that is equal for runs that differ only in their seed. */
 export const settingsButSeed = (settings: Iterable<readonly [key: string, value: unknown]>): string =>
   JSON.stringify([...settings].filter(([key]) => key !== 'seed' && key !== 'name').sort())
 
-/** The same, of the text of a config and what was changed in it since. */
+/** Same key from the text of a config and its later changes. */
 export const configButSeed = ({
   config,
   settingChanges,
@@ -23,18 +23,21 @@ export type SeedMember = Pick<
 >
 
 export interface SeedFamily {
-  /** What the names of its runs begin with. */
+  /** Common start of the runs' names. */
   readonly name: string
   readonly runIds: readonly string[]
   readonly seeds: readonly number[]
-  /** Means over those that are at the last step that any of them reached: how many they are, and the step. */
+  /** Number of runs at the last step that any of them reached, over which means are taken, and that step. */
   readonly count: number
   readonly step: number
   readonly reward: Estimate | null
   readonly rewardAfter: Estimate | null
 }
 
-/** Families of at least two seeds; forks belong together where they begin at the same checkpoint. keyOf: its settings but the seed. */
+/**
+ * Returns families of at least two seeds; forks belong together if they start at the same checkpoint. keyOf: its
+ * settings but the seed.
+ */
 export function seedFamilies<Run extends SeedMember>(
   runs: readonly Run[],
   keyOf: (run: Run) => string,
@@ -46,7 +49,7 @@ export function seedFamilies<Run extends SeedMember>(
   return [...groups.values()].flatMap((members) => seedFamily(members) ?? [])
 }
 
-/** Of runs that differ in nothing else; null where they share one seed. */
+/** Combines runs that differ in nothing else; null if they share one seed. */
 export function seedFamily(members: readonly SeedMember[]): SeedFamily | null {
   const seeds = [...new Set(members.map(({ seed }) => seed))]
   if (seeds.length < 2) return null
@@ -62,7 +65,7 @@ export function seedFamily(members: readonly SeedMember[]): SeedFamily | null {
   }
 }
 
-/** Of names, without the numbers and signs that set them apart. */
+/** Returns the common start of names, without the numbers and characters that set them apart. */
 export function sharedBeginning(names: readonly string[]): string {
   const [first = '', ...others] = names
   let length = 0

@@ -1,6 +1,6 @@
 /**
- * A name or a path as text that hides nothing: characters that move the cursor, reverse the direction, or cannot be seen are written
- * as their code, and so are spaces after twenty others.
+ * Escapes a name or a path so that it hides nothing: characters that move the cursor, reverse the direction, or cannot
+ * be seen are written as their code, and so are spaces after twenty others.
  */
 export const shownText = (text: string): string =>
   text.replaceAll(
@@ -8,10 +8,12 @@ export const shownText = (text: string): string =>
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   )
 
-/** Text for a terminal, with its line ends: nothing in it moves the cursor or turns the direction of what follows. */
+/**
+ * Escapes text for a terminal, keeping its line ends: nothing in it moves the cursor or turns the direction of what follows.
+ */
 export const terminalText = (text: string): string =>
   text.replaceAll(/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, shownText)
 
-/** A word for the command line of a shell, whatever is in it. */
+/** Quotes a word for the command line of a shell, whatever is in it. */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

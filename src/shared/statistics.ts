@@ -1,6 +1,6 @@
 /**
- * Means with their uncertainty, and whether a difference is more than chance: of evaluations by prompts, of runs by
- * seeds. Intervals are of 95 %.
+ * Means with their uncertainty, and tests of differences: of evaluations by prompts, of runs by seeds. Intervals are of
+ * 95 %.
  */
 import { randomStream } from './random.ts'
 
@@ -11,19 +11,19 @@ export interface Interval {
 
 export interface Estimate {
   readonly value: number
-  /** null where nothing can be said: one value alone, or none that differs, unless all are shares. */
+  /** Null if it cannot be bounded: a single value, or equal ones, unless all are proportions. */
   readonly interval: Interval | null
 }
 
 const level = 0.05
 
-/** Standard deviations of a normal distribution within which 95 % of it lie. */
+/** Standard deviations around the mean of a normal distribution that contain 95 % of it. */
 const normalReach = 1.959963984540054
 
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
-/** Sum of squared distances from the mean; exactly 0 where all are alike. */
+/** Sum of squared distances from the mean; exactly 0 if all values are equal. */
 export function squares(values: readonly number[]): number {
   const [first = 0] = values
   const apart = values.map((value) => value - first)
@@ -31,7 +31,7 @@ export function squares(values: readonly number[]): number {
   return apart.reduce((sum, value) => sum + (value - middle) ** 2, 0)
 }
 
-/** Around the mean, by n − 1. */
+/** Sample variance, divided by n − 1. */
 export const variance = (values: readonly number[]): number => squares(values) / (values.length - 1)
 
 /** Student's t interval of the mean of independent values; null without any. */
@@ -43,7 +43,7 @@ export function meanEstimate(values: readonly number[]): Estimate | null {
   return { value, interval: { low: value - reach, high: value + reach } }
 }
 
-/** Score interval of a share of so many independent draws: Wilson 1927, doi:10.2307/2276774. Nothing drawn: 0 to 1. */
+/** Score interval of a proportion of independent draws: Wilson 1927, doi:10.2307/2276774. Without draws: 0 to 1. */
 export function wilson(share: number, draws: number): Interval {
   if (draws === 0) return { low: 0, high: 1 }
   const square = normalReach ** 2
@@ -54,10 +54,10 @@ export function wilson(share: number, draws: number): Interval {
 }
 
 /**
- * Mean of shares, such as those of right answers to each prompt, from `draws` samples in all; null without any. The
- * interval is Wilson’s, of as many draws as the spread of the shares makes of these samples: no fewer than there are
- * shares, as if samples of one prompt were all alike, and no more than samples. The spread is that of the shares that
- * are not at the nearer end; where these are few, Student’s t trusts it less (Korn and Graubard 1998).
+ * Mean of proportions, such as those of right answers to each prompt, from `draws` samples in all; null without any. The
+ * interval is Wilson’s with the effective number of draws derived from the spread of the proportions: no fewer than there
+ * are proportions, as if samples of one prompt were all alike, and no more than samples. The spread is that of the
+ * proportions that are not at the nearer end; if these are few, Student’s t trusts it less (Korn and Graubard 1998).
  */
 export function shareEstimate(shares: readonly number[], draws: number): Estimate | null {
   if (shares.length === 0) return null
@@ -74,8 +74,8 @@ export function shareEstimate(shares: readonly number[], draws: number): Estimat
 }
 
 /**
- * The chance that at least one of `k` samples passes, from `passes` of `samples` ≥ k, without bias:
- * 1 − C(n−c, k) / C(n, k). Chen et al. 2021, "Evaluating Large Language Models Trained on Code", equation 1.
+ * Chance that at least one of `k` samples passes, from `passes` of `samples` ≥ k, without bias: 1 − C(n−c, k) / C(n,
+ * k). Chen et al. 2021, "Evaluating Large Language Models Trained on Code", equation 1.
  */
 export function passAtK(samples: number, passes: number, k: number): number {
   let none = 1
@@ -85,20 +85,20 @@ export function passAtK(samples: number, passes: number, k: number): number {
 
 export interface Difference {
   readonly difference: number
-  /** null where there is too little to bound it. */
+  /** Null if there are too few values to bound it. */
   readonly interval: Interval | null
-  /** Chance of a difference at least as large where there is none. */
+  /** Probability of a difference at least as large under the null hypothesis. */
   readonly pValue: number
 }
 
-/** So many sign patterns are drawn where there are more than that. */
+/** Number of sign patterns drawn if there are more. */
 const maxPatterns = 20_000
 
 /**
- * Sign-flip permutation test of paired differences (Fisher 1935), two-sided: were there nothing to tell, each
- * difference could as well have come with the other sign. The interval holds every shift that the same test does not
- * refuse (Hartigan 1969), so that it leaves out 0 just where p < 0.05. Exact for few pairs, else by patterns drawn with
- * the seed. Fewer than six pairs can never reach 5 %: they have no interval.
+ * Sign-flip permutation test of paired differences (Fisher 1935), two-sided: under the null hypothesis, each difference
+ * could as well have the other sign. The interval holds every shift that the same test does not reject (Hartigan 1969),
+ * so that it excludes 0 exactly if p < 0.05. Exact for few pairs, else by patterns drawn with the seed. Fewer than six
+ * pairs can never reach 5 %: they have no interval.
  */
 export function pairedDifference(differences: readonly number[], seed = 1): Difference | null {
   if (differences.length === 0) return null
@@ -106,13 +106,13 @@ export function pairedDifference(differences: readonly number[], seed = 1): Diff
   const isExact = 2 ** differences.length <= maxPatterns
   const shifts = isExact ? everyShift(differences) : drawnShifts(differences, seed)
   const [highs, lows] = [shifts.map(({ high }) => high), shifts.map(({ low }) => low)]
-  // Sums that are equal need not be so to the last bit.
+  // Equal sums may differ in the last bit.
   const rounding = 1e-12 * Math.max(...differences.map(Math.abs))
   const beyond =
     difference > 0 ? lows.filter((low) => low <= rounding) : highs.filter((high) => high >= -rounding)
   highs.sort((a, b) => b - a)
   lows.sort((a, b) => a - b)
-  // The first shift that is refused has fewer than 5 % of the patterns beyond it.
+  // The first rejected shift has fewer than 5 % of the patterns beyond it.
   const refused = Math.floor(level * shifts.length)
   const [low, high] = [lows[refused] ?? -Infinity, highs[refused] ?? Infinity]
   const isBounded = Number.isFinite(low) && Number.isFinite(high)
@@ -124,8 +124,8 @@ export function pairedDifference(differences: readonly number[], seed = 1): Diff
 }
 
 /**
- * Between which shifts a pattern's mean is less extreme than what was measured: the means of the differences whose sign
- * it keeps and of those whose sign it flips. The pattern that flips none or all is never less extreme.
+ * Returns the shifts between which a pattern's mean is less extreme than the measured one: the means of the differences
+ * whose sign it keeps and of those whose sign it flips. The pattern that flips none or all is never less extreme.
  */
 function shiftOf(differences: readonly number[], isKept: (i: number) => boolean): Interval {
   let [kept, flipped, count] = [0, 0, 0]
@@ -145,7 +145,7 @@ const everyShift = (differences: readonly number[]): Interval[] =>
     shiftOf(differences, (i) => ((pattern >> i) & 1) === 0),
   )
 
-/** What was measured counts as one of them: no p value is 0. */
+/** Draws shifts, including the measured one, so that no p value is 0. */
 function drawnShifts(differences: readonly number[], seed: number): Interval[] {
   const stream = randomStream(seed, differences.length)
   const words = Math.ceil(differences.length / 32)
@@ -159,8 +159,8 @@ function drawnShifts(differences: readonly number[], seed: number): Interval[] {
 }
 
 /**
- * Compares means of independent values whose spread need not be equal; null where a side has fewer than two, or where so few
- * are all alike on both sides that nothing is known of their spread.
+ * Compares means of independent values with possibly unequal variances; null if a side has fewer than two, or if so few
+ * are all equal on both sides that nothing is known of their variance.
  */
 export function welchDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < 2 || b.length < 2) return null
@@ -170,9 +170,9 @@ export function welchDifference(a: readonly number[], b: readonly number[]): Dif
 }
 
 /**
- * Compares two means of shares, with a success and a failure added to each side, without which few of either would tell too
- * small a spread: Agresti and Caffo 2000, "Simple and effective confidence intervals for proportions and differences of
- * proportions result from adding two successes and two failures". null where a side has fewer than two.
+ * Compares two mean proportions, with a success and a failure added to each side, without which few of either would
+ * underestimate the spread: Agresti and Caffo 2000, "Simple and effective confidence intervals for proportions and
+ * differences of proportions result from adding two successes and two failures". Null if a side has fewer than two.
  */
 export function shareDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < 2 || b.length < 2) return null
@@ -180,12 +180,11 @@ export function shareDifference(a: readonly number[], b: readonly number[]): Dif
   return found && { ...found, difference: mean(a) - mean(b) }
 }
 
-/** A mean with what is known of how far it may be off. */
+/** Mean with the uncertainty of its estimate. */
 export interface KnownMean {
   readonly value: number
   /** Variance of the mean. */
   readonly error: number
-  /** Degrees of freedom of `error`. */
   readonly freedom: number
 }
 
@@ -210,7 +209,7 @@ export function meanDifference(a: KnownMean, b: KnownMean): Difference {
   }
 }
 
-/** The t that 95 % of Student's distribution lie within. */
+/** The t within which 95 % of Student's distribution lie. */
 export function studentQuantile(freedom: number): number {
   let [low, high] = [0, 1]
   while (studentTails(high, freedom) > level) high *= 2
@@ -222,11 +221,11 @@ export function studentQuantile(freedom: number): number {
   return (low + high) / 2
 }
 
-/** The share of Student's distribution beyond ±t: I_x(ν/2, 1/2) at x = ν / (ν + t²). */
+/** Fraction of Student's distribution beyond ±t: I_x(ν/2, 1/2) at x = ν / (ν + t²). */
 export const studentTails = (t: number, freedom: number): number =>
   incompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
-/** Regularised. */
+/** Regularized incomplete beta function. */
 function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0 || x >= 1) return Number(x >= 1)
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a)
@@ -234,7 +233,7 @@ function incompleteBeta(x: number, a: number, b: number): number {
   return (Math.exp(scale) * betaFraction(x, a, b)) / a
 }
 
-/** DLMF 8.17.22, evaluated as Lentz 1976 does. */
+/** Continued fraction DLMF 8.17.22, evaluated as in Lentz 1976. */
 function betaFraction(x: number, a: number, b: number): number {
   const apart = (value: number) => (value === 0 ? 1e-300 : value)
   let [c, d] = [1, 1 / apart(1 - ((a + b) * x) / (a + 1))]
@@ -252,7 +251,7 @@ function betaFraction(x: number, a: number, b: number): number {
   return fraction
 }
 
-/** Lanczos' approximation with g = 7 and nine terms, right to 15 digits. */
+/** Lanczos' approximation with g = 7 and nine terms, accurate to 15 digits. */
 function logGamma(x: number): number {
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x)
   const terms = [

@@ -1,12 +1,13 @@
 /**
- * Studies: several runs of one config that answer a question together. The file of a study is the file of a run with one more
- * section that says how its trials differ:
+ * Studies: several runs of one config that answer a question together. The file of a study is the file of a run with
+ * one more section that defines how its trials differ:
  *
- * - `population`: trials train side by side; every so many steps the best are cloned and their settings mutated (AgileRL);
- * - `sweep`: settings from a grid, at random or where they promise most, with weak trials ended early;
+ * - `population`: trials train side by side; at regular intervals the best are cloned and their settings mutated
+ * (AgileRL);
+ * - `sweep`: settings from a grid, at random or where they look most promising, with weak trials stopped early;
  * - `seeds`: the same settings under several seeds.
  *
- * What a study does next follows from this file and the results so far alone (`rl/studies/plan.ts`).
+ * The next trials of a study follow from this file and the results so far alone (`rl/studies/plan.ts`).
  */
 import { z } from 'zod'
 import { schemaProblems, conflict, refuse } from './config/problems.ts'
@@ -15,7 +16,6 @@ import { maxSetting, maxStepCount, wholeNumber } from './config/settings.ts'
 import { isObject, valueAt, type JsonObject } from './config/paths.ts'
 import { ConfigError, type Problem } from './errors.ts'
 
-/** Trials of a study at most. */
 const maxTrials = 1024
 
 const key = z
@@ -23,7 +23,7 @@ const key = z
   .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/)
   .describe('Setting by its dotted key, such as optimization.learningRate.')
 
-/** null: as the setting's own schema says. */
+/** Null: as in the setting's own schema. */
 const isWhole = z
   .boolean()
   .nullable()
@@ -199,7 +199,7 @@ const studySchema = z.strictObject({
   seeds: seeds.optional(),
 })
 
-/** Settings of each kind of study, as forms show them; what it searches over, and seeds, are chosen in their own way. */
+/** Settings of each kind of study as form fields; searched settings and seeds have editors of their own. */
 export const studyFields: Readonly<Record<StudyKind, readonly SettingField[]>> = (() => {
   const sections = sectionsOf(studySchema)
   const own = (kind: StudyKind) => [
@@ -220,12 +220,12 @@ export type Parameter = z.output<typeof parameter>
 export type NumericRange = z.output<typeof range>
 export type MutatedRange = z.output<typeof mutated>
 
-/** A study as its file says it, in two halves. */
+/** Study from its file, in two parts. */
 export interface StudyConfig extends Pick<StudySections, 'parallel'> {
   readonly name: string | null
-  /** How trials differ. */
+  /** Search that defines how trials differ. */
   readonly search: Search
-  /** The config of a run as its file would be, without what trials change. */
+  /** Config of a run in file form, without the settings that trials change. */
   readonly run: JsonObject
 }
 
@@ -274,21 +274,20 @@ function wrongRange(parameter: Parameter): string | null {
   return scale === 'log' && min <= 0 ? `min ${min}: a log scale needs limits above 0.` : null
 }
 
-/** An algorithm with its settings may be one value, a whole section of the file may not. */
+/** True for whole sections of the file, which cannot be searched; an algorithm with its settings can. */
 const isSection = (run: JsonObject, name: string): boolean =>
   name !== 'algorithm' && !name.includes('.') && isObject(valueAt(run, name))
 
-/** Whether its values are spread over a logarithm. */
 export const isLogRange = ({ min, max, scale }: NumericRange): boolean =>
   scale === null ? min > 0 && max / min >= 10 : scale === 'log'
 
-/** The settings that are searched, by dotted key; none with seeds. */
+/** Searched settings, by dotted key; empty for seeds. */
 export function searchedParameters(search: Search): Readonly<Record<string, Parameter>> {
   if (search.kind === 'seeds') return {}
   return search.kind === 'sweep' ? search.parameters : search.mutation.parameters
 }
 
-/** What trials of a search differ in, by dotted key; with seeds, only those. */
+/** Settings that differ between the trials of a search, by dotted key; for seeds, only those. */
 export const searchedKeys = (search: Search): string[] =>
   search.kind === 'seeds' ? ['seed'] : Object.keys(searchedParameters(search))
 
@@ -305,25 +304,25 @@ export const fixedInClones: readonly string[] = [
 
 /* What a study knows of its trials. */
 
-/** A trial is a run. In a population, a clone is a trial of its own, which begins as a fork of its parent. */
+/** A trial is a run. In a population, a clone is a trial of its own, which starts as a fork of its parent. */
 export interface Trial {
-  /** From 0, in the order in which they are begun. */
+  /** Index from 0, in starting order. */
   readonly index: number
-  /** In a population, the number of its member: the best keeps it, clones count on. Otherwise as `index`. */
+  /** Number of its member in a population: the best keeps it, clones get new ones. Otherwise equal to `index`. */
   readonly member: number
-  /** The generation in which it begins, from 0; in a sweep, the bracket of Hyperband or the batch. */
+  /** Generation of its start, from 0; in a sweep, the bracket of Hyperband or the batch. */
   readonly generation: number
-  /** Settings by dotted key in which it differs from the config. */
+  /** Settings by dotted key that differ from the config. */
   readonly settings: JsonObject
-  /** Whose weights, optimizer state and settings it begins with; null: it begins as the config says. */
+  /** Trial whose weights, optimizer state and settings it starts with; null: it starts from the config. */
   readonly parent: TrialParent | null
-  /** The setting that was mutated when it was cloned. */
+  /** Setting mutated when it was cloned. */
   readonly mutation: TrialMutation | null
 }
 
 export interface TrialParent {
   readonly index: number
-  /** Of the checkpoint. */
+  /** Step of the checkpoint. */
   readonly step: number
 }
 
@@ -333,25 +332,24 @@ export interface TrialMutation {
   readonly to: number
 }
 
-/** What a trial has come to at a step. */
 export interface TrialResult {
   readonly trial: number
   readonly step: number
-  /** null: it failed, or its metric was no number. */
+  /** Null: it failed, or its metric was NaN or infinite. */
   readonly fitness: number | null
-  /** Since its last result. */
+  /** Used since its last result. */
   readonly tokens: number
   readonly seconds: number
-  /** Why it failed; a trial that failed is not continued. */
+  /** Reason of a failure; a failed trial is not continued. */
   readonly error?: string
 }
 
-/** What follows from a study's config and results. */
+/** Plan derived from a study's config and results. */
 export interface StudyPlan {
   readonly trials: readonly Trial[]
-  /** What is to be trained now, in this order; several can be trained at the same time. */
+  /** Trials to be trained now, in this order; several can be trained at the same time. */
   readonly pending: readonly { readonly trial: number; readonly until: number }[]
-  /** The best at the last step that anyone reached; null before the first result. */
+  /** Best at the last step that any trial reached; null before the first result. */
   readonly best: TrialResult | null
   readonly isOver: boolean
 }

@@ -1,4 +1,4 @@
-/** Answers of a teacher as a data set to learn from. */
+/** Command that stores a teacher's answers as a data set to learn from. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
@@ -96,7 +96,7 @@ async function answerData(data: string, options: Options, here: CommandContext):
 /** Errors: AppError 'usage/invalid', 'model/invalid'. */
 function teacherOf(options: Options, dataDirectory: string): GivenJudgeSettings {
   const { with: named, adapter, servedModel, keyVariable, samples, maxNewTokens } = options
-  // Whoever types both names the pair.
+  // Typing both the variable and the address is consent.
   const use = keyUse(keyVariable, named)
   if (use !== null) allowKeys([use], consentsFile(dataDirectory))
   const sampling = { temperature: options.temperature ?? (samples === 1 ? 0 : 1), maxNewTokens }

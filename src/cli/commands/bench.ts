@@ -90,7 +90,7 @@ export function benchRequest(options: GivenOptions, dataDirectory: string): Benc
   }
 }
 
-/** `8x256`: 8 rows of 256 tokens; `8x32-512`: lengths drawn between. */
+/** Parses `8x256`, 8 rows of 256 tokens, or `8x32-512`, lengths drawn in between. */
 export function parseLengths(given: string): BenchLengths {
   const [, rows, from, to] = /^(\d{1,6})x(\d{1,7})(?:-(\d{1,7}))?$/.exec(given) ?? []
   const lengths = { rows: Number(rows), from: Number(from), to: Number(to ?? from) }

@@ -33,7 +33,7 @@ export const chat = (context: Context) =>
 type ChatMessage = Extract<Question, { readonly messages: unknown }>['messages'][number]
 type ChatOptions = OptionsOf<typeof chat>
 
-/** Until the input ends. */
+/** Reads lines and answers them until the input ends. */
 async function talk(model: OpenedModel, options: ChatOptions, output: Output): Promise<void> {
   const isTerminal = process.stdin.isTTY
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: isTerminal })
@@ -78,13 +78,13 @@ class Conversation {
       const content = await this.#answer(asked, signal)
       this.#messages = [...asked, { role: 'assistant', content }]
     } catch (error) {
-      // Such as a message that leaves no room: what was said before stays.
+      // For example a message that leaves no room: earlier messages stay.
       if (!(error instanceof AppError)) throw error
       this.#output.note([error.message, error.hint].filter(Boolean).join(' '))
     }
   }
 
-  /** What was written of it, where it was stopped. */
+  /** Returns the answer, or its beginning if it was stopped. */
   async #answer(messages: readonly ChatMessage[], signal: AbortSignal): Promise<string> {
     const { complete, openText } = await import('#host/models/completing.ts')
     const { greedyAtZero } = await import('#host/jobs/candidates.ts')
@@ -117,11 +117,11 @@ class Conversation {
 }
 
 interface Interrupt extends Disposable {
-  /** Aborts the signal of the work where there is some. */
+  /** Runs work with a signal that Ctrl-C aborts. */
   readonly during: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
 }
 
-/** Ctrl-C stops the answer that is being written, or ends the conversation where none is. Disposing ends the reading too. */
+/** Stops the answer being written on Ctrl-C, or ends the conversation if there is none. Disposing ends the reading too. */
 function watchInterrupt(lines: Interface): Interrupt {
   let answering: AbortController | null = null
   const listener = () => {

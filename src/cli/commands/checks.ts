@@ -71,7 +71,7 @@ function conclude(findings: readonly SelftestFinding[], output: Output): void {
   output.line(`All ${findings.length} checks passed.`)
 }
 
-/** One line per part, the text before the slash in the names. */
+/** Summarizes findings in one line per part, the text before the slash in their names. */
 export function summaryLines(findings: readonly SelftestFinding[]): string[] {
   const partOf = ({ name }: SelftestFinding) => name.slice(0, name.indexOf('/'))
   return [...new Set(findings.map(partOf))].map((part) => {

@@ -1,4 +1,4 @@
-/** Data sets. */
+/** Commands about data sets. */
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
@@ -88,7 +88,7 @@ const add = (context: Context) =>
 
 type ImportOptions = OptionsOf<typeof add>
 
-/** Errors: a usage error for an option that says nothing about such a source. */
+/** Errors: a usage error for an option that does not apply to such a source. */
 function requireMeaningful(source: string, options: ImportOptions, isPython: boolean): void {
   if (!isPython && (options.set.length > 0 || options.trustPython !== undefined))
     throw usageError(
@@ -122,7 +122,7 @@ const importFromHub = (address: string, choice: ImportOptions, context: CommandC
     return imported
   })
 
-/** Errors: AppError 'python/not-allowed', 'sandbox/failed' for code that does not work. */
+/** Errors: AppError 'python/not-allowed', 'sandbox/failed' for code that fails. */
 async function importFromPython(
   rows: PythonRows,
   { name = rows.name, remap, set, trustPython: trusted }: ImportOptions,
@@ -139,7 +139,7 @@ async function importFromPython(
   return await importFiles(file, { name, remap }, context, `${rows.origin}${said.join('')}`)
 }
 
-/** Numbers, true and false as such, all else as text. */
+/** Parses numbers, true and false; anything else stays text. */
 function settingOf(given: string): [string, string | number | boolean] {
   const [, name, text = ''] = /^(\w+)=(.*)$/s.exec(given) ?? []
   if (name === undefined) throw usageError(`“${given}” is not NAME=VALUE.`, 'Such as --set size=1000.')
@@ -170,7 +170,7 @@ async function importFiles(
   return { ...imported, found }
 }
 
-/** Says what the file was taken for and by which columns. */
+/** Names the detected shape of the file, and the columns that show it. */
 const readAs = ({ format, shape, notes }: DataFileInspection): string[] => [
   shape.id === 'unknown'
     ? `Read as ${format.title}. No known kind of data set has these columns: ${shape.evidence}.`
@@ -180,7 +180,7 @@ const readAs = ({ format, shape, notes }: DataFileInspection): string[] => [
 
 const previewedRows = 3
 
-/** Says what a run would read of the rows and what it would leave aside. */
+/** Describes what a run would read of the rows, and what it would ignore. */
 function proposalWords(
   { shape }: DataFileInspection,
   isMapped: boolean,
@@ -202,7 +202,7 @@ function proposalWords(
   ]
 }
 
-/** Says how a config makes prompts of columns that no rule knows. */
+/** Explains how a config builds prompts from columns that no rule recognizes. */
 const templateWords = ({ template }: DetectedShape): string[] => [
   template === null
     ? 'No column holds a text that could be a prompt.'
@@ -216,7 +216,7 @@ function onOneLine(text: string): string {
   return line.length > longestPreview ? `${line.slice(0, longestPreview)}…` : line
 }
 
-/** `again`: the name under which rows that were there were imported; null where they are new. */
+/** Describes the import; `again`: name under which the same rows were imported before; null: new rows. */
 function importWords({ id, name, rows, problems }: DataSetInfo, again: string | null): string[] {
   const first = problems.listed.slice(0, shownProblems).map((problem) => `  ${problemText(problem)}`)
   const others = problems.count - first.length
@@ -292,7 +292,7 @@ const show = (context: Context) =>
       for (const line of lines) output.line(line)
     })
 
-/** Only columns that are as the runs want them make prompts; others need a remap first. */
+/** Returns prompt lengths if the columns are as runs expect them; others need a remap first. */
 function lengthsOf(
   version: ReturnType<typeof findDataSet>,
   { prompt, mapping }: DetectedShape,

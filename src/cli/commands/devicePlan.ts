@@ -1,4 +1,4 @@
-/** `device plan`: what a model needs of a card. */
+/** `device plan`: GPU memory and bus traffic that a model needs. */
 import { Command, Option } from '@commander-js/extra-typings'
 import { deviceKinds } from '#shared/device.ts'
 import { basePrecisions } from '#shared/precision.ts'
@@ -61,7 +61,6 @@ const crossing = [
   ['states', 'states between segments'],
 ] as const
 
-/** Table of what crosses the bus. */
 function trafficLines({ microBatch, update }: CardPlan['traffic']): string[] {
   const line = (what: string, { up, down }: { readonly up: number; readonly down: number }) =>
     `  ${what.padEnd(32)}${shortly(up).padStart(12)}${shortly(down).padStart(12)}`

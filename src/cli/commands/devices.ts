@@ -43,18 +43,17 @@ export const devices = (context: Context) =>
     .addCommand(install(context))
     .addCommand(remove(context))
 
-/** Asks processes of their own, which a driver may crash; what drivers write meanwhile is not shown. */
+/** Queries devices in separate processes, which a driver may crash, and discards the drivers' output. */
 const askQuietly = (dataDirectory: string): Ask =>
   createAsk(
     (job, options) => jobStarter()(job, { ...options, logFile: devNull }),
     () => cudaEnvironment(dataDirectory),
   )
 
-/** Every kind of device, tried for real in a process of its own. */
+/** Tries every kind of device in a process of its own. */
 const askDevices = (dataDirectory: string): Promise<DeviceList> =>
   firstItem(askQuietly(dataDirectory)(deviceListJob, null, new AbortController().signal))
 
-/** What a check found, in sentences. */
 function checkWords({ checks, failures, problem, speeds, with: words, at }: DeviceCheck): string {
   const when = `on ${new Date(at).toISOString().slice(0, 10)} with ${words}`
   if (problem !== null) return `Its check did not finish ${when}. ${problem}`
@@ -177,7 +176,7 @@ const newsOf = (kind: DeviceKind, dataDirectory: string, signal: AbortSignal) =>
   })
 
 interface Followed {
-  /** null: it was stopped. */
+  /** Null if it was stopped. */
   readonly check: DeviceCheck | null
   readonly findings: readonly SelftestFinding[]
 }
@@ -233,7 +232,7 @@ const report = (context: Context) =>
       output.line(`Wrote ${file}. Read it, and attach it to an issue in the project’s tracker.`)
     })
 
-/** What is known, or what a check finds now; null where it cannot be started, or the check was stopped. */
+/** Returns the stored or a new check; null if it cannot be started or was stopped. */
 async function checkOf(
   { kind, available }: DeviceReport,
   { dataDirectory, output }: CommandContext,
@@ -251,7 +250,7 @@ async function checkOf(
   }
 }
 
-/** Only CUDA has a library that is fetched. */
+/** Argument for devices with a downloadable library, which only CUDA has. */
 const installable = () =>
   new Argument('<DEVICE>', 'only cuda; the other devices need no library').choices(['cuda'])
 

@@ -1,4 +1,6 @@
-/** What a checkpoint, an adapter or a model earns on rows, in an environment or in the episodes of a workflow. */
+/**
+ * `evaluate`: rewards of a checkpoint, an adapter or a model on rows, in an environment or in the episodes of a workflow.
+ */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
@@ -126,7 +128,7 @@ function subjectOf(
 
 type RunSections = ReturnType<Host['evaluations']['sectionsOf']>
 
-/** Those that were given; the others are as in the run, or have their defaults. */
+/** Returns the config sections given as options; the others come from the run, or take their defaults. */
 async function sectionsOf(
   options: Options,
   { dataDirectory }: Host,
@@ -143,11 +145,10 @@ async function sectionsOf(
   }
 }
 
-/** Without what was not said. */
 export const given = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 
-/** What was said judges alone; nothing: as the run was judged. */
+/** Returns the given rewards, which replace the run's; empty: those of the run. */
 function judgesOf({ reward, environment, data }: Options): EvaluationRequest['config'] {
   if (environment !== undefined)
     return { rewards: reward.map(functionEntry), environment: functionEntry(environment) }
@@ -155,7 +156,7 @@ function judgesOf({ reward, environment, data }: Options): EvaluationRequest['co
   return { rewards: reward.map(functionEntry), ...(data === undefined ? {} : { environment: null }) }
 }
 
-/** Nothing: that of the run. */
+/** Returns the given workflow; empty: that of the run. */
 function workflowOf({ workflow: asked }: Options): { readonly workflow?: unknown } {
   if (asked === undefined) return {}
   if (asked === 'none') return { workflow: null }
@@ -165,13 +166,13 @@ function workflowOf({ workflow: asked }: Options): { readonly workflow?: unknown
   }
 }
 
-/** Nothing: as the run has it. */
+/** Returns the given Python settings; empty: those of the run. */
 export const pythonSection = ({
   trustPython: trusted,
 }: Pick<Options, 'trustPython'>): EvaluationRequest['config'] =>
   typeof trusted === 'string' ? { python: { interpreter: trusted } } : {}
 
-/** An id or a file, or JSON with settings. */
+/** Parses an id, a file, or JSON with settings. */
 export function functionEntry(given: string): unknown {
   return given.trimStart().startsWith('{') ? parsedJson(given) : { function: given }
 }
@@ -203,7 +204,7 @@ async function dataSection(
   return asked
 }
 
-/** Of a run rows that it was not trained on, or episodes, which are drawn anew. */
+/** Requires rows that the run was not trained on, or episodes, which are generated anew. */
 function requireOwnRows(run: RunSections | null): void {
   if (run === null)
     throw usageError('Give --data DATA, or --environment ID.', 'See turnwise evaluate --help.')

@@ -1,4 +1,4 @@
-/** Evaluations that were made: listed, looked at, compared, gone on with and deleted. */
+/** Commands that list, show, compare, resume and delete evaluations. */
 import { Command } from '@commander-js/extra-typings'
 import type { Comparison, EvaluatedPrompt, EvaluationEntry } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'

@@ -99,7 +99,7 @@ const progressState = ({ phase, done, total, unit }: ExportProgress) => {
   return { done: amount(done), total: amount(total ?? done), unit: isBytes ? 'MB' : unit, facts: [phase] }
 }
 
-/** Errors: AppError 'checkpoint/invalid' where the export is not what was trained. */
+/** Reports an export. Errors: AppError 'checkpoint/invalid' if it differs from the trained model. */
 function tell(report: ExportReport, checkpoint: string, output: Output): void {
   const { directory, files, parity, sizeBytes } = report
   const passed = parity.every((line) => line.passed)
@@ -143,7 +143,7 @@ export const exportNumbers = (context: Context) =>
       output.line(`Wrote ${out}.`)
     })
 
-/** A number that is not there is an empty cell. */
+/** Formats metrics as CSV; missing numbers are empty cells. */
 function metricsTable(store: Store, runId: string): string {
   const { metrics, rows } = store.metrics.table(runId)
   return csvOf(

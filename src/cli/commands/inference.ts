@@ -10,7 +10,7 @@ import { findModel } from '#host/models/modelLibrary.ts'
 import type { OpenModelRequest } from '#host/models/openModel.ts'
 import { maxThreads, real, threads, usageError, whole, type Context } from '../command.ts'
 
-/** With the options of every command that opens a model. */
+/** Creates a command with the options of every command that opens a model. */
 export const modelCommand = (name: string) =>
   new Command(name)
     .requiredOption('--model <MODEL>', 'model folder, or a name from model list')
@@ -39,7 +39,7 @@ type ModelOptions = ReturnType<ReturnType<typeof modelCommand>['opts']> & {
   readonly adapter?: string | undefined
 }
 
-/** What `openModel` needs, for exact weights. */
+/** Request to `openModel` for exact weights. */
 export function openRequest(options: ModelOptions, dataDirectory: string): OpenModelRequest {
   return {
     directory: findModel(options.model, dataDirectory),
@@ -90,7 +90,7 @@ export const generate = (context: Context) =>
       const sampling = { ...options, minNewTokens: 0, maxNewTokens, stopStrings }
       const maxRows = Math.min(samples, 64)
       using model = await openModel({ ...request, precision, maxRows, newTokens: maxNewTokens })
-      // One completion is shown while it grows; several would mix, and a stop text is known only when it is complete.
+      // A single completion is streamed; several would mix, and a stop text is known only when it is complete.
       const isStreamed = samples === 1 && stop === undefined
       const onText = (_sample: number, piece: string) => output.write(piece)
       const asked = { question, samples, seed, sampling, ...(isStreamed ? { onText } : {}) }
@@ -131,7 +131,7 @@ export const score = (context: Context) =>
       output.line(`Wrote the scores of ${input.sequences.length} sequences to ${options.output}.`)
     })
 
-/** Checked before weights are touched. */
+/** Checks limits before any weights are read. */
 function limitsOf({ directory, contextLength: requested = null }: OpenModelRequest) {
   const { vocabSize, contextLength } = openModelFolder(directory, { contextLength: requested }).config
   return { vocabSize, contextLength }

@@ -1,4 +1,4 @@
-/** Consent to sending values of environment variables to other programs. */
+/** Commands for consent to sending values of environment variables to other programs. */
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
 import type { KeyUse } from '#shared/errors.ts'
@@ -67,13 +67,13 @@ const withdraw = (context: Context) =>
       output.line(`Withdrew ${plural(count, 'consent')}.`)
     })
 
-/** Allows all that a config names, for --trust-keys. */
+/** Allows all keys that a config names, for --trust-keys. */
 export function allowKeysOf(config: RunConfig, { dataDirectory, output }: CommandContext): void {
   const uses = keyUsesOf(config)
   for (const { variable, origin } of uses) output.note(`${variable} may be sent to ${origin}.`)
   allowKeys(uses, consentsFile(dataDirectory))
 }
 
-/** Allows all that the config of a run names. */
+/** Allows all keys that the config of a run names. */
 export const allowRunKeys = (runDirectory: string, here: CommandContext): void =>
   allowKeysOf(parseRunConfig(readOwnConfig(runDirectory)), here)

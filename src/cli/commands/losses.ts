@@ -1,4 +1,4 @@
-/** Losses that people write. */
+/** Commands about custom losses. */
 import { Command } from '@commander-js/extra-typings'
 import { isObject } from '#shared/config/paths.ts'
 import type { SettingField } from '#shared/config/fields.ts'
@@ -43,7 +43,7 @@ function parsed(text: string): Record<string, unknown> {
     const json: unknown = JSON.parse(text)
     if (isObject(json)) return json
   } catch {
-    // Said below.
+    // Printed below.
   }
   throw usageError(`--settings is no JSON object: ${text}`, 'Such as --settings \'{"clip": 0.3}\'.')
 }
@@ -77,7 +77,7 @@ const checkLines = (checks: LossCheck['checks']): string[] =>
       `${fault === null ? 'ok  ' : 'FAIL'}  ${name.padEnd(17)} ${fault?.message ?? lossCheckWords[name]}`,
   )
 
-/** Errors: AppError 'loss/failed' where a run would be refused. */
+/** Ends with the verdict. Errors: AppError 'loss/failed' if a run would be refused. */
 function conclude({ problem, checks }: LossCheck): void {
   if (problem !== null) {
     const { message, line, column } = problem

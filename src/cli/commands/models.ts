@@ -74,7 +74,7 @@ const add = (context: Context) =>
       here.output.line(`Imported ${model.name}: ${model.architecture}, ${modelSize(model)}.`)
     })
 
-/** Imports, and tells what of the model is not as it seems. */
+/** Imports a model, and reports anything unusual about it. */
 async function importNoted(
   folder: string,
   name: string,
@@ -107,7 +107,7 @@ const importFromHub = (
     return model
   })
 
-/** Says what there is and under which terms. */
+/** Lists the available files and the licence, which must be accepted. */
 function notAccepted({ commit, license, choices }: HubModel, { output }: CommandContext): AppError {
   const { repo } = commit.place
   for (const { file, sizeBytes } of choices)
@@ -226,7 +226,7 @@ const foundRow = (model: Found): string[] => [
   'problem' in model.verdict ? `No. ${model.verdict.problem}` : model.verdict.family,
 ]
 
-/** `0.5 B parameters`, `3.2 M parameters`. */
+/** Formats `0.5 B parameters`, `3.2 M parameters`. */
 function modelSize({ parameters }: { readonly parameters: number }): string {
   const [divisor, letter] = parameters >= 1e9 ? [1e9, 'B'] : parameters >= 1e6 ? [1e6, 'M'] : [1e3, 'K']
   return `${(parameters / divisor).toFixed(1)} ${letter} parameters`

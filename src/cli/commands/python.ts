@@ -1,4 +1,4 @@
-/** Consent to Python code, which is not sandboxed. */
+/** Commands for consent to Python code, which is not sandboxed. */
 import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
@@ -63,7 +63,6 @@ function sourceOf(file: string): PythonSource {
   )
 }
 
-/** Each interpreter, and below it each file. */
 const reviewLines = (reviews: readonly PythonReview[], word: string): string[] =>
   summary(reviews).flatMap(({ interpreter, files }) => [
     `Run by ${shownText(interpreter)}:`,
@@ -100,13 +99,13 @@ export function allowConfig(config: RunConfig, { dataDirectory, output }: Place)
   trusting({ dataDirectory, output })(reviews)
 }
 
-/** The same of a run, which has copies of its code. */
+/** Names and allows the code of a run, which has copies of its own. */
 export const allowRun = (runDirectory: string, place: Place): void =>
   trusting(place)(reviewRun(runDirectory, place.dataDirectory))
 
 type Place = Pick<ReturnType<Context>, 'dataDirectory' | 'output'>
 
-/** Says what of the reviewed code is new, then allows all of it. */
+/** Names the new files of the reviewed code, then allows all of it. */
 export const trusting =
   ({ dataDirectory, output }: Place) =>
   (reviews: readonly PythonReview[]): void => {

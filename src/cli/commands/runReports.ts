@@ -102,7 +102,7 @@ interface Compared {
   readonly name: string | null
   readonly status: string
   readonly step: number
-  /** Setting with dots between its levels → value; those that are alike in all runs left out. */
+  /** Values by dotted setting, without those equal in all runs. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly metrics: Readonly<Record<string, number | null>>
 }
@@ -150,7 +150,7 @@ function comparisonOf(store: Store, ids: readonly string[], metrics: readonly st
   })
 }
 
-/** Of a setting that was changed all values, each with the step after which it applied. */
+/** Flattens settings; a changed one lists all values, each with the step after which it applied. */
 function settingsIn({ config, settingChanges }: RunRecord): Readonly<Record<string, unknown>> {
   const settings = Object.fromEntries(leaves(JSON.parse(config)))
   const changed = Map.groupBy(settingChanges, ({ key }) => key)

@@ -80,7 +80,7 @@ const familyLine = ({ name, count, step, reward, rewardAfter }: SeedFamily): str
   return `Mean with 95 % interval over ${plural(count, 'seed')} of ${name} at step ${step}: reward ${formatEstimate(reward)}${after}`
 }
 
-/** `2026-03-01 14:05`, local time. */
+/** Formats `2026-03-01 14:05`, local time. */
 function formatTime(at: number): string {
   const local = new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString()
   return `${local.slice(0, 10)} ${local.slice(11, 16)}`
@@ -132,7 +132,7 @@ const remove = (context: Context) =>
     .action(async (part, { list: isTrial, forGood }) => {
       const { dataDirectory, output } = context()
       await using host = createHost({ dataDirectory, servesQueue: false })
-      // From the history: a run whose folder is gone already can be deleted too.
+      // Taken from the history, so that a run whose folder is already gone can be deleted too.
       const run = oneRun(host.store.runs.list(), part)
       const isThere = existsSync(run.directory)
       const files = runFiles(run.directory)
@@ -149,14 +149,14 @@ const remove = (context: Context) =>
         output.line(`It is kept for a week. To restore it: turnwise runs restore ${run.id}`)
     })
 
-/** Says what was deleted, or would be. `found`: files and size; null: the run has no folder. */
+/** Describes a deletion, done or proposed. `found`: files and size; null: the run has no folder. */
 function deletedLine(run: RunEntry, found: string | null, isTrial: boolean): string {
   const what = run.name ?? run.id
   if (found !== null) return `${isTrial ? 'Would delete' : 'Deleted'} ${what}: ${found}.`
   return `${isTrial ? 'Would remove' : 'Removed'} ${what} from the history alone: its folder ${run.directory} is not there.`
 }
 
-/** The one run whose id begins or ends so. Errors: AppError 'run/not-found'. */
+/** Returns the single run whose id begins or ends with the text. Errors: AppError 'run/not-found'. */
 function oneRun<Run extends { readonly id: string }>(all: readonly Run[], part: string): Run {
   const found = all.filter(({ id }) => id.startsWith(part) || id.endsWith(part))
   const [run, other] = found

@@ -47,7 +47,7 @@ export const app = (context: Context) =>
       if (problem !== null) output.note(`${problem}; serving the same window to a browser instead.`)
       const opens = open && process.stdout.isTTY && hasDisplay()
       using pages = new DisposableStack()
-      // The address stands in the terminal too, should this not work.
+      // The address is printed in the terminal too, in case this fails.
       const onServed = async (url: string) => {
         const { file } = pages.use(redirectPage(dataDirectory, url))
         await launchProgram(browserProgram(file))
@@ -55,10 +55,10 @@ export const app = (context: Context) =>
       await serveUntilInterrupted({ port, ...(opens ? { onServed } : {}) }, here)
     })
 
-/** An Electron that ends badly so soon has shown nothing. */
+/** Time within which a failed Electron has shown nothing, in ms. */
 const failsWithinMs = 10_000
 
-/** 'shown', or why not. */
+/** Returns 'shown', or the reason of a failure. */
 async function runDesktop(dataDirectory: string): Promise<string> {
   const electron = findElectron()
   if (electron === null) return 'Electron is not installed (npx install-electron downloads it)'
@@ -126,7 +126,10 @@ interface ModelOptions extends Pick<ServingRequest, 'model' | 'port' | 'precisio
   readonly batch: number
 }
 
-/** Until Ctrl-C. Runs that others train are seen; none is started. Errors: those of createHost and of starting to serve. */
+/**
+ * Serves until Ctrl-C. Other processes' runs are visible; none is started. Errors: those of createHost and of starting
+ * to serve.
+ */
 async function serveModel(options: ModelOptions, { dataDirectory, output }: CommandContext): Promise<void> {
   const { model, port, precision, base = null, context: contextLength = null, batch: maxRows } = options
   const device = { kind: options.device ?? null, threads: options.threads ?? null }
@@ -149,21 +152,24 @@ async function serveModel(options: ModelOptions, { dataDirectory, output }: Comm
 }
 
 interface ServingOptions {
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** Another built window than the one that came along. */
+  /** Built window that replaces the included one. */
   readonly windowDirectory?: string
-  /** As soon as it answers. */
+  /** Runs as soon as the server answers. */
   readonly onServed?: (url: string) => Promise<void>
 }
 
-/** The first Ctrl-C stops all runs after their step, the second at once. Errors: those of serveHost. */
+/**
+ * Serves until interrupted: the first Ctrl-C stops all runs after their step, the second at once. Errors: those of
+ * serveHost.
+ */
 async function serveUntilInterrupted(
   { onServed, ...options }: ServingOptions,
   { dataDirectory, output }: CommandContext,
 ): Promise<void> {
   const onFault = (name: string, error: unknown) => output.note(faultWords(name, error))
-  // Other commands do without a server, which takes as long to load as all that is in it.
+  // Loaded on demand, since other commands need no server and it is slow to load.
   const { serveHost } = await import('#host/serveHost.ts')
   const host = await serveHost({ dataDirectory, onFault, ...options })
   if (host.cleared.count > 0) output.note(clearedWords(host.cleared))

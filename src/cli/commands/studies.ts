@@ -1,4 +1,4 @@
-/** Populations, sweeps and runs over seeds: started, followed, listed, gone on with. */
+/** Commands that start, follow, list and resume populations, sweeps and runs over seeds. */
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
 import { stringify } from 'yaml'
@@ -232,7 +232,7 @@ interface SweepTarget {
   readonly output: CommandContext['output']
 }
 
-/** As the file of W&B. */
+/** Writes the study as a W&B sweep file. */
 function writeSweep({ name, search }: StudyEntry, { out, overwrite, output }: SweepTarget): void {
   const { document, lost } = wandbFile({ name, search })
   const written = stringify(document)
@@ -256,7 +256,7 @@ const remove = (context: Context) =>
       output.line(`Deleted the study ${id}; its runs are kept.`)
     })
 
-/** To its end, or to a Ctrl-C. Errors: what it failed with; AppError 'run/stopped'. */
+/** Follows to the end, or to a Ctrl-C. Errors: the study's own; AppError 'run/stopped'. */
 async function followAndReport(host: Host, id: string, { json, output }: CommandContext): Promise<void> {
   const progress = createProgress(output, json)
   const entry = await followed(host, id, progress)

@@ -87,7 +87,7 @@ async function trainDemo(changes: DemoChanges, context: CommandContext): Promise
   output.line(`Adapter: ${adapterDir}`)
 }
 
-/** Another algorithm starts from its own default settings. */
+/** Applies options; another algorithm starts from its own default settings. */
 function changed(
   config: RunConfig,
   { algorithm = config.algorithm.id, steps, seed }: DemoChanges,
@@ -163,7 +163,7 @@ export const run = (context: Context) =>
       await trainAndReport(host, created, fromStart, here)
     })
 
-/** One line per key of a config: path, meaning, default. */
+/** Formats one line per config key: path, meaning, default. */
 function configHelpLines(): string[] {
   const rows = rowsOf(runConfigSchema, '')
   const width = Math.max(...rows.map(([path]) => path.length))
@@ -259,7 +259,7 @@ export const fork = (context: Context) =>
       await trainAndReport(host, run, fromStart, here)
     })
 
-/** Allows what a run has and its person trusts. */
+/** Allows code and keys of a run as far as options trust them. */
 function trust(
   runDirectory: string,
   { trustPython, trustKeys: trustsKeys }: { readonly trustPython?: true; readonly trustKeys?: true },
@@ -284,7 +284,6 @@ function parseChange(text: string): [string, unknown] {
 
 const fromStart: StartOptions = { resumeFrom: null }
 
-/** Ends with what came out. */
 async function trainAndReport(
   host: Host,
   run: RunEntry,

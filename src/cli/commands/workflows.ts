@@ -1,4 +1,4 @@
-/** Workflows that people write: what there is, whether a file is one, and an episode of it. */
+/** Commands that list custom workflows, check a file, and play an episode. */
 import { existsSync } from 'node:fs'
 import { Command, Option } from '@commander-js/extra-typings'
 import type { TrialNews } from '#shared/api/workflows.ts'
@@ -165,7 +165,7 @@ const textOf = ({ texts }: { readonly texts: readonly string[] }): string => JSO
 type Of<Type extends TrialNews['type']> = Extract<TrialNews, { type: Type }>
 
 const linesOf = (news: TrialNews): string[] =>
-  // Each tells its own kind of news, which the table's type says and an index cannot.
+  // Each handles its own kind of event, which the table's type expresses and an index cannot.
   (tellers[news.type] as (news: TrialNews) => string[])(news)
 
 const tellers: { readonly [Type in TrialNews['type']]: (news: Of<Type>) => string[] } = {
@@ -194,7 +194,7 @@ const tellers: { readonly [Type in TrialNews['type']]: (news: Of<Type>) => strin
     return [`${numberOf(news)} answer   ${[...ids, ...rest].join('  ')}`]
   },
   printed: ({ lines }) => lines.map((line) => `   prints   ${line}`),
-  // The end tells it.
+  // Reported by the end.
   failed: () => [],
   end: endLines,
 }
@@ -229,7 +229,7 @@ const factsOf = ({ reward, turnRewards, baseline, group, truncated, metrics }: S
   ...Object.entries(metrics).map(([name, value]) => `${name} ${value}`),
 ]
 
-/** Its text on one line, actions in brackets. */
+/** Formats tokens on one line, with actions in brackets. */
 function markedText({ texts, actionMask }: Shown['arrays']): string {
   const mask = unpackFloats(actionMask)
   const isAction = (i: number) => i > 0 && mask[i - 1] === 1

@@ -2,7 +2,7 @@ import { useState, type KeyboardEvent, type PointerEvent } from 'react'
 import { classes } from '#renderer/kit/classes.ts'
 import { dragged, movedEnd, type Brush, type ParallelAxis } from './parallelAxes.ts'
 
-/** Around axes that stand side by side, in px. */
+/** Space around the axes, in px. */
 export const edge = { left: 64, right: 64, top: 34, bottom: 16 }
 
 interface BrushProps {
@@ -10,16 +10,15 @@ interface BrushProps {
   readonly x: number
   readonly height: number
   readonly brush: Brush | undefined
-  /** null: the whole axis. */
   readonly onBrush: (brush: Brush | null) => void
 }
 
-/** Half of the width in which an axis takes the pointer. */
+/** Half the width, in px, of the strip along the axis that responds to the pointer. */
 const grip = 14
 /** Shorter drags are clicks. */
 const dragPx = 4
 
-/** A stretch of an axis, drawn with the pointer or by moving its two ends with the keys; a click or Escape lets it go. */
+/** Selects a range of an axis by dragging, or by moving either end with the keys; a click or Escape clears it. */
 export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
   const inner = height - edge.top - edge.bottom
   const [drag, setDrag] = useState<Brush | null>(null)
@@ -30,7 +29,7 @@ export function AxisBrush({ axis, x, height, brush, onBrush }: BrushProps) {
     const { currentTarget, clientY: begin } = event
     const { top } = currentTarget.getBoundingClientRect()
     const near = (2 * dragPx) / inner
-    // Near an end of the axis the end is meant: a value that lies on it could not be reached else.
+    // Snaps to a nearby end of the axis: a value exactly on it could not be reached otherwise.
     const shareAt = (y: number) => {
       const share = 1 - (y - top) / inner
       return share < near ? 0 : share > 1 - near ? 1 : share

@@ -2,37 +2,36 @@ import { createContext, use, useId, useMemo, useState, type ReactNode } from 're
 import { useLatest } from '#renderer/client/api.tsx'
 import type { Range } from './axes.ts'
 
-/** What panels share. */
+/** Cursor, zoom and pin shared by several panels. */
 export interface Group {
-  /** Panels of one name show the cursor at the same place. */
+  /** Panels with the same id show the cursor at the same x. */
   readonly syncId: string
   readonly zoom: Range | null
   readonly setZoom: (zoom: Range | null) => void
-  /** A marked place that stays. */
+  /** X of the pinned position. */
   readonly pinned: number | null
   readonly pin: (x: number, step: number) => void
-  /** Values come in all the time. */
   readonly isLive: boolean
 }
 
 const GroupContext = createContext<Group | null>(null)
 
 export interface CursorGroupProps {
-  /** Kept by the group itself where it is left out. */
+  /** Kept by the group itself if omitted. */
   readonly zoom?: Range | null
   readonly onZoom?: (zoom: Range | null) => void
   readonly pinned?: number | null
-  /** A click: the place on the x axis and the step that is nearest to it. */
+  /** Receives a click: its x value and the nearest step. */
   readonly onPin?: (x: number, step: number) => void
   readonly isLive?: boolean
 }
 
-/** One cursor and one zoom for all panels inside. */
+/** Gives all panels inside one cursor and one zoom. */
 export const CursorGroup = ({ children, ...props }: CursorGroupProps & { readonly children: ReactNode }) => (
   <GroupContext value={useOwnGroup(props)}>{children}</GroupContext>
 )
 
-/** The same group as long as it looks the same: every panel reads it. */
+/** Returns the same object until a field changes, since every panel reads it. */
 function useOwnGroup({ zoom, onZoom, pinned = null, onPin, isLive = false }: CursorGroupProps): Group {
   const syncId = useId()
   const [own, setOwn] = useState<Range | null>(null)
@@ -48,7 +47,7 @@ function useOwnGroup({ zoom, onZoom, pinned = null, onPin, isLive = false }: Cur
   )
 }
 
-/** That of the group around, or one of its own. */
+/** Returns the surrounding group, or a group of its own outside of any. */
 export function useGroup(): Group {
   const own = useOwnGroup({})
   return use(GroupContext) ?? own

@@ -5,14 +5,14 @@ import { xAxisSpecs, type XAxis } from './axes.ts'
 
 interface ControlsProps {
   readonly look: CurveLook
-  /** Those that the runs have the numbers for. */
+  /** Axes for which the runs have the metrics. */
   readonly axes: readonly XAxis[]
-  /** That is used where nobody has chosen. */
+  /** Smoothing used until the user chooses one. */
   readonly smoothing: number
   readonly onChange: (changes: Partial<CurveLook>) => void
 }
 
-/** X axis, smoothing and scale: the same wherever there are curves. */
+/** Controls for x axis, smoothing and scale, the same wherever curves are shown. */
 export const CurveControls = ({ look, axes, smoothing, onChange }: ControlsProps) => (
   <>
     <label className="flex items-center gap-1.5 text-sm text-muted">

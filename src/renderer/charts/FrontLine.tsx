@@ -5,14 +5,14 @@ import type { Plot } from './plot.ts'
 
 interface FrontLineProps {
   readonly plot: Plot
-  /** Drawn in place of lines of the plot, or besides them. */
+  /** Lines that are drawn only in front: in place of the plot's line of the same id, or in addition. */
   readonly others: readonly ChartLine[]
 }
 
-/** Lines of no more points show each of them. */
+/** Largest number of points for which each is drawn as a dot. */
 const maxDots = 40
 
-/** The line that stands out once more, thick and above the others, which fade (`LinePlot.tsx`). */
+/** Redraws the highlighted line thick and on top of the others, which fade (`LinePlot.tsx`). */
 export function FrontLine({ plot, others }: FrontLineProps) {
   const front = useFront()
   const [x, y] = [useXAxisScale(), useYAxisScale()]

@@ -9,10 +9,10 @@ import { useSize } from './useSize.ts'
 export interface FunctionLine {
   readonly id: string
   readonly label: string
-  /** A CSS colour, and SVG dashes. */
+  /** CSS colour; `dash` is an SVG dash pattern. */
   readonly color: string
   readonly dash?: string | undefined
-  /** At each point; null where it is not finite. */
+  /** One value per point; null where it is not finite. */
   readonly values: readonly (number | null)[]
 }
 
@@ -21,16 +21,16 @@ interface FunctionChartProps {
   readonly xLabel: string
   readonly points: readonly number[]
   readonly lines: readonly FunctionLine[]
-  /** Where a dotted line stands. */
+  /** Dotted vertical line. */
   readonly mark: { readonly at: number; readonly label: string } | null
-  /** Charts of one name follow each other's pointer. */
+  /** Charts with the same id follow each other's pointer. */
   readonly syncId: string
 }
 
 const margin = { left: 0, right: 16, top: 20, bottom: 4 }
 const xHeight = 36
 
-/** Functions of a number, as tall as there is room. */
+/** Plots functions of one number, filling the available height. */
 export function FunctionChart(props: FunctionChartProps) {
   const { title, xLabel, points, lines } = props
   const { size, setElement } = useSize()
@@ -138,7 +138,6 @@ function Drawing(props: FunctionChartProps & { readonly width: number; readonly 
 interface ReadoutProps {
   readonly xLabel: string
   readonly lines: readonly FunctionLine[]
-  /** Of the tooltip. */
   readonly active?: boolean
   readonly label?: string | number
   readonly payload?: readonly { readonly dataKey?: unknown; readonly value?: unknown }[]
@@ -169,7 +168,7 @@ function Readout({ xLabel, lines, active = false, label, payload = [] }: Readout
   )
 }
 
-/** For those who do not see it: both ends and the middle. */
+/** Describes a line to screen readers by its two ends and its middle. */
 function summaryOf(values: FunctionLine['values'], points: readonly number[], xLabel: string): string {
   const places = [0, Math.floor(points.length / 2), points.length - 1]
   const said = places.map((i) => {

@@ -19,7 +19,7 @@ import { useSize } from './useSize.ts'
 
 export interface Bin {
   readonly from: number
-  /** Not part of the bin. */
+  /** Upper bound, exclusive. */
   readonly to: number
   readonly count: number
 }
@@ -27,19 +27,18 @@ export interface Bin {
 interface HistogramProps {
   readonly label: string
   readonly bins: readonly Bin[]
-  /** Of the horizontal axis. */
   readonly unit: string
-  /** Where the line stands that can be moved: the last value that is kept. */
+  /** Position of the movable line: the largest value that is kept. */
   readonly line: number
   readonly onLine: (at: number) => void
-  /** Lines that only tell something. */
+  /** Lines for information only, which cannot be moved. */
   readonly marks?: readonly { readonly at: number; readonly label: string }[]
 }
 
 const height = 320
 const edge = { left: 44, right: 16, top: 24, bottom: 24 }
 
-/** Bars over a number axis, with a line to be dragged or moved by arrow keys. */
+/** Bars over a number axis, with a line that can be dragged or moved with the arrow keys. */
 export function Histogram(props: HistogramProps) {
   const { size, setElement } = useSize()
   return (
@@ -52,7 +51,7 @@ export function Histogram(props: HistogramProps) {
 function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramProps & { width: number }) {
   const from = bins[0]?.from ?? 0
   const last = bins.at(-1)?.to ?? from + 1
-  // Some room behind the longest, so that a line that cuts nothing can be seen.
+  // Some room after the longest, so that a line that cuts nothing is visible.
   const to = last + Math.max(1, Math.ceil((last - from) * 0.04))
   const most = Math.max(1, ...bins.map(({ count }) => count))
   const scale = (width - edge.left - edge.right) / (to - from)
@@ -135,7 +134,7 @@ function Bins({ width, label, bins, unit, line, onLine, marks = [] }: HistogramP
 interface BinBarProps {
   readonly bin: Bin | undefined
   readonly line: number
-  /** Where 0 stands, and px of 1. */
+  /** X of the value 0 in px, and px per unit. */
   readonly left: number
   readonly scale: number
   readonly y: number
@@ -167,7 +166,7 @@ function Limit({ from, to, unit, line, onLine }: LimitProps) {
     event.preventDefault()
     onLine(Math.min(to - 1, Math.max(from, line + by)))
   }
-  // What is as long as the limit stays: the line stands behind it.
+  // Values equal to the limit stay, so the line is after them.
   const at = scale?.(Math.min(to, Math.max(from, line + 1)))
   if (at === undefined || area === undefined) return null
   return (
@@ -197,7 +196,6 @@ function Limit({ from, to, unit, line, onLine }: LimitProps) {
 
 interface FactsProps {
   readonly unit: string
-  /** Of the tooltip. */
   readonly active?: boolean
   readonly payload?: readonly { readonly payload?: Bin }[]
 }
@@ -217,11 +215,10 @@ function BinFacts({ unit, active = false, payload = [] }: FactsProps) {
 export interface Count {
   readonly label: string
   readonly count: number
-  /** A CSS colour. */
   readonly color: string
 }
 
-/** Bars with their count on top and what they stand for below. */
+/** Bars with their counts on top and their labels below. */
 export function CountBars({ label, bars }: { label: string; bars: readonly Count[] }) {
   const { size, setElement } = useSize()
   return (

@@ -1,7 +1,7 @@
 import type { Estimate, Interval } from '#shared/statistics.ts'
 import { formatReward } from '#renderer/client/format.ts'
 
-/** What the bars of a list have in common, so that they can be compared by eye: from 0 to 1 unless values go beyond. */
+/** Returns a common scale for the bars of a list, so that they compare by eye: 0 to 1 unless values exceed it. */
 export function scaleOf(estimates: readonly (Estimate | null | undefined)[]): Interval {
   const ends = estimates.flatMap((estimate) =>
     estimate === null || estimate === undefined
@@ -16,7 +16,7 @@ interface IntervalBarProps {
   readonly scale: Interval
 }
 
-/** A mean as a mark on its 95 % interval; the number stands beside it, so that nobody has to read the picture. */
+/** Draws a mean as a tick on its 95 % interval, with the numbers beside it. */
 export function IntervalBar({ estimate: { value, interval }, scale }: IntervalBarProps) {
   const place = (at: number) => `${String((100 * (at - scale.low)) / (scale.high - scale.low || 1))}%`
   const { low, high } = interval ?? { low: value, high: value }
@@ -35,7 +35,7 @@ export function IntervalBar({ estimate: { value, interval }, scale }: IntervalBa
   )
 }
 
-/** “0.812 to 0.874”; a dash where nothing can be said. */
+/** Formats an interval as “0.812 to 0.874”, or a dash if there is none. */
 export const intervalWords = (estimate: Estimate | null | undefined): string =>
   estimate?.interval == null
     ? '–'

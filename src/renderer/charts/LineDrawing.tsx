@@ -1,4 +1,4 @@
-/** The lines of a panel drawn: axes, curves, bands, marks. `LinePlot.tsx` adds what follows the pointer. */
+/** The static part of a panel: axes, curves, bands, marks. `LinePlot.tsx` adds what follows the pointer. */
 import { bisectCenter } from 'd3-array'
 import { Fragment, memo, useId, useMemo, type ReactNode, type SVGProps } from 'react'
 import {
@@ -22,7 +22,7 @@ import type { Plot, PlottedLine } from './plot.ts'
 export const edge = { left: 46, right: 16, top: 8, bottom: 20 } as const
 const margin = { left: 0, right: edge.right, top: edge.top, bottom: 0 }
 export const tick = { fontSize: 11, fill: 'var(--faint)' }
-/** Stands still and follows no pointer: what moves is the tooltip. */
+/** Recharts props of lines that do not react to the pointer; only the tooltip moves. */
 const still = { dot: false, activeDot: false, isAnimationActive: false, legendType: 'none' } as const
 
 const wholeData: [string, string] = ['dataMin', 'dataMax']
@@ -35,10 +35,10 @@ interface DrawingProps {
   readonly children?: ReactNode
 }
 
-/** The lines of a panel, as the page shows them and files have them. */
+/** Draws the lines of a panel, on the page and in exported files. */
 export function LineDrawing({ plot, width, height, syncId, children }: DrawingProps) {
   const { xTicks, lines, rows, events } = plot
-  // Said anew, an axis has Recharts place every line again.
+  // A new axis object would make Recharts lay out every line again.
   const y = useKept(plot.y)
   const domain = useMemo(() => [...y.domain], [y])
   const [low, high] = y.domain
@@ -103,14 +103,13 @@ interface TitledProps extends SVGProps<SVGLineElement> {
   readonly text: string
 }
 
-/** A line that says what it is to a pointer that rests on it. */
 const Titled = ({ text, x1, x2, y1, y2, stroke, strokeDasharray }: TitledProps) => (
   <line {...{ x1, x2, y1, y2, stroke, strokeDasharray }}>
     <title>{text}</title>
   </line>
 )
 
-/** How far from its own nearest value a panel still follows the cursor of another, in px. */
+/** Distance within which a panel follows another panel's cursor to its own nearest value, in px. */
 const reachPx = 12
 
 interface Tick {
@@ -118,7 +117,7 @@ interface Tick {
   readonly coordinate: number
 }
 
-/** Where the cursor of another panel stands here; -1: there is nothing near. */
+/** Returns the index of the tick nearest to another panel's cursor, or -1 if none is near. */
 function nearestTick(ticks: readonly Tick[], { activeLabel }: { activeLabel?: string | number | undefined }) {
   const values = ticks.map(({ value }) => Number(value))
   const at = Number(activeLabel)
@@ -143,8 +142,8 @@ const lineOf = ({ id, key, color, dash, isBaseline }: PlottedLine, count: number
 )
 
 /**
- * Bands, and values as they were before they were smoothed. Nothing points at them, so they are Recharts' curves on its scales
- * without the state of a <Line>, which is most of what it costs to make one.
+ * Bands and unsmoothed values. Nothing points at them, so they are Recharts' curves on its scales without the state
+ * of a <Line>, which is most of the cost of one.
  */
 const Background = memo(function Background({ plot: { lines, rows, isClipped } }: { plot: Plot }) {
   const [x, y, area, clipId] = [useXAxisScale(), useYAxisScale(), usePlotArea(), useId()]
@@ -182,7 +181,7 @@ const Background = memo(function Background({ plot: { lines, rows, isClipped } }
   )
 })
 
-/** Lone values, values that were no number, and values a logarithm does not have. */
+/** Marks isolated values, NaN or infinite values, and values outside a log scale. */
 function marksOf({ id, color, lone, gaps, clampedAt }: PlottedLine, low: number, gapTop: number) {
   return [
     ...lone.map(({ x, y }) => (

@@ -25,10 +25,9 @@ const tooltipStyle = { zIndex: 20 }
 const tooltipPlace = { y: 4 }
 
 interface LinePlotProps {
-  /** Of the chart, for those who do not see it. */
   readonly label: string
   readonly plot: Plot
-  /** Not drawn unless they stand out. */
+  /** Lines drawn only while highlighted. */
   readonly others: readonly ChartLine[]
   readonly width: number
   readonly height: number
@@ -38,7 +37,7 @@ interface LinePlotProps {
 /** Shorter drags are clicks. */
 const dragPx = 4
 
-/** The lines with what follows the pointer and the keys: cursor, values, marked place, zoom by dragging. */
+/** Draws the lines with everything that reacts to pointer and keys: cursor, values, pin, zoom by dragging. */
 export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
   const { label, plot, others, width, height, group } = props
   const { syncId, zoom, setZoom, pinned, pin } = group
@@ -91,7 +90,7 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
       aria-valuetext="No step chosen; arrow keys move along the line."
       className="group/plot absolute inset-0 cursor-crosshair touch-none select-none has-data-front:[&_.recharts-line]:opacity-20"
       onMouseDown={(event) => {
-        // Not one of the layers inside.
+        // Excludes the layers inside.
         event.preventDefault()
         event.currentTarget.focus({ preventScroll: true })
       }}
@@ -130,16 +129,19 @@ export const LinePlot = memo(function LinePlot(props: LinePlotProps) {
   )
 })
 
-/** Recharts' own keys know neither the ends nor steps of ten, so keys move its pointer. `x`: in px from the y axis; null: away. */
+/**
+ * Moves Recharts' pointer from our own key handling, since Recharts' keys support neither Home and End nor steps of
+ * ten. `x` is in px from the y axis; null moves it away.
+ */
 function movePointer(chart: Element, x: number | null): void {
   const { left, top, width, height } = chart.getBoundingClientRect()
-  // Recharts rounds to whole px, and what lies behind the end is nowhere.
+  // Recharts rounds to whole px, and positions beyond the end match nothing.
   const clientX = left + edge.left + Math.min(x ?? 0, width - edge.left - edge.right - 0.5)
   const at = { bubbles: true, clientX, clientY: top + height / 2, relatedTarget: document.body }
   chart.dispatchEvent(new MouseEvent(x === null ? 'mouseout' : 'mousemove', at))
 }
 
-/** A stretch of the x axis drawn with the pointer; `onEnd` gets null for a click. */
+/** Tracks a drag over a range of the x axis; `onEnd` gets null for a click. */
 function useDrag([low, high]: Range, width: number, onEnd: (range: Range | null, x: number) => void) {
   const [drag, setDrag] = useState<Range | null>(null)
   const onPointerDown = ({ button, clientX: begin, currentTarget }: PointerEvent) => {
@@ -172,9 +174,8 @@ function useDrag([low, high]: Range, width: number, onEnd: (range: Range | null,
 
 interface ReadoutProps {
   readonly plot: Plot
-  /** Told where the cursor stands and what the lines say there. */
+  /** Receives the x of the cursor and the values there in words. */
   readonly onPlace: (x: number | null, words: string) => void
-  /** Of the tooltip. */
   readonly active?: boolean
   readonly label?: string | number
 }
@@ -182,7 +183,7 @@ interface ReadoutProps {
 const maxRows = 10
 const eventReach = 0.01
 
-/** The values at the cursor. In the panel under the pointer with names, in the others with numbers only. */
+/** Lists the values at the cursor: with names in the panel under the pointer, numbers only in the others. */
 function Readout({ plot, onPlace, active = false, label }: ReadoutProps) {
   const x = active && label !== undefined ? Number(label) : null
   const front = useFront()
@@ -234,9 +235,9 @@ function Readout({ plot, onPlace, active = false, label }: ReadoutProps) {
   )
 }
 
-/** The one that stands out first. */
+/** Puts the highlighted line first. */
 const inFront = (readings: readonly Reading[], front: string | null): readonly Reading[] =>
   readings.toSorted((a, b) => Number(b.line.id === front) - Number(a.line.id === front))
 
-/** In the panel that the pointer or the keys are in. */
+/** Shows an element only in the panel that has the pointer or the focus. */
 const hereOnly = 'hidden group-hover/plot:block group-focus/plot:block'

@@ -18,42 +18,39 @@ import { inUnit, linesInUnit, titleWithUnit } from './units.ts'
 import { useIsNear, useSize } from './useSize.ts'
 
 export interface MetricChartProps {
-  /** Of the metric, as a person reads it. */
   readonly title: string
-  /** Behind the ⓘ. */
   readonly help?: ReactNode
-  /** As charts/units.ts has it: lines of shares come as shares and are drawn in percent. */
+  /** Unit as in charts/units.ts: fractions are passed as fractions and drawn in percent. */
   readonly unit?: string | undefined
   readonly better?: Better
   readonly lines: readonly ChartLine[]
-  /** Drawn only while they stand out (`front.tsx`), in place of lines of the same id. */
+  /** Lines drawn only while highlighted (`front.tsx`), in place of lines of the same id. */
   readonly others?: readonly ChartLine[]
-  /** Says what will come and when: “First evaluation at step 20.” */
+  /** Announces the first value: “First evaluation at step 20.” */
   readonly emptyText: string
   readonly xAxis?: XAxis
   readonly smoothing?: number | 'auto'
   readonly scale?: ScaleKind
-  /** Values that are always in view, such as 0 and 1 for shares. */
+  /** Values that are always in view, such as 0 and 1 for fractions. */
   readonly include?: readonly number[]
   readonly events?: readonly ChartEvent[]
-  /** Along x where nothing is zoomed: the same for all panels of a group. Everything there is, where it is left out. */
+  /** X range when not zoomed, shared by all panels of a group. Default: all values. */
   readonly xRange?: Range | null | undefined
-  /** A few far-off values may leave the panel. */
+  /** True lets a few outliers leave the panel. */
   readonly clipsSpikes?: boolean
-  /** Of the plot, in px. */
+  /** Height of the plot in px. */
   readonly height?: number
-  /** Names of the lines under the plot; where there are several, by default. */
+  /** Lists the names of the lines below the plot. Default: only with several lines. */
   readonly hasLegend?: boolean
-  /** Last and best value beside the title; where there is one line, by default. */
+  /** Shows the last and best value beside the title. Default: only with a single line. */
   readonly hasFacts?: boolean
-  /** The full series for the CSV file; the values that are drawn where it is left out. */
+  /** Loads the full series for the CSV file. Default: the values drawn. */
   readonly fullCsv?: () => Promise<string>
-  /** More entries of the panel's menu. */
   readonly menu?: readonly MenuItem[]
   readonly className?: string
 }
 
-/** One panel: lines over steps, time, tokens or trajectories, with the cursor and zoom of the group around it. */
+/** One panel: lines over steps, time, tokens or trajectories, with the cursor and zoom of the surrounding group. */
 export function MetricChart(given: MetricChartProps) {
   const props = useInUnit(given)
   const {
@@ -110,7 +107,7 @@ export function MetricChart(given: MetricChartProps) {
   )
 }
 
-/** Lines and what is always in view as the unit has them. */
+/** Converts lines and `include` to the unit they are drawn in. */
 function useInUnit(given: MetricChartProps): MetricChartProps {
   const { lines, include, unit } = given
   const shown = useMemo(() => linesInUnit(lines, unit), [lines, unit])
@@ -129,7 +126,7 @@ interface PlotProps {
   readonly group: ReturnType<typeof useGroup>
 }
 
-/** Nothing is drawn while it is far from what is seen. */
+/** Draws nothing while far outside of the viewport. */
 function VisiblePlot({ label, plot, others, height, group }: PlotProps) {
   const { size, element, setElement } = useSize()
   const isNear = useIsNear(element)
@@ -143,7 +140,7 @@ function VisiblePlot({ label, plot, others, height, group }: PlotProps) {
   )
 }
 
-/** The same numbers as a table: at most fifty rows, evenly drawn. */
+/** Shows the same numbers as a table of at most fifty evenly spaced rows. */
 function PlotTable({ title, plot, height }: { title: string; plot: Plot; height: number }) {
   const longest = plot.lines.toSorted((a, b) => b.points.length - a.points.length)[0]
   const [low, high] = plot.x
@@ -201,7 +198,7 @@ const EmptyPlot = ({ text, height }: { text: string; height: number }) => (
   </div>
 )
 
-/** More names would take more room than the plot. */
+/** Largest number of names in the legend; more would take more room than the plot. */
 const maxNamed = 8
 
 const Legend = ({ plot }: { plot: Plot }) => (

@@ -16,28 +16,25 @@ export interface ParallelRun {
   readonly color: string
   readonly dash?: string | undefined
   readonly isBaseline?: boolean
-  /** By key of the axis. */
   readonly values: Readonly<Record<string, AxisValue>>
 }
 
 interface ParallelProps {
   readonly title: string
   readonly axes: readonly AxisSpec[]
-  /** Later ones are drawn above earlier ones. */
+  /** Later runs are drawn on top of earlier ones. */
   readonly runs: readonly ParallelRun[]
   readonly brushes: Brushes
   readonly onBrush: (brushes: Brushes) => void
-  /** The run that stands out. */
   readonly front: string | null
   readonly onFront: (id: string | null) => void
   readonly onOpen?: (id: string) => void
   readonly height?: number
-  /** Names of all runs below. */
   readonly hasLegend?: boolean
   readonly emptyText: string
 }
 
-/** One axis per setting or metric, one line per run; brushes on axes choose runs. */
+/** Parallel coordinates: one axis per setting or metric, one line per run; brushing axes selects runs. */
 export function ParallelCoordinates(props: ParallelProps) {
   const { title, axes, runs, front, onFront, height = 280, hasLegend = true, emptyText } = props
   const { size, setElement } = useSize()
@@ -87,7 +84,7 @@ function Legend({ axes, runs, front, onFront }: Pick<ParallelProps, 'axes' | 'ru
 }
 
 const leastSpacing = 96
-/** How near the pointer must come to a line. */
+/** Largest distance between pointer and line for a hit, in px. */
 const reachPx = 8
 
 interface PlaneProps extends ParallelProps {
@@ -95,7 +92,6 @@ interface PlaneProps extends ParallelProps {
   readonly height: number
 }
 
-/** A run as heights on the axes, from 0 to 1. */
 interface Trace extends ParallelRun {
   readonly shares: readonly (number | null)[]
 }
@@ -187,13 +183,13 @@ function Plane({ axes: specs, runs, brushes, onBrush, front, onFront, onOpen, wi
   )
 }
 
-/** Where things are drawn, in px. */
+/** Geometry of the plot, in px. */
 interface Places {
   readonly xs: readonly number[]
   readonly y: (share: number) => number
 }
 
-/** A missing value interrupts the line. */
+/** Returns the SVG path of a run, interrupted at missing values. */
 function pathOf({ shares }: Trace, { xs, y }: Places): string {
   let path = ''
   for (const [i, share] of shares.entries()) {
@@ -213,12 +209,14 @@ interface Stroke {
 }
 
 interface Strokes {
-  /** Outside of a brush. */
   readonly faint: string
   readonly strokes: readonly Stroke[]
 }
 
-/** Lines that look alike are one element: a browser draws a thousand of those well, but does not change them thirty times a second. */
+/**
+ * Merges lines of the same look into one element: browsers draw a thousand of those well, but do not change them
+ * thirty times a second.
+ */
 function strokesOf(traces: readonly Trace[], within: readonly boolean[], places: Places): Strokes {
   const look = ({ color, dash = '', isBaseline = false }: Trace) => `${color} ${dash} ${String(isBaseline)}`
   const shown = traces
@@ -253,7 +251,7 @@ const Lines = memo(function Lines({
   )
 })
 
-/** The run whose line passes nearest to a place. */
+/** Returns the run whose line passes nearest to a point. */
 function nearest(traces: readonly Trace[], { xs, y }: Places, at: { x: number; y: number }): string | null {
   const after = Math.max(
     1,
@@ -281,7 +279,7 @@ interface MarksProps {
   readonly axis: ParallelAxis
   readonly x: number
   readonly y: (share: number) => number
-  /** To the next axis, in px. */
+  /** Distance to the next axis, in px. */
   readonly room: number
 }
 
@@ -318,7 +316,7 @@ const AxisMarks = memo(function AxisMarks({
   )
 })
 
-/** What the colours of lines mean, along the axis. */
+/** Colour scale of the lines, drawn along the axis. */
 const Ramp = ({ colors, x, y }: { colors: readonly string[] } & Pick<MarksProps, 'x' | 'y'>) => (
   <g stroke="none">
     {colors.map((color, i) => {

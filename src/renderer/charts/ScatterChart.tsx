@@ -8,7 +8,7 @@ export interface ScatterDot {
   readonly id: string
   readonly label: string
   readonly color: string
-  /** A number, or a word that has a column of its own. */
+  /** Number, or a word that gets a column of its own. */
   readonly x: number | string
   readonly y: number
   readonly isBaseline?: boolean
@@ -114,7 +114,7 @@ function Dots({
   )
 }
 
-/** Numbers on a scale with some room at its ends, words in columns. */
+/** Returns a padded number scale, or one column per word. */
 function alongX(dots: readonly ScatterDot[], scale: ScaleKind) {
   const numbers = dots.map(({ x }) => x).filter((x) => typeof x === 'number')
   const [low, high] = extent(numbers)
@@ -137,7 +137,6 @@ function alongX(dots: readonly ScatterDot[], scale: ScaleKind) {
 interface MarkProps {
   readonly dot: ScatterDot
   readonly radius?: number
-  /** Of the chart. */
   readonly cx?: number
   readonly cy?: number
 }
@@ -155,7 +154,6 @@ const Mark = ({ dot: { color, isBaseline = false }, radius = 5, cx, cy }: MarkPr
 )
 
 interface FactsProps {
-  /** Of the tooltip. */
   readonly active?: boolean
   readonly payload?: readonly { readonly payload?: ScatterDot }[]
 }

@@ -2,14 +2,14 @@ import { extent } from 'd3-array'
 import { classes } from '#renderer/kit/classes.ts'
 
 interface SparkProps {
-  /** null: a gap. */
+  /** Null leaves a gap. */
   readonly values: readonly (number | null)[]
-  /** What a reader of the page is told; decoration where it is left out. */
+  /** Accessible name; decorative if omitted. */
   readonly label?: string
   readonly color?: string
   readonly width?: number
   readonly height?: number
-  /** Ends of the scale; those of the values where it is left out. */
+  /** Ends of the scale. Default: those of the values. */
   readonly range?: readonly [low: number, high: number] | undefined
   readonly className?: string
 }
@@ -23,7 +23,7 @@ const boundsOf = (values: SparkProps['values'], range: SparkProps['range']): rea
   return [low ?? 0, high ?? 1]
 }
 
-/** A curve of the height of a line of text. */
+/** Line chart as tall as a line of text. */
 export function SparkLine({
   values,
   label,
@@ -58,7 +58,7 @@ export function SparkLine({
   )
 }
 
-/** Bars side by side, such as the rewards of a group; a missing value is a dot at the foot. */
+/** Bars side by side, such as the rewards of a group; a missing value is a dot at the bottom. */
 export function SparkBars({
   values,
   label,
@@ -79,7 +79,7 @@ export function SparkBars({
           value === null || high <= low ? 0 : Math.max(0, ((value - low) / (high - low)) * (height - 2))
         return (
           <rect
-            // The place of a bar is its identity.
+            // Bars are identified by position.
             key={i}
             x={i * step + (step - bar) / 2}
             y={height - Math.max(1.5, tall)}

@@ -3,7 +3,6 @@ import { formatNumber } from '#renderer/client/format.ts'
 import { axisTime } from './axes.ts'
 import { useSize } from './useSize.ts'
 
-/** The parts of a step, by their metric. */
 const parts = [
   { id: 'time/rollout', label: 'Generate', color: 'var(--run-1)' },
   { id: 'time/reward', label: 'Score', color: 'var(--run-5)' },
@@ -15,15 +14,13 @@ const parts = [
 type PartId = (typeof parts)[number]['id']
 
 export interface TimeColumn {
-  /** First step of the stretch. */
   readonly step: number
-  /** Mean of a whole step. */
+  /** Mean duration of a whole step. */
   readonly seconds: number
-  /** Metric → mean seconds. */
   readonly parts: Readonly<Partial<Record<string, number | null>>>
 }
 
-/** With what the parts leave of the whole as “other”. */
+/** Adds the time not covered by the parts as “other”. */
 function stacked({ step, seconds, parts: known }: TimeColumn) {
   const told = parts.flatMap(({ id }) => {
     const value = known[id]
@@ -34,7 +31,7 @@ function stacked({ step, seconds, parts: known }: TimeColumn) {
   return { step, seconds, values: rest > seconds * 0.005 ? { ...values, other: rest } : values }
 }
 
-/** Where the time of a step goes: one bar, its parts named under it with seconds and share. */
+/** Breaks down the time of a step: one bar, its parts listed below with seconds and share. */
 export function StackedTime({ label, whole }: { label: string; whole: TimeColumn }) {
   const { size, setElement } = useSize()
   const row = stacked(whole)
@@ -84,7 +81,7 @@ const valueOf = (id: PartId) => (row: ReturnType<typeof stacked>) => row.values[
 
 const height = 72
 
-/** One stacked bar per stretch of steps: what grows shows at a glance. */
+/** One stacked bar per range of steps, so that growing parts show at a glance. */
 export function TimeColumns({ columns }: { columns: readonly TimeColumn[] }) {
   const { size, setElement } = useSize()
   const highest = Math.max(0, ...columns.map(({ seconds }) => seconds))
@@ -125,7 +122,6 @@ export function TimeColumns({ columns }: { columns: readonly TimeColumn[] }) {
 }
 
 interface FactsProps {
-  /** Of the tooltip. */
   readonly active?: boolean
   readonly payload?: readonly { readonly payload?: ReturnType<typeof stacked> }[]
 }

@@ -1,19 +1,16 @@
-/** Axes: what may stand along x, ranges of values, ticks, and numbers as axes write them. */
+/** Axes: choices for x, value ranges, ticks, and number formats. */
 import { extent, min, range, ticks } from 'd3-array'
 
-/** From where to where an axis is looked at. */
 export type Range = readonly [from: number, to: number]
 
 export const xAxes = ['step', 'time', 'tokens', 'samples'] as const
 export type XAxis = (typeof xAxes)[number]
 
 interface XAxisSpec {
-  /** In a menu. */
+  /** Label in a menu. */
   readonly title: string
-  /** At the end of the axis. */
   readonly label: string
   readonly ticks: (low: number, high: number, count: number) => readonly number[]
-  /** The last place that can have a tick. */
   readonly end: (high: number) => number
   readonly write: (x: number) => string
 }
@@ -33,7 +30,7 @@ export const xAxisSpecs: Readonly<Record<XAxis, XAxisSpec>> = {
   },
 }
 
-/** The metrics of a run that say how far along an axis each step is; none for steps themselves. */
+/** Metrics of a run that tell how far along an axis each step is; none for steps themselves. */
 export const metricsOfAxis: Readonly<Record<XAxis, readonly string[]>> = {
   step: [],
   time: ['step_time', 'eval_time', 'checkpoint_time'],
@@ -41,7 +38,7 @@ export const metricsOfAxis: Readonly<Record<XAxis, readonly string[]>> = {
   samples: ['update/trajectories'],
 }
 
-/** The axes on which steps can be placed by the metrics there are; those of evaluations and checkpoints may be missing. */
+/** Returns the axes available with these metrics; those of evaluations and checkpoints may be missing. */
 export const axesOf = (names: readonly string[]): readonly XAxis[] =>
   xAxes.filter((axis) => {
     const [main] = metricsOfAxis[axis]
@@ -50,17 +47,18 @@ export const axesOf = (names: readonly string[]): readonly XAxis[] =>
 
 export type ScaleKind = 'linear' | 'log'
 
-/** A y axis. */
 export interface ValueAxis {
   readonly scale: ScaleKind
   readonly domain: Range
   readonly ticks: readonly number[]
 }
 
-/** What is smaller still counts as 0 on a logarithm: it would press everything else together. */
+/** Decades shown on a log axis. Smaller values count as 0, since they would compress everything else. */
 const maxDecades = 8
 
-/** An axis with room above and below its values; NaN and infinities are passed over. Without values above 0 it is linear. */
+/**
+ * Returns a y axis padded above and below its values; NaN and infinities are ignored. It is linear if no value is above 0.
+ */
 export function valueAxis(values: readonly number[], scale: ScaleKind, tickCount = 4): ValueAxis {
   const known = values.filter((value) => Number.isFinite(value))
   const [low = 0, high = 1] = extent(known)
@@ -73,7 +71,7 @@ export function valueAxis(values: readonly number[], scale: ScaleKind, tickCount
   }
   const domain = padded(low, high)
   const wanted = ticks(...domain, tickCount)
-  // A single tick says nothing of the scale.
+  // A single tick does not show the scale.
   return { scale: 'linear', domain, ticks: wanted.length < 2 ? ticks(...domain, 2 * tickCount) : wanted }
 }
 
@@ -83,38 +81,40 @@ function padded(low: number, high: number): Range {
     return low >= 0 ? [Math.max(0, low - room), high + room] : [low - room, high + room]
   }
   const room = (high - low) * 0.06
-  // Shares and lengths begin at 0; a little room below would only raise questions.
+  // Fractions and lengths begin at 0; padding below would only raise questions.
   const startsAtZero = low >= 0 && (low - room < 0 || low < (high - low) * 0.25)
   return [startsAtZero ? 0 : low - room, high + room]
 }
 
-/** Whether a value has no place on the axis and is drawn at its edge with a mark. */
+/** True if a value lies outside of the axis and is drawn at its edge with a mark. */
 export const isClamped = (value: number, { scale, domain }: ValueAxis): boolean =>
   scale === 'log' && value < domain[0]
 
-/** Where a value stands on the axis, from 0 at its beginning to 1 at its end. */
+/** Returns the position of a value on the axis, from 0 at its start to 1 at its end. */
 export function placeOnAxis(value: number, { scale, domain: [low, high] }: ValueAxis): number {
   const at = (each: number) => (scale === 'log' ? Math.log(each) : each)
   return (at(value) - at(low)) / (at(high) - at(low))
 }
 
-/** What a value is drawn as. */
+/** Returns the value at which an out-of-range value is drawn. */
 export const clamped = (value: number, axis: ValueAxis): number =>
   isClamped(value, axis) ? axis.domain[0] : value
 
-/** Whole numbers only, for steps. */
 export function wholeTicks(low: number, high: number, count: number): readonly number[] {
   return ticks(low, high, Math.max(1, Math.min(count, high - low))).filter((tick) => Number.isInteger(tick))
 }
 
-/** How near to the end a tick may stand beside it, as a share of the range. */
+/** Smallest distance between a tick and the end, as a fraction of the range. */
 const besideEnd = 0.09
 
-/** With a tick at the end, in place of those that would touch it: how far it goes is what one looks for first. */
+/** Adds a tick at the end and drops those that would touch it, since the end is what one looks for first. */
 export const withEnd = (all: readonly number[], low: number, end: number): readonly number[] =>
   end > low ? [...all.filter((tick) => end - tick >= (end - low) * besideEnd), end] : all
 
-/** Powers of ten inside the range; where those are few, 1, 2 and 5 times them; where those are, evenly spaced numbers. */
+/**
+ * Returns the powers of ten inside the range; if those are few, also 2 and 5 times them; if still few, evenly spaced
+ * numbers.
+ */
 export function logTicks(low: number, high: number): readonly number[] {
   const powers = range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1)
   const inside = (factors: readonly number[]) =>
@@ -132,7 +132,7 @@ const durations = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
 ]
 
-/** Round times inside a range of seconds. */
+/** Returns round times inside a range of seconds. */
 export function timeTicks(low: number, high: number, count: number): readonly number[] {
   const rough = (high - low) / count
   const step = durations.find((duration) => duration >= rough)
@@ -140,7 +140,10 @@ export function timeTicks(low: number, high: number, count: number): readonly nu
   return range(Math.ceil(low / step), Math.floor(high / step) + 1).map((i) => i * step)
 }
 
-/** Up to four significant digits, thousands and above with k, M, G, very small and very large ones with a power of ten. */
+/**
+ * Formats up to four significant digits, with k, M, G from thousands on, and a power of ten for very small and very
+ * large numbers.
+ */
 export function axisNumber(value: number): string {
   const size = Math.abs(value)
   if (size === 0) return '0'
@@ -153,11 +156,14 @@ export function axisNumber(value: number): string {
 const trimmed = (text: string): string => text.replace(/\.0(?=e)/, '')
 const minus = (text: string): string => text.replace('-', '−').replace('e-', 'e−')
 
-/** Three significant digits. */
+/** Formats three significant digits. */
 export const axisNumber3 = (value: number): string =>
   value === 0 ? '0' : axisNumber(Number(value.toPrecision(3)))
 
-/** Three significant digits of which none is left out, so that numbers under each other compare at a glance; whole ones as they are. */
+/**
+ * Formats exactly three significant digits, trailing zeros included, so that numbers in a column compare at a glance;
+ * whole numbers stay as they are.
+ */
 export function readNumber(value: number): string {
   const size = Math.abs(value)
   if (Number.isInteger(value) || size < 1e-3 || size >= 1000) return axisNumber3(value)
@@ -171,7 +177,7 @@ const timeUnits = [
   [1, 1, 's'],
 ] as const
 
-/** Seconds as 45 ms, 45 s, 12 min, 1.5 h, 2 d. */
+/** Formats seconds as 45 ms, 45 s, 12 min, 1.5 h, 2 d. */
 export function axisTime(seconds: number): string {
   const size = Math.abs(seconds)
   const [, unit, letter] =

@@ -1,4 +1,4 @@
-/** How curves are looked at, wherever there are some: all of it can stand in an address. */
+/** Display options of curves, the same everywhere; all of them can be stored in the URL. */
 import { useCallback, useMemo } from 'react'
 import { setQuery, useRoute, type Query } from '#renderer/client/route.ts'
 import { useSetting } from '#renderer/client/settings.ts'
@@ -13,18 +13,18 @@ export interface CurveLook {
 
 export const defaultLook: CurveLook = { x: 'step', smoothing: 'auto', scale: 'linear' }
 
-/** What does not belong into an address is passed over. */
+/** Ignores anything invalid in the query. */
 export const parseLook = (query: URLSearchParams): CurveLook => ({
   x: xAxes.find((axis) => axis === query.get('x')) ?? 'step',
   smoothing: smoothingOf(query.get('smoothing')),
   scale: query.get('scale') === 'log' ? 'log' : 'linear',
 })
 
-/** An address without any of it leaves the look to what was chosen last. */
+/** True if the query has any option; without one, the last choice applies. */
 export const hasLook = (query: URLSearchParams): boolean =>
   ['x', 'smoothing', 'scale'].some((name) => query.has(name))
 
-/** What differs from the usual only. */
+/** Keeps only options that differ from the defaults. */
 export const lookQuery = ({ x, smoothing, scale }: CurveLook): Query => ({
   x: x === 'step' ? null : x,
   smoothing: smoothing === 'auto' ? null : String(smoothing),
@@ -36,7 +36,10 @@ function smoothingOf(text: string | null): number | 'auto' {
   return Number.isFinite(value) && value >= 0 && value <= maxSmoothing ? value : 'auto'
 }
 
-/** As the address says, else as the person chose last. `names`: metrics there are; an axis without its numbers is not used. */
+/**
+ * Returns the options of the URL, else the user's last choice. `names`: available metrics; an axis whose metrics are
+ * missing is not used.
+ */
 export function useCurveLook(
   names: readonly string[],
 ): readonly [CurveLook, (changes: Partial<CurveLook>) => void] {

@@ -1,4 +1,4 @@
-/** From the points of a line to what is drawn of it: smoothing, reduction, gaps, and bands of several lines. */
+/** Turns the points of a line into what is drawn: smoothing, reduction, gaps, and bands over several lines. */
 import { bisectLeft, deviation, extent, greatest, mean } from 'd3-array'
 import { meanEstimate, type Interval } from '#shared/statistics.ts'
 import type { ScaleKind } from './axes.ts'
@@ -6,17 +6,16 @@ import { pointAt, type BandPoint, type ChartPoint, type Dot, type SeriesPoint } 
 
 export const maxSmoothing = 0.99
 
-/** Below so many points a line is shown as it is, unless someone asks. */
+/** Number of points below which a line is not smoothed by default. */
 const fewPoints = 200
 const defaultSmoothing = 0.6
 
-/** What a chart smooths by where nobody has chosen. */
 export const automaticSmoothing = (longest: number): number => (longest < fewPoints ? 0 : defaultSmoothing)
 
 /**
- * The x distance over which the average forgets once: that of a step, so the weight means what it does for a plain moving
- * average over steps. Lines measured every tenth step are smoothed over the same stretch, not over ten times as much.
- * Beyond a thousand steps it is a thousandth of the whole.
+ * Returns the x distance over which the average decays once: that of one step, so that the weight means the same as
+ * in a plain moving average over steps. Lines measured every tenth step are smoothed over the same range, not ten
+ * times as much. Beyond a thousand steps it is a thousandth of the whole.
  */
 export function forgettingUnit(lines: readonly (readonly ChartPoint[])[]): number {
   let unit = Infinity
@@ -30,10 +29,10 @@ export function forgettingUnit(lines: readonly (readonly ChartPoint[])[]): numbe
 }
 
 /**
- * An exponential moving average whose memory is measured along the x axis, not in points:
- * s(x) = Σ w^((x−xᵢ)/unit) yᵢ / Σ w^((x−xᵢ)/unit) over the points up to x. What came before counts less the farther
- * away it is, and the division takes away the pull towards 0 at the beginning. A stretch of several values counts as
- * often as it has values. A gap in the series does not end the memory, only the line.
+ * Exponential moving average whose memory is measured along the x axis, not in points: s(x) = Σ w^((x−xᵢ)/unit) yᵢ /
+ * Σ w^((x−xᵢ)/unit) over the points up to x. Earlier points count less the farther away they are, and the division
+ * removes the bias towards 0 at the beginning. A range of several values counts as often as it has values. A gap in
+ * the series does not end the memory, only the line.
  */
 export function smooth(points: readonly ChartPoint[], weight: number, unit: number): readonly Dot[] {
   if (weight <= 0) return points.map(({ endX, last }) => ({ x: endX, y: last }))
@@ -48,7 +47,6 @@ export function smooth(points: readonly ChartPoint[], weight: number, unit: numb
   })
 }
 
-/** Two neighbouring stretches as one. */
 export function together(a: SeriesPoint, b: SeriesPoint): SeriesPoint {
   const count = a.count + b.count
   return {
@@ -62,7 +60,7 @@ export function together(a: SeriesPoint, b: SeriesPoint): SeriesPoint {
   }
 }
 
-/** Stretches that lie side by side made one, so that at most `limit` are left. */
+/** Merges adjacent ranges so that at most `limit` are left. */
 export function mergeStretches(points: readonly ChartPoint[], limit: number): readonly ChartPoint[] {
   const size = Math.ceil(points.length / limit)
   if (size <= 1) return points
@@ -73,8 +71,8 @@ export function mergeStretches(points: readonly ChartPoint[], limit: number): re
 }
 
 /**
- * The places a line goes through to show a stretch honestly: its lowest and highest value (the one nearer to where the
- * line comes from first) and where it ends. A stretch of one value is one place.
+ * Returns the points through which a line represents a range faithfully: its lowest and highest value (the one nearer
+ * to the previous end first) and its end. A range of one value is one point.
  */
 export function strokes(points: readonly ChartPoint[]): readonly Dot[] {
   const dots: Dot[] = []
@@ -90,8 +88,8 @@ export function strokes(points: readonly ChartPoint[]): readonly Dot[] {
 }
 
 /**
- * The dots of a line moved to the nearest of some evenly spaced places; of several at one place the one farthest from what
- * came before, so that spikes stay. Dots outside of all places stay where they are.
+ * Moves the dots of a line to the nearest of some evenly spaced positions; of several at one position it keeps the
+ * one farthest from the previous, so that spikes survive. Dots outside of all positions stay where they are.
  */
 export function snapped(dots: readonly Dot[], places: readonly number[]): readonly Dot[] {
   const [first = 0, second = 1] = places
@@ -104,14 +102,14 @@ export function snapped(dots: readonly Dot[], places: readonly number[]): readon
 }
 
 interface Reach {
-  /** In order. */
+  /** Sorted. */
   readonly gaps?: readonly number[]
   readonly scale?: ScaleKind
 }
 
 /**
- * The values of a line at places in order: straight between its dots, as the scale draws it, and null before the first,
- * behind the last and where a gap lies between two.
+ * Returns the values of a line at sorted positions: linear between its dots on the drawn scale, null before the
+ * first, after the last and across gaps.
  */
 export function valuesAt(
   places: readonly number[],
@@ -139,10 +137,10 @@ export type BandKind = 'range' | 'deviation' | 'interval'
 const maxPlaces = 300
 
 /**
- * Several lines as one: their mean on a common x, of those that reach so far, with a band of how far they lie apart.
- * `range`: from the lowest to the highest line; `deviation`: one standard deviation (n−1) to either side of the mean;
- * `interval`: the 95 % interval of the mean.
- * Lines are read between their own points by straight interpolation and never beyond their ends.
+ * Summarizes several lines as one: their mean on a common x, over the lines that reach it, with a band for their
+ * spread. `range`: from the lowest to the highest line; `deviation`: one standard deviation (n−1) to either side of
+ * the mean; `interval`: the 95 % interval of the mean. Lines are interpolated linearly between their own points and
+ * never beyond their ends.
  */
 export function bandOf(lines: readonly (readonly Dot[])[], kind: BandKind) {
   const places = placesOf(
@@ -169,7 +167,7 @@ function spreadOf(values: readonly number[], middle: number, kind: BandKind): In
   return { low, high }
 }
 
-/** Every place once, in order, or an even grid from the first to the last where those are more than `most`. */
+/** Returns every position once, sorted, or an even grid from the first to the last if there are more than `most`. */
 export function placesOf(all: readonly number[], most: number): readonly number[] {
   const places = [...new Set(all)].sort((a, b) => a - b)
   const [first, last] = [places[0], places.at(-1)]

@@ -1,14 +1,14 @@
-/** The line that stands out in every chart, tree and table of a page: the one pointed at, else the one chosen. */
+/** The line highlighted in every chart, tree and table of a page: the one pointed at, else the selected one. */
 import { createContext, use, useMemo, useState, type ReactNode } from 'react'
 import { useLatest } from '#renderer/client/api.tsx'
 
 interface Pointing {
-  /** By id of a line; null: at none. */
+  /** Receives the id of the line pointed at, or null. */
   readonly point: (id: string | null) => void
   readonly choose: (id: string) => void
 }
 
-/** Apart, so that what only points is not drawn again when something else stands out. */
+/** Separate context, so that components which only point are not re-rendered when the highlight changes. */
 const PointingContext = createContext<Pointing | null>(null)
 const FrontContext = createContext<string | null>(null)
 
@@ -28,8 +28,8 @@ export function FrontGroup({ chosen, choose, children }: FrontGroupProps) {
   )
 }
 
-/** Id of the line that stands out; null: none does. */
+/** Id of the highlighted line, or null. */
 export const useFront = (): string | null => use(FrontContext)
 
-/** null outside of a group: nothing stands out there. */
+/** Null outside of a group, where nothing is highlighted. */
 export const usePointing = (): Pointing | null => use(PointingContext)

@@ -1,26 +1,26 @@
 /**
- * What charts draw. `useSeries.ts` reads series, this file makes lines of them, `curves.ts` reduces and smooths, `axes.ts`
- * places them; `plot.ts` puts one panel together, `LineDrawing.tsx` draws it, `LinePlot.tsx` adds what follows the pointer,
- * `MetricChart.tsx` is the panel around it.
+ * Data model of charts. `useSeries.ts` reads series, this file makes lines of them, `curves.ts` reduces and smooths,
+ * `axes.ts` lays out axes; `plot.ts` assembles one panel, `LineDrawing.tsx` draws it, `LinePlot.tsx` adds what
+ * follows the pointer, `MetricChart.tsx` is the panel around it.
  */
 import { bisector } from 'd3-array'
 import type { Api } from '#shared/api/api.ts'
 import type { OutputOf } from '#shared/api/contract.ts'
 import type { XAxis } from './axes.ts'
 
-/** One stretch of steps. */
+/** Summary of a range of steps. */
 export type SeriesPoint = OutputOf<Api, 'metrics.series'>['runs'][number]['points'][number]
 
 export interface Series {
-  /** In order of step. */
+  /** Sorted by step. */
   readonly points: readonly SeriesPoint[]
-  /** Steps whose value was no number. */
+  /** Steps whose value was NaN or infinite. */
   readonly gaps: readonly number[]
 }
 
 export const emptySeries: Series = { points: [], gaps: [] }
 
-/** A stretch placed on an x axis: from `x` to `endX`. */
+/** A range placed on an x axis, from `x` to `endX`. */
 export interface ChartPoint extends SeriesPoint {
   readonly x: number
   readonly endX: number
@@ -32,43 +32,39 @@ export interface BandPoint {
   readonly high: number
 }
 
-/** A place a line goes through. */
 export interface Dot {
   readonly x: number
   readonly y: number
 }
 
 export interface ChartLine {
-  /** Stable: that of the run, the group, or the metric. */
+  /** Stable id, derived from the run, group or metric. */
   readonly id: string
   readonly label: string
-  /** A CSS colour, such as var(--run-1). */
+  /** CSS colour, such as var(--run-1). */
   readonly color: string
   /** SVG dash pattern, such as "6 3". */
   readonly dash?: string | undefined
-  /** Drawn thick, above the others. */
+  /** Drawn thick and above the others. */
   readonly isBaseline?: boolean | undefined
-  /** In order of x. */
+  /** Sorted by x. */
   readonly points: readonly ChartPoint[]
-  /** Where a value was no number: no line is drawn across. */
+  /** Positions of NaN or infinite values, where the line is interrupted. */
   readonly gaps?: readonly number[] | undefined
-  /** A band around the line, in order of x. */
+  /** Band around the line, sorted by x. */
   readonly band?: readonly BandPoint[] | undefined
 }
 
 export type EventKind = 'resume' | 'checkpoint' | 'alarm' | 'reward' | 'fork' | 'setting'
 
-/** Something that happened at a place of the x axis. */
 export interface ChartEvent {
   readonly id: string
   readonly x: number
   readonly kind: EventKind
   readonly label: string
-  /** That of the run, where there are several. */
   readonly color?: string | undefined
 }
 
-/** A single value. */
 export const pointAt = (x: number, step: number, y: number): ChartPoint => ({
   x,
   endX: x,
@@ -81,15 +77,15 @@ export const pointAt = (x: number, step: number, y: number): ChartPoint => ({
   count: 1,
 })
 
-/** Where along the axis a step ends. Growing; the place of step 0 is 0. */
+/** Maps a step to the x where it ends. Increasing; step 0 maps to 0. */
 export type Placement = (step: number) => number
 
 const itself: Placement = (step) => step
 
 /**
- * How the steps of one run lie along an axis. `series` holds what `metricsOfAxis` names. Time is the sum of the
- * durations of steps, evaluations and checkpoints, so pauses do not count; tokens are a running total already; trajectories are
- * summed. Between known places the way is straight; behind the last one it goes on as before.
+ * Maps the steps of one run onto an axis. `series` holds the metrics of `metricsOfAxis`. Time is the sum of the
+ * durations of steps, evaluations and checkpoints, so pauses do not count; tokens are already a running total;
+ * trajectories are summed. Linear between known positions, extrapolated after the last one.
  */
 export function placementOf(axis: XAxis, series: readonly (readonly SeriesPoint[])[]): Placement {
   if (axis === 'step') return itself
@@ -105,7 +101,7 @@ function places(axis: XAxis, points: readonly SeriesPoint[]): readonly Place[] {
   let total = 0
   return points.reduce<Place[]>(
     (found, { step, lastStep, mean, count }) => {
-      // A stretch of several values lies between its first and its last step, not between it and the one before.
+      // A range of several values lies between its first and its last step, not between it and the previous one.
       found.push([Math.max(0, step - 1), total])
       total += mean * count
       found.push([lastStep, total])
@@ -127,7 +123,7 @@ function reader(known: readonly Place[]): (step: number) => number {
   }
 }
 
-/** A series on an axis; what has no place on it is left out. */
+/** Places a series on an axis, dropping points without a position. */
 function placed(points: readonly SeriesPoint[], place: Placement): readonly ChartPoint[] {
   return points.flatMap((point) => {
     const [x, endX] = [place(point.step), place(point.lastStep)]
@@ -135,7 +131,7 @@ function placed(points: readonly SeriesPoint[], place: Placement): readonly Char
   })
 }
 
-/** The last step whose place is not beyond x. */
+/** Returns the last step whose position is not beyond x. */
 export function stepAtPlace(place: Placement, x: number, lastStep: number): number {
   let [low, high] = [0, lastStep]
   while (low < high) {
@@ -148,7 +144,7 @@ export function stepAtPlace(place: Placement, x: number, lastStep: number): numb
 
 export type LineStyle = Pick<ChartLine, 'id' | 'label' | 'color' | 'dash' | 'isBaseline'>
 
-/** The series of one run or metric as a line; by step where no placement is given. */
+/** Makes a line of the series of one run or metric; by step if no placement is given. */
 export function seriesLine(
   style: LineStyle,
   series: Series | undefined,
@@ -164,12 +160,12 @@ const intervals = [
   [-1, 1],
 ] as const
 
-/** Standard deviations of small groups come out larger than that of the whole: by √2 for pairs. */
+/** Ratio by which standard deviations of small groups exceed that of the whole: √2 for pairs. */
 const smallGroups = Math.SQRT2
 
 /**
- * The interval that values with these means and standard deviations cannot have left: values within [a, b] have a
- * variance of at most (b − mean)(mean − a), so one step that spreads further tells that there is no such bound. null: none.
+ * Infers bounds of the values from means and standard deviations: values within [a, b] have a variance of at most (b
+ * − mean)(mean − a), so a single step with a larger spread rules such bounds out. Null: no bounds.
  */
 function boundsOf(points: readonly SeriesPoint[], around: ReadonlyMap<number, SeriesPoint>) {
   const fits = ([low, high]: readonly [number, number]): boolean =>
@@ -182,7 +178,7 @@ function boundsOf(points: readonly SeriesPoint[], around: ReadonlyMap<number, Se
   return intervals.find(fits) ?? null
 }
 
-/** The line with a band of `spread` to either side of it, where that is known; it ends where the values must. */
+/** Adds a band of `spread` to either side of the line where it is known, cut off at the bounds of the values. */
 export function withBand(line: ChartLine, spread: Series | undefined, place: Placement = itself): ChartLine {
   const around = new Map((spread?.points ?? []).map((point) => [point.step, point]))
   const [lowest, highest] = boundsOf(line.points, around) ?? [-Infinity, Infinity]
@@ -196,7 +192,7 @@ export function withBand(line: ChartLine, spread: Series | undefined, place: Pla
   return { ...line, band }
 }
 
-/** Values of the last steps of a series, the newest last: of every stretch its mean, as often as it has values. */
+/** Returns the values of the last steps of a series, the newest last: for each range its mean, repeated once per value. */
 export function lastValues(points: readonly SeriesPoint[], count: number): readonly number[] {
   const values: number[] = []
   for (const point of points.toReversed()) {

@@ -6,7 +6,6 @@ interface LineMarkProps {
   readonly isThick?: boolean
 }
 
-/** A piece of a line as it is drawn: colour, dash, thickness. */
 export const LineMark = ({ color, dash, isThick = false }: LineMarkProps) => (
   <svg width={16} height={8} aria-hidden className="shrink-0">
     <path d="M0 4H16" stroke={color} strokeWidth={isThick ? 3 : 2} strokeDasharray={dash} />
@@ -31,7 +30,7 @@ const words: readonly (readonly [EventKind, string])[] = [
   ['setting', 'settings changed'],
 ]
 
-/** What the dotted lines across the charts mean: of each kind that is there. */
+/** Legend of the dotted lines across the charts, one entry per kind. */
 export function MarkLegend({ events }: { events: readonly ChartEvent[] }) {
   const kinds = words.filter(([kind]) => events.some((event) => event.kind === kind))
   if (kinds.length === 0) return null

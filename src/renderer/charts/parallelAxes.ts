@@ -1,4 +1,4 @@
-/** Axes that stand side by side: where values lie on them, and stretches of them. */
+/** Axes of parallel coordinates: positions of values on them, and brushes. */
 import { extent, least, ticks as ticksOf } from 'd3-array'
 import { scaleLinear, scaleLog, scalePoint } from 'd3-scale'
 import { axisNumber, axisNumber3, logTicks } from './axes.ts'
@@ -8,32 +8,30 @@ export type AxisValue = number | string | boolean | null
 export interface AxisSpec {
   readonly key: string
   readonly label: string
-  /** Limits of numbers; else those of the values there are, on a logarithm where they are spread widely. */
+  /** Limits of a number axis. Default: those of the values, on a log scale if they are spread widely. */
   readonly range?: { readonly min: number; readonly max: number; readonly isLog: boolean } | undefined
-  /** Names in their order; else those there are, sorted. */
+  /** Names in order. Default: those among the values, sorted. */
   readonly names?: readonly string[] | undefined
-  /** Colours along the axis, from the bottom to the top. */
+  /** Colours along the axis, from bottom to top. */
   readonly gradient?: readonly string[] | undefined
 }
 
 export interface ParallelAxis extends AxisSpec {
   readonly kind: 'number' | 'log' | 'category'
   readonly ticks: readonly { readonly share: number; readonly text: string }[]
-  /** 0 at the bottom, 1 at the top; null where the run has no such value. */
+  /** Position of a value: 0 at the bottom, 1 at the top; null if the run has no such value. */
   readonly share: (value: AxisValue) => number | null
-  /** What stands at a share, in words. */
   readonly textAt: (share: number) => string
-  /** The nearest stretch there can be. */
+  /** Rounds a brush to the nearest valid one. */
   readonly snapped: (brush: Brush) => Brush
 }
 
-/** From where to where, as shares of the axis. */
 export type Brush = readonly [low: number, high: number]
 
-/** By key of the axis; axes without one take all values. */
+/** Brushes by axis key; axes without one accept all values. */
 export type Brushes = Readonly<Record<string, Brush>>
 
-/** Numbers that span more than this factor, all above 0, get a logarithmic axis. */
+/** Ratio of the largest to the smallest value, all above 0, from which an axis becomes logarithmic. */
 const logFactor = 50
 
 export function parallelAxis(spec: AxisSpec, values: readonly AxisValue[]): ParallelAxis {
@@ -80,10 +78,9 @@ function categories(spec: AxisSpec, names: readonly string[]): ParallelAxis {
   }
 }
 
-/** For rounding. */
 const little = 1e-9
 
-/** Whether a line passes through every brush. shares: [axes] */
+/** True if a line passes through every brush. shares: [axes] */
 export const isWithin = (
   axes: readonly ParallelAxis[],
   shares: readonly (number | null)[],
@@ -95,7 +92,6 @@ export const isWithin = (
     return brush === undefined || (share !== null && share >= brush[0] - little && share <= brush[1] + little)
   })
 
-/** Those that pass through every brush. */
 export function chosenOf<Run extends { readonly values: Readonly<Record<string, AxisValue>> }>(
   specs: readonly AxisSpec[],
   runs: readonly Run[],
@@ -112,7 +108,10 @@ export function chosenOf<Run extends { readonly values: Readonly<Record<string, 
   )
 }
 
-/** What a drag from a place makes of a brush: at one of its ends this is moved, inside it the whole, elsewhere a new one begins. */
+/**
+ * Returns how a drag changes a brush: at one of its ends it moves that end, inside it moves the whole, elsewhere it
+ * starts a new one.
+ */
 export function dragged(brush: Brush | undefined, from: number, near: number): (to: number) => Brush {
   if (brush === undefined) return (to) => [Math.min(from, to), Math.max(from, to)]
   const [low, high] = brush
@@ -125,10 +124,10 @@ export function dragged(brush: Brush | undefined, from: number, near: number): (
   }
 }
 
-/** One arrow key, and a page, as shares of an axis of numbers. */
+/** Distance moved by an arrow key and by a page key, as fractions of a number axis. */
 const steps = { small: 0.02, large: 0.1 }
 
-/** A brush with one of its ends moved by a key; null: it takes the whole axis; undefined: the key does not move it. */
+/** Moves one end of a brush by a key. Null: the brush covers the whole axis; undefined: the key moves nothing. */
 export function movedEnd(
   axis: ParallelAxis,
   [low, high]: Brush,

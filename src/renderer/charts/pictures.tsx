@@ -1,4 +1,4 @@
-/** Panels as files: the SVG of the page's own charts, drawn once more in one size, its colours written out. */
+/** Export of panels to files: the SVG of the page's own charts, redrawn in one size with its colours inlined. */
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
 import { saveBlob, saveText } from '#renderer/client/download.ts'
@@ -6,7 +6,6 @@ import { xAxisSpecs } from './axes.ts'
 import { LineDrawing } from './LineDrawing.tsx'
 import { inReadingOrder, type Plot, type PlottedLine } from './plot.ts'
 
-/** In px. */
 export interface Picture {
   readonly svg: SVGSVGElement
   readonly width: number
@@ -19,10 +18,13 @@ const rowHeight = 16
 const pngScale = 2
 const maxFrames = 60
 const namespace = 'http://www.w3.org/2000/svg'
-/** A picture carries no font; without Inter, a viewer takes one that is no wider, so that labels still fit. */
+/**
+ * Fonts of an exported picture, which embeds none: without Inter, viewers fall back to one that is no wider, so that
+ * labels still fit.
+ */
 const fonts = "'Inter Variable', Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
 
-/** A panel with its title above and its names below, in the colours of the theme. */
+/** Renders a panel with its title above and its legend below, in the colours of the theme. */
 export async function pictureOf(plot: Plot, title: string): Promise<Picture> {
   const { width, height } = plotSize
   const rows = legendRows(plot, width)
@@ -40,7 +42,6 @@ export async function pictureOf(plot: Plot, title: string): Promise<Picture> {
   return { svg, width, height: total }
 }
 
-/** The chart as Recharts draws it, beside the page. */
 async function drawnSvg(plot: Plot): Promise<SVGSVGElement> {
   const host = document.createElement('div')
   host.setAttribute('aria-hidden', 'true')
@@ -49,7 +50,7 @@ async function drawnSvg(plot: Plot): Promise<SVGSVGElement> {
   const root = createRoot(host)
   try {
     flushSync(() => root.render(<LineDrawing plot={plot} {...plotSize} />))
-    // What is in a chart makes itself known in effects, the numbers along x last.
+    // Parts of a chart register in effects, the x tick labels last.
     for (let i = 0; i < maxFrames && !host.querySelector('.recharts-xAxis-tick-labels text'); i++)
       await new Promise(requestAnimationFrame)
     const svg = host.querySelector<SVGSVGElement>('svg.recharts-surface')?.cloneNode(true)
@@ -62,7 +63,7 @@ async function drawnSvg(plot: Plot): Promise<SVGSVGElement> {
   }
 }
 
-/** Several pictures in one, two side by side; rows are as high as the higher of their pictures. */
+/** Combines several pictures in two columns; each row is as tall as its taller picture. */
 export function sheetOf(pictures: readonly Picture[]): Picture {
   const columns = pictures.length > 1 ? 2 : 1
   let [y, rowEnd] = [0, 0]
@@ -80,14 +81,14 @@ export function sheetOf(pictures: readonly Picture[]): Picture {
   return { svg: sheet(width, height, placed), width, height }
 }
 
-/** The text of a picture, which stands alone: no variables of the page. */
+/** Serializes a picture as standalone SVG, without CSS variables of the page. */
 export const svgText = ({ svg }: Picture): string =>
   new XMLSerializer().serializeToString(svg).replace(/var\(--[\w-]+\)/g, resolveColor)
 
 export const saveSvg = (picture: Picture, name: string): void =>
   saveText(svgText(picture), name, 'image/svg+xml')
 
-/** At twice the size. */
+/** Saves at twice the size. */
 export async function savePng(picture: Picture, name: string): Promise<void> {
   const image = new Image()
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`
@@ -101,7 +102,7 @@ export async function savePng(picture: Picture, name: string): Promise<void> {
   saveBlob(blob, name)
 }
 
-/** What a CSS colour such as var(--run-1) is right now. */
+/** Resolves a CSS colour such as var(--run-1) to its current value. */
 export function resolveColor(color: string): string {
   const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1]
   if (name === undefined) return color
@@ -131,10 +132,10 @@ function sheet(width: number, height: number, content: readonly Node[]): SVGSVGE
 
 const shortLabel = (label: string): string => (label.length > 40 ? `${label.slice(0, 39)}…` : label)
 
-/** An estimate: 6.2 px a letter at 11 px. */
+/** Estimates the width at 6.2 px per character of 11 px text. */
 const legendWidth = ({ label }: PlottedLine): number => shortLabel(label).length * 6.2 + 34
 
-/** Rows of names under a picture, as wide as it is. */
+/** Breaks the names below a picture into rows of its width. */
 function legendRows(plot: Plot, width: number): readonly (readonly PlottedLine[])[] {
   const rows: PlottedLine[][] = []
   let free = 0

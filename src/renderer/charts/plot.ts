@@ -1,4 +1,4 @@
-/** One panel ready to be drawn: lines smoothed and reduced to what a panel can show, axes, events. */
+/** A panel ready to be drawn: lines smoothed and reduced to what a panel can show, axes, events. */
 import { quantileSorted } from 'd3-array'
 import {
   clamped,
@@ -25,24 +25,23 @@ import type { BandPoint, ChartEvent, ChartLine, ChartPoint, Dot } from './lines.
 
 export interface PlotOptions {
   readonly xAxis: XAxis
-  /** 0–0.99; 'auto': none for short lines. */
+  /** 0 to 0.99; 'auto' does not smooth short lines. */
   readonly smoothing: number | 'auto'
   readonly scale: ScaleKind
-  /** null: everything. */
   readonly zoom: Range | null
-  /** Shown at least; for shares and the like. */
+  /** Values always in view, such as 0 and 1 for fractions. */
   readonly include?: readonly number[] | undefined
   readonly events?: readonly ChartEvent[] | undefined
   readonly tickCount?: number | undefined
-  /** A few far-off values may leave the panel, so that the others can be told apart. */
+  /** True lets a few outliers leave the panel, so that the others can be told apart. */
   readonly clipsSpikes?: boolean | undefined
-  /** Drawn again every second. */
+  /** True if redrawn every second. */
   readonly isLive?: boolean | undefined
 }
 
 export interface PlottedLine {
   readonly id: string
-  /** Its values in the rows of the plot: `key`, what it was before it was smoothed (`key raw`), its band (`key band`). */
+  /** Column of its values in the rows of the plot: `key`, before smoothing (`key raw`), its band (`key band`). */
   readonly key: string
   readonly hasRaw: boolean
   readonly hasBand: boolean
@@ -50,18 +49,18 @@ export interface PlottedLine {
   readonly color: string
   readonly dash: string | undefined
   readonly isBaseline: boolean
-  /** Between two gaps, where no line shows them. */
+  /** Dots between two gaps, which no line shows. */
   readonly lone: readonly Dot[]
-  /** Places drawn at the edge because a logarithm does not have them. */
+  /** Positions drawn at the edge because a log scale has no place for them. */
   readonly clampedAt: readonly number[]
   readonly gaps: readonly number[]
-  /** For reading values: one entry per point of the line, as it was and as it is drawn. */
+  /** Points for reading values: one per point of the line, raw and as drawn. */
   readonly points: readonly ChartPoint[]
   readonly drawn: readonly Dot[]
   readonly band: readonly BandPoint[]
 }
 
-/** What all lines are at a place; null: nothing, or a gap. */
+/** Values of all lines at one position; null: none, or a gap. */
 export interface PlotRow {
   readonly x: number
   readonly [key: string]: number | null | Range
@@ -76,18 +75,16 @@ export interface Plot {
   readonly rows: readonly PlotRow[]
   readonly events: readonly ChartEvent[]
   readonly smoothing: number
-  /** Some values may lie outside of the panel. */
   readonly isClipped: boolean
 }
 
-/** Values of a panel and places of it along x, at most: paths that are drawn within a few frames. */
+/** Largest number of values and x positions of a panel, so that it draws within a few frames. */
 const limits = { values: 6000, places: 1500 } as const
-/** Those of a panel that is drawn again every second, for a tenth of a core; docs/performance.md has the figures. */
+/** Limits for a panel redrawn every second, for a tenth of a core; see docs/performance.md. */
 const liveLimits = { values: 3000, places: 300 } as const
-/** Above this number of living lines only the smoothed curves are drawn: raw ones behind them would be unreadable. */
+/** Number of live lines above which only smoothed curves are drawn: raw ones behind them would be unreadable. */
 const maxLiveWithRaw = 10
 
-/** null: there is nothing to draw. */
 export function plotOf(lines: readonly ChartLine[], options: PlotOptions): Plot | null {
   const full = xExtent(lines)
   if (!full) return null
@@ -125,7 +122,6 @@ function chosenSmoothing(lines: readonly ChartLine[], wanted: number | 'auto'): 
   return automaticSmoothing(Math.max(0, ...lengths))
 }
 
-/** From the first to the last place of any line. */
 export function xExtent(lines: readonly ChartLine[]): Range | null {
   const filled = lines.filter(({ points }) => points.length > 0)
   if (filled.length === 0) return null
@@ -136,8 +132,8 @@ export function xExtent(lines: readonly ChartLine[]): Range | null {
 }
 
 /**
- * The ends of the x axis and the places between them where lines have values or gaps. Where those are too many an even grid,
- * to which values have to be moved.
+ * Returns the ends of the x axis and the positions between them with values or gaps; if those are too many, an even
+ * grid to which values are moved.
  */
 function columnsOf(shapes: readonly Shape[], [from, to]: Range, limit: number) {
   const all = shapes.flatMap(({ line, dots }) => [...dots.map(({ x }) => x), ...(line.gaps ?? [])])
@@ -155,15 +151,14 @@ interface Shaping {
   readonly x: Range
   readonly smoothing: number
   readonly unit: number
-  /** Dots per line and kind. */
+  /** Largest number of dots per line and kind. */
   readonly limit: number
 }
 
 interface Shape {
   readonly line: ChartLine
-  /** What the line goes through as it was. */
   readonly dots: readonly Dot[]
-  /** Smoothed, of every point. */
+  /** Smoothed dots, one per point. */
   readonly drawn: readonly Dot[]
   readonly isSmooth: boolean
   readonly band: readonly BandPoint[]
@@ -172,7 +167,7 @@ interface Shape {
 function shapeOf(line: ChartLine, { x, smoothing, unit, limit }: Shaping): Shape {
   const [from, to] = visible(line.points, x)
   const points = line.points.slice(from, to)
-  // Three dots show a stretch.
+  // Three dots show a range.
   const dots = points.reduce((sum, { count }) => sum + (count > 1 ? 3 : 1), 0)
   return {
     line,
@@ -183,7 +178,7 @@ function shapeOf(line: ChartLine, { x, smoothing, unit, limit }: Shaping): Shape
   }
 }
 
-/** Those inside a range and one more to either side, so that lines run to the edges. */
+/** Returns the slice inside a range and one more point to either side, so that lines run to the edges. */
 function visible(points: readonly ChartPoint[], [from, to]: Range): readonly [number, number] {
   const first = points.findIndex(({ endX }) => endX >= from)
   const last = points.findLastIndex(({ x }) => x <= to)
@@ -202,7 +197,7 @@ function valuesOf(shapes: readonly Shape[], { include = [], clipsSpikes = false 
   return [...(clipsSpikes ? withoutSpikes(values) : values), ...include]
 }
 
-/** What lies within half the usual range beyond its 2nd and 98th hundredth. */
+/** Keeps values within half the interpercentile range beyond the 2nd and 98th percentiles. */
 function withoutSpikes(values: readonly number[]): readonly number[] {
   const sorted = values.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
   const [low = 0, high = 0] = [quantileSorted(sorted, 0.02), quantileSorted(sorted, 0.98)]
@@ -218,7 +213,7 @@ interface Columns {
   readonly isGrid: boolean
 }
 
-/** A line with its columns of the rows. */
+/** Places a line on the axis, with its columns of the rows. */
 function placedOn(
   axis: ValueAxis,
   shape: Shape & { readonly hasRaw: boolean },
@@ -260,10 +255,10 @@ function placedOn(
   }
 }
 
-/** The baseline last, so that it lies above the others. */
+/** Puts the baseline last, so that it is drawn above the others. */
 const inOrder = (lines: readonly ChartLine[]): readonly ChartLine[] =>
   lines.toSorted((a, b) => Number(a.isBaseline ?? false) - Number(b.isBaseline ?? false))
 
-/** The baseline lies above the others, so it is the last that is drawn; it is the first to be named. */
+/** Puts the baseline, which is drawn last, first for legends. */
 export const inReadingOrder = (lines: readonly PlottedLine[]): readonly PlottedLine[] =>
   lines.toSorted((a, b) => Number(b.isBaseline) - Number(a.isBaseline))

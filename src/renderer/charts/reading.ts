@@ -1,4 +1,4 @@
-/** What the lines of a panel say: at a place, in words, in three numbers. */
+/** Readouts of the lines of a panel: values at a position, in words, and as three numbers. */
 import { bisector } from 'd3-array'
 import { axisNumber3, xAxisSpecs, type XAxis } from './axes.ts'
 import type { BandPoint, ChartLine, ChartPoint } from './lines.ts'
@@ -6,22 +6,20 @@ import type { Plot, PlottedLine } from './plot.ts'
 
 export interface Reading {
   readonly line: PlottedLine
-  /** As drawn. */
+  /** Value as drawn. */
   readonly value: number
-  /** As it was, where the line is smoothed; else the same. */
+  /** Value before smoothing. */
   readonly raw: number
   readonly step: number
   readonly lastStep: number
-  /** Its place on the x axis. */
   readonly at: number
-  /** The band around it there. */
   readonly band: BandPoint | undefined
 }
 
-/** How far beside a line its value is still told, as a share of the axis. */
+/** Distance from a line within which its value is still reported, as a fraction of the axis. */
 const reachShare = 0.03
 
-/** The highest first. Lines with nothing near are left out. */
+/** Returns the values at x, highest first. Lines with nothing near are left out. */
 export function readingOf(plot: Plot, x: number): readonly Reading[] {
   const reach = (plot.x[1] - plot.x[0]) * reachShare
   return plot.lines
@@ -37,11 +35,11 @@ export function readingOf(plot: Plot, x: number): readonly Reading[] {
     .sort((a, b) => b.value - a.value)
 }
 
-/** The one the cursor stands at; the others may have no value at its step. */
+/** Returns the reading nearest to the cursor; the other lines may have no value at its step. */
 export const nearestOf = (readings: readonly Reading[], x: number): Reading | undefined =>
   readings.toSorted((a, b) => Math.abs(a.at - x) - Math.abs(b.at - x))[0]
 
-/** “step 120” or “steps 120–139”. */
+/** Formats “step 120” or “steps 120–139”. */
 export function placeText(readings: readonly Reading[], { xAxis }: Plot, x: number): string {
   const nearest = nearestOf(readings, x)
   const steps = nearest && stepsText(nearest)
@@ -60,7 +58,7 @@ export function readingText(readings: readonly Reading[], plot: Plot, x: number)
   return `${placeText(readings, plot, x)}: ${values.slice(0, 8).join(', ')}`
 }
 
-/** The step that is nearest to a place, of the line that has most to say there. */
+/** Returns the step nearest to a position, from the line with the most points there. */
 export function stepAt({ lines }: Plot, x: number): number {
   const near = lines.flatMap(({ points }) => points[indexNear(points, x, Infinity)] ?? [])
   const distance = (point: ChartPoint) => Math.min(Math.abs(point.x - x), Math.abs(point.endX - x))
@@ -69,7 +67,7 @@ export function stepAt({ lines }: Plot, x: number): number {
 
 const byX = bisector(({ x }: { readonly x: number }) => x)
 
-/** Where a key moves the cursor; null: it moves nothing. With shift ten places at once. */
+/** Returns the x to which a key moves the cursor, or null. Shift moves it ten positions. */
 export function walk({ rows, lines }: Plot, x: number, key: string, isFar: boolean): number | null {
   const filled = rows.filter((row) => lines.some((line) => (row[line.key] ?? null) !== null))
   const index = byX.center(filled, x)
@@ -87,7 +85,7 @@ export function walk({ rows, lines }: Plot, x: number, key: string, isFar: boole
 
 const byEnd = bisector(({ endX }: ChartPoint) => endX)
 
-/** The point that covers a place on the x axis, or the nearest one within reach; -1: none. */
+/** Returns the index of the point that covers x, or of the nearest one within reach; -1: none. */
 export function indexNear(points: readonly ChartPoint[], x: number, reach: number): number {
   const after = byEnd.left(points, x)
   const distance = (index: number): number => {
@@ -104,16 +102,15 @@ export interface LineFacts {
   readonly first: number
   readonly last: number
   readonly steps: number
-  /** Highest or lowest value and its step; null where neither is progress. */
+  /** Highest or lowest value and its step; null if neither direction is better. */
   readonly best: { readonly value: number; readonly step: number } | null
 }
 
-/** null: it has no points. */
 export function lineFacts(points: readonly ChartPoint[], better: Better): LineFacts | null {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last) return null
   return {
-    // Of a stretch only its mean is known of where it began.
+    // The first value of a range is known only by its mean.
     first: first.count === 1 ? first.last : first.mean,
     last: last.last,
     steps: last.lastStep,
@@ -137,7 +134,7 @@ export interface SummaryOptions {
   readonly xAxis?: XAxis
 }
 
-/** “reward 0.12 → 0.81 over 200 steps, best 0.84 at 180”; several lines one after another, many by their ends only. */
+/** Describes lines as “reward 0.12 → 0.81 over 200 steps, best 0.84 at 180”; if there are many, by their ends only. */
 export function textSummary(
   lines: readonly ChartLine[],
   { title, better, xAxis = 'step' }: SummaryOptions,
@@ -163,7 +160,7 @@ function sentenceOf({ first, last, steps, best }: LineFacts): string {
   return best ? `${way}, best ${axisNumber3(best.value)} at ${best.step}` : way
 }
 
-/** Rows of the table beside a chart: at most so many, evenly drawn, the last one always. */
+/** Returns the rows of the table beside a chart: at most `limit`, evenly spaced, always including the last. */
 export function tableRows(points: readonly ChartPoint[], limit = 50): readonly ChartPoint[] {
   if (points.length <= limit) return points
   const stride = (points.length - 1) / (limit - 1)

@@ -1,4 +1,4 @@
-/** Units as charts say them; shares are drawn in percent. */
+/** Units as shown in charts; fractions are drawn in percent. */
 import { findDeclaration, type MetricDeclaration } from '#shared/metrics.ts'
 import type { ChartLine } from './lines.ts'
 
@@ -16,17 +16,16 @@ const words: Readonly<Record<MetricDeclaration['unit'], string | undefined>> = {
   number: undefined,
 }
 
-/** undefined: it has none, or it is not worth a word. */
+/** Returns undefined if the metric has no unit, or none worth showing. */
 export function unitOf(metric: string): string | undefined {
   const unit = findDeclaration(metric)?.unit
   return unit && words[unit]
 }
 
-/** “Clip fraction (%)”, for where the unit cannot stand beside the title. */
+/** Formats “Clip fraction (%)”, for places where the unit cannot stand beside the title. */
 export const titleWithUnit = (title: string, unit: string | undefined): string =>
   unit === undefined ? title : `${title} (${unit})`
 
-/** What a value of the history is drawn as. */
 export const inUnit = (value: number, unit: string | undefined): number =>
   unit === percent ? 100 * value : value
 

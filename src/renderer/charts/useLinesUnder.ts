@@ -8,13 +8,12 @@ import { readingOf, readingText } from './reading.ts'
 const reachPx = 16
 
 interface PlotSize {
-  /** Between the axes. */
+  /** Width between the axes. */
   readonly width: number
-  /** Of all. */
   readonly height: number
 }
 
-/** Lines of a plot that stand out when one points at them, where there is a group for that; else nothing happens. */
+/** Highlights the line under the pointer; does nothing outside of a group. */
 export function useLinesUnder(plot: Plot, { width, height }: PlotSize) {
   const pointing = usePointing()
   const current = useRef<string | null>(null)
@@ -36,7 +35,7 @@ export function useLinesUnder(plot: Plot, { width, height }: PlotSize) {
         .filter(({ distance }) => distance <= reachPx)
       point(near.toSorted((a, b) => a.distance - b.distance)[0]?.id ?? null)
     },
-    /** To the line above or below at x, with what it says there; null where the key does not do that. */
+    /** Moves to the line above or below at x and returns its value in words; null for other keys. */
     turn: (key: string, x: number): string | null => {
       if (pointing === null || (key !== 'ArrowUp' && key !== 'ArrowDown')) return null
       const readings = readingOf(plot, x)

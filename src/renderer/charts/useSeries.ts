@@ -1,4 +1,4 @@
-/** Metrics over steps, live: read reduced, followed as they grow, read again in detail where someone looks closer. */
+/** Metrics over steps, live: read downsampled, followed as they grow, read again in detail when zoomed. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { seriesCsv } from '#shared/csv.ts'
@@ -7,20 +7,17 @@ import { useFeed } from '#renderer/client/feeds.ts'
 import { together } from './curves.ts'
 import { emptySeries, type Series, type SeriesPoint } from './lines.ts'
 
-/** Charts of a living run are drawn again once a second: paths cost more than pixels, and the run needs the core. */
+/** Interval between redraws of live charts: paths cost more than pixels, and the run needs the core. */
 const redrawnEveryMs = 1000
 
-/** Metric → run → series. */
 export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
 
 export interface SeriesRequest {
   readonly runIds: readonly string[]
   readonly metrics: readonly string[]
-  /** Steps that are looked at closely. */
   readonly zoom?: readonly [fromStep: number, toStep: number] | null
-  /** Per run and metric. */
   readonly maxPoints?: number
-  /** Shows what was there when it began. */
+  /** Freezes the values at those present when it became true. */
   readonly isPaused?: boolean
 }
 
@@ -32,7 +29,6 @@ export interface SeriesState {
 
 interface Followed {
   readonly byMetric: SeriesByMetric
-  /** Behind the last values. */
   readonly cursor: string | null
 }
 
@@ -43,10 +39,10 @@ interface Question {
 }
 
 const nothing: SeriesByMetric = new Map()
-/** What was followed is kept so long when nobody looks, so that a screen that is opened again need not wait. */
+/** Time for which followed series stay cached without a viewer, so that reopening a screen need not wait. */
 const keptMs = 120_000
 
-/** Runs and metrics are compared by their names, so the lists may be new ones every time. */
+/** Reads series; runs and metrics are compared by name, so callers may pass new arrays on every render. */
 export function useSeries(request: SeriesRequest): SeriesState {
   const { maxPoints = 400, zoom = null, isPaused = false } = request
   const key = JSON.stringify([request.runIds, [...new Set(request.metrics)], maxPoints])
@@ -66,7 +62,7 @@ function questionOf(key: string): Question {
   return { runIds, metrics, maxPoints }
 }
 
-/** What was asked for as it grows. Until the first answer, what was there before stays. */
+/** Follows series as they grow. Until the first answer, the previous ones stay. */
 function useFollowed(question: Question) {
   const client = useApi()
   const queries = useQueryClient()
@@ -84,7 +80,7 @@ function useFollowed(question: Question) {
     'metrics.follow',
     { runIds: question.runIds, metrics: question.metrics },
     (items) => {
-      // Stretches may reach over the step a run went back to, so all of it is read again.
+      // Ranges may span the step a run returned to, so everything is read again.
       if (items.some(({ rewound }) => rewound.length > 0)) void refetch()
       else
         queries.setQueryData<Followed>(
@@ -107,7 +103,10 @@ function useFollowed(question: Question) {
     : { followed: nothing, isCurrent: true, error: null }
 }
 
-/** The first answer's cursor is the oldest: what the others know already is passed over when it comes again. */
+/**
+ * Reads in batches. The first answer's cursor is the oldest: values that later answers already have are skipped when
+ * they come again.
+ */
 async function readAll(
   client: ApiClient,
   { runIds, metrics, maxPoints }: Question,
@@ -153,7 +152,7 @@ interface Detail {
   readonly byMetric: SeriesByMetric
 }
 
-/** A range of steps read as finely as the whole. */
+/** Reads a range of steps at the resolution of the whole. */
 function useDetail(question: Question, zoom: SeriesRequest['zoom'], isReady: boolean): Detail | null {
   const client = useApi()
   const [detail, setDetail] = useState<Detail | null>(null)
@@ -176,7 +175,7 @@ function useDetail(question: Question, zoom: SeriesRequest['zoom'], isReady: boo
       )
       setDetail({ key, range, byMetric: new Map(metrics.map((metric, i) => [metric, byRun(answers[i])])) })
     }
-    // Without the detail the whole is still there to look at.
+    // Without the detail, the whole series is still shown.
     read().catch(() => undefined)
     return () => controller.abort()
   }, [client, question, range, key, isReady])
@@ -202,8 +201,8 @@ function merged(byMetric: SeriesByMetric, detail: Detail | null): SeriesByMetric
 }
 
 /**
- * New values behind those that are there; what is known already is passed over. Beyond twice `maxPoints`, neighbours are
- * put together two by two, so that a series never grows without end.
+ * Appends new values, skipping known ones. Beyond twice `maxPoints`, neighbours are merged in pairs, so that a series
+ * never grows without end.
  */
 export function appended(
   series: Series,
@@ -224,7 +223,6 @@ export function appended(
   return { points: points.length > 2 * maxPoints ? halved(points) : points, gaps }
 }
 
-/** Neighbours two by two. */
 export function halved(points: readonly SeriesPoint[]): readonly SeriesPoint[] {
   const half: SeriesPoint[] = []
   for (let i = 0; i < points.length; i += 2) {
@@ -234,9 +232,9 @@ export function halved(points: readonly SeriesPoint[]): readonly SeriesPoint[] {
   return half
 }
 
-/** The part of a series that was read again in more detail, in the place of what it covers. */
+/** Replaces the part of a series that was read again in more detail. */
 export function withDetail(series: Series, detail: Series, [from, to]: readonly [number, number]): Series {
-  // What grew since the detail was read is not in it.
+  // Values added since the detail was read are not in it.
   const last = detail.points.at(-1)?.lastStep ?? to
   const before = series.points.filter(({ lastStep }) => lastStep < from)
   const after = series.points.filter(({ step }) => step > last)
@@ -248,7 +246,7 @@ export function withDetail(series: Series, detail: Series, [from, to]: readonly 
 
 const pageOfSteps = 10_000
 
-/** Every value of some metrics as CSV: one row per run and step. */
+/** Returns every value of some metrics as CSV, one row per run and step. */
 export async function fullCsvOf(
   client: ApiClient,
   runs: readonly { readonly id: string; readonly label: string }[],

@@ -5,7 +5,7 @@ export interface Size {
   readonly height: number
 }
 
-/** The size of an element in CSS pixels; null until it is known. `setElement` is its ref. */
+/** Returns the size of an element in CSS pixels, null until known. `setElement` is its ref. */
 export function useSize(): {
   readonly size: Size | null
   readonly element: HTMLElement | null
@@ -26,7 +26,7 @@ export function useSize(): {
   return { size, element, setElement }
 }
 
-/** Whether an element is in or near what is seen of the page; once true where it cannot be known. */
+/** True if an element is within 300 px of the viewport. */
 export function useIsNear(element: HTMLElement | null): boolean {
   const [isNear, setNear] = useState(false)
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Files and folders on their way in: each is taken to the place that shows what it is before anything happens. */
+/** Import of files and folders: each opens the screen that shows its contents before anything happens. */
 import { foreignFolder, foreignNamed } from '#shared/foreignData.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { useCallback } from 'react'
@@ -8,22 +8,20 @@ import { sourceOfFile, sourceOfFolder, type FileSource } from './connection.ts'
 import { asError, toast, toastError } from './toasts.ts'
 import { navigate } from './route.ts'
 
-/** What a place was asked to show; the place takes it and clears it. */
+/** File handed to a screen, which takes and clears it. */
 export interface Arrival {
   readonly name: string
   readonly source: FileSource
 }
 
-/** The folder of a model or an adapter. */
 export interface ArrivingFolder {
   readonly name: string
   readonly kind: 'model' | 'adapter'
-  /** null: its files are on their way to the host. */
+  /** Null while its files are being sent to the host. */
   readonly source: FileSource | null
 }
 
 interface Arrivals {
-  /** Data files, each to be looked at. */
   readonly data: readonly Arrival[]
   readonly model: ArrivingFolder | null
   readonly reward: { readonly name: string; readonly code: string } | null
@@ -35,7 +33,6 @@ export interface AddedFile {
   readonly name: string
   readonly path?: string
   readonly file?: File
-  /** What is in it, where it is a folder. */
   readonly files?: readonly File[]
 }
 
@@ -48,14 +45,14 @@ async function addOne(added: AddedFile): Promise<void> {
   else toast({ title: `Unsupported file: ${name}`, detail: unknownWords(added), tone: 'bad' })
 }
 
-/** What the file is and how to convert it, where its name tells; else what can be read. */
+/** Names the kind of file and how to convert it, if the name tells; else lists supported kinds. */
 function unknownWords({ name, files }: AddedFile): string {
   const names = files?.map((inside) => inside.name)
   const foreign = names === undefined ? foreignNamed(name) : foreignFolder(name, names)
   return foreign === undefined ? whatHappens.unknown : `It ${foreign.sentence}. ${foreign.advice}`
 }
 
-/** What a model or an adapter is made of; other weights beside them are not sent to the host. */
+/** Matches the files of a model or an adapter; other weights beside them are not sent to the host. */
 const folderFile = /^[\w -][\w. -]*(?:\.json|\.jinja|\.safetensors|\.md|\.txt)$|^LICENSE$/
 
 async function addFolder(kind: 'model' | 'adapter', { name, path, files = [] }: AddedFile): Promise<void> {
@@ -95,7 +92,6 @@ export function useAddFile() {
   const add = useCallback((added: AddedFile) => {
     addOne(added).catch((thrown: unknown) => toastError(asError(thrown)))
   }, [])
-  /** Asks for a data file and adds it. */
   const chooseAndAdd = useCallback(() => {
     const asked = choose({ kind: 'file', title: 'Add data', filters: [dataFilter] })
     void asked.then((path) => {

@@ -1,7 +1,7 @@
 /**
- * Asking the host. Reading guide of this folder: `api.tsx` (here) questions, commands and tasks; `feeds.ts` news;
- * `runs.ts` the list of runs, shared by all; `route.ts` where the person is; `keys.ts` shortcuts; `bridge.ts` what the
- * shell around the page can do; `settings.ts` what is remembered; `toasts.ts` short notices.
+ * Requests to the host. Reading guide of this folder: `api.tsx` (here) queries, commands and tasks; `feeds.ts` live
+ * updates; `runs.ts` the list of runs, shared by all; `route.ts` the current location; `keys.ts` shortcuts;
+ * `bridge.ts` what the desktop shell offers; `settings.ts` remembered settings; `toasts.ts` short notices.
  */
 import { keepPreviousData, useMutation, useQueries, useQuery, type QueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
@@ -27,7 +27,7 @@ export function useApi(): ApiClient {
   return client
 }
 
-/** The contract's types are checked where a hook is called; inside, all procedures are alike. */
+/** Untyped view of the client: the contract's types are checked where a hook is called; inside, all procedures are alike. */
 interface LooseClient {
   call(name: string, input: unknown, options: { signal?: AbortSignal }): Promise<unknown>
   stream(name: string, input: unknown, options: { signal?: AbortSignal }): AsyncIterable<unknown>
@@ -36,11 +36,10 @@ interface LooseClient {
 const loose = (client: ApiClient): LooseClient => client
 
 export interface AnswerOptions {
-  /** false: not asked yet. */
   readonly enabled?: boolean
-  /** How long an answer stays good without news; forever by default, news of its area ask again. */
+  /** Time an answer stays valid without an update, in ms. Default: forever; updates of its area refetch it. */
   readonly staleMs?: number
-  /** Shows the previous answer while the next one is on its way. */
+  /** Shows the previous answer while the next one is loading. */
   readonly keep?: boolean
 }
 
@@ -48,12 +47,12 @@ export interface AnswerState<Data> {
   readonly data: Data | undefined
   readonly error: Error | null
   readonly isPending: boolean
-  /** The data is the previous answer, kept while this one is on its way. */
+  /** True while the data is the previous answer and a new one is loading. */
   readonly isPrevious: boolean
   readonly refetch: () => void
 }
 
-/** A query; asked again when there is news of its area. */
+/** Queries the host; refetched when its area is updated. */
 export function useAnswer<Name extends CallName<Api>>(
   name: Name,
   input: InputOf<Api, Name>,
@@ -63,7 +62,7 @@ export function useAnswer<Name extends CallName<Api>>(
   type Output = OutputOf<Api, Name>
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery({
     queryKey: [name, input],
-    // An answer may be nothing; the cache must not take it for a missing one.
+    // An answer may be undefined, which the cache must not take for a missing one.
     queryFn: async ({ signal }): Promise<unknown> =>
       (await loose(client).call(name, input, { signal })) ?? null,
     enabled,
@@ -80,11 +79,11 @@ const dataOf = (answers: readonly { readonly data: unknown }[]) => answers.map((
 interface ManyOptions<Data, Selected> {
   readonly enabled?: boolean
   readonly staleMs?: number
-  /** What is read of an answer; one function for all times. */
+  /** Selects part of an answer; must be a stable function. */
   readonly select?: (data: Data) => Selected
 }
 
-/** A question asked of several inputs; undefined: not there yet. The same list as long as the answers say the same. */
+/** Queries the host for several inputs; undefined while loading. Returns the same array while the answers are equal. */
 export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, Name>>(
   name: Name,
   inputs: readonly InputOf<Api, Name>[],
@@ -101,7 +100,7 @@ export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, 
       queryKey: [name, input],
       queryFn: ({ signal }: { signal: AbortSignal }) => loose(client).call(name, input, { signal }),
       ...options,
-      // The lists below are compared anyway.
+      // The lists below are compared in any case.
       structuralSharing: false,
     })),
     combine: dataOf,
@@ -109,7 +108,7 @@ export function useAnswers<Name extends CallName<Api>, Selected = OutputOf<Api, 
   return answers as readonly (Selected | undefined)[]
 }
 
-/** Asks again what was asked of these areas, or of some runs in them. */
+/** Refetches the queries of these areas, optionally only those about some runs. */
 export function invalidate(queries: QueryClient, areas: readonly string[], runIds?: readonly string[]): void {
   const names = (input: unknown) => {
     const text = JSON.stringify(input ?? null)
@@ -125,12 +124,12 @@ export function invalidate(queries: QueryClient, areas: readonly string[], runId
 
 export interface CommandOptions<Output> {
   readonly onDone?: (output: Output) => void
-  /** Errors are not shown as a notice; the caller shows `error`. */
+  /** Suppresses the error notice; the caller shows `error`. */
   readonly quiet?: boolean
 }
 
 export interface Command<Input, Output> {
-  /** Resolves with undefined where it failed. */
+  /** Resolves with undefined on failure. */
   readonly run: (input: Input) => Promise<Output | undefined>
   readonly isRunning: boolean
   readonly error: Error | null
@@ -164,7 +163,7 @@ export interface Task<Input, Item> {
   readonly start: (input: Input) => void
   readonly cancel: () => void
   readonly clear: () => void
-  /** All items so far; the list grows at most four times a second. */
+  /** All items so far, updated at most four times a second. */
   readonly items: readonly Item[]
   readonly last: Item | undefined
   readonly state: TaskState
@@ -177,7 +176,7 @@ interface TaskView<Item> {
   readonly error: Error | null
 }
 
-/** Long work of the host. Starting again, cancelling or leaving the screen ends the one before. */
+/** Runs a long task of the host. Starting again, cancelling or leaving the screen ends the previous one. */
 export function useTask<Name extends StreamName<Api>>(
   name: Name,
 ): Task<InputOf<Api, Name>, OutputOf<Api, Name>> {
@@ -230,7 +229,7 @@ export function useTask<Name extends StreamName<Api>>(
   return { start, cancel, clear, ...view, last: view.items.at(-1) }
 }
 
-/** The newest value, for functions that must not change when it does. */
+/** Returns the latest value, for functions that must stay stable when it changes. */
 export function useLatest<T>(value: T): { readonly current: T } {
   const latest = useRef(value)
   useEffect(() => {
@@ -239,11 +238,11 @@ export function useLatest<T>(value: T): { readonly current: T } {
   return latest
 }
 
-/** A page is redrawn four times a second at most, however fast news comes. */
+/** Shortest interval between redraws of a page, in ms, however fast updates arrive. */
 const redrawnEveryMs = 250
-/** Pause after drawing, in times of what drawing took: on the same cores a run trains. */
+/** Pause after a redraw, as a multiple of its duration: a run trains on the same cores. */
 const timesItsCost = 10
-/** Longest pause, ms, however slow drawing is. */
+/** Longest pause, in ms, however slow drawing is. */
 const seenWithinMs = 5_000
 
 interface Batch<Item> {
@@ -251,13 +250,13 @@ interface Batch<Item> {
   readonly flush: () => void
 }
 
-/** Calls back with the milliseconds until what was changed before the call is on the screen. */
+/** Reports the milliseconds until the changes made before the call are on screen. */
 function onDrawn(tell: (ms: number) => void): void {
   const from = performance.now()
   requestAnimationFrame(() => setTimeout(() => tell(performance.now() - from)))
 }
 
-/** Hands over the first item at once and those that follow together, the more rarely the longer they take to draw. */
+/** Delivers the first item at once and later ones in batches, less often the longer they take to draw. */
 export function batch<Item>(take: (items: readonly Item[]) => void, everyMs = redrawnEveryMs): Batch<Item> {
   let waiting: Item[] = []
   let timer: ReturnType<typeof setTimeout> | null = null

@@ -1,6 +1,6 @@
 import { toastError } from './toasts.ts'
 
-/** Copies a text, then calls back; where the browser refuses, a note says what to do instead. */
+/** Copies a text, then calls back; if the browser refuses, a notice says what to do instead. */
 export async function copyText(text: string, onCopied: () => void): Promise<void> {
   try {
     await navigator.clipboard.writeText(text)

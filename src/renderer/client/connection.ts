@@ -1,4 +1,4 @@
-/** The one connection to the host: through the desktop shell where there is one, by WebSocket in a browser. */
+/** The single connection to the host: through the desktop shell if present, by WebSocket in a browser. */
 import type { Api } from '#shared/api/api.ts'
 import type { Client } from '#shared/api/client.ts'
 import { reconnecting, type ConnectionState } from '#shared/api/reconnecting.ts'
@@ -12,27 +12,30 @@ declare global {
   }
 }
 
-/** What the desktop shell adds; null in a browser, and where there is no window. */
+/** API of the desktop shell; null in a browser and outside of a window. */
 export const shell: Bridge | null = typeof window === 'undefined' ? null : (window[bridgeName] ?? null)
 
-/** Kept for this origin alone: other ports of this machine do not see it, and a new start of the host makes it worthless. */
+/**
+ * Storage key of the token. Storage belongs to this origin alone, so other ports of this machine cannot read it; a
+ * restart of the host makes the token worthless.
+ */
 const tokenKept = 'turnwise.token'
 
-/** `#token=KEY`, with a route behind it or without: `#token=KEY/runs/run_…`. */
+/** Matches `#token=KEY`, with or without a route: `#token=KEY/runs/run_…`. */
 const keyedHash = /#token=([\w-]+)[^/]*(\/.*)?$/
 
-/** The address that the host printed holds the key; it is taken out of the address bar at once. */
+/** Reads the key from the address that the host printed and removes it from the address bar at once. */
 export function takeToken(): void {
   const found = keyedHash.exec(location.hash)
   if (found?.[1] === undefined) return
   history.replaceState(null, '', `#${found[2] ?? '/'}`)
   if (found[1] === token()) return
   localStorage.setItem(tokenKept, found[1])
-  // A new key is of a host that was started anew; before the first connection there is nothing to start over.
+  // A new key belongs to a restarted host; before the first connection there is nothing to restart.
   if (state !== null) location.reload()
 }
 
-/** Takes a key, or an address with one, as a person pastes it; false where there is none in it. */
+/** Accepts a pasted key, or an address with one; returns false if there is none in the text. */
 export function giveKey(text: string): boolean {
   const given = keyedHash.exec(text.trim())?.[1] ?? /^[\w-]{20,}$/.exec(text.trim())?.[0]
   if (given === undefined) return false
@@ -41,7 +44,7 @@ export function giveKey(text: string): boolean {
   return true
 }
 
-/** Follows the address of this window, and the key that another window was given where this one has no connection. */
+/** Watches the address of this window, and keys given to other windows while this one has no connection. */
 export function followToken(): void {
   addEventListener('hashchange', takeToken)
   addEventListener('storage', ({ key, newValue }) => {
@@ -51,7 +54,7 @@ export function followToken(): void {
 
 const token = (): string => localStorage.getItem(tokenKept) ?? ''
 
-/** null: not asked yet. */
+/** Null before the first attempt. */
 let state: ConnectionState | null = null
 
 export function connect(onState: (state: ConnectionState, error: Error | null) => void): Client<Api> {
@@ -68,17 +71,16 @@ export function connect(onState: (state: ConnectionState, error: Error | null) =
   })
 }
 
-/** A file as the API takes it. */
 export type FileSource = { readonly path: string } | { readonly uploadId: string }
 
-/** By its path where the shell knows it; a browser sends it to the host, which streams it to its disk. */
+/** Uses the path if the shell knows it; a browser sends the file to the host, which streams it to disk. */
 export async function sourceOfFile(file: File, signal?: AbortSignal): Promise<FileSource> {
   const path = shell?.pathForFile(file) ?? null
   if (path !== null) return { path }
   return { uploadId: await upload(file, { name: file.name }, signal) }
 }
 
-/** The files of a folder, one after the other under one id. Errors: AppError 'file/unreadable'. */
+/** Uploads the files of a folder one by one under one id. Errors: AppError 'file/unreadable'. */
 export async function sourceOfFolder(files: readonly File[], signal?: AbortSignal): Promise<FileSource> {
   let uploadId: string | null = null
   for (const file of files)

@@ -1,4 +1,4 @@
-/** What is known of the devices of this machine, and the check of one of them: one at a time, whatever screen is shown. */
+/** Devices of this machine, and checks of them: one at a time, whatever screen is shown. */
 import { useCallback, useEffect, useState } from 'react'
 import { create } from 'zustand'
 import type { DeviceCheck, DeviceKind } from '#shared/device.ts'
@@ -22,19 +22,18 @@ interface CheckState {
     readonly progress: CheckProgress | null
     readonly cancel: () => void
   } | null
-  /** Of the last check, where it could not be made. */
+  /** Failure of the last check to run at all. */
   readonly failure: { readonly device: DeviceKind; readonly error: Error } | null
-  /** Checked since the window was opened, to the end or not. */
+  /** Devices checked since the window was opened, completely or not. */
   readonly tried: ReadonlySet<DeviceKind>
 }
 
 const useCheckState = create<CheckState>(() => ({ current: null, failure: null, tried: new Set() }))
 
-/** What was found of each kind; undefined while it is on its way. */
+/** Results by device; undefined while loading. */
 export const useDeviceChecks = (): Answer<'system.deviceChecks'> | undefined =>
   useAnswer('system.deviceChecks', undefined).data
 
-/** Begins a check, unless one is under way. */
 function useCheckStart(): (device: DeviceKind) => void {
   const client = useApi()
   const { refetch } = useAnswer('system.deviceChecks', undefined)
@@ -67,15 +66,14 @@ function useCheckStart(): (device: DeviceKind) => void {
 }
 
 export interface DeviceTask {
-  /** null: no check of this device is under way. */
+  /** Null unless a check of this device is under way. */
   readonly running: { readonly progress: CheckProgress | null; readonly cancel: () => void } | null
-  /** No check at all is. */
   readonly canStart: boolean
   readonly error: Error | null
   readonly start: () => void
 }
 
-/** The check of one device; what it found is among `useDeviceChecks` when it has ended. */
+/** Check of one device; its result appears in `useDeviceChecks` once it has ended. */
 export function useDeviceCheck(device: DeviceKind): DeviceTask {
   const { current, failure } = useCheckState()
   const start = useCheckStart()
@@ -87,16 +85,16 @@ export function useDeviceCheck(device: DeviceKind): DeviceTask {
   }
 }
 
-/** It came to its end, and nothing was wrong. */
+/** True if the check completed without failures. */
 export const isSound = ({ failures, problem }: DeviceCheck): boolean =>
   failures.length === 0 && problem === null
 
-/** A window that has just been opened has other things to ask. */
+/** Delay before the first check, in ms, since a newly opened window has other requests to make. */
 const settledMs = 10_000
 
 /**
- * Checks a device that nobody has checked with the driver and the runtime there are now, so that `auto` comes to know it:
- * once, while nothing trains. A run that begins ends the check, which would slow it down and tell nothing of speed.
+ * Checks any device not yet checked with the current driver and runtime, so that `auto` learns about it: once, while
+ * nothing trains. A run that starts ends the check, which would slow it down and measure no usable speed.
  */
 export function useNewDevices(): void {
   const [isSettled, setSettled] = useState(false)

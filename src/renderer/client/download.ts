@@ -1,6 +1,6 @@
-/** Files the page makes, saved as downloads; the shell asks where to put them. */
+/** Saves files made by the page as downloads; the shell asks where to put them. */
 
-/** Letters, digits and dashes only. */
+/** Reduces a title to letters, digits and dashes. */
 export const fileNameOf = (title: string): string =>
   title
     .toLowerCase()
@@ -16,6 +16,6 @@ export function saveBlob(blob: Blob, name: string): void {
   anchor.href = url
   anchor.download = name
   anchor.click()
-  // The download has its own hold of the blob once it has begun.
+  // The download keeps its own reference to the blob once it has begun.
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -1,4 +1,4 @@
-/** News of the host: every feed goes on behind its last item after a lost connection. */
+/** Live updates from the host; after a lost connection every feed resumes after its last item. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { Api } from '#shared/api/api.ts'
@@ -16,14 +16,13 @@ interface LooseFollower {
 
 export interface FeedOptions {
   readonly enabled?: boolean
-  /** Cursor to go on from, as another answer gave it; read when following begins. */
+  /** Cursor to resume from, taken from another answer; read when the feed is opened. */
   readonly from?: string | null
   readonly onError?: (error: Error) => void
-  /** Time between two calls, in ms, at least. */
   readonly everyMs?: number
 }
 
-/** Calls `onItems` at most four times a second, if not told otherwise. The input is compared by its JSON. */
+/** Calls `onItems` at most four times a second by default. The input is compared by its JSON. */
 export function useFeed<Name extends FeedName<Api>>(
   name: Name,
   input: InputOf<Api, Name>,
@@ -55,11 +54,11 @@ export function useFeed<Name extends FeedName<Api>>(
   }, [client, name, key, enabled, everyMs, latest])
 }
 
-/** Asks again what was asked of an area when it changed. Once, near the root. */
+/** Refetches the queries of an area when it changes. Mounted once, near the root. */
 export function useNews(): void {
   const queries = useQueryClient()
   useFeed('datasets.watch', undefined, () => invalidate(queries, ['datasets']))
-  // Losses of one's own are among the algorithms.
+  // Custom losses are among the algorithms.
   useFeed('rewards.watch', undefined, () => invalidate(queries, ['rewards', 'settings']))
   useFeed('evaluations.watch', undefined, () => invalidate(queries, ['evaluations']))
   useFeed('chat.watch', undefined, () => invalidate(queries, ['chat']))

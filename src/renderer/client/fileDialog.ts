@@ -1,4 +1,4 @@
-/** Choosing a file or folder: the system's dialog in the desktop app, one of our own on the host's files in a browser. */
+/** Dialog for choosing a file or folder: the system's in the desktop app, our own on the host's files in a browser. */
 import { create } from 'zustand'
 import type { FileFilter } from '#shared/bridge.ts'
 import { shell } from './connection.ts'
@@ -7,15 +7,14 @@ export interface Choosing {
   readonly kind: 'file' | 'folder' | 'save'
   readonly title: string
   readonly filters?: readonly FileFilter[]
-  /** Of a file to be saved. */
   readonly suggestedName?: string
-  /** A folder of a model or adapter is wanted: the dialog says where it sees one. */
+  /** True to choose the folder of a model or adapter: the dialog marks those it recognizes. */
   readonly isForModels?: boolean
 }
 
 interface FileDialogState {
   readonly asked: (Choosing & { readonly answer: (path: string | null) => void }) | null
-  /** null: nothing was chosen. */
+  /** Resolves with null if nothing was chosen. */
   readonly choose: (choosing: Choosing) => Promise<string | null>
 }
 
@@ -41,7 +40,7 @@ function bySystem(
   return kind === 'file' ? bridge.chooseFile(options) : bridge.chooseSave(options)
 }
 
-/** What a dropped or chosen file is, from its name alone: nothing is read before a person agrees. */
+/** Kind of a dropped or chosen file, judged by its name alone: nothing is read before the user agrees. */
 type FileKind = 'data' | 'model' | 'adapter' | 'reward' | 'bundle' | 'unknown'
 
 const endings: Readonly<Record<string, FileKind>> = {
@@ -63,7 +62,6 @@ export const acceptedWords =
 export const kindOfName = (name: string): FileKind =>
   endings[/\.([^.]+?)(?:\.gz|\.zst)?$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'unknown'
 
-/** From the names in a folder. */
 export function kindOfFolder(names: readonly string[]): FileKind {
   if (names.includes('adapter_config.json')) return 'adapter'
   return names.includes('config.json') ? 'model' : 'unknown'

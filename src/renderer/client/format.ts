@@ -1,11 +1,10 @@
-/** Numbers, sizes and times as people read them; the same everywhere. */
+/** Formats of numbers, sizes and times, the same everywhere. */
 import { noun } from '#shared/plural.ts'
 import type { Estimate } from '#shared/statistics.ts'
 
-/** What stands where there is no number. */
 export const noNumber = '–'
 
-/** Three significant digits, without exponents where people expect none; a true minus sign. */
+/** Formats three significant digits, without exponents where people expect none; with a true minus sign. */
 export function formatNumber(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return noNumber
   return value === 0 ? '0' : formatSize(value, digits)
@@ -19,35 +18,34 @@ function formatSize(value: number, digits: number): string {
   return minus(String(Number(value.toPrecision(digits))))
 }
 
-/** Always as many decimals, for numbers that stand under each other. */
+/** Formats a fixed number of decimals, for numbers in a column. */
 export const formatFixed = (value: number | null | undefined, decimals = 3): string =>
   value === null || value === undefined || Number.isNaN(value) ? noNumber : minus(value.toFixed(decimals))
 
-/** Rewards that stand under each other: always as many decimals, as far as they are no large numbers. */
+/** Formats rewards for a column: a fixed number of decimals, unless they are large. */
 export const formatReward = (value: number | null | undefined): string =>
   typeof value === 'number' && Math.abs(value) >= 1000 ? formatNumber(value) : formatFixed(value)
 
-/** How far the 95 % interval of a mean reaches, ` ± 0.062`; nothing where it has none. */
+/** Formats the half-width of the 95 % interval of a mean as ` ± 0.062`; empty if it has none. */
 export const formatReach = (mean: Estimate | null | undefined): string =>
   mean?.interval == null ? '' : ` ± ${formatNumber(mean.interval.high - mean.value, 2)}`
 
-/** With its sign: for differences. */
 export const formatDelta = (value: number | null | undefined): string =>
   typeof value === 'number' && value > 0 ? `+${formatNumber(value)}` : formatNumber(value)
 
-/** The same of differences, with their sign. */
+/** Formats a difference of rewards with its sign. */
 export const formatRewardDelta = (value: number | null | undefined): string =>
   typeof value === 'number' && value > 0 ? `+${formatReward(value)}` : formatReward(value)
 
 const minus = (text: string): string => text.replace(/^-/, '−')
 
-/** Whole numbers, thousands set apart. */
+/** Formats whole numbers with grouped thousands. */
 export const formatCount = (value: number | null | undefined): string =>
   value === null || value === undefined
     ? noNumber
     : minus(Math.round(value).toLocaleString('en-US').replaceAll(',', ' '))
 
-/** 1 940 000 → 1.94 M. */
+/** Formats 1 940 000 as 1.94 M. */
 export function formatShort(value: number | null | undefined): string {
   if (value === null || value === undefined) return noNumber
   const size = Math.abs(value)
@@ -57,11 +55,10 @@ export function formatShort(value: number | null | undefined): string {
   return formatCount(value)
 }
 
-/** A share of one as percent. */
 export const formatPercent = (share: number | null | undefined): string =>
   share === null || share === undefined || Number.isNaN(share) ? noNumber : `${formatNumber(share * 100)} %`
 
-/** In whole percents, for what is not known more exactly. */
+/** Formats a fraction as a whole percentage, if it is not known more precisely. */
 export const formatShare = (share: number): string =>
   share > 0 && share < 0.01 ? 'less than 1 %' : `${String(Math.round(100 * share))} %`
 
@@ -78,8 +75,8 @@ export function formatBytes(bytes: number | null | undefined): string {
   return `${unit === 0 ? String(value) : formatNumber(value)} ${sizes[unit] ?? ''}`
 }
 
-/** 72.4 s → 1 min 12 s. */
-/** What a process takes: what is its own, and the pages of files that the system may drop. */
+/** Formats 72.4 s as 1 min 12 s. */
+/** Describes the memory of a process: its own, and the pages of files that the system may drop. */
 export const memoryWords = (memory: {
   readonly privateBytes: number
   readonly mappedBytes: number
@@ -99,7 +96,7 @@ export function formatDuration(ms: number | null | undefined): string {
     : `${String(Math.floor(hours / 24))} d ${String(hours % 24)} h`
 }
 
-/** Of an instant in epoch ms, seen from `now`. */
+/** Formats an instant in epoch ms relative to `now`. */
 export function formatAgo(at: number, now: number): string {
   const seconds = Math.max(0, (now - at) / 1000)
   if (seconds < 45) return 'just now'
@@ -114,9 +111,8 @@ const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 export const formatDate = (at: number): string => dates.format(at)
 export const formatTime = (at: number): string => times.format(at)
 
-/** The last part of a path, of whatever system: the name of a folder or file. */
+/** Returns the last part of a path of any system: the name of a folder or file. */
 export const lastPart = (path: string): string => path.split(/[\\/]/).findLast(Boolean) ?? path
 
-/** 1 run, 2 runs. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${formatCount(count)} ${noun(count, one, many)}`

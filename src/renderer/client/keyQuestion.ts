@@ -3,7 +3,6 @@ import { create } from 'zustand'
 import { KeysError, type KeyUse } from '#shared/errors.ts'
 
 interface KeyQuestion {
-  /** Empty: nothing is asked. */
   readonly keys: readonly KeyUse[]
 }
 
@@ -11,7 +10,6 @@ export const useKeyQuestion = create<KeyQuestion>(() => ({ keys: [] }))
 
 export const askAboutKeys = (keys: readonly KeyUse[]): void => useKeyQuestion.setState({ keys })
 
-/** Asks where the error is about nothing else. */
 export function askWhereRefused(error: Error): void {
   if (error instanceof KeysError) askAboutKeys(error.keys)
 }

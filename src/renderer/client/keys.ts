@@ -1,4 +1,4 @@
-/** Shortcuts. What is mounted last answers first; single letters are left alone where someone types. */
+/** Shortcuts. The component mounted last handles a key first; single letters are ignored while typing. */
 import { useEffect } from 'react'
 import { keyTable, type KeyId } from '#shared/keyTable.ts'
 import { useLatest } from './api.tsx'
@@ -20,7 +20,7 @@ export function useKeys(handlers: KeyHandlers): void {
 const bindingsKey = 'keys.bindings'
 const singlesKey = 'keys.singles'
 
-/** Rebound keys and whether single letters count. */
+/** Returns the user's key bindings and whether single letters are enabled. */
 export function useKeyBindings() {
   const [bindings, setBindings] = useSetting<Bindings>(bindingsKey, {})
   const [singles, setSingles] = useSetting(singlesKey, true)
@@ -31,7 +31,7 @@ export const keysOf = (id: KeyId, bindings: Bindings): readonly string[] => bind
 
 const ids = Object.keys(keyTable) as KeyId[]
 
-/** Listens for all of them. Once, near the root. */
+/** Listens for all shortcuts. Mounted once, near the root. */
 export function useKeyListener(): void {
   const setting = useSettingReader()
   useEffect(() => {
@@ -51,7 +51,7 @@ export function useKeyListener(): void {
   }, [setting])
 }
 
-/** A checkbox only refuses to be pressed by Enter; it does nothing with it. */
+/** True for checkboxes, which prevent the default of Enter without using it, so that shortcuts may. */
 const isCheckbox = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.role === 'checkbox'
 
@@ -63,7 +63,7 @@ function isTaken({ target, code }: KeyboardEvent): boolean {
   if (target.isContentEditable || target instanceof HTMLTextAreaElement) return true
   if (target instanceof HTMLSelectElement) return true
   if (target instanceof HTMLInputElement) return typingInputs.test(target.getAttribute('type') ?? '')
-  // Space presses what has the focus.
+  // Space presses the focused control.
   return code === 'Space' && target.closest(pressed) !== null
 }
 
@@ -72,11 +72,11 @@ const isInDialog = (): boolean =>
     '[role="dialog"][aria-modal], [role="dialog"][data-modal], [role="alertdialog"], [role="menu"]',
   ) !== null
 
-// Keys as a person reads and presses them.
+// Notation of keys for display and events.
 
 const isMac = navigator.platform.startsWith('Mac')
 
-/** Without a modifier that a person would not hold while typing. */
+/** True for keys without a modifier, which could be pressed while typing. */
 export const isSingle = (key: string): boolean => !/^(?:Mod|Alt)\+/.test(key)
 
 const names: Readonly<Record<string, string>> = {
@@ -90,14 +90,14 @@ const names: Readonly<Record<string, string>> = {
   Shift: isMac ? '⇧' : 'Shift',
 }
 
-/** How a person reads it: ⌘K, Ctrl K. */
+/** Formats a shortcut for display: ⌘K, Ctrl K. */
 export function keyWords(key: string): string {
   if (key === 'Shift+Slash') return '?'
   const parts = key.split('+').map((part) => names[part] ?? part.replace(/^(?:Key|Digit)/, ''))
   return parts.join(isMac ? '' : ' ')
 }
 
-/** The key of an event in the words of the table. */
+/** Returns the key of an event in the notation of the key table. */
 export function keyOf(event: KeyboardEvent): string {
   const mod = isMac ? event.metaKey : event.ctrlKey
   return [mod && 'Mod', event.altKey && 'Alt', event.shiftKey && 'Shift', event.code]

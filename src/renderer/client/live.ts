@@ -1,4 +1,4 @@
-/** What the foot of the window tells: connection, load of the machine, the run at work. */
+/** State behind the status strip: connection, load of the machine, the active run. */
 import { useEffect, useState } from 'react'
 import { create } from 'zustand'
 import type { Api } from '#shared/api/api.ts'
@@ -10,7 +10,7 @@ import { useRemainingOf } from './runs.ts'
 
 export interface Connection {
   readonly state: ConnectionState
-  /** Why there is none, from the last attempt that failed until there is one. */
+  /** Error of the last failed attempt, until a connection exists. */
   readonly problem: Error | null
 }
 
@@ -26,14 +26,17 @@ export type Load = OutputOf<Api, 'system.watch'>
 
 const useLoadStore = create<{ readonly load: Load | null }>(() => ({ load: null }))
 
-/** Keeps it up to date: one subscription, so that every part of the window says the same. Once, near the root. */
+/**
+ * Keeps the load up to date with one subscription, so that every part of the window shows the same. Mounted once,
+ * near the root.
+ */
 export const useLoadNews = (): void =>
   useFeed('system.watch', undefined, (items) => useLoadStore.setState({ load: items.at(-1) ?? null }))
 
-/** null: not known yet. */
+/** Null before the first report. */
 export const useLoad = (): Load | null => useLoadStore(({ load }) => load)
 
-/** The time, told every `everyMs`: for “5 s ago”. */
+/** Returns the current time, updated every `everyMs`: for “5 s ago”. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
@@ -43,22 +46,21 @@ export function useNow(everyMs: number): number {
   return now
 }
 
-// How long something still takes, in words.
+// Remaining time in words.
 
-/** A range in words, as exact as it is known: “2–3 min”. */
+/** Formats a range as precisely as it is known: “2–3 min”. */
 export const etaWords = ({ lowMs, highMs }: { readonly lowMs: number; readonly highMs: number }): string =>
   rangeWords({ low: lowMs / 1000, high: highMs / 1000 })
 
 interface Eta {
-  /** null before the first step. */
+  /** Null before the first step. */
   readonly secondsPerStep: number | null
-  /** How long the rest takes, in words. */
   readonly left: string
-  /** What follows it where later stages come besides, of which nothing is known. */
+  /** Suffix if later stages follow, whose duration is unknown. */
   readonly later: string
 }
 
-/** As it is now; null where nothing is known yet, nothing is left, or the run does not train. */
+/** Current estimate; null if nothing is known yet, nothing is left, or the run does not train. */
 export function useEta(runId: string): Eta | null {
   const remaining = useRemainingOf(runId)
   const now = useNow(1000)

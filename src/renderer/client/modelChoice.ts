@@ -1,4 +1,4 @@
-/** A model as runs and completions take it: a base model, alone or with something trained on it. */
+/** Model in the form that runs and completions accept: a base model, alone or with an adapter. */
 import { keepers } from '#shared/api/models.ts'
 import type { Answer } from './api.tsx'
 import type { RunEntry } from './runs.ts'
@@ -11,21 +11,20 @@ export type ListedAdapter = Answer<'models.adapters'>[number]
 export type AdapterOrigin = NonNullable<Extract<ListedAdapter, { readonly rank: number }>['origin']>
 export type Checkpoint = Answer<'checkpoints.list'>[number]
 
-/** As the API's `candidate`. `model`: name in the list, or the path of a folder. */
+/** Same as the API's `candidate`. `model`: name in the list, or path of a folder. */
 export interface ModelChoice {
   readonly model: string
   readonly adapter?: { readonly runId: string; readonly step: number } | { readonly path: string } | undefined
 }
 
-/** The model of the list that a name or path means. */
 export const findModel = (models: readonly ListedModel[], model: string): ListedModel | undefined =>
   models.find(({ name, directory }) => name === model || directory === model)
 
-/** What people call it: its name in the list, or the last part of its path. */
+/** Display name: name in the list, or the last part of the path. */
 export const modelName = (models: readonly ListedModel[], model: string): string =>
   findModel(models, model)?.name ?? lastPart(model)
 
-/** “1.94 M parameters · llama · 7.8 MB”, or why it cannot be used. */
+/** Formats “1.94 M parameters · llama · 7.8 MB”, or the reason why a model cannot be used. */
 export const modelFacts = (model: ListedModel): string =>
   'problem' in model
     ? model.problem
@@ -36,16 +35,16 @@ export const modelFacts = (model: ListedModel): string =>
         ...(model.fits === 'f32' ? [] : [fitWords(model.fits)]),
       ].join(' · ')
 
-/** What this machine's memory holds its weights in, for training. */
+/** Says in which weight format training fits into this machine's memory. */
 export function fitWords(fits: ModelFit): string {
   if (fits === null) return 'too large for this machine'
   return fits === 'f32' ? 'fits in f32' : `fits in ${fits === 'int8' ? '8' : '4'} bits`
 }
 
-/** Models of one keeper under one title: Turnwise's own first. */
+/** Group title of a model; Turnwise's own models come first. */
 export const keeperOf = ({ origin }: ListedModel): string => (origin === null ? 'Models' : keepers[origin])
 
-/** The model that an adapter was promoted on, or that it names, where there is one of that name. */
+/** Returns the model that an adapter was promoted on, or that it names, if one of that name exists. */
 export function baseOf(adapter: ListedAdapter, models: readonly ListedModel[]): string | undefined {
   const origin = 'problem' in adapter ? null : adapter.origin
   if (origin !== null) return findModel(models, origin.model)?.name ?? origin.model
@@ -53,17 +52,17 @@ export function baseOf(adapter: ListedAdapter, models: readonly ListedModel[]): 
   return models.find(({ name }) => name === named)?.name
 }
 
-/** Runs whose checkpoints may be there: those that made a step. */
+/** Keeps runs that may have checkpoints: those with at least one step. */
 export const trainedRuns = (runs: readonly RunEntry[]): readonly RunEntry[] =>
   runs.filter(({ step }) => step > 0)
 
-/** The one a person most likely means: the best by eval reward, else the last. */
+/** Returns the likeliest choice: the best checkpoint by eval reward, else the last. */
 export const bestOf = (checkpoints: readonly Checkpoint[]): Checkpoint | undefined => {
   const whole = checkpoints.filter(({ problem }) => problem === null)
   return whole.find(({ isBest }) => isBest) ?? whole.at(-1)
 }
 
-/** “Step 30 · best · eval reward 0.88” */
+/** Formats “Step 30 · best · eval reward 0.88”. */
 export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): string {
   const facts = [
     `Step ${String(step)}`,
@@ -74,7 +73,7 @@ export function checkpointWords({ step, reward, isBest, problem }: Checkpoint): 
   return facts.filter(Boolean).join(' · ')
 }
 
-/** What stands over a column of completions or in a sentence: “arith-grpo-1 · step 30”, “starter”. */
+/** Title for a column of completions or a sentence: “arith-grpo-1 · step 30”, “starter”. */
 export function choiceTitle(
   { model, adapter }: ModelChoice,
   models: readonly ListedModel[],

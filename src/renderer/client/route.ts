@@ -1,22 +1,22 @@
-/** Where the person is, in the part of the address behind #: the host knows one page only. */
+/** Current location, stored after the # of the address, since the host serves a single page. */
 import { useMemo, useSyncExternalStore } from 'react'
 
 export interface Route {
-  /** Parts between slashes; none at home. */
+  /** Parts between slashes; empty at home. */
   readonly path: readonly string[]
   readonly query: URLSearchParams
 }
 
 export type Query = Readonly<Record<string, string | null | undefined>>
 
-/** An address for `href`. Empty values of the query are left out. */
+/** Returns an address for `href`. Empty query values are left out. */
 export function link(path: string, query: Query = {}): string {
   const entries = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]))
   const search = new URLSearchParams(entries).toString()
   return `#${path}${search === '' ? '' : `?${search}`}`
 }
 
-/** `replace`: going back skips what was here before; for filters and cursors. */
+/** Navigates; `replace` makes going back skip the current location, for filters and cursors. */
 export function navigate(path: string, query: Query = {}, { replace = false } = {}): void {
   const hash = link(path, query)
   if (hash === location.hash) return
@@ -28,7 +28,6 @@ export function navigate(path: string, query: Query = {}, { replace = false } = 
 
 export const goToNewRun = (): void => navigate('/new-run')
 
-/** Changes some values of the query where the person is. */
 export function setQuery(changes: Query, { replace = true } = {}): void {
   const { path, query } = parseRoute(location.hash)
   navigate(`/${path.join('/')}`, { ...Object.fromEntries(query), ...changes }, { replace })
@@ -39,7 +38,7 @@ export function parseRoute(hash: string): Route {
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(search) }
 }
 
-/** An address that somebody typed may hold a % that stands for nothing. */
+/** Decodes a part of an address; a stray % in a typed address is kept as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)

@@ -1,4 +1,4 @@
-/** The settings of runs as the window shows them: fields of the config and of its algorithm, and the names other tools have. */
+/** Settings of runs for display: fields of the config and of its algorithm, and their names in other tools. */
 import { useMemo } from 'react'
 import type { SettingChange } from '#shared/config/changes.ts'
 import {
@@ -15,7 +15,6 @@ import { lastPart } from './format.ts'
 
 export type AlgorithmEntry = Answer<'settings.algorithms'>[number]
 
-/** By the key of our setting. */
 export type ToolNames = Answer<'settings.toolNames'>
 
 export interface RunSettings {
@@ -23,7 +22,7 @@ export interface RunSettings {
   readonly toolNames: ToolNames
 }
 
-/** null: the host has not answered yet. */
+/** Null before the host has answered. */
 export function useRunSettings(): RunSettings | null {
   const algorithms = useAnswer('settings.algorithms', undefined).data
   const toolNames = useAnswer('settings.toolNames', undefined).data
@@ -33,7 +32,7 @@ export function useRunSettings(): RunSettings | null {
   )
 }
 
-/** Of a config's algorithm; of another version of a loss of one's own, what is known of the newest. */
+/** Returns the entry of a config's algorithm; for another version of a custom loss, that of the newest. */
 export const algorithmEntry = (
   id: unknown,
   algorithms: readonly AlgorithmEntry[],
@@ -44,14 +43,14 @@ export const algorithmEntry = (
   )
 }
 
-/** A loss of one's own, rather than the id of a built-in algorithm. */
+/** True for a custom loss, false for the id of a built-in algorithm. */
 export const isFile = (id: string): boolean => /[\\/]/.test(id)
 
-/** Its title, or the name of its file. */
+/** Title of a built-in algorithm, or file name of a custom one. */
 export const algorithmTitle = (id: string, algorithms: readonly AlgorithmEntry[]): string =>
   algorithmEntry(id, algorithms)?.title ?? lastPart(id)
 
-/** As `valueText`, but an algorithm by its title. */
+/** Same as `valueText`, but shows an algorithm by its title. */
 export const settingWords = (key: string, value: unknown, algorithms: readonly AlgorithmEntry[]): string =>
   typeof value === 'string' && /(^|\.)algorithm\.id$/.test(key)
     ? algorithmTitle(value, algorithms)
@@ -59,7 +58,7 @@ export const settingWords = (key: string, value: unknown, algorithms: readonly A
 
 const libraryFolder = /[\\/]rw_[0-9a-f-]{36}(?=[\\/])/
 
-/** Settings of the algorithm first, then those of every run. */
+/** Sections of the algorithm first, then those of every run. */
 export const sectionsFor = (algorithm: AlgorithmEntry | undefined): readonly FieldSection[] =>
   algorithm === undefined
     ? configSections
@@ -71,24 +70,23 @@ export const sectionsFor = (algorithm: AlgorithmEntry | undefined): readonly Fie
         ...configSections,
       ]
 
-/** Whether the section it is in is there. */
+/** True if the section that contains the field is present. */
 export const isReachable = (config: JsonObject, { within }: Pick<SettingField, 'within'>): boolean =>
   within === undefined || isObject(valueAt(config, within))
 
-/** A setting of a run that there is. */
 export interface RunSetting {
-  /** Its key has `[i]` for entries of lists. */
+  /** Field whose key has `[i]` for list entries. */
   readonly field: SettingField
   readonly value: unknown
   readonly isChanged: boolean
 }
 
 interface RowOptions {
-  /** Entries of lists of objects get rows of their own; otherwise a list is one value. */
+  /** Gives entries of object lists rows of their own; otherwise a list is one value. */
   readonly opensLists: boolean
 }
 
-/** Every setting in the order of the file; those of the algorithm with their defaults where the file leaves them out. */
+/** Returns every setting in the order of the file; those of the algorithm with defaults where the file omits them. */
 export function settingRows(
   config: unknown,
   algorithms: readonly AlgorithmEntry[],
@@ -130,7 +128,7 @@ export const unknownField = (key: string): SettingField => ({
   },
 })
 
-/** Whether every word of the search stands in its label, key, explanation or a name that another tool has for it. */
+/** True if every word of the search occurs in the label, key, explanation or another tool's name of the setting. */
 export const matchesSearch = (
   { label, key, help }: SettingField,
   search: string,
@@ -141,7 +139,7 @@ export const matchesSearch = (
   return hasWords([label, key, spaced(key), help, ...names, ...more].join(' '), search.trim())
 }
 
-/** Also as words of a command: --num-generations. */
+/** Matches also words in command-line form: --num-generations. */
 function hasWords(text: string, search: string): boolean {
   const found = text.toLowerCase()
   const words = search.toLowerCase().split(/\s+/)
@@ -150,7 +148,7 @@ function hasWords(text: string, search: string): boolean {
 
 const optionName = (word: string): string => word.replace(/^-+/, '').replaceAll('-', '_')
 
-/** learningRate → learning rate, so that people find it by its words. */
+/** Splits learningRate into learning rate, so that it is found by its words. */
 const spaced = (key: string): string => key.replace(/([a-z])([A-Z])/g, '$1 $2').replaceAll('.', ' ')
 
 export const searched = (
@@ -160,13 +158,12 @@ export const searched = (
 ): readonly RunSetting[] =>
   rows.filter(({ field, value }) => matchesSearch(field, text, toolNames, JSON.stringify(value)))
 
-/** “TRL: epsilon, epsilon_high · AgileRL: clip_coef”; empty where no tool has it. */
+/** Formats “TRL: epsilon, epsilon_high · AgileRL: clip_coef”; empty if no tool has the setting. */
 export const toolNameWords = (names: ToolNames[string] = []): string =>
   [...Map.groupBy(names, ({ tool }) => tool)]
     .map(([tool, own]) => `${toolTitles[tool]}: ${own.map(({ name }) => name).join(', ')}`)
     .join(' · ')
 
-/** A value as a person reads it. */
 export function valueWords(value: unknown): string {
   if (value === undefined || value === null) return 'none'
   if (typeof value === 'boolean') return value ? 'on' : 'off'
@@ -176,10 +173,10 @@ export function valueWords(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** `Learning rate 0.001 → 0.0001, Temperature 1 → 0.8`. */
+/** Formats `Learning rate 0.001 → 0.0001, Temperature 1 → 0.8`. */
 export const madeWords = (changes: readonly SettingChange[]): string =>
   changes.map(({ key, from, to }) => `${labelOf(key)} ${valueWords(from)} → ${valueWords(to)}`).join(', ')
 
-/** A value as the file has it, text without quotes. */
+/** Formats a value as in the file, strings without quotes. */
 export const valueText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)

@@ -1,4 +1,4 @@
-/** The runs of the history, live. One subscription for the whole window. */
+/** Live list of the runs in the history, with one subscription for the whole window. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { create } from 'zustand'
@@ -10,19 +10,19 @@ import { useFeed } from './feeds.ts'
 type RunsNews = OutputOf<Api, 'runs.watch'>
 export type RunEntry = RunsNews['runs'][number]
 export type WorkerView = RunsNews['workers'][number]
-/** A folder in which there is a run that cannot be read, and why; null: the history itself is behind. */
+/** Folder with an unreadable run, and the reason; null: the history itself is out of date. */
 type UnreadableRun = RunsNews['unreadable'][number]
 export type RemainingView = RunsNews['remaining'][number]
 export type StoredEvent = OutputOf<Api, 'runs.follow'>['events'][number]
 
 interface RunsState {
   readonly byId: ReadonlyMap<string, RunEntry>
-  /** Their ids, the oldest first; the same list as long as no run comes or goes. */
+  /** Ids, oldest first; the same array until a run appears or disappears. */
   readonly ids: readonly string[]
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
   readonly remaining: readonly RemainingView[]
-  /** Runs whose folders are still to be read. */
+  /** Number of runs whose folders are yet to be read. */
   readonly pending: number
   readonly isLoaded: boolean
 }
@@ -52,10 +52,10 @@ function applied(state: RunsState, items: readonly RunsNews[]): RunsState {
 }
 
 const areasOfRun = ['runs', 'checkpoints', 'samples', 'metrics.names', 'metrics.latest'] as const
-/** Answers about a growing run are asked for again this often. */
+/** Interval between refetches of answers about a growing run, in ms. */
 const againEveryMs = 1500
 
-/** Keeps the list up to date. Once, near the root. */
+/** Keeps the list up to date. Mounted once, near the root. */
 export function useRunsNews(): void {
   const queries = useQueryClient()
   const [grown] = useState(() => new Set<string>())
@@ -75,11 +75,10 @@ export function useRunsNews(): void {
 }
 
 export interface RunsView {
-  /** The newest first. */
   readonly runs: readonly RunEntry[]
   readonly workers: readonly WorkerView[]
   readonly unreadable: readonly UnreadableRun[]
-  /** Runs whose folders are still to be read. */
+  /** Number of runs whose folders are yet to be read. */
   readonly pending: number
   readonly isLoaded: boolean
 }
@@ -90,16 +89,15 @@ export function useRuns(): RunsView {
   return { runs, workers, unreadable, pending, isLoaded }
 }
 
-/** undefined: not loaded yet or not there; `isLoaded` of useRuns tells. */
+/** Undefined if not loaded or missing; `isLoaded` of useRuns tells which. */
 export const useRunEntry = (runId: string): RunEntry | undefined =>
   useRunsStore(({ byId }) => byId.get(runId))
 
-/** Whether the history has been read. */
 export const useHasRuns = (): boolean => useRunsStore(({ isLoaded }) => isLoaded)
 
 /**
- * Some facts of these runs, of those there are; the same list as long as it says the same. For pages that are too much to
- * be drawn anew at every step of a run. The facts are compared by their JSON.
+ * Selects facts of the existing ones among these runs; the same array while the facts, compared by their JSON, are
+ * equal. For pages too expensive to redraw at every step of a run.
  */
 export function useRunFacts<Facts>(
   runIds: readonly string[],
@@ -116,17 +114,17 @@ export function useRunFacts<Facts>(
   return useMemo(() => JSON.parse(text) as Facts[], [text])
 }
 
-/** For functions; components follow a run by `useRunEntry`. */
+/** Reads a run once, for use in functions; components follow a run with `useRunEntry`. */
 export const runNow = (runId: string): RunEntry | undefined => useRunsStore.getState().byId.get(runId)
 
 export const useWorkerOf = (runId: string): WorkerView | undefined =>
   useRunsStore(({ workers }) => workers.find((worker) => worker.runId === runId))
 
-/** undefined: it does not train, or nothing is known yet. */
+/** Undefined if the run does not train, or nothing is known yet. */
 export const useRemainingOf = (runId: string): RemainingView | undefined =>
   useRunsStore(({ remaining }) => remaining.find((each) => each.runId === runId))
 
-/** Colour and dash of any run of the history. */
+/** Returns the colour and dash of any run in the history. */
 export function useRunStyles(): (runId: string) => RunStyle {
   const ids = useRunsStore((state) => state.ids)
   return useMemo(() => {
@@ -137,9 +135,9 @@ export function useRunStyles(): (runId: string) => RunStyle {
 
 export interface RunView {
   readonly run: RunEntry | undefined
-  /** All but steps and samples, in order; those a resumption voided are gone. */
+  /** All events except steps and samples, in order, without those voided by a resumption. */
   readonly events: readonly StoredEvent[]
-  /** Steps that have samples, in order. */
+  /** Steps with samples, in order. */
   readonly sampleSteps: readonly number[]
   readonly error: Error | null
 }
@@ -153,7 +151,7 @@ interface Followed {
 
 const nothingOf = (runId: string): Followed => ({ runId, events: [], sampleSteps: [], error: null })
 
-/** One run with its events; for its page, once. */
+/** Follows one run with its events; used once, by its page. */
 export function useRun(runId: string): RunView {
   const run = useRunEntry(runId)
   const [state, setState] = useState(() => nothingOf(runId))
@@ -182,7 +180,7 @@ function withEvent(events: readonly StoredEvent[], added: StoredEvent): readonly
 /* A run looks the same wherever it is drawn: eight hues, then the same hues dashed. */
 
 export interface RunStyle {
-  /** A CSS variable, so that the theme decides. */
+  /** CSS variable, so that the theme decides. */
   readonly color: string
   /** SVG dash pattern; undefined: solid. */
   readonly dash: string | undefined
@@ -191,7 +189,7 @@ export interface RunStyle {
 const hues = 8
 const dashes: readonly (string | undefined)[] = [undefined, '6 3', '2 3', '8 3 2 3']
 
-/** `order`: place of the run among all runs of the history, the oldest first, so that it keeps its colour. */
+/** Returns the style of a run. `order`: its position in the history, oldest first, so that it keeps its colour. */
 const runStyle = (order: number): RunStyle => ({
   color: `var(--run-${String((order % hues) + 1)})`,
   dash: dashes[Math.floor(order / hues) % dashes.length],

@@ -1,10 +1,10 @@
-/** What is remembered between openings, kept by the host. */
+/** Settings remembered between sessions, stored by the host. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { useAnswer, useApi } from './api.tsx'
 import { asError, toastError } from './toasts.ts'
 
-/** A setting and the way to change it; shown at once, `undefined` is never a value. */
+/** Returns a setting and its setter; changes show at once, and `undefined` is never a value. */
 export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T) => void] {
   const client = useApi()
   const queries = useQueryClient()
@@ -17,7 +17,7 @@ export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T)
           [key]: value,
         }))
       show()
-      // An answer that was asked for before would take it back.
+      // An answer requested earlier would revert it.
       void queries.cancelQueries({ queryKey }).then(show)
       client.call('settings.set', { key, value }).catch((thrown: unknown) => toastError(asError(thrown)))
     },
@@ -26,7 +26,7 @@ export function useSetting<T>(key: string, fallback: T): readonly [T, (value: T)
   return [valueOf(data, key, fallback), set]
 }
 
-/** Reads settings as they are at that moment: what was set just now may not be drawn yet. */
+/** Reads settings at the time of the call: a recent change may not be rendered yet. */
 export function useSettingReader(): <T>(key: string, fallback: T) => T {
   const queries = useQueryClient()
   return useCallback((key, fallback) => valueOf(queries.getQueryData(queryKey), key, fallback), [queries])

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** The value once it has been the same for a moment: for questions asked while somebody types. Compared by its JSON. */
+/** Returns the value once it has been unchanged for `ms`, for requests made while typing. Compared by its JSON. */
 export function useSettled<T>(value: T, ms = 300): T {
   const [settled, setSettled] = useState(value)
   const key = JSON.stringify(value)
@@ -13,7 +13,7 @@ export function useSettled<T>(value: T, ms = 300): T {
 
 const hasSameJson = (kept: unknown, value: unknown): boolean => JSON.stringify(kept) === JSON.stringify(value)
 
-/** The value as it was first, as long as the new one says the same: what is made from it need not be made anew. */
+/** Returns the first of equal values, so that results derived from it need not be recomputed. */
 export function useKept<Value>(
   value: Value,
   saysTheSame: (kept: Value, value: Value) => boolean = hasSameJson,

@@ -1,4 +1,7 @@
-/** What of this window the host is at work on beside training: the foot says so, or a busy machine would look idle. */
+/**
+ * Tasks of this window that keep the host busy besides training: the status strip shows them, or a busy machine would
+ * look idle.
+ */
 import { create } from 'zustand'
 import type { Api } from '#shared/api/api.ts'
 import type { StreamName } from '#shared/api/contract.ts'
@@ -30,12 +33,12 @@ const words: Readonly<Record<TaskName, string>> = {
 
 const useTasks = create<{ readonly atWork: readonly TaskName[] }>(() => ({ atWork: [] }))
 
-/** Call what comes back when the task has ended. */
+/** Reports the start of a task; call the returned function at its end. */
 export function tellTask(name: TaskName): () => void {
   useTasks.setState(({ atWork }) => ({ atWork: [...atWork, name] }))
   return () => useTasks.setState(({ atWork }) => ({ atWork: atWork.toSpliced(atWork.lastIndexOf(name), 1) }))
 }
 
-/** In words, the first begun first, each once. */
+/** Lists the tasks in words, oldest first, each once. */
 export const useTaskWords = (): string =>
   useTasks(({ atWork }) => [...new Set(atWork.map((name) => words[name]))].join(' · '))

@@ -1,4 +1,4 @@
-/** Switches of a chat template: names of one's own, each with a text, a number or a flag. */
+/** Custom variables of a chat template, each a text, a number or a flag. */
 import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
 
 export type VariableValue = string | number | boolean
@@ -6,7 +6,7 @@ export type VariableKind = 'text' | 'number' | 'flag'
 
 export type Variables = Readonly<Record<string, VariableValue>>
 
-/** What a config says; anything else in it is left out. */
+/** Reads the variables of a config, ignoring anything else in it. */
 export const variablesOf = (value: unknown): Variables =>
   isObject(value)
     ? Object.fromEntries(
@@ -22,7 +22,7 @@ export function kindOf(value: VariableValue): VariableKind {
   return typeof value === 'number' ? 'number' : 'text'
 }
 
-/** The same value as another kind, as far as it can be read as one. */
+/** Converts a value to another kind as far as it can be read as one. */
 export function asKind(value: VariableValue, kind: VariableKind): VariableValue {
   switch (kind) {
     case 'text':
@@ -36,11 +36,11 @@ export function asKind(value: VariableValue, kind: VariableKind): VariableValue 
   }
 }
 
-/** What a new one begins with: names such as enable_thinking ask for yes or no. */
+/** Initial value of a new variable: names such as enable_thinking start as a flag. */
 export const initialValue = (name: string): VariableValue =>
   /^(?:enable|disable|is|has|use|add|keep|strip|no)_|^thinking$/i.test(name) ? false : ''
 
-/** The same names in the same order, one of them with another value. */
+/** Replaces one value, keeping the names and their order. */
 export const withVariable = (variables: Variables, name: string, value: VariableValue): Variables => ({
   ...variables,
   [name]: value,
@@ -51,7 +51,7 @@ export function withoutVariable(variables: Variables, name: string): Variables {
   return rest
 }
 
-/** What the chat template of a run is given beside the messages. */
+/** Input of a run's chat template besides the messages. */
 export interface TemplateInput {
   readonly tools?: string
   readonly templateVariables?: Variables

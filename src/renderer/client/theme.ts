@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { useAnswer } from './api.tsx'
 import { useSetting } from './settings.ts'
 
-/** Which of the themes of theme.css is on. */
+/** Themes of theme.css. */
 export const themes = ['system', 'light', 'dark', 'contrast'] as const
 export type Theme = (typeof themes)[number]
 
@@ -24,7 +24,7 @@ function applyTheme(theme: Theme): void {
   document.documentElement.dataset['theme'] = resolved(theme)
 }
 
-/** Before the first picture: as last time, so that nothing flashes while the host is asked. */
+/** Applies the last theme before the first paint, so that nothing flashes while the host is queried. */
 export function startTheme(): void {
   const remembered = localStorage.getItem(rememberedAt)
   applyTheme(themes.find((theme) => theme === remembered) ?? 'system')
@@ -40,7 +40,7 @@ export function useTheme(): readonly [Theme, (theme: Theme) => void] {
   return [themes.find((theme) => theme === kept) ?? 'system', set]
 }
 
-/** Applies the chosen theme. Once, near the root. */
+/** Applies the chosen theme. Mounted once, near the root. */
 export function useThemeSetting(): void {
   const { data } = useAnswer('settings.all', undefined)
   const [theme] = useTheme()
@@ -50,6 +50,6 @@ export function useThemeSetting(): void {
   }, [theme, isKnown])
 }
 
-/** The nonce of the page: styles that libraries add at run time are refused without it. */
+/** Returns the nonce of the page: styles that libraries add at run time are refused without it. */
 export const styleNonce = (): string =>
   document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''

@@ -1,4 +1,4 @@
-/** Short notices in the corner: what was done and can be undone, what failed. */
+/** Short notices in the corner: actions that can be undone, and failures. */
 import { create } from 'zustand'
 import { AppError } from '#shared/errors.ts'
 
@@ -31,7 +31,7 @@ export function toast({
 }: Omit<Toast, 'id' | 'tone'> & { readonly tone?: Toast['tone'] }): void {
   const id = ++lastId
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { id, tone, ...rest }].slice(-most) }))
-  // What failed stays long enough to be read, what can be taken back long enough to be pressed.
+  // Errors stay long enough to be read, undoable actions long enough to be undone.
   const ms = rest.action === undefined ? shownMs[tone] : Math.max(shownMs[tone], shownWithActionMs)
   setTimeout(() => useToasts.getState().dismiss(id), ms)
 }
@@ -39,12 +39,11 @@ export function toast({
 export const toastError = (error: Error): void =>
   toast({ title: error.message, detail: hintOf(error), tone: 'bad' })
 
-// Errors as the window shows them.
+// Display of errors.
 
 export const asError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown))
 
-/** What to do about it, where the error says so. */
 export function hintOf(error: Error): string | undefined {
   if (error instanceof AppError) return error.hint
   return 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined

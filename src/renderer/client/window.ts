@@ -1,4 +1,4 @@
-/** What is open over the page. */
+/** State of dialogs and panels over the page. */
 import { create } from 'zustand'
 
 interface WindowState {

@@ -1,10 +1,10 @@
-/** Names and phases as the window says them. */
+/** Display names of things and phases. */
 import { deviceTitles } from '#shared/device.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
 import { formatBytes, formatDate, formatShare, plural } from './format.ts'
 import type { Load } from './live.ts'
 
-/** What a run is called where it has no name: when and how it was made. */
+/** Title of a run; without a name, when and how it was made. */
 export function runTitle({
   name,
   algorithm,
@@ -22,15 +22,14 @@ export function runTitle({
 interface Steps {
   readonly step: number
   readonly steps: number | null
-  /** A fork counts on from here. */
   readonly parentCheckpointStep: number | null
 }
 
-/** «9/14»; a fork that has not made a step of its own stands where its checkpoint does. */
+/** Formats «9/14»; a fork without steps of its own shows the step of its checkpoint. */
 export const stepWords = ({ step, steps, parentCheckpointStep }: Steps): string =>
   [Math.max(step, parentCheckpointStep ?? 0), steps].filter((each) => each !== null).join('/')
 
-/** How much of its own steps a run has made, 0 to 1; null: nobody can tell. */
+/** Fraction of its own steps that a run has completed, 0 to 1; null if unknown. */
 export function stepShare({ step, steps, parentCheckpointStep }: Steps): number | null {
   const from = parentCheckpointStep ?? 0
   return steps === null || steps <= from ? null : Math.max(0, step - from) / (steps - from)
@@ -59,7 +58,7 @@ interface AtWork {
   readonly phaseProgress: PhaseProgress | null
 }
 
-/** What a run is at, as far as its process tells. */
+/** Describes the current phase of a run as far as its process reports it. */
 export function phaseWords(phase: RunPhase | null, worker?: AtWork): string {
   const name = phaseNames[phase ?? 'loading']
   if (worker === undefined || phase === 'finished' || phase === 'stopped') return name
@@ -82,7 +81,7 @@ const phaseNames: Readonly<Record<RunPhase | 'loading', string>> = {
   stopped: 'Saving',
 }
 
-/** What went to other machines: as the system’s table of sockets has it, where the system has one. */
+/** Describes connections to other machines according to the system’s socket table, if it has one. */
 export function networkWords({ connections, outboundRequests }: Network): {
   readonly total: string
   readonly since: string
@@ -103,7 +102,7 @@ interface Network {
   readonly outboundRequests: number
 }
 
-/** Where a run computes and how busy that is: the card where the system tells of it, else the process. Empty: not known. */
+/** Names the device of a run and its load: the GPU if the system reports it, else the process. Empty if unknown. */
 export function deviceLoadWords(load: Load | null, runId: string): string {
   const run = load?.runs.find((each) => each.runId === runId)
   if (!run?.device) return ''
@@ -131,5 +130,4 @@ const ends: Readonly<Record<string, string>> = {
   failed: 'failed',
 }
 
-/** Why a completion ended. */
 export const endWords = (reason: string): string => ends[reason] ?? reason

@@ -10,13 +10,13 @@ export interface CodeDiffProps {
   readonly after: string
   readonly language: 'ts' | 'js'
   readonly label: string
-  /** Side by side, or what went and what came in one column. */
+  /** Side by side, or removed and added lines in one column. */
   readonly layout?: 'split' | 'unified'
 }
 
 const collapseUnchanged = { margin: 3, minSize: 6 }
 
-/** Two versions of code; fills its parent. */
+/** Compares two versions of code; fills its parent. */
 export function CodeDiff({ before, after, language, label, layout = 'unified' }: CodeDiffProps) {
   const parent = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -1,6 +1,7 @@
 /**
- * Editing reward code. Reading guide of this folder: CodeEditor.tsx (here) the editor, its keys and the marks of a run;
- * checker.ts the type checker's worker seen from here; typeExtensions.ts what it gives an editor; CodeDiff.tsx and CodeView.tsx read only; lazyEditor.tsx loads any of them when it is shown. editorTheme.ts is the look.
+ * Editor of reward code. Reading guide of this folder: CodeEditor.tsx (here) the editor, its keys and the marks of a
+ * run; checker.ts the client of the type checker's worker; typeExtensions.ts what it adds to an editor; CodeDiff.tsx
+ * and CodeView.tsx are read-only; lazyEditor.tsx loads any of them when it is shown. editorTheme.ts is the look.
  */
 import { javascript } from '@codemirror/lang-javascript'
 import { indentUnit } from '@codemirror/language'
@@ -40,31 +41,27 @@ export interface CodeEditorProps {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly language: CodeLanguage
-  /** What a screen reader calls it. */
   readonly label: string
-  /** What the code runs on. */
   readonly context?: CodeContext
-  /** Where the code failed when it ran. */
   readonly problems?: readonly CodeFailurePlace[]
-  /** A line to go to; another object goes there again. */
+  /** Line to scroll to; a new object scrolls there again. */
   readonly goTo?: { readonly line: number } | null
-  /** How many type errors the code has. */
   readonly onTypeErrors?: (count: number) => void
-  /** Ctrl or ⌘ and Enter. */
+  /** Runs on Ctrl or ⌘ and Enter. */
   readonly onRun?: () => void
-  /** Ctrl or ⌘ and S. */
+  /** Runs on Ctrl or ⌘ and S. */
   readonly onSave?: () => void
 }
 
 const noProblems: readonly CodeFailurePlace[] = []
 
-/** Fills its parent. */
+/** Code editor; fills its parent. */
 export function CodeEditor(props: CodeEditorProps) {
   const { value, context = null, problems = noProblems, goTo = null } = props
   const parent = useRef<HTMLDivElement>(null)
   const view = useCodeView(parent, props)
 
-  // Before the next key press: later, what was typed meanwhile would be taken back.
+  // Set before the next key press: any later, text typed meanwhile would be reverted.
   useLayoutEffect(() => {
     const shown = view.current
     if (shown === null || shown.state.doc.toString() === value) return
@@ -88,7 +85,7 @@ export function CodeEditor(props: CodeEditorProps) {
   return <div ref={parent} className="h-full min-h-0 overflow-hidden" />
 }
 
-/** Made once per language and name; everything else is looked up when it is needed. */
+/** Creates the view once per language and label; everything else is looked up when needed. */
 function useCodeView(
   parent: RefObject<HTMLDivElement | null>,
   props: CodeEditorProps,
@@ -131,7 +128,7 @@ interface CodeKeyHandlers {
   readonly onSave?: (() => void) | undefined
 }
 
-/** The handlers are asked for when a key is pressed. */
+/** Binds the keys; handlers are looked up when a key is pressed. */
 const codeKeys = (handlers: () => CodeKeyHandlers): Extension => {
   const handled = (name: keyof CodeKeyHandlers): Command => {
     return (view) => {
@@ -153,8 +150,8 @@ const codeKeys = (handlers: () => CodeKeyHandlers): Extension => {
 }
 
 /**
- * Text typed over a selection is put in here instead of by the browser, which would keep the look of what it removes in a
- * style attribute that the policy of the page forbids.
+ * Inserts text typed over a selection here instead of in the browser, which would keep the look of the removed text
+ * in a style attribute that the page's policy forbids.
  */
 const typeOverSelection = EditorView.domEventHandlers({
   beforeinput(event, view) {
@@ -267,7 +264,7 @@ function numbersOf(state: EditorState): RangeSet<GutterMarker> {
 
 const runProblems: Extension = field
 
-/** Shows these instead of those before, and brings the first into view. */
+/** Replaces the problems shown and scrolls to the first. */
 function showProblems(view: EditorView, problems: readonly CodeFailurePlace[]): void {
   const [first] = linesOf(problems, view.state.doc.lines)
   const show =

@@ -10,7 +10,7 @@ export interface CodeViewProps {
   readonly label: string
 }
 
-/** Code to read; fills its parent. */
+/** Read-only code; fills its parent. */
 export function CodeView({ value, language, label }: CodeViewProps) {
   const parent = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -1,16 +1,16 @@
-/** The type checker's worker as seen from an editor: loaded with the first editor, gone a while after the last. */
+/** Client of the type checker's worker, which starts with the first editor and stops a while after the last. */
 import { wrap, type Remote } from 'comlink'
 import type { CodeContext } from './types/ambient.ts'
 import type { TypeService } from './types/typeService.ts'
 
 export interface Checker {
-  /** Asks about code that runs on what it runs on now. */
+  /** Returns the service, set to the code's current context. */
   readonly types: () => Remote<TypeService>
-  /** After that nothing may be asked. */
+  /** Ends the use of the checker; no requests may follow. */
   readonly release: () => void
 }
 
-/** A worker is kept so long for the next editor: starting one costs a second. */
+/** Time for which an unused worker is kept for the next editor, in ms: starting one takes a second. */
 const keptMs = 60_000
 
 function startWorker() {
@@ -29,14 +29,14 @@ function stopWorker(started: StartedWorker): void {
   if (shared === started) shared = null
 }
 
-/** `context` is asked for at every question. */
+/** Opens a checker; `context` is called for every request. */
 export function openChecker(context: () => CodeContext): Checker {
   const started = (shared ??= startWorker())
   started.users++
   return {
     types() {
       const now = context()
-      // Messages arrive in order, so whatever is asked next is asked of this.
+      // Messages arrive in order, so later requests use this context.
       if (now !== started.context) void started.types.setContext((started.context = now))
       return started.types
     },

@@ -1,4 +1,4 @@
-/** The look of code: colours of theme.css, so that light, dark and high contrast need no rule of their own. */
+/** Look of code, based on the colours of theme.css, so that light, dark and high contrast need no rules of their own. */
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { EditorState, type Extension } from '@codemirror/state'
 import { EditorView } from '@codemirror/view'
@@ -17,7 +17,7 @@ const rules = EditorView.theme({
   '&': { height: '100%', backgroundColor: 'var(--bg)', color: 'var(--text)', fontSize: '12.5px' },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': {
-    // What is typed is what is seen: === stays three characters.
+    // Disables ligatures: === stays three characters.
     fontVariantLigatures: 'none',
     fontFamily: 'var(--font-mono, "JetBrains Mono Variable", monospace)',
     lineHeight: '20px',
@@ -153,10 +153,10 @@ const rules = EditorView.theme({
   },
 })
 
-/** A hue dark (or light) enough for small letters, also on the ground of a line that failed. */
+/** Mixes a hue dark (or light) enough for small letters, also on the background of a failing line. */
 const legible = (name: string): string => `color-mix(in srgb, var(${name}) 72%, var(--text))`
 
-/** Meaning by few colours: words of the language, text, numbers; the rest is plain. */
+/** Few colours, by meaning: keywords, strings, numbers; the rest is plain. */
 const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--accent-ink)' },
   { tag: [tags.string, tags.special(tags.string)], color: legible('--run-3') },
@@ -169,7 +169,7 @@ const colours = HighlightStyle.define([
   { tag: tags.invalid, color: 'var(--bad)' },
 ])
 
-/** The name is what a screen reader says. */
+/** Returns the look of an editor; the label is its accessible name. */
 export const codeLook = (label: string): Extension => [
   EditorView.cspNonce.of(styleNonce()),
   rules,

@@ -1,4 +1,4 @@
-/** The editor and its kin, fetched when they are first shown: no other place pays for them. */
+/** Editors loaded when they are first shown, so that no other screen pays for them. */
 import { lazy, Suspense, type ComponentType } from 'react'
 import type { CodeDiffProps } from './CodeDiff.tsx'
 import type { CodeEditorProps } from './CodeEditor.tsx'

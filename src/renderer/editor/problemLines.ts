@@ -1,11 +1,11 @@
-/** A place in code where something went wrong, as the sandbox tells it. Lines and columns from 1. */
+/** Location in code where something went wrong, as reported by the sandbox. Lines and columns from 1. */
 export interface CodeFailurePlace {
   readonly line: number
   readonly column?: number | null
   readonly sentence: string
 }
 
-/** One entry per line, first line first: what happened most on a line stands for it, with how many others there are. */
+/** Returns one entry per line, in order: the most frequent problem of the line, with the number of others. */
 export function linesOf(
   problems: readonly CodeFailurePlace[],
   lineCount: number,

@@ -1,4 +1,4 @@
-/** Completion, explanations, problems and parameters in an editor, as the type checker knows them. */
+/** Completion, hovers, problems and parameter hints in an editor, provided by the type checker. */
 import {
   autocompletion,
   insertCompletionText,
@@ -20,7 +20,7 @@ import type { CodeLanguage } from './types/injectTypes.ts'
 import type { CheckedCode, Completion as Offer, Explanation, Signature } from './types/typeService.ts'
 import type { Checker } from './checker.ts'
 
-/** `onErrors`: told how many type errors the code has, whenever it was checked. */
+/** `onErrors`: receives the number of type errors after every check. */
 export const typeExtensions = (typed: TypedCode, onErrors: (count: number) => void): Extension => [
   autocompletion({ override: [(context) => complete(typed, context)], icons: false }),
   linter(
@@ -45,7 +45,7 @@ async function complete(typed: TypedCode, context: CompletionContext): Promise<C
   return { from: list.from, options, validFor: /^[\w$]*$/ }
 }
 
-/** What the checker calls things, as the list's icons. */
+/** Icons of the completion list by the checker's kinds. */
 const kinds: Readonly<Record<string, string>> = {
   property: 'property',
   getter: 'property',
@@ -74,7 +74,7 @@ function optionOf(typed: TypedCode, offer: Offer, place: CheckedCode & { readonl
   return {
     label,
     type: kinds[kind] ?? 'variable',
-    // 11 are members and locals, 15 the words of the language.
+    // Sort text 11 marks members and locals, 15 keywords.
     boost: 12 - Math.min(40, Number.parseInt(order.replace(/^\D+/, ''), 10) || 40),
     info: describe,
     ...(insert === null && own === null
@@ -146,7 +146,7 @@ const follower = (typed: TypedCode) =>
       const { state } = view
       const at = state.selection.main.head
       const found = await orNothing(typed.checker.types().signature({ ...checkedCode(typed, state), at }))
-      // Typing has gone on: its own question is under way.
+      // Typing has gone on, and a newer request is in flight.
       if (round !== asked || view.state.doc !== state.doc) return
       const hint = found === null ? null : tooltipOf(found, at)
       if (hint !== null || view.state.field(hintField) !== null) view.dispatch({ effects: setHint.of(hint) })
@@ -193,7 +193,6 @@ const checkedCode = ({ language }: TypedCode, state: EditorState): CheckedCode =
   language: language(),
 })
 
-/** An answer that never came says nothing. */
 const orNothing = <Answer>(answer: Promise<Answer | null>): Promise<Answer | null> => answer.catch(() => null)
 
 function textNode(className: string, text: string): HTMLElement {

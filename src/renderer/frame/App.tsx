@@ -61,7 +61,7 @@ export function App() {
   )
 }
 
-/** First on the page for who comes by keyboard: past the places, to what the screen shows. The address is the route's. */
+/** Skip link for keyboard users, past the rail to the screen's content. Not an anchor, since the address is the route's. */
 const SkipLink = () => (
   <button
     type="button"
@@ -75,7 +75,6 @@ const SkipLink = () => (
 const item =
   'flex h-12 w-full shrink-0 flex-col items-center justify-center gap-0.5 rounded text-xs short:h-9.5 short:gap-0 phone:h-10 text-muted -outline-offset-2 hover:bg-raised hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent-ink'
 
-/** The places, always in reach. */
 function Rail() {
   const { path } = useRoute()
   const here = path[0] ?? ''
@@ -102,7 +101,7 @@ function Rail() {
   )
 }
 
-/** A run's page and a new run belong to Runs. */
+/** Highlights Runs also for a run's page and a new run. */
 const isAt = (here: string, id: string): boolean => here === id || (id === 'runs' && here === 'new-run')
 
 /* Going to places by key, by menu of the shell, by palette. */
@@ -119,7 +118,7 @@ function useGlobalKeys(): void {
   })
 }
 
-/** What a person did in the menu, the tray or the system. */
+/** Handles actions from the menu, the tray or the system. */
 function useShellEvents(): void {
   const latest = useLatest(useAddFile())
   useEffect(() => shell?.onEvent((event) => react(event, latest.current)), [latest])
@@ -153,7 +152,6 @@ function react(event: ShellEvent, { add, chooseAndAdd }: ReturnType<typeof useAd
 const ids = Object.keys(keyTable) as KeyId[]
 const groups = [...new Set(ids.map((id) => keyTable[id].group))]
 
-/** All shortcuts at a glance. */
 function KeySheet() {
   const { isKeySheetOpen, closeAll } = useWindow()
   const { bindings } = useKeyBindings()
@@ -192,7 +190,7 @@ function KeySheet() {
 
 const keyOf = (id: string, isItem: boolean): string => (isItem ? `${id}/…` : id)
 
-/** Made once: another lazy component would forget the screen's state. */
+/** Lazy screens, created once: a new lazy component would lose the screen's state. */
 const pages: ReadonlyMap<string, ReactNode> = new Map(
   screens.map(({ id, isItem = false, load }) => {
     const Shown = lazy(async () => ({ default: await load() }))
@@ -222,7 +220,7 @@ const NoScreen = () => (
   </Page>
 )
 
-/** A fault of one screen leaves the rest of the window working; training is not touched by it. */
+/** Error boundary of a screen: the rest of the window keeps working, and training is not affected. */
 class Guard extends Component<{ children: ReactNode }, { error: Error | null }> {
   override state: { error: Error | null } = { error: null }
 
@@ -248,7 +246,7 @@ class Guard extends Component<{ children: ReactNode }, { error: Error | null }> 
   }
 }
 
-/** In place of every screen while the host turns this window away: why, and the way in. */
+/** Replaces every screen while the host refuses this window: says why, and how to get in. */
 function ConnectionRefused() {
   const problem = useConnection((connection) => connection.problem)
   if (problem === null) return null

@@ -15,7 +15,7 @@ import { screens } from './screens.ts'
 
 const maxRuns = 50
 
-/** Everything by name: places, actions, runs, data sets, rewards, models. */
+/** Searches everything by name: places, actions, runs, data sets, rewards, models. */
 export function CommandPalette() {
   const { isPaletteOpen, closeAll } = useWindow()
   return (
@@ -159,7 +159,6 @@ function Library({ then }: { then: Then }) {
 }
 
 interface EntryProps {
-  /** What is searched. */
   readonly value: string
   readonly icon?: ReactNode
   readonly aside?: ReactNode

@@ -6,7 +6,7 @@ import { useAddFile, type AddedFile } from '#renderer/client/adding.ts'
 import { useLatest } from '#renderer/client/api.tsx'
 import { asError, toastError } from '#renderer/client/toasts.ts'
 
-/** The whole window takes files; it says what will happen before they are let go. */
+/** Accepts files dropped anywhere in the window, and says what will happen before they are dropped. */
 export function DropTarget() {
   const isOver = useDrop()
   if (!isOver) return null
@@ -21,7 +21,7 @@ export function DropTarget() {
   )
 }
 
-/** Takes files dropped anywhere in the window; tells whether some are held over it. */
+/** Handles dropped files; true while some are dragged over the window. */
 function useDrop(): boolean {
   const [isOver, setOver] = useState(false)
   const { add } = useAddFile()
@@ -45,7 +45,7 @@ function useDrop(): boolean {
         (thrown: unknown) => toastError(asError(thrown)),
       )
     }
-    // What comes under the pointer while files are held is entered, not passed over: it must be taken there as well.
+    // Elements under the pointer get dragenter while files are held, so they must accept them too.
     addEventListener('dragenter', over)
     addEventListener('dragover', over)
     addEventListener('dragleave', leave)
@@ -61,7 +61,7 @@ function useDrop(): boolean {
 }
 
 async function droppedFiles({ dataTransfer }: DragEvent): Promise<readonly AddedFile[]> {
-  // Entries must be taken before anything is waited for: the list is emptied when the event is over.
+  // Entries must be read before anything is awaited: the list is emptied when the event is over.
   const items = [...(dataTransfer?.items ?? [])].filter(({ kind }) => kind === 'file')
   const taken = items.map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }))
   return Promise.all(taken.flatMap(({ entry, file }) => (file === null ? [] : [describe(entry, file)])))
@@ -78,7 +78,7 @@ const isFolder = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => 
 
 const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile
 
-/** Files right in a folder, not those of folders in it. */
+/** Returns the files directly in a folder, not those of subfolders. */
 async function filesIn(folder: FileSystemDirectoryEntry): Promise<readonly File[]> {
   const reader = folder.createReader()
   const { promise, resolve, reject } = Promise.withResolvers<FileSystemEntry[]>()

@@ -12,7 +12,7 @@ import { Field } from '#renderer/kit/Field.tsx'
 import { TextInput } from '#renderer/kit/inputs.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 
-/** In a browser the host's files are chosen here: a page cannot know their paths. */
+/** Chooser for the host's files in a browser, where a page cannot know their paths. */
 export function FileDialogs() {
   const asked = useFileDialog((state) => state.asked)
   if (asked === null) return null
@@ -92,7 +92,7 @@ function FileDialog({ choosing, onAnswer }: FileDialogProps) {
   )
 }
 
-/** Folders of models often hold no other folder: an empty list would look like a wrong place. */
+/** Marks a model folder: such folders often contain no others, and an empty list would look like a wrong place. */
 function FoundModel({ names }: { names: readonly string[] }) {
   const found = modelIn(names)
   return (
@@ -115,7 +115,7 @@ function FoundModel({ names }: { names: readonly string[] }) {
   )
 }
 
-/** What is in a folder of the host's machine, the one before while it is read. `at`: null = where the host begins. */
+/** Lists a folder of the host's machine, showing the previous one while loading. `at`: null starts where the host does. */
 function useFolder(at: string | null) {
   const input = at === null ? {} : { path: at }
   const { data, error, isPrevious } = useAnswer('system.browse', input, { keep: true, staleMs: 0 })
@@ -132,7 +132,7 @@ interface EntryLineProps {
   readonly entry: { readonly name: string; readonly isFolder: boolean; readonly sizeBytes: number | null }
   readonly isChosen: boolean
   readonly onClick: () => void
-  /** Twice at once. */
+  /** Runs on a double click. */
   readonly onOpen: () => void
 }
 
@@ -163,14 +163,14 @@ function PathInput({
   parent,
   onGo,
 }: {
-  /** What is asked for until the host has answered with its own spelling. */
+  /** Requested path until the host has answered with its own spelling. */
   path: string | null
-  /** Nothing can be typed yet: the path that comes would be mixed with it. */
+  /** True while typing is disabled, since the path that arrives would be mixed with it. */
   isUnknown: boolean
   parent: string | null
   onGo: (path: string) => void
 }) {
-  // What is typed stays when the folder's own path arrives late.
+  // Typed text stays when the folder's own path arrives late.
   const [typed, setTyped] = useState<string | null>(null)
   const shown = typed ?? path ?? ''
   return (
@@ -200,7 +200,7 @@ const matches = (name: string, filters: readonly FileFilter[] | undefined): bool
 const filterWords = (filters: readonly FileFilter[]): string =>
   filters.flatMap(({ extensions }) => extensions).join(', ')
 
-/** What a folder holds, by the names of its files; null: neither a model nor an adapter. */
+/** Judges a folder by the names of its files; null: neither a model nor an adapter. */
 export function modelIn(names: readonly string[]): 'Model' | 'Adapter' | null {
   if (names.includes('adapter_config.json')) return 'Adapter'
   const hasWeights = names.some((name) => name.endsWith('.safetensors'))

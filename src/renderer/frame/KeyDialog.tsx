@@ -13,7 +13,7 @@ export function KeyDialog() {
   const { run, isRunning, error } = useCommand('keys.allow', {
     quiet: true,
     onDone: () => {
-      // What was refused until now is asked again.
+      // Refetches everything that was refused until now.
       invalidate(queries, ['keys', 'runs.check', 'studies.check'])
       onClose()
     },

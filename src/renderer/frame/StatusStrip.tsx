@@ -16,7 +16,7 @@ import { Progress } from '#renderer/kit/states.tsx'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { classes } from '#renderer/kit/classes.ts'
 
-/** The foot of the window: what the machine does, always. */
+/** Status strip at the bottom of the window: what the machine is doing. */
 export function StatusStrip() {
   const connection = useConnection()
   const isConnected = connection.state === 'connected'
@@ -53,7 +53,7 @@ export function StatusStrip() {
   )
 }
 
-/** Something listens: always to be seen, and one click from where it is stopped. */
+/** Shows a listening server at all times, one click away from where it can be stopped. */
 function Server() {
   const { data: status } = useAnswer('serving.status', undefined)
   if (status?.state !== 'on') return null

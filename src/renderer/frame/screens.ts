@@ -1,4 +1,4 @@
-/** Every screen: what is shown at each place of #shared/keyTable.ts, and the pages that are reached from one. */
+/** All screens: one per place of #shared/keyTable.ts, and the pages reached from them. */
 import {
   Award,
   Box,
@@ -19,7 +19,7 @@ import type { ComponentType } from 'react'
 import { places, type PlaceId } from '#shared/keyTable.ts'
 
 interface Page {
-  /** Only when someone goes there. */
+  /** Loads the screen on its first visit. */
   readonly load: () => Promise<ComponentType>
 }
 
@@ -27,9 +27,9 @@ interface Screen extends Page {
   /** First part of the route; empty for home. */
   readonly id: string
   readonly title: string
-  /** Shows one of its place, such as /runs/run_…; the place itself is another screen of the same id. */
+  /** Shows one item, such as /runs/run_…; the place itself is another screen with the same id. */
   readonly isItem?: boolean
-  /** Stands in the rail; the others are reached from their place. */
+  /** Entry in the rail; other screens are reached from their place. */
   readonly place?: { readonly icon: LucideIcon; readonly key: PlaceId }
 }
 

@@ -43,7 +43,7 @@ interface StatusLook {
   readonly words: string
 }
 
-/** Of runs, and of studies that wait for a host. */
+/** Status of a run, or of a study that waits for a host. */
 type Status = RunStatus | 'waiting'
 
 const statuses: Readonly<Record<Status, StatusLook>> = {
@@ -60,7 +60,10 @@ const statuses: Readonly<Record<Status, StatusLook>> = {
 
 export const statusWords = (status: Status): string => statuses[status].words
 
-/** `finding`: the gravest of the run's diagnosis; a run that ended with one is not simply well. */
+/**
+ * Badge of a status. `finding`: the most severe one of the run's diagnosis, since a run that ended with one is not
+ * simply fine.
+ */
 export function StatusBadge({ status, finding = null }: { status: Status; finding?: Remark | null }) {
   const { tone, Icon, words } = statuses[status]
   if (finding === null) {
@@ -81,7 +84,6 @@ export function StatusBadge({ status, finding = null }: { status: Status; findin
   )
 }
 
-/** For a result that is only one of the two. */
 export const PassBadge = ({ passed }: { passed: boolean }) => (
   <Badge
     tone={passed ? 'good' : 'bad'}

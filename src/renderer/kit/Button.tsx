@@ -13,12 +13,11 @@ const variants: Readonly<Record<Variant, string>> = {
 
 export interface ButtonProps extends ComponentProps<'button'> {
   readonly variant?: Variant
-  /** In tables. */
   readonly small?: boolean
   readonly icon?: ReactNode
 }
 
-/** `primary` is for the one main action of a page. */
+/** Button; `primary` is for the one main action of a page. */
 export function Button({
   variant = 'plain',
   small = false,
@@ -45,7 +44,7 @@ export function Button({
 }
 
 export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children'> {
-  /** What it does: its name for those who do not see the icon, and the tip for those who do. */
+  /** Accessible name and tooltip. */
   readonly label: string
   readonly icon: ReactNode
   readonly small?: boolean

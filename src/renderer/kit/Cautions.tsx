@@ -1,6 +1,6 @@
 import { TriangleAlert } from 'lucide-react'
 
-/** Sentences that somebody should read before going on. */
+/** Lists warnings to read before continuing. */
 export const Cautions = ({ sentences }: { sentences: readonly string[] }) =>
   sentences.map((sentence) => (
     <p key={sentence} className="flex gap-2 rounded bg-caution-soft px-3 py-2 text-pretty">

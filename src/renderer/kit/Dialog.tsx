@@ -12,11 +12,11 @@ export interface DialogProps {
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly title: string
-  /** One sentence under the title. */
+  /** One sentence below the title. */
   readonly description?: ReactNode
-  /** In px; 480 where it is not said. */
+  /** Pixels. Default: 480. */
   readonly width?: number
-  /** Buttons at the foot, the main one last. */
+  /** Buttons at the bottom, the main one last. */
   readonly actions?: ReactNode
   readonly children?: ReactNode
 }
@@ -54,7 +54,7 @@ export function Dialog({ isOpen, onClose, title, description, width = 480, actio
   )
 }
 
-/** Where something is to be filled in, one can begin at once. */
+/** Puts the focus into the first field, so that typing can start at once. */
 function focusFirstField(event: Event): void {
   if (!(event.target instanceof HTMLElement)) return
   const field = event.target.querySelector<HTMLElement>('input:not(:disabled), textarea, select')
@@ -67,17 +67,16 @@ export interface ConfirmDialogProps {
   readonly isOpen: boolean
   readonly onClose: () => void
   readonly title: string
-  /** What will happen and what stays safe. */
   readonly children: ReactNode
-  /** A verb: “Delete run”. */
+  /** Verb and object: “Delete run”. */
   readonly action: string
   readonly onConfirm: () => void
   readonly isDangerous?: boolean
-  /** While what will happen is still being looked up. */
+  /** True while the consequences are still being looked up. */
   readonly isDisabled?: boolean
 }
 
-/** Asks before something that cannot be taken back; the safe answer has the focus. */
+/** Asks for confirmation of an irreversible action; the safe answer has the focus. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const {
     isOpen,

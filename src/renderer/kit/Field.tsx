@@ -6,22 +6,20 @@ export interface FieldProps {
   readonly label: string
   readonly help?: ReactNode
   readonly error?: ReactNode
-  /** Under the control, always visible. */
   readonly note?: ReactNode
-  /** Right of the label, such as a reset button. */
+  /** Content right of the label, such as a reset button. */
   readonly aside?: ReactNode
   readonly className?: string
   readonly children: (ids: FieldIds) => ReactNode
 }
 
-/** To be spread on the control. */
 export interface FieldIds {
   readonly id: string
   readonly 'aria-describedby': string | undefined
   readonly 'aria-invalid': boolean
 }
 
-/** A control with its name, explanation and what is wrong with its value. */
+/** A control with its label, explanation and error. */
 export function Field({ label, help, error, note, aside, className, children }: FieldProps) {
   const id = useId()
   const hasNote = Boolean(error) || note !== undefined

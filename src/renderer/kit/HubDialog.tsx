@@ -18,18 +18,17 @@ interface Progress {
 
 interface HubDialogProps {
   readonly title: string
-  /** What is fetched from an address, and what is not. */
+  /** Says what is downloaded from the address and what is not. */
   readonly note: string
   readonly address: string
   readonly onAddress: (address: string) => void
-  /** On the button that goes on. */
   readonly action: string
   readonly onGoOn: () => void
-  /** false: something else has to be said first. */
+  /** False while further input is missing. */
   readonly isReady?: boolean
-  /** The hub is being asked, or something fetched from it. */
+  /** True while the hub is queried or a download runs. */
   readonly isBusy: boolean
-  /** Of what is being fetched; null before its first news. */
+  /** Download task; null before its first progress report. */
   readonly task: {
     readonly state: string
     readonly last: { readonly progress: Progress } | object | undefined
@@ -40,7 +39,7 @@ interface HubDialogProps {
   readonly children?: ReactNode
 }
 
-/** Asks for an address on a hub and fetches what is there. */
+/** Asks for an address on a hub and downloads what is there. */
 export function HubDialog(props: HubDialogProps) {
   const { address, isBusy, isReady = true, task, error, onClose } = props
   const { data: settings } = useAnswer('settings.all', undefined)

@@ -6,9 +6,8 @@ import { classes } from './classes.ts'
 export interface MenuItem {
   readonly label: string
   readonly icon?: ReactNode
-  /** Shortcut, as read. */
+  /** Shortcut as displayed. */
   readonly keys?: string
-  /** Tooltip. */
   readonly title?: string
   readonly checked?: boolean
   readonly disabled?: boolean
@@ -19,7 +18,7 @@ export interface MenuItem {
 const panel =
   'z-50 min-w-44 rounded border border-line bg-bg p-1 text-text shadow-float animate-appear max-h-[var(--radix-dropdown-menu-content-available-height)] overflow-auto'
 
-/** Actions behind a button. Groups are set apart by a line. */
+/** Actions behind a button, with lines between groups. */
 export function Menu({
   groups,
   children,
@@ -84,7 +83,7 @@ function Item({ item }: { item: MenuItem }) {
   )
 }
 
-/** Anything that opens beside a button: filters, a small form. */
+/** Popover beside a button, such as filters or a small form. */
 export function Popover({
   label,
   trigger,

@@ -7,21 +7,21 @@ import { classes } from './classes.ts'
 
 export interface PageProps {
   readonly title: ReactNode
-  /** Beside the title: status, facts in a few words. */
+  /** Status and short facts beside the title. */
   readonly about?: ReactNode
   /** Buttons, the main action last. */
   readonly main?: ReactNode
-  /** A row under the title: filters, tabs. */
+  /** Row below the title: filters, tabs. */
   readonly toolbar?: ReactNode
   readonly children: ReactNode
-  /** The page divides its space itself; otherwise its content scrolls with 32 px of margin. */
+  /** True if the page lays out its own space; otherwise its content scrolls with 32 px of margin. */
   readonly isFull?: boolean
 }
 
-/** Of the element the skip link leads to. */
+/** Id of the element that the skip link leads to. */
 export const contentId = 'content'
 
-/** What every screen looks like: title and main action at the top, one scrolling body. */
+/** Layout of every screen: title and main action at the top, one scrolling body. */
 export function Page({ title, about, main, toolbar, children, isFull = false }: PageProps) {
   const openPalette = useWindow((state) => state.openPalette)
   return (
@@ -58,12 +58,11 @@ interface PanelProps {
   readonly title?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
-  /** No space around the content: tables and charts bring their own. */
+  /** Omits the padding around the content: tables and charts bring their own. */
   readonly isFlush?: boolean
   readonly className?: string
 }
 
-/** A framed group of things that belong together. */
 export function Panel({ title, actions, children, isFlush = false, className }: PanelProps) {
   return (
     <section className={classes('flex min-w-0 flex-col rounded border border-line bg-bg', className)}>
@@ -78,7 +77,6 @@ export function Panel({ title, actions, children, isFlush = false, className }: 
   )
 }
 
-/** Facts as a list of names and values. */
 export function KeyValue({
   entries,
   className,

@@ -7,13 +7,12 @@ import { classes } from './classes.ts'
 export interface PickerItem {
   readonly key: string
   readonly title: string
-  /** Facts in a few words, under the title. */
+  /** Short facts below the title. */
   readonly detail?: string
-  /** Right of the title, such as a badge. */
+  /** Content right of the title, such as a badge. */
   readonly aside?: ReactNode
-  /** Items of one group stand together, in the order in which the groups first appear. */
+  /** Items of a group stand together, groups in the order of their first item. */
   readonly group?: string
-  /** Why it cannot be chosen. */
   readonly problem?: string
 }
 
@@ -22,11 +21,11 @@ export interface PickerProps {
   readonly items: readonly PickerItem[]
   readonly value: string | null
   readonly onChange: (key: string) => void
-  /** Where nothing is chosen: “Choose a data set”. */
+  /** Text while nothing is chosen: “Choose a data set”. */
   readonly placeholder: string
-  /** In place of the list where there is nothing in it. */
+  /** Shown in place of an empty list. */
   readonly empty: ReactNode
-  /** Under the list, such as a button that adds something. */
+  /** Content below the list, such as a button that adds an item. */
   readonly footer?: ReactNode
   readonly id?: string
   readonly 'aria-describedby'?: string | undefined
@@ -35,7 +34,7 @@ export interface PickerProps {
   readonly className?: string
 }
 
-/** One of many things by name: a button that opens a list to search. */
+/** Chooses one of many things by name: a button that opens a searchable list. */
 export function Picker({ className, disabled = false, footer, ...props }: PickerProps) {
   const [isOpen, setOpen] = useState(false)
   const { label, items, value, placeholder, id } = props
@@ -80,7 +79,7 @@ export function Picker({ className, disabled = false, footer, ...props }: Picker
   )
 }
 
-/** The list alone, where there is room for it. Keys: type to search, arrows and Enter to choose. */
+/** The list alone, if there is room for it. Keys: type to search, arrows and Enter to choose. */
 export function PickerList({
   label,
   items,

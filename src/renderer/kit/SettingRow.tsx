@@ -13,22 +13,19 @@ import { Texts, Variables } from './lists.tsx'
 export interface SettingRowProps {
   readonly field: SettingField
   readonly value: unknown
-  /** What it is when nobody changes it. */
   readonly base: unknown
   readonly isChanged: boolean
   readonly onChange: (value: unknown) => void
   readonly onReset: () => void
-  /** What the host says is wrong with it. */
   readonly problem?: ReactNode
   readonly note?: string | undefined
   readonly disabled?: boolean
-  /** Name other than the setting's own. */
+  /** Overrides the setting's own name. */
   readonly label?: string
-  /** Beside the button that resets it. */
   readonly action?: ReactNode
 }
 
-/** A setting with its explanation; a changed one is marked and can be taken back by itself. */
+/** Shows a setting with its explanation; a changed one is marked and can be reset on its own. */
 export function SettingRow(props: SettingRowProps) {
   const { field, value, base, isChanged, onChange, onReset, problem, note, disabled = false } = props
   const { toolNames = {} } = useRunSettings() ?? {}
@@ -79,13 +76,13 @@ export function SettingRow(props: SettingRowProps) {
 interface SettingControlProps {
   readonly field: SettingField
   readonly value: unknown
-  /** undefined: back to what it is by default. */
+  /** Undefined resets to the default. */
   readonly onChange: (value: unknown) => void
   readonly ids: FieldIds
   readonly disabled?: boolean
 }
 
-/** The control that fits what a setting may be. */
+/** Renders the control that fits the values of a setting. */
 function SettingControl(props: SettingControlProps) {
   const { field, value, onChange, ids, disabled = false } = props
   const { control, isNullable, empty, label } = field
@@ -155,7 +152,7 @@ interface PresenceProps extends SettingControlProps {
 
 const absent = 'off'
 
-/** Whether a section is there; where it holds a choice that must be made, that one brings it in. */
+/** Switches a section on or off; if it contains a required choice, that choice switches it on. */
 function Presence({ field, value, onChange, ids, by, disabled = false }: PresenceProps) {
   const section = isObject(value) ? value : null
   if (by === null) {
@@ -187,7 +184,7 @@ function Presence({ field, value, onChange, ids, by, disabled = false }: Presenc
 
 interface ChoicesProps extends SettingControlProps {
   readonly options: readonly string[]
-  /** The word for all of them. */
+  /** Word for “all of them”. */
   readonly all: string | null
 }
 
@@ -218,7 +215,6 @@ function Choices({ value, onChange, options, all, disabled = false, ids }: Choic
   )
 }
 
-/** One number, or the two bounds themselves. */
 function NumberOrPair({ value, onChange, field, ids, disabled = false }: SettingControlProps) {
   const pair = Array.isArray(value) ? value.map(Number) : null
   const single = typeof value === 'number' ? value : 0
@@ -268,7 +264,7 @@ function JsonText({ value, onChange, ids, disabled = false }: SettingControlProp
       onChange(draft.trim() === '' ? undefined : (JSON.parse(draft) as unknown))
       setDraft(null)
     } catch {
-      // Left as it stands, to be corrected.
+      // Invalid text stays, to be corrected.
     }
   }
   const isWrong = draft !== null && !isJson(draft)

@@ -3,25 +3,25 @@ import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panel
 import { classes } from './classes.ts'
 
 interface SplitPaneProps {
-  /** Sizes are remembered under it. */
+  /** Key under which sizes are remembered. */
   readonly id: string
   readonly direction?: 'horizontal' | 'vertical'
-  /** Shares in percent, one per child. */
+  /** Percentages, one per child. */
   readonly sizes: readonly number[]
-  /** In px, one per child. */
+  /** Pixels, one per child. */
   readonly minimums?: readonly number[]
   readonly children: ReactNode
 }
 
 /**
- * Panes side by side (or one above the other) whose borders can be moved, by mouse or arrow keys. Where there is no room
- * beside each other, they follow one another and the whole scrolls.
+ * Panes side by side (or stacked) with borders movable by mouse or arrow keys. Without room side by side, they follow
+ * one another and the whole scrolls.
  */
 export function SplitPane(props: SplitPaneProps) {
   return useIsNarrow() ? <Stack>{props.children}</Stack> : <MovablePanes {...props} />
 }
 
-/** As the variant `narrow` in theme.css. */
+/** Same as the variant `narrow` in theme.css. */
 const narrow = '(width < 840px)'
 
 function onNarrow(onChange: () => void): () => void {
@@ -32,7 +32,7 @@ function onNarrow(onChange: () => void): () => void {
 
 const useIsNarrow = (): boolean => useSyncExternalStore(onNarrow, () => matchMedia(narrow).matches)
 
-/** Each as high as it wants to be, but not so high that the next one is out of sight; panes in panes are one list. */
+/** Each pane is as tall as its content, but never so tall that the next one is out of sight; nested panes form one list. */
 const Stack = ({ children }: { children: ReactNode }) => (
   <div data-stack className="flex min-h-0 min-w-0 grow flex-col overflow-auto *:shrink-0">
     {Children.toArray(children).map((pane, i) => (

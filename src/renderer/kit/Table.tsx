@@ -7,14 +7,13 @@ import { movedBy } from './scroll.ts'
 export interface Column<Row> {
   readonly id: string
   readonly title: ReactNode
-  /** Of the header, where the title is no text. */
+  /** Name of the header if the title is not text. */
   readonly label?: string
-  /** A CSS grid track: `120px`, `minmax(160px, 1fr)`. */
+  /** CSS grid track: `120px`, `minmax(160px, 1fr)`. */
   readonly width: string
   readonly cell: (row: Row, index: number) => ReactNode
-  /** Numbers stand to the right, one under the other. */
   readonly isNumber?: boolean
-  /** What the column sorts by; without it it cannot be sorted. null comes last. */
+  /** Returns the sort key of a row, null last. Columns without it cannot be sorted. */
   readonly sortBy?: (row: Row) => string | number | null
 }
 
@@ -30,24 +29,24 @@ export interface TableProps<Row> {
   readonly rowKey: (row: Row, index: number) => string
   readonly rowHeight?: number
   readonly initialSorting?: Sorting
-  /** Controlled sorting; otherwise the table keeps it itself. */
+  /** Controlled sorting; otherwise the table keeps its own. */
   readonly sorting?: Sorting | null
   readonly onSort?: (sorting: Sorting | null) => void
-  /** Click or Enter on a row. */
+  /** Receives a click or Enter on a row. */
   readonly onOpen?: (row: Row, index: number) => void
-  /** The row under the pointer or with the focus; null when it has left. */
+  /** Receives the row under the pointer or with the focus; null once it has left. */
   readonly onPoint?: (row: Row | null) => void
   readonly isSelected?: (row: Row) => boolean
   readonly rowClassName?: (row: Row) => string | undefined
-  /** Called when the last rows come into view, to load more. */
+  /** Runs when the last rows come into view, to load more. */
   readonly onEnd?: () => void
-  /** The row in sight at first. */
+  /** Index of the row in view at first. */
   readonly startAt?: number
   readonly empty?: ReactNode
   readonly className?: string
 }
 
-/** Rows of which only the visible ones are mounted. Arrow keys move, Enter opens, Home and End jump. */
+/** Virtualized table. Arrow keys move, Enter opens, Home and End jump. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rowHeight = 32, startAt = 0, onOpen, onEnd, empty, className } = props
   const [ownSorting, setOwnSorting] = useState<Sorting | null>(props.initialSorting ?? null)
@@ -73,7 +72,7 @@ export function Table<Row>(props: TableProps<Row>) {
     virtual.scrollToIndex(index)
     const mounted = () => scroller.current?.querySelector<HTMLElement>(`[data-index="${String(index)}"]`)
     const row = mounted()
-    // A row in sight has the focus at once: the next key may come before the next frame.
+    // A visible row gets the focus at once: the next key may come before the next frame.
     if (row) row.focus()
     else requestAnimationFrame(() => mounted()?.focus())
   }
@@ -220,7 +219,7 @@ function HeaderCell<Row>({ column, sorting, onSort }: HeaderProps<Row>) {
   )
 }
 
-/** Ascending, descending, as it came. */
+/** Cycles through ascending, descending and original order. */
 const nextSorting = (now: Sorting | null, columnId: string): Sorting | null => {
   if (now?.columnId !== columnId) return { columnId, isDescending: true }
   return now.isDescending ? { columnId, isDescending: false } : null

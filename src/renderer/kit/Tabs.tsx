@@ -5,7 +5,7 @@ import { classes } from './classes.ts'
 export interface Tab<Id extends string> {
   readonly id: Id
   readonly label: string
-  /** Such as a number of findings. */
+  /** Mark beside the label, such as a number of findings. */
   readonly mark?: ReactNode
 }
 
@@ -14,13 +14,12 @@ interface TabsProps<Id extends string> {
   readonly tabs: readonly Tab<Id>[]
   readonly value: Id
   readonly onChange: (id: Id) => void
-  /** Right of the tabs. */
+  /** Content right of the tabs. */
   readonly aside?: ReactNode
-  /** The chosen tab's content; the others are not mounted. */
+  /** Content of the selected tab; the others are not mounted. */
   readonly children: ReactNode
-  /** Of the content. */
   readonly className?: string
-  /** Under a page's title: the tabs begin where the title does. */
+  /** Aligns the tabs with the start of a page's title. */
   readonly isPage?: boolean
 }
 

@@ -10,13 +10,12 @@ export interface TextToken {
 interface TokenTextProps {
   readonly label: string
   readonly tokens: readonly TextToken[]
-  /** What stands over the text; the token pointed at is explained right of it. */
+  /** Content above the text; the token pointed at is explained right of it. */
   readonly header?: ReactNode
-  /** Of the text. */
   readonly className?: string
 }
 
-/** A text cut into its tokens, told apart by two shades; the one under the pointer or the arrow keys is explained. */
+/** Text split into tokens, told apart by two shades; the one under the pointer or the arrow keys is explained. */
 export function TokenText({ label, tokens, header, className }: TokenTextProps) {
   const [at, setAt] = useState<number | null>(null)
   const box = useRef<HTMLDivElement>(null)
@@ -77,5 +76,5 @@ export function TokenText({ label, tokens, header, className }: TokenTextProps) 
   )
 }
 
-/** Line ends are seen and still end the line; a token without text of its own keeps a place. */
+/** Makes line ends visible, still breaking the line; a token without text of its own keeps a placeholder. */
 const visible = (text: string): string => (text === '' ? '·' : text.replaceAll('\n', '⏎\n'))

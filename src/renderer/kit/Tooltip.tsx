@@ -5,7 +5,6 @@ import { Info } from 'lucide-react'
 const panel =
   'z-50 max-w-80 rounded border border-line bg-bg px-2 py-1 text-sm text-text shadow-float animate-appear text-pretty'
 
-/** A short text at whatever takes focus. */
 export function Tooltip({ text, children }: { text: ReactNode; children: ReactElement }) {
   return (
     <Radix.Root>
@@ -25,7 +24,7 @@ export const TooltipProvider = ({ children }: { children: ReactNode }) => (
   </Radix.Provider>
 )
 
-/** An explanation, and behind it the name of what it is about as files and the command line have it. */
+/** Explanation, followed by the name of its subject in files and on the command line. */
 export const Explained = ({ name, children }: { name: string; children: ReactNode }) => (
   <>
     {children}
@@ -33,7 +32,7 @@ export const Explained = ({ name, children }: { name: string; children: ReactNod
   </>
 )
 
-/** The ⓘ: an explanation in one or two sentences, opened by click or Enter. `about`: what is explained. */
+/** The ⓘ: an explanation in one or two sentences, opened by click or Enter. `about`: its subject. */
 export function Help({ about, children }: { about: string; children: ReactNode }) {
   return (
     <Popover.Root>

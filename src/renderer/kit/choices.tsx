@@ -21,7 +21,7 @@ interface SelectProps<Value extends string> extends Omit<ComponentProps<'select'
   readonly small?: boolean
 }
 
-/** The system's own list: it works with keys, screen readers and any number of entries. */
+/** Native select: it works with keys, screen readers and any number of entries. */
 export function Select<Value extends string>({
   value,
   options,
@@ -59,7 +59,7 @@ export function Select<Value extends string>({
 interface CheckboxProps {
   readonly checked: boolean | 'indeterminate'
   readonly onChange: (checked: boolean) => void
-  /** Visible text; without it give `aria-label`. */
+  /** Visible text; if omitted, pass `aria-label`. */
   readonly label?: ReactNode
   readonly 'aria-label'?: string
   readonly disabled?: boolean
@@ -151,14 +151,14 @@ interface SegmentedProps<Value extends string> {
   readonly onChange: (value: Value) => void
 }
 
-/** A few choices of which one holds, all visible. */
+/** Exclusive choice among a few options, all visible. */
 export function Segmented<Value extends string>({ label, value, options, onChange }: SegmentedProps<Value>) {
   return (
     <ToggleGroup.Root
       type="single"
       aria-label={label}
       value={value}
-      // Pressing the chosen one again would unchoose it.
+      // Pressing the selected option again would deselect it.
       onValueChange={(next) => next !== '' && onChange(next as Value)}
       className="inline-flex min-h-7 max-w-full shrink-0 flex-wrap items-stretch rounded border border-line-strong bg-bg p-px"
     >

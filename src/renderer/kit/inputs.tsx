@@ -53,13 +53,13 @@ export function TextArea({ value, onChange, mono = false, className, ...rest }: 
 }
 
 interface NumberProps extends Omit<ComponentProps<'input'>, 'value' | 'onChange'> {
-  /** null: empty. */
+  /** Null if empty. */
   readonly value: number | null
   readonly onChange: (value: number | null) => void
   readonly small?: boolean
 }
 
-/** Accepts 1e-4 and 0,5; what is no number yet, or beyond all numbers, is kept as typed and not told. */
+/** Accepts 1e-4 and 0,5; text that is not yet a number, or overflows, is kept as typed and not reported. */
 export function NumberInput({ value, onChange, small = false, className, ...rest }: NumberProps) {
   const [draft, setDraft] = useState<string | null>(null)
   const take = (text: string) => {

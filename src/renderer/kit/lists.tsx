@@ -15,7 +15,6 @@ import {
 } from '#renderer/client/templateVariables.ts'
 
 interface ListProps {
-  /** For screen readers. */
   readonly label: string
   readonly value: unknown
   readonly onChange: (value: unknown) => void
@@ -24,10 +23,8 @@ interface ListProps {
 
 interface ListEditorProps {
   readonly items: readonly ListItem[]
-  /** Label of the field for a new item. */
   readonly newLabel: string
   readonly placeholder: string
-  /** Whether the text in that field can become an item. */
   readonly canAdd: (text: string) => boolean
   readonly onAdd: (text: string) => void
   /** Leaving the field adds its text too. */
@@ -37,13 +34,12 @@ interface ListEditorProps {
 
 interface ListItem {
   readonly key: string
-  /** For the button that removes it. */
+  /** Name of the item in the label of its remove button. */
   readonly name: string
   readonly content: ReactNode
   readonly onRemove: () => void
 }
 
-/** Items that can be removed, and a field that adds one. */
 function ListEditor(props: ListEditorProps) {
   const { items, newLabel, placeholder, canAdd, onAdd, addsOnBlur = false, disabled } = props
   const [draft, setDraft] = useState('')
@@ -90,7 +86,7 @@ function ListEditor(props: ListEditorProps) {
   )
 }
 
-/** Line breaks and tabs are written as \n and \t. */
+/** Escapes line breaks and tabs as \n and \t. */
 const shownText = (text: string): string => JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"')
 
 function meantText(text: string): string {
@@ -101,7 +97,6 @@ function meantText(text: string): string {
   }
 }
 
-/** A list of texts, such as stop strings. */
 export function Texts({ label, value, onChange, disabled = false }: ListProps) {
   const given: readonly unknown[] = Array.isArray(value) ? value : [value]
   const texts = given.filter((text) => typeof text === 'string')
@@ -135,7 +130,6 @@ const kinds: readonly { readonly value: VariableKind; readonly label: string }[]
   { value: 'flag', label: 'yes or no' },
 ]
 
-/** Names and values, one under the other. */
 export function Variables({ label, value, onChange, disabled = false }: ListProps) {
   const variables = variablesOf(value)
   const set = (next: typeof variables) => onChange(Object.keys(next).length === 0 ? undefined : next)

@@ -1,7 +1,7 @@
 import { useEffect, useRef, type RefObject } from 'react'
 import { useLatest } from '#renderer/client/api.tsx'
 
-/** Keeps the end of growing text in view as long as one wants to follow it. */
+/** Keeps the end of growing text in view until the user scrolls away. */
 export function useFollowedScroll<Element extends HTMLElement>(
   content: string,
   isFollowing: boolean,
@@ -13,7 +13,7 @@ export function useFollowedScroll<Element extends HTMLElement>(
   return element
 }
 
-/** Scrolls to what was chosen when that changes, not while one scrolls oneself. */
+/** Scrolls to the selection when it changes, not while the user scrolls. */
 export function useScrolledTo(index: number, scrollTo: (index: number) => void): void {
   const latest = useLatest(scrollTo)
   useEffect(() => {
@@ -21,7 +21,7 @@ export function useScrolledTo(index: number, scrollTo: (index: number) => void):
   }, [index, latest])
 }
 
-/** Asks for more when the end of a list comes into view, and again until the list reaches beyond what is seen. */
+/** Loads more when the end of a list comes into view, repeatedly until the list exceeds the viewport. */
 export function useEndReached(
   isAtEnd: boolean,
   items: readonly unknown[],
@@ -35,7 +35,7 @@ export function useEndReached(
 
 const pageRows = 12
 
-/** Where a key leads in a list of `count`; null: it is no key of lists. */
+/** Returns the index that a key leads to in a list of `count`; null for keys that lists do not handle. */
 export function movedBy(key: string, at: number, count: number): number | null {
   const moves: Readonly<Record<string, number>> = {
     ArrowDown: at + 1,

@@ -8,10 +8,9 @@ import { classes } from './classes.ts'
 
 interface EmptyStateProps {
   readonly icon?: ReactNode
-  /** One sentence: what will be here. */
+  /** One sentence on what will appear here. */
   readonly title: string
   readonly children?: ReactNode
-  /** One main button. */
   readonly action?: ReactNode
 }
 
@@ -29,12 +28,12 @@ export function EmptyState({ icon, title, children, action }: EmptyStateProps) {
 interface ErrorNoteProps {
   readonly error:
     Error | { readonly message: string; readonly hint?: string | null; readonly code?: string | null }
-  /** Something to press: “Try again”. */
+  /** Button such as “Try again”. */
   readonly action?: ReactNode
   readonly className?: string
 }
 
-/** What happened, what is safe and what to do; the details can be copied. */
+/** Says what happened, what is safe and what to do; details can be copied. */
 export function ErrorNote({ error, action, className }: ErrorNoteProps) {
   const hint = error instanceof Error ? hintOf(error) : error.hint
   const code = error instanceof Error ? codeOf(error) : error.code
@@ -70,7 +69,7 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
 
 interface ProgressProps {
   readonly label: string
-  /** 0 to 1; null: nobody can tell. */
+  /** 0 to 1; null if unknown. */
   readonly value: number | null
   readonly className?: string
 }
@@ -104,7 +103,6 @@ interface TaskProgressProps {
   readonly onCancel?: () => void
 }
 
-/** Long work: what it does, how far it is, and the way out. */
 export function TaskProgress({ progress: { phase, done, total, unit }, onCancel }: TaskProgressProps) {
   const counted = `${formatCount(done)}${total === null ? '' : ` of ${formatCount(total)}`} ${unit}`
   return (
@@ -121,7 +119,6 @@ export function TaskProgress({ progress: { phase, done, total, unit }, onCancel 
   )
 }
 
-/** In the place of something on its way. */
 export const Loading = ({ label = 'Loading' }: { label?: string }) => (
   <p role="status" className="p-4 text-faint">
     {label}…

@@ -10,14 +10,14 @@ import { valuesPresent, type TokenRow, type TokenValue } from './tokenRows.ts'
 
 interface ColouredTokensProps {
   readonly rows: readonly TokenRow[]
-  /** What is wished; where it was not recorded, another value is shown. */
+  /** Preferred value; if it was not recorded, another is shown. */
   readonly colour: TokenValue | 'none'
   readonly onColour: (colour: TokenValue | 'none') => void
-  /** Of advantages in the group. */
+  /** Largest advantage of the group. */
   readonly reach?: number
 }
 
-/** Tokens as text on coloured ground, or as a table of their values. */
+/** Tokens as text on a coloured background, or as a table of their values. */
 export function ColouredTokens({ rows, colour, onColour, reach = 0 }: ColouredTokensProps) {
   const [isTable, setTable] = useState(false)
   const present = useMemo(() => valuesPresent(rows), [rows])
@@ -54,7 +54,7 @@ export function ColouredTokens({ rows, colour, onColour, reach = 0 }: ColouredTo
   )
 }
 
-/** What was asked for where it was recorded, else the first there is. */
+/** Returns the preferred value if it was recorded, else the first available. */
 function shownValue(colour: TokenValue | 'none', present: readonly TokenValue[]): TokenValue | null {
   if (colour === 'none') return null
   return present.includes(colour)
@@ -64,7 +64,6 @@ function shownValue(colour: TokenValue | 'none', present: readonly TokenValue[])
         null)
 }
 
-/** What the colours mean, from one end to the other. */
 function HeatLegend({ scale }: { scale: HeatScale }) {
   const words = legendOf(scale)
   const [low, middle, high] = words.length === 3 ? words : [words[0], null, words[1]]
@@ -93,7 +92,6 @@ function HeatLegend({ scale }: { scale: HeatScale }) {
 
 interface TokenTableProps {
   readonly rows: readonly TokenRow[]
-  /** Values the run recorded. */
   readonly present: readonly TokenValue[]
 }
 
@@ -108,7 +106,7 @@ const widths: Readonly<Record<TokenValue, string>> = {
 }
 const order: readonly TokenValue[] = ['probability', 'advantage', 'reward', 'ratio', 'kl', 'entropy']
 
-/** The same tokens as rows of numbers, to be read and sorted. */
+/** Table of the same tokens, sortable by value. */
 function TokenTable({ rows, present }: TokenTableProps) {
   const columns = useMemo((): readonly Column<TokenRow>[] => {
     const values = order
@@ -143,7 +141,7 @@ function TokenTable({ rows, present }: TokenTableProps) {
       ...values,
     ]
   }, [present])
-  // Nobody chose the tokens of the prompt, so nothing is known of them.
+  // The prompt's tokens were not sampled, so they have no values.
   const shown = rows.slice(
     Math.max(
       0,

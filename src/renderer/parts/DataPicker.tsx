@@ -11,16 +11,15 @@ export interface DataPickerProps {
   /** Id of a version; null: nothing chosen. */
   readonly value: string | null
   readonly onChange: (versionId: string) => void
-  /** Of the control, for those who do not see where it stands. */
   readonly label?: string
-  /** The list itself instead of a button that opens it. */
+  /** Shows the list itself instead of a button that opens it. */
   readonly isInline?: boolean
   readonly id?: string
   readonly 'aria-describedby'?: string | undefined
   readonly 'aria-invalid'?: boolean
 }
 
-/** Chooses a data set, the newest version of it unless one says otherwise; adds one where none fits. */
+/** Chooses a data set, by default its newest version, or adds one. */
 export function DataPicker({
   value,
   onChange,
@@ -90,11 +89,11 @@ function itemOf({ id, name, versions }: DataSet, now: number): PickerItem[] {
 export type DataSet = Answer<'datasets.list'>[number]
 type DataVersion = DataSet['versions'][number]
 
-/** Which one of its data set a version is: the first import is 1. `versions`: the newest first. */
+/** Number of a version within its data set: the first import is 1. `versions`: newest first. */
 export const versionNumber = (versions: readonly Pick<DataVersion, 'id'>[], versionId: string): number =>
   versions.length - versions.findIndex(({ id }) => id === versionId)
 
-/** “500 rows · prompt, answer, task · 2 h ago” */
+/** Formats “500 rows · prompt, answer, task · 2 h ago”. */
 const versionFacts = (version: DataVersion, now: number): string =>
   [
     plural(version.rows, 'row'),
@@ -105,13 +104,12 @@ const versionFacts = (version: DataVersion, now: number): string =>
     .filter(Boolean)
     .join(' · ')
 
-/** The first few, and how many more. */
+/** Names the first few, and how many more there are. */
 export function shortList(names: readonly string[], most = 4): string {
   if (names.length <= most) return names.join(', ')
   return `${names.slice(0, most).join(', ')} and ${String(names.length - most)} more`
 }
 
-/** The data set a version belongs to. */
 export function findVersion(
   dataSets: readonly DataSet[] | undefined,
   versionId: string | null,

@@ -16,7 +16,7 @@ interface DeleteProps {
 const busy = new Set(['running', 'paused'])
 const maxListed = 200
 
-/** Which runs, and what they take up, before anything happens. Runs being trained are left alone. */
+/** Asks for confirmation, listing runs with their sizes. Runs being trained are left alone. */
 export function DeleteRuns({ runs, onClose, onDeleted }: DeleteProps) {
   const client = useApi()
   const [isDeleting, setDeleting] = useState(false)

@@ -23,19 +23,18 @@ import {
 export interface ModelPickerProps {
   readonly value: ModelChoice | null
   readonly onChange: (choice: ModelChoice) => void
-  /** Checkpoints of runs can be chosen too. */
   readonly withCheckpoints?: boolean
-  /** Only this model, and what was trained on it: its name or folder. */
+  /** Name or folder of a base model, to offer only that and adapters trained on it. */
   readonly on?: string | undefined
   readonly label?: string
-  /** The list itself instead of a button that opens it. */
+  /** Shows the list itself instead of a button that opens it. */
   readonly isInline?: boolean
   readonly id?: string
   readonly 'aria-describedby'?: string | undefined
   readonly 'aria-invalid'?: boolean
 }
 
-/** Chooses a model of this machine, or a checkpoint of a run: the best one unless a person says which. */
+/** Chooses a model of this machine, or a checkpoint of a run, by default the best one. */
 export function ModelPicker({
   value,
   onChange,
@@ -74,7 +73,7 @@ export function ModelPicker({
       if (run !== undefined) void chooseRun(run)
       else if (adapter === undefined) onChange({ model: key })
       else {
-        // Where it names none of the list, the one that is chosen, or the first.
+        // If it names none of the list, the selected one, or the first.
         const model = baseOf(adapter, models) ?? value?.model ?? models[0]?.name ?? 'starter'
         onChange({ model, adapter: { path: adapter.directory } })
       }
@@ -129,7 +128,7 @@ const adapterItem = (adapter: ListedAdapter): PickerItem => ({
     : { detail: `rank ${String(adapter.rank)} · ${adapter.baseModel ?? 'base model not stated'}` }),
 })
 
-/** A folder by its path is a model too. */
+/** Adds a model given by the path of its folder. */
 function unlisted(value: ModelChoice | null, models: readonly ListedModel[]): PickerItem[] {
   if (value === null || value.adapter !== undefined || findModel(models, value.model) !== undefined) return []
   return [{ key: value.model, title: lastPart(value.model), detail: value.model, group: 'Models' }]
@@ -153,7 +152,6 @@ interface BaseSelectProps extends Pick<ModelPickerProps, 'value' | 'onChange'> {
   readonly models: readonly ListedModel[]
 }
 
-/** Which model an imported adapter is put on. */
 function BaseSelect({ value, models, onChange }: BaseSelectProps) {
   if (value?.adapter === undefined || !('path' in value.adapter)) return null
   return (
@@ -171,7 +169,7 @@ function BaseSelect({ value, models, onChange }: BaseSelectProps) {
   )
 }
 
-/** Which checkpoint of the run; nothing where a base model is chosen. */
+/** Chooses the checkpoint of a run; renders nothing for a base model. */
 function StepSelect({ value, onChange }: Pick<ModelPickerProps, 'value' | 'onChange'>) {
   const adapter = value?.adapter
   const runId = adapter !== undefined && 'runId' in adapter ? adapter.runId : null

@@ -16,7 +16,7 @@ interface PythonConsentProps {
   readonly asked: PythonAsked
 }
 
-/** Whether Python code may run on this machine, and the dialog that allows it. Nothing where the code is no Python. */
+/** Says whether Python code may run on this machine, with a dialog that allows it. Renders nothing for other code. */
 export function PythonConsent({ asked }: PythonConsentProps) {
   const { data: review, error } = useAnswer('python.review', asked, { staleMs: 0 })
   const [isAsking, setAsking] = useState(false)
@@ -54,7 +54,7 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
   const { run, isRunning, error } = useCommand('python.allow', {
     quiet: true,
     onDone: () => {
-      // What was refused until now is asked again.
+      // Refetches everything that was refused until now.
       invalidate(queries, ['python', 'rewards', 'runs.check'])
       onClose()
     },
@@ -95,7 +95,7 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
 
 type FileListProps = Review[number]
 
-/** Names as they are, whatever they hold: nothing in them moves, hides or joins what stands around them. */
+/** Lists names verbatim, isolated so that no character in them moves, hides or joins the surrounding text. */
 const FileList = ({ interpreter, files }: FileListProps) => (
   <section aria-label={`Run by ${shownText(interpreter)}`}>
     <h3 className="text-sm font-medium text-muted">

@@ -6,7 +6,6 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import { studyTitle } from './studyWords.ts'
 
-/** Titles of the studies there are, by id. */
 export function useStudyTitles(): ReadonlyMap<string, string> {
   const { data } = useAnswer('studies.list', undefined)
   return useMemo(() => new Map(data?.studies.map((study) => [study.id, studyTitle(study)])), [data])
@@ -14,11 +13,11 @@ export function useStudyTitles(): ReadonlyMap<string, string> {
 
 interface StudyLinkProps {
   readonly run: Pick<RunEntry, 'studyId' | 'trial'>
-  /** With a tooltip in place of the words. */
+  /** Shows a tooltip in place of the text. */
   readonly isSmall?: boolean
 }
 
-/** To the study that a run is a trial of; nothing where it is none, or its study was deleted. */
+/** Link to the study of a trial run; renders nothing if there is none, or if it was deleted. */
 export function StudyLink({ run: { studyId, trial }, isSmall = false }: StudyLinkProps) {
   const title = useStudyTitles().get(studyId ?? '')
   if (studyId === null || trial === null || title === undefined) return null

@@ -5,19 +5,19 @@ import { segmentsOf, type Segment, type TokenRow } from './tokenRows.ts'
 
 interface Props {
   readonly rows: readonly TokenRow[]
-  /** null: no colours. */
+  /** Null shows no colours. */
   readonly scale: HeatScale | null
-  /** What stands under the text while no token is read. */
+  /** Text below while no token is being read. */
   readonly about?: string
-  /** What is said of a token; everything the run recorded, if it is not given. */
+  /** Describes a token. Default: everything the run recorded. */
   readonly wordsOf?: (row: TokenRow) => ReactNode
 }
 
 const usualAbout = 'Point at a token, or use the arrow keys, to read its values'
 
 /**
- * The tokens as running text on coloured ground; a dotted underline tells negative values, a plain one positive. What is
- * known of a token stands under the text while the pointer is on it or the arrow keys are.
+ * Tokens as running text on a coloured background; a dotted underline marks negative values, a plain one positive.
+ * Details of a token appear below while the pointer or the arrow keys are on it.
  */
 export function TokenHeatMap({ rows, scale, about = usualAbout, wordsOf = tokenWords }: Props) {
   const [active, setActive] = useState<number | null>(null)
@@ -98,7 +98,7 @@ const underlines = {
     'underline decoration-[rgb(var(--heat-negative))] decoration-2 decoration-dotted underline-offset-4',
 } as const
 
-/** Only the token that was left and the one that was reached are drawn again. */
+/** Memoized, so that moving re-renders only the previous and the current token. */
 const Token = memo(({ row, scale, isActive }: TokenProps) => {
   const look = scale === null ? null : heatLook(scale, row[scale.value])
   return (
@@ -116,5 +116,5 @@ const Token = memo(({ row, scale, isActive }: TokenProps) => {
   )
 })
 
-/** An end of line is seen as well as done. */
+/** Makes line ends visible in addition to breaking the line. */
 const shownText = ({ text, isAction }: TokenRow): string => (isAction ? text.replaceAll('\n', '⏎\n') : text)

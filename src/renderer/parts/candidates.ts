@@ -1,13 +1,12 @@
-/** Who stands in a column of the arena, as the address of the page has it. */
+/** Columns of the arena and their encoding in the page's address. */
 import { wilson, type Interval } from '#shared/statistics.ts'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 
-/** At most so many side by side. */
 export const maxColumns = 4
 export const columnKeys = ['a', 'b', 'c', 'd'] as const
 
-/** A model's name or path, or `run_…@step` with the run's model in front: `starter~run_…@30`. */
+/** Encodes a model's name or path, or a checkpoint as `run_…@step` after the run's model: `starter~run_…@30`. */
 export function writeChoice({ model, adapter }: ModelChoice): string {
   if (adapter === undefined) return model
   return 'path' in adapter ? `${model}~${adapter.path}` : `${model}~${adapter.runId}@${String(adapter.step)}`
@@ -22,7 +21,7 @@ export function readChoice(text: string): ModelChoice | null {
   return { model, adapter: { runId: checkpoint[1] ?? '', step: Number(checkpoint[2]) } }
 }
 
-/** The order in which hidden columns are shown: drawn anew for every prompt, so that a place tells nothing. */
+/** Shuffles the hidden columns, anew for every prompt, so that a position reveals nothing. */
 export function shuffled(count: number, random: () => number): readonly number[] {
   const order = Array.from({ length: count }, (_, i) => i)
   for (let i = order.length - 1; i > 0; i--) {
@@ -32,7 +31,6 @@ export function shuffled(count: number, random: () => number): readonly number[]
   return order
 }
 
-/** Prompts to choose from, as the address has them. */
 export const writePrompts = (prompts: readonly string[]): string => JSON.stringify(prompts)
 
 export function readPrompts(text: string | null): readonly string[] {
@@ -44,7 +42,7 @@ export function readPrompts(text: string | null): readonly string[] {
   }
 }
 
-// Completions as they come in, put together by column.
+// Completions by column, assembled as they arrive.
 
 type Piece = Answer<'models.generate'>
 
@@ -52,15 +50,15 @@ export interface Completion {
   readonly text: string
   readonly tokens: number
   readonly tokensPerSecond: number | null
-  /** null: still being written. */
+  /** Null while being written. */
   readonly stopReason: string | null
 }
 
 const nothing: Completion = { text: '', tokens: 0, tokensPerSecond: null, stopReason: null }
 
 /**
- * One per candidate. They are asked for in the order of the columns, one after the other: in any other order, who writes
- * first would tell a hidden name. `order`: column → candidate.
+ * Returns one completion per candidate. They are generated in column order, one after the other: any other order would
+ * reveal a hidden name. `order`: column → candidate.
  */
 export function completions(pieces: readonly Piece[], order: readonly number[]): readonly Completion[] {
   const all = order.map(() => nothing)
@@ -73,20 +71,18 @@ export function completions(pieces: readonly Piece[], order: readonly number[]):
   return all
 }
 
-/** The column that is being written; null: all are. */
 export const columnAtWork = (written: readonly Completion[], order: readonly number[]): number | null => {
   const column = order.findIndex((candidate) => written[candidate]?.stopReason === null)
   return column < 0 ? null : column
 }
 
-// Blind votes and what they say.
+// Blind votes and the standings derived from them.
 
 export interface Vote {
-  /** Candidates as `writeChoice` writes them. */
+  /** Candidates as encoded by `writeChoice`. */
   readonly candidates: readonly string[]
-  /** Index of the better one; null: none is. */
+  /** Index of the winner; null for a tie. */
   readonly winner: number | null
-  /** Whether the names were hidden. */
   readonly isBlind: boolean
   readonly prompt: string
   readonly seed: number
@@ -101,11 +97,10 @@ interface Standing {
   readonly losses: number
   /** Share of votes won, a tie counting half. */
   readonly winRate: number
-  /** 95 % interval of it. */
   readonly interval: Interval
 }
 
-/** The best first. Only blind votes count: a name sways. */
+/** Ranks candidates, best first. Only blind votes count, since names bias a vote. */
 export function standings(votes: readonly Vote[]): readonly Standing[] {
   const counts = new Map<string, { wins: number; ties: number; losses: number }>()
   for (const { candidates, winner } of votes.filter(({ isBlind }) => isBlind)) {

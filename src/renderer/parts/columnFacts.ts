@@ -1,4 +1,4 @@
-/** What the columns of a file hold, told from its first rows: only these decide what can be done with a column. */
+/** Contents of a file's columns, judged by its first rows, which alone decide the uses of a column. */
 import type { Answer } from '#renderer/client/api.tsx'
 import { commonKind, kindOf, type ColumnKind } from '#shared/columnKind.ts'
 import { chatIn, type ChatMessage } from '#shared/messages.ts'
@@ -37,7 +37,7 @@ function pathsIn(object: DataRow, prefix: string, depth = 1): string[] {
 const isObject = (value: unknown): value is DataRow =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** “text · 12–480 characters · 96 different · 4 missing” */
+/** Formats “text · 12–480 characters · 96 different · 4 missing”. */
 export function columnWords({ kinds, missing, unique, length, value }: DataColumn): string {
   const named = Object.keys(kinds).filter((kind) => kind !== 'null')
   const empty = missing + (kinds['null'] ?? 0)
@@ -56,7 +56,7 @@ export function columnWords({ kinds, missing, unique, length, value }: DataColum
 const span = ({ min, max }: { min: number; max: number }): string =>
   min === max ? formatNumber(min) : `${formatNumber(min)}–${formatNumber(max)}`
 
-/** A value on one line, for a cell of a table. */
+/** Formats a value on one line, for a table cell. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'string') return value.replaceAll(/\s*\n\s*/g, ' ⏎ ')
@@ -65,10 +65,10 @@ export function cellText(value: unknown): string {
   return `${plural(messages.length, 'message')}: ${cellText(messages[0]?.content ?? '')}`
 }
 
-/** The messages of a chat in any spelling; none where it is no chat. */
+/** Returns the messages of a chat in any supported format, or none. */
 export const messagesOf = (value: unknown): readonly ChatMessage[] => chatIn(value) ?? []
 
-/** Of tables about rows of a data set: which one, counted from 1. */
+/** Column with the number of a data row, from 1. */
 export const rowColumn: Column<{ readonly row: number }> = {
   id: 'row',
   title: 'Row',

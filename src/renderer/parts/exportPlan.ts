@@ -1,4 +1,4 @@
-/** What an export will be called and where it goes. */
+/** Name and destination of an export. */
 import type { Answer } from '#renderer/client/api.tsx'
 import { slugOf } from '#shared/plural.ts'
 import { formatBytes } from '#renderer/client/format.ts'
@@ -23,7 +23,7 @@ export const formatWords: Readonly<Record<ExportFormat, { readonly title: string
   onnx: { title: 'ONNX', use: 'A graph with its weights for ONNX Runtime in other programs.' },
 }
 
-/** `usual`: the base's own in a merged model, f16 in a GGUF model, f32 elsewhere. */
+/** Number format; `usual`: the base's own in a merged model, f16 in a GGUF model, f32 elsewhere. */
 export type ExportNumbers = 'usual' | NonNullable<ExportOffer['sizes'][number]['dtype']>
 
 export interface ExportChoice {
@@ -55,10 +55,9 @@ const numberOffers: Readonly<Partial<Record<ExportFormat, readonly NumbersOffer[
   ],
 }
 
-/** Types that the numbers of a format can have; none where there is nothing to choose. */
+/** Returns the number formats of an export format; empty if there is no choice. */
 export const dtypesOf = (format: ExportFormat): readonly NumbersOffer[] => numberOffers[format] ?? []
 
-/** The same with the size of each, where it is worth saying. */
 export const sizedDtypes = ({ format, sizes }: ExportOffer): readonly NumbersOffer[] =>
   dtypesOf(format).map((offer) => {
     const dtype = offer.value === 'usual' ? null : offer.value
@@ -66,7 +65,7 @@ export const sizedDtypes = ({ format, sizes }: ExportOffer): readonly NumbersOff
     return size === undefined ? offer : { ...offer, label: `${offer.label} · ${formatBytes(size.bytes)}` }
   })
 
-/** What is asked of the host: only what the format knows. */
+/** Returns the request to the host, limited to options of the format. */
 export function choiceFor(format: ExportFormat, { dtype, adapterInputs }: ExportChoice) {
   const isOffered = dtypesOf(format).some((offer) => offer.value === dtype)
   return {
@@ -76,14 +75,17 @@ export function choiceFor(format: ExportFormat, { dtype, adapterInputs }: Export
   }
 }
 
-/** `arith-grpo-1` at step 30 → `arith-grpo-1-step-30-peft`; other signs than letters and digits become dashes. */
+/**
+ * Names a folder: `arith-grpo-1` at step 30 → `arith-grpo-1-step-30-peft`; characters other than letters and digits
+ * become dashes.
+ */
 export function folderName({
   run,
   step,
   format,
 }: {
   run: string
-  /** null: the name says it. */
+  /** Null if the name contains it. */
   step: number | null
   format: ExportFormat
 }): string {
@@ -91,7 +93,7 @@ export function folderName({
   return `${slug === '' ? 'run' : slug}${step === null ? '' : `-step-${String(step)}`}-${format}`
 }
 
-/** The name, or with -2, -3 … where it is taken. */
+/** Returns the name, with -2, -3 … if it is taken. */
 export function freeName(name: string, taken: readonly string[]): string {
   if (!taken.includes(name)) return name
   let number = 2
@@ -99,17 +101,16 @@ export function freeName(name: string, taken: readonly string[]): string {
   return `${name}-${String(number)}`
 }
 
-/** A file's place in the folder that was written. */
 export const placeIn = (folder: string, file: string): string =>
   file.startsWith(folder) ? file.slice(folder.length).replace(/^[\\/]+/, '') : file
 
-/** With the separator that the folder itself uses. */
+/** Joins with the separator that the folder itself uses. */
 export function joinPath(folder: string, ...names: readonly string[]): string {
   const separator = folder.includes('\\') && !folder.includes('/') ? '\\' : '/'
   return [folder.replace(/[\\/]+$/, ''), ...names].join(separator)
 }
 
-/** A name that the list of models takes, from that of a folder. */
+/** Returns a valid model name for that of a folder. */
 export const importName = (folder: string): string =>
   folder
     .replaceAll(/[^\w.-]+/g, '-')

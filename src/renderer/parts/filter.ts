@@ -1,4 +1,4 @@
-/** Which runs of the history are shown. */
+/** Filter of the runs in the history. */
 import type { RunStatus } from '#shared/runs.ts'
 import { lastPart } from '#renderer/client/format.ts'
 import { runTitle } from '#renderer/client/words.ts'
@@ -16,13 +16,12 @@ export interface RunLike {
 }
 
 export interface RunFilter {
-  /** A part of the name; else words that all must occur in name, tags, method, model or notes; `seed:1`, `id:…`. */
+  /** Part of the name; else words that must all occur in name, tags, method, model or notes; `seed:1`, `id:…`. */
   readonly text: string
   /** Empty: any. */
   readonly status: RunStatus | ''
   readonly algorithm: string
   readonly tag: string
-  /** Id of a study. */
   readonly study: string
 }
 
@@ -31,7 +30,6 @@ export const noFilter: RunFilter = { text: '', status: '', algorithm: '', tag: '
 export const isFiltering = ({ text, ...chosen }: RunFilter): boolean =>
   text.trim() !== '' || Object.values(chosen).some((value) => value !== '')
 
-/** What the search field takes, in few words. */
 export const searchHint = 'Name, tag, note, seed:1, id:…'
 
 export function filterRuns<Run extends RunLike>(runs: readonly Run[], filter: RunFilter): readonly Run[] {
@@ -57,7 +55,6 @@ function hasAllWords(run: RunLike, words: readonly string[]): boolean {
   })
 }
 
-/** What is there to choose from, in order. */
 export function choicesOf(runs: readonly RunLike[]) {
   const sorted = (values: readonly string[]) => [...new Set(values)].sort((a, b) => a.localeCompare(b))
   return {
@@ -66,7 +63,7 @@ export function choicesOf(runs: readonly RunLike[]) {
   }
 }
 
-/** What one click with shift chooses: all between the last one and this one. */
+/** Returns the range selected by a click with shift, from the last row clicked to this one. */
 export function between(order: readonly string[], from: string | null, to: string): readonly string[] {
   const [a, b] = [from === null ? -1 : order.indexOf(from), order.indexOf(to)]
   if (a < 0 || b < 0) return [to]

@@ -12,21 +12,21 @@ export interface SampleGroup {
   readonly runId: string
   readonly step: number
   readonly source: SampleSource
-  /** Among the rows that were trained on, or held out. */
+  /** Index among the training rows, or the held-out rows. */
   readonly row: number
-  /** As Data shows it. */
+  /** Row number as in Data. */
   readonly rowWords: string
   readonly prompt: string
-  /** In the order they were generated. */
+  /** Sorted by generation. */
   readonly samples: readonly Sample[]
-  /** Of those that were scored; null where none was. */
+  /** Mean over scored samples; null if there are none. */
   readonly meanReward: number | null
 }
 
 const groupKey = ({ step, source, row }: Pick<Sample, 'step' | 'source' | 'row'>): string =>
   `${String(step)}:${source}:${String(row)}`
 
-/** The newest step first, prompts in the order in which they were drawn. */
+/** Groups samples, newest step first, prompts in the order they were drawn. */
 export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
   const byKey = Map.groupBy(samples, groupKey)
   const groups = [...byKey].flatMap(([key, members]) => {
@@ -48,13 +48,13 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
     .map(({ place: _place, ...group }) => group)
 }
 
-/** «row 154» as Data counts; where that cannot be told any more, the number in the part that the run used. */
+/** Formats «row 154» as counted in Data; if that is no longer known, the number in the part that the run used. */
 export const rowWords = ({ dataRow, row, source }: Pick<Sample, 'dataRow' | 'row' | 'source'>): string =>
   dataRow === null
     ? `${source === 'rollout' ? 'training' : 'validation'} row ${formatCount(row + 1)}`
     : `row ${formatCount(dataRow + 1)}`
 
-/** From the lowest to the highest reward, 0 always in it, so that bars of different prompts can be compared. */
+/** Range from the lowest to the highest reward, always including 0, so that bars of different prompts compare. */
 export function rewardRange(groups: readonly SampleGroup[]): readonly [number, number] {
   let [low, high] = [0, 0]
   for (const { samples } of groups) {
@@ -66,15 +66,15 @@ export function rewardRange(groups: readonly SampleGroup[]): readonly [number, n
   return high > low ? [low, high] : [0, 1]
 }
 
-/** Whether rewards were asked about it at all: demonstrations and preferences have none. */
+/** True if rewards were computed at all: demonstrations and preferences have none. */
 export const isScored = ({ reward, parts }: Pick<Sample, 'reward' | 'parts'>): boolean =>
   reward !== null || Object.keys(parts).length > 0
 
-/** Largest size of an advantage, so that the colours of a group's members mean the same. */
+/** Largest absolute advantage, so that colours mean the same for all members of a group. */
 export const advantageReach = (samples: readonly Sample[]): number =>
   samples.reduce((most, { advantage }) => Math.max(most, Math.abs(advantage ?? 0)), 0)
 
-/** What templates put around the words of a chat. */
+/** Marks that templates put around the text of a chat. */
 const marks = [
   /<\|im_start\|>\s*(?:system|user|assistant|tool)?\n?/g,
   /<\|start_header_id\|>\s*\w+\s*<\|end_header_id\|>/g,
@@ -82,7 +82,7 @@ const marks = [
   /<\|[^|>\s]{1,40}\|>|<\/?s>|<(?:bos|eos|end_of_turn)>|\[\/?INST\]|<<\/?SYS>>/g,
 ]
 
-/** The words of a prompt without the marks of its chat template. */
+/** Returns the text of a prompt without the marks of its chat template. */
 export function promptWords(prompt: string): string {
   const words = marks
     .reduce((text, mark) => text.replace(mark, ' '), prompt)
@@ -93,7 +93,7 @@ export function promptWords(prompt: string): string {
 
 const leastShared = 24
 
-/** Where all begin alike, as with a long system prompt, what is common is left out: a list must tell them apart. */
+/** Drops a common start, such as a long system prompt, so that entries of a list can be told apart. */
 export function distinctWords(prompts: readonly string[]): readonly string[] {
   const words = prompts.map(promptWords)
   const [first, ...others] = words
@@ -121,23 +121,23 @@ const stops: Readonly<Record<Sample['stopReason'], string>> = {
   failed: 'the environment failed',
 }
 
-/** A limit, or the environment, ended it. */
+/** True if a limit, or the environment, ended it. */
 export const isTruncated = ({ stopReason }: Pick<Sample, 'stopReason'>): boolean =>
   !['stop-id', 'stop-string', 'failed'].includes(stopReason)
 
 export const stopWords = (reason: Sample['stopReason']): string => stops[reason]
 
-/** By how many steps the policy that generated it was older than the one that learned from it. */
+/** Number of steps by which the generating policy was older than the learning one. */
 const stepsOlder = ({ source, step, version }: Pick<Sample, 'source' | 'step' | 'version'>): number =>
   source === 'evaluation' || version === null ? 0 : Math.max(0, step - 1 - version)
 
-/** «1 step older»; null for completions of the policy that learned from them. */
+/** Formats «1 step older»; null for completions of the policy that learned from them. */
 export function ageWords(sample: Pick<Sample, 'source' | 'step' | 'version'>): string | null {
   const age = stepsOlder(sample)
   return age === 0 ? null : `${plural(age, 'step')} older`
 }
 
-/** Which policy generated it, «step 0» being the one that the run began with. */
+/** Names the generating policy, «step 0» being the initial one. */
 export function policyWords(sample: Pick<Sample, 'source' | 'step' | 'version'>): string {
   const { source, step, version } = sample
   const learned = version ?? (source === 'evaluation' ? step : step - 1)
@@ -145,18 +145,18 @@ export function policyWords(sample: Pick<Sample, 'source' | 'step' | 'version'>)
   return `generated by the policy of step ${formatCount(learned)}${age === null ? '' : ` (${age})`}`
 }
 
-/** A reward as it stands in lists: two decimals, one under the other. */
+/** Formats a reward for lists: two decimals, aligned. */
 export function rewardText(reward: number | null): string {
   if (reward === null) return 'none'
   return Math.abs(reward) < 100 ? reward.toFixed(2).replace('-', '−') : formatNumber(reward)
 }
 
-/** The neighbour in a list; the first where the current one is not in it. */
+/** Returns the neighbour in a list; the first item if the current one is not in it. */
 export function neighbour<Item>(items: readonly Item[], at: number, by: 1 | -1): Item | undefined {
   return at < 0 ? items[0] : items[at + by]
 }
 
-/** The step to show: that which was asked for or the nearest before it that has samples, else the newest. */
+/** Returns the step to show: the requested one or the last before it with samples, else the newest. */
 export function stepShown(steps: readonly number[], asked: number | null): number | null {
   if (asked === null) return steps.at(-1) ?? null
   return steps.findLast((step) => step <= asked) ?? steps[0] ?? null

@@ -1,13 +1,13 @@
-/** How the value of a token is coloured: signed values from orange over nothing to blue, others from nothing to teal. */
+/** Colours of token values: signed ones from orange through none to blue, others from none to teal. */
 import { formatDelta, formatNumber } from '#renderer/client/format.ts'
 import type { TokenRow, TokenValue } from './tokenRows.ts'
 
 export interface HeatScale {
   readonly value: TokenValue
   readonly isSigned: boolean
-  /** Value at full strength: of signed scales to either side of the middle. */
+  /** Value at full strength; of signed scales, to either side of 0. */
   readonly reach: number
-  /** −1 to 1 of signed scales, 0 to 1 of the others; out of range is clipped. */
+  /** Position from −1 to 1 on signed scales, 0 to 1 on others; clipped outside. */
   readonly strength: (value: number) => number
 }
 
@@ -15,9 +15,9 @@ interface HeatSpec {
   readonly title: string
   readonly help: string
   readonly isSigned: boolean
-  /** Full strength is at least here, so that noise does not look like a signal. */
+  /** Smallest reach, so that noise does not look like a signal. */
   readonly leastReach: number
-  /** Where on the scale a value lies, before it is divided by the reach. */
+  /** Position of a value on the scale, before division by the reach. */
   readonly place: (value: number) => number
 }
 
@@ -73,7 +73,7 @@ export const heatSpecs: Readonly<Record<TokenValue, HeatSpec>> = {
   },
 }
 
-/** `reach`: at least as far as this, such as the largest advantage of the group, so that its members can be compared. */
+/** Makes a scale; `reach`: its least extent, such as the largest advantage of the group, so that members compare. */
 export function heatScale(value: TokenValue, rows: readonly TokenRow[], reach = 0): HeatScale {
   const { isSigned, leastReach, place } = heatSpecs[value]
   const sizes = rows.map((row) => Math.abs(place(row[value] ?? NaN))).filter((size) => Number.isFinite(size))
@@ -81,7 +81,7 @@ export function heatScale(value: TokenValue, rows: readonly TokenRow[], reach = 
     value === 'probability' ? 1 : sizes.reduce((a, b) => Math.max(a, b), Math.max(leastReach, reach))
   const strength = (given: number) => {
     const share = place(given) / full
-    // A probability of 0 lies at minus infinity; it is as strong as can be.
+    // A probability of 0 lies at minus infinity and gets full strength.
     return Math.min(1, Math.max(isSigned ? -1 : 0, Number.isNaN(share) ? 0 : share))
   }
   return { value, isSigned, reach: full, strength }
@@ -89,15 +89,14 @@ export function heatScale(value: TokenValue, rows: readonly TokenRow[], reach = 
 
 export interface HeatLook {
   readonly backgroundColor: string
-  /** Of the underline that tells the sign to those who do not see the colour. */
+  /** Underline that shows the sign without colour. */
   readonly underline: 'none' | 'positive' | 'negative'
 }
 
-/** Colours end where text on them would be hard to read. */
+/** Largest opacity at which text stays readable. */
 const maxAlpha = 0.5
 const noticeable = 0.04
 
-/** null: nothing to see. */
 export function heatLook(scale: HeatScale, value: number | null): HeatLook | null {
   if (value === null) return null
   const strength = scale.strength(value)
@@ -108,7 +107,6 @@ export function heatLook(scale: HeatScale, value: number | null): HeatLook | nul
   return { backgroundColor: `rgb(var(--heat-${name}) / ${alpha})`, underline: name }
 }
 
-/** Ends and middle of the scale, as its legend says them. */
 export function legendOf({ value, isSigned, reach }: HeatScale): readonly string[] {
   if (value === 'probability') return ['1', '0']
   if (value === 'action') return ['given', 'chosen']
@@ -117,7 +115,6 @@ export function legendOf({ value, isSigned, reach }: HeatScale): readonly string
   return isSigned ? [formatDelta(-reach), '0', formatDelta(reach)] : ['0', formatNumber(reach)]
 }
 
-/** A value of a token as text. */
 export const tokenValueText = (value: TokenValue, row: TokenRow): string => {
   const shown = row[value]
   return value === 'advantage' || value === 'reward' || value === 'kl'
@@ -125,7 +122,7 @@ export const tokenValueText = (value: TokenValue, row: TokenRow): string => {
     : formatNumber(shown)
 }
 
-/** Everything known of a token, in one line. */
+/** Describes a token in one line. */
 export function tokenWords(row: TokenRow): string {
   const values = (['probability', 'advantage', 'reward', 'ratio', 'kl', 'entropy'] as const)
     .filter((value) => row[value] !== null)
@@ -133,7 +130,7 @@ export function tokenWords(row: TokenRow): string {
   return [`token ${String(row.index + 1)} ${visibleText(row.text)}`, ...values].join(' · ')
 }
 
-/** With marks for what has no shape. */
+/** Replaces invisible characters by marks. */
 export const visibleText = (text: string): string =>
   text === ''
     ? '(joined with the next)'

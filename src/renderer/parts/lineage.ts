@@ -1,23 +1,23 @@
-/** Who in a study came from whom, and what became of each trial. */
+/** Descent of the trials of a study, and the state of each. */
 import type { StudyEntry, StudyTrial } from '#shared/api/studies.ts'
 
 export type TrialResult = StudyTrial['results'][number]
 
-/** A trial where it was, or will be, compared with the others. */
+/** A trial at a step where it was, or will be, compared with the others. */
 export interface Place {
   /** “3@20”: trial 3 at step 20. */
   readonly key: string
   readonly trial: StudyTrial
   readonly step: number
-  /** undefined: it is still on its way there. */
+  /** Undefined while it is on its way there. */
   readonly result: TrialResult | undefined
-  /** Where it was before; the place of its parent where it has only begun. */
+  /** Previous place of the trial; for a new one, the place of its parent. */
   readonly from: Place | null
-  /** Itself later on first, then its clones. */
+  /** Next place of the trial itself, then those of its clones. */
   readonly next: readonly Place[]
 }
 
-/** The places of one step, the best first, those still to come last. */
+/** Places of one step, best first, pending ones last. */
 export interface Generation {
   readonly step: number
   readonly places: readonly Place[]
@@ -32,7 +32,7 @@ type OpenPlace = Place & { readonly next: Place[] }
 
 const keyOf = (trial: number, step: number): string => `${String(trial)}@${String(step)}`
 
-/** Of a population; a sweep with early stopping has its rungs as generations. */
+/** Lineage of a population; a sweep with early stopping has its rungs as generations. */
 export function lineageOf({ trials, pending, search }: StudyEntry): Lineage {
   const places = new Map<string, OpenPlace>()
   const untilOf = new Map(pending.map(({ trial, until }) => [trial, until]))
@@ -62,10 +62,10 @@ export function lineageOf({ trials, pending, search }: StudyEntry): Lineage {
   return { generations, byKey: places }
 }
 
-/** Of equals the later one ranks higher, as in selection. */
+/** Ranks the later of equal trials higher, as selection does. */
 const later = (a: Place, b: Place): number => b.trial.index - a.trial.index
 
-/** Also of equal infinities, whose difference is no number. */
+/** Compares numbers, including equal infinities, whose difference is NaN. */
 const compare = (a: number, b: number): number => (a === b ? 0 : a - b)
 
 const inOrder = (results: readonly TrialResult[]): readonly TrialResult[] =>
@@ -73,14 +73,14 @@ const inOrder = (results: readonly TrialResult[]): readonly TrialResult[] =>
 
 export const lastResult = ({ results }: StudyTrial): TrialResult | undefined => inOrder(results).at(-1)
 
-/** The way to a place, from the first one on, itself included. */
+/** Returns the path to a place from the first one, including both. */
 export function wayTo(place: Place): readonly Place[] {
   const way: Place[] = []
   for (let at: Place | null = place; at !== null; at = at.from) way.unshift(at)
   return way
 }
 
-/** Where a trial was last, or is on its way to; undefined: it has not begun. */
+/** Last or upcoming place of a trial; undefined if it has not started. */
 export const lastPlace = (lineage: Lineage, { index }: StudyTrial): Place | undefined =>
   lineage.generations
     .findLast(({ places }) => places.some(({ trial }) => trial.index === index))
@@ -88,7 +88,7 @@ export const lastPlace = (lineage: Lineage, { index }: StudyTrial): Place | unde
 
 export type TrialState = 'waiting' | 'training' | 'failed' | 'finished' | 'ended'
 
-/** `ended`: it was not selected, or stopped early. `isAtWork`: whether the study runs. */
+/** State of a trial. `ended`: it was not selected, or stopped early. */
 export function stateOf(trial: StudyTrial, { pending, steps, status }: StudyEntry): TrialState {
   const last = lastResult(trial)
   if (last?.error !== undefined) return 'failed'
@@ -97,17 +97,17 @@ export function stateOf(trial: StudyTrial, { pending, steps, status }: StudyEntr
   return last !== undefined && last.step >= steps ? 'finished' : 'ended'
 }
 
-/** Tokens and seconds that a trial has taken by itself. */
+/** Tokens and seconds used by the trial itself. */
 export const spentBy = ({ results }: StudyTrial): { readonly tokens: number; readonly seconds: number } =>
   results.reduce(
     (sum, { tokens, seconds }) => ({ tokens: sum.tokens + tokens, seconds: sum.seconds + seconds }),
     { tokens: 0, seconds: 0 },
   )
 
-/** Of what a chart calls a line: the run, as everywhere else. */
+/** Id of a trial's line in charts: its run, as everywhere else. */
 export const lineId = ({ runId, index }: StudyTrial): string => runId ?? `trial ${String(index)}`
 
-/** Keys of all places of the trial of a line, of its ancestors and of its descendants; null where there is none. */
+/** Keys of all places of a line's trial, its ancestors and its descendants; null if there are none. */
 export function familyOf(lineage: Lineage, line: string | null): ReadonlySet<string> | null {
   const place = [...lineage.byKey.values()].findLast(({ trial }) => lineId(trial) === line)
   if (line === null || place === undefined) return null
@@ -122,7 +122,7 @@ export function familyOf(lineage: Lineage, line: string | null): ReadonlySet<str
   return keys
 }
 
-/** Where a key leads: left to where it comes from, right to what goes on from it, up and down in its generation. */
+/** Place that a key leads to: left to the origin, right to the successor, up and down within the generation. */
 export function neighbourOf({ generations }: Lineage, place: Place, key: string): Place | null {
   const places = generations.find(({ step }) => step === place.step)?.places ?? []
   const rank = places.indexOf(place)

@@ -1,4 +1,4 @@
-/** What a person decided about a version of a data set, for the runs that will read it. */
+/** User's choices on how runs read a version of a data set. */
 
 /** `data.prompt` of a run config. */
 export type PromptForm =
@@ -6,14 +6,14 @@ export type PromptForm =
   | { readonly template: string }
   | { readonly messages: readonly { readonly role: string; readonly content: string }[] }
 
-/** `data.heldOut` of a run config where it is a part of the training rows. */
+/** `data.heldOut` of a run config, if it is a part of the training rows. */
 export type SplitRule =
   { readonly share: number; readonly seed: number } | { readonly rows: number; readonly seed: number }
 
-/** The validation split where nobody decided otherwise: enough to tell learning from remembering. */
+/** Default validation split: enough to tell learning from memorizing. */
 export const defaultSplit: SplitRule = { share: 0.1, seed: 42 }
 
-/** null: nothing was decided, what is detected holds. */
+/** Null: no choice was made, and the detected prompt applies. */
 export interface Preparation {
   readonly prompt: PromptForm | null
   readonly maxPromptTokens: number | null
@@ -22,7 +22,7 @@ export interface Preparation {
 
 const nothing: Preparation = { prompt: null, maxPromptTokens: null, heldOut: null }
 
-/** From what is stored; what cannot be read counts as undecided. */
+/** Parses stored choices; invalid ones count as not made. */
 export function parsePreparation(stored: unknown): Preparation {
   if (!isObject(stored)) return nothing
   const { prompt, maxPromptTokens, heldOut } = stored
@@ -56,7 +56,7 @@ const isWhole = (value: unknown): value is number => Number.isInteger(value) && 
 const isMessage = (value: unknown): value is { role: string; content: string } =>
   isObject(value) && typeof value['role'] === 'string' && typeof value['content'] === 'string'
 
-/** Rows longer than `limit`. `lengths`: every length there is with its rows. */
+/** Number of rows longer than `limit`. `lengths`: each length with its number of rows. */
 export function cutBeyond(lengths: readonly (readonly [length: number, rows: number])[], limit: number) {
   const rowsOf = (some: typeof lengths) => some.reduce((sum, [, count]) => sum + count, 0)
   const [rows, all] = [rowsOf(lengths.filter(([length]) => length > limit)), rowsOf(lengths)]

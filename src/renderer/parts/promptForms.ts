@@ -1,15 +1,14 @@
-/** Prompts as templates of columns: reading them, saying them in another form, changing them. */
+/** Prompts as templates of columns: parsing, converting and editing them. */
 import type { DataColumn } from './columnFacts.ts'
 import { parsePromptForm, type PromptForm } from './preparation.ts'
 
 const placeholder = /\{\{|\}\}|\{([^{}]+)\}/g
 
-/** Names in braces, each once; doubled braces are plain ones. */
+/** Names in braces, each once; doubled braces are literal. */
 export const placeholders = (text: string): readonly string[] => [
   ...new Set([...text.matchAll(placeholder)].flatMap(([, name]) => (name === undefined ? [] : [name]))),
 ]
 
-/** The text with other names in its braces. */
 export const withNames = (text: string, nameOf: (name: string) => string): string =>
   text.replace(placeholder, (match, name: string | undefined) =>
     name === undefined ? match : `{${nameOf(name)}}`,
@@ -18,8 +17,8 @@ export const withNames = (text: string, nameOf: (name: string) => string): strin
 export const userMessage = (content: string): PromptForm => ({ messages: [{ role: 'user', content }] })
 
 /**
- * The prompt that was seen in a version's columns; null where there is none. A column of texts is put in a user's
- * message: models that were taught to chat need it, and the others say that they cannot.
+ * Returns the prompt detected in a version's columns, or null. A text column becomes a user message: models trained to
+ * chat need that, and the others report that they cannot.
  */
 export function detectedPrompt(
   seen: unknown,
@@ -39,7 +38,7 @@ export function formKind(form: PromptForm): FormKind {
   return 'template' in form ? 'template' : 'messages'
 }
 
-/** The same prompt said in another form, as far as that can be. */
+/** Converts a prompt to another form as far as possible. */
 export function toKind(form: PromptForm, kind: FormKind, columns: readonly string[]): PromptForm {
   if (formKind(form) === kind) return form
   const text = textOf(form)
@@ -58,7 +57,7 @@ function textOf(form: PromptForm): string {
     .join('\n\n')
 }
 
-/** What the fields of an editor may show though no run could read it. */
+/** Describes errors that an editor can display but no run can read. */
 export function promptProblem(form: PromptForm, columns: readonly string[]): string | null {
   const texts = 'messages' in form ? form.messages.map(({ content }) => content) : [textOf(form)]
   if (texts.some((text) => text.trim() === '')) return 'A text is empty.'
@@ -74,7 +73,7 @@ interface Selection {
   readonly to: number
 }
 
-/** Replaces what is selected; the cursor stands behind what was put in. */
+/** Replaces the selection, with the cursor after the inserted text. */
 export const insertAt = (
   text: string,
   added: string,

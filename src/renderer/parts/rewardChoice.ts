@@ -1,8 +1,8 @@
-/** Entries of a run config that name rewards and environments, as they stand in the JSON. */
+/** Config entries for rewards and environments, as in the JSON. */
 import { fileReference } from './rewardLibrary.ts'
 import type { GalleryEntry, Reward, RewardVersion, SettingValues } from './rewardTypes.ts'
 
-/** An entry of `config.rewards`. */
+/** Entry of `config.rewards`. */
 export interface RewardChoice {
   readonly function: string
   readonly weight?: number
@@ -10,30 +10,30 @@ export interface RewardChoice {
   readonly settings?: SettingValues
 }
 
-/** `config.environment`; more than these keys is kept as it is. */
+/** `config.environment`; other keys are kept as they are. */
 export interface EnvironmentChoice {
   readonly function: string
   readonly settings?: SettingValues
   readonly [other: string]: unknown
 }
 
-/** What a reward is called on charts: its own name, else that of its function. */
+/** Name of a reward on charts: its own, else that of its function. */
 export const choiceName = ({ function: id, name }: Pick<RewardChoice, 'function' | 'name'>): string =>
   name ??
   /\.(?:[cm]?[jt]s|py)#(.+)$/.exec(id)?.[1] ??
   id.replace(/^.*[\\/]/, '').replace(/\.(?:[cm]?[jt]s|py)$/, '')
 
-/** Files, and packages that stand for code, which only runs where it was allowed. */
+/** True for Python files, and packages that stand for code, which only run with permission. */
 export const isPython = (id: string): boolean => /\.py(?:#.+)?$|^gymnasium:.|^reasoning-gym$/.test(id)
 
-/** The name under which a run's config has a reward of the library; null where that cannot be told. */
+/** Name under which a run's config has a library reward; null if it cannot be determined. */
 export function nameInRun(config: string, rewardId: string): string | null {
   const rewards = (JSON.parse(config) as { readonly rewards?: readonly RewardChoice[] }).rewards ?? []
   const entry = rewards.find(({ function: id }) => id.includes(rewardId))
   return entry === undefined ? null : choiceName(entry)
 }
 
-/** Names on charts have no slash, and no two are alike. */
+/** Makes a name for charts: unique and without slashes. */
 export function chartName(wanted: string, taken: readonly string[]): string {
   const base =
     wanted
@@ -47,7 +47,7 @@ export function chartName(wanted: string, taken: readonly string[]): string {
   }
 }
 
-/** Where an entry comes from, for its line in the picker. */
+/** Origin of an entry, for its line in the picker. */
 export type ChoiceSource =
   | { readonly kind: 'own'; readonly reward: Reward; readonly hash: string; readonly part: string | null }
   | { readonly kind: 'builtin'; readonly entry: GalleryEntry }
@@ -66,11 +66,10 @@ export function sourceOfChoice(
   return entry === undefined ? { kind: 'file', path: id } : { kind: 'builtin', entry }
 }
 
-/** The path a config names a version by; `part`: one of several functions. */
+/** Returns the path by which a config names a version; `part`: one of several functions. */
 export const choiceOfVersion = ({ file }: Pick<RewardVersion, 'file'>, part: string | null): string =>
   part === null ? file : `${file}#${part}`
 
-/** One place up or down. */
 export function moved<Item>(items: readonly Item[], index: number, by: -1 | 1): readonly Item[] {
   const to = index + by
   const item = items[index]

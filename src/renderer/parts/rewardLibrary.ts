@@ -1,21 +1,19 @@
-/** What there is to choose from, and how addresses and files name it. */
+/** Entries of the library, and their names in addresses and files. */
 import type { GalleryEntry, Reward, RewardKind, RewardVersion } from './rewardTypes.ts'
 
-/** A place of the window that shows a part of the library. */
 export interface Shelf {
-  /** First part of its addresses; settings of the place begin with it. */
+  /** First part of its addresses, and prefix of its settings. */
   readonly route: 'rewards' | 'losses' | 'workflows'
   readonly title: string
   readonly kinds: readonly [RewardKind, ...RewardKind[]]
-  /** Of the button, and of the dialog that it opens. */
+  /** Label of the button and title of its dialog. */
   readonly newWords: string
   readonly newHelp: string
-  /** A name that such a thing might have. */
   readonly exampleName: string
   readonly listLabel: string
   readonly searchLabel: string
   readonly emptyTitle: string
-  /** For an address that names nothing. */
+  /** Title for an address that names nothing. */
   readonly missingTitle: string
   readonly emptyText: string
 }
@@ -70,7 +68,7 @@ export const shelves = { rewards: rewardShelf, losses: lossShelf, workflows: wor
 export const shelfOf = (kind: RewardKind): Shelf =>
   Object.values<Shelf>(shelves).find(({ kinds }) => kinds.includes(kind)) ?? rewardShelf
 
-/** As it is called in the middle of a sentence. */
+/** Name within a sentence. */
 export const kindWords: Readonly<Record<RewardKind, string>> = {
   reward: 'reward',
   environment: 'environment',
@@ -78,14 +76,14 @@ export const kindWords: Readonly<Record<RewardKind, string>> = {
   workflow: 'workflow',
 }
 
-/** Part of an address: functions without code and code of the gallery may have the same id. */
+/** Part of an address: built-in functions and gallery code may have the same id. */
 export const galleryKey = ({ id, code }: Pick<GalleryEntry, 'id' | 'code'>): string =>
   `${code === null ? 'builtin' : 'gallery'}.${id}`
 
 export const findGalleryEntry = (key: string, gallery: readonly GalleryEntry[]): GalleryEntry | undefined =>
   gallery.find((entry) => galleryKey(entry) === key)
 
-/** What a function's file is called: `…/rw_x/<hash>.ts#name`. */
+/** Parsed path of a function's file: `…/rw_x/<hash>.ts#name`. */
 export interface FileReference {
   readonly rewardId: string
   readonly hash: string
@@ -95,13 +93,13 @@ export interface FileReference {
 
 const fileForm = /[\\/](?<rewardId>rw_[0-9a-f-]{36})[\\/](?<hash>[0-9a-f]{64})\.[jt]s(?:#(?<part>.+))?$/
 
-/** null for a built-in, and for a file that is no version of the library. */
+/** Null for a built-in, and for a file that is no version of the library. */
 export function fileReference(id: string): FileReference | null {
   const { rewardId, hash, part } = fileForm.exec(id)?.groups ?? {}
   return rewardId === undefined || hash === undefined ? null : { rewardId, hash, part: part ?? null }
 }
 
-/** Numbers from 1, oldest first; `versions` come newest first. */
+/** Number from 1, oldest first; `versions`: newest first. */
 export const versionNumber = (
   versions: readonly Pick<RewardVersion, 'hash'>[],
   hash: string,
@@ -124,7 +122,7 @@ export interface LibraryItem {
   readonly about: string
 }
 
-/** The list on the left: one's own first, then what comes with the program. */
+/** Groups of the list on the left: custom code first, then the gallery. */
 export function libraryGroups(
   rewards: readonly Reward[],
   gallery: readonly GalleryEntry[],

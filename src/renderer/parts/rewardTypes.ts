@@ -1,4 +1,4 @@
-/** Names for what the host says of rewards. */
+/** Types of the host's answers about rewards. */
 import type { Answer } from '#renderer/client/api.tsx'
 
 export type Reward = Answer<'rewards.list'>[number]
@@ -21,19 +21,17 @@ export type DataRow = Readonly<Record<string, unknown>>
 export type SettingValue = string | number | boolean
 export type SettingValues = Readonly<Record<string, SettingValue>>
 
-/** Code as it stands in the editor. */
 export interface Code {
   readonly language: CodeLanguage
   readonly code: string
 }
 
-/** Python as a config names it; the file is read when it runs. */
+/** Python as named in configs; the file is read at run time. */
 export interface PythonCode {
   readonly python: string
   readonly interpreter: string | null
 }
 
-/** A judge, which its settings describe. */
 export interface JudgeCode {
   readonly builtIn: 'judge'
 }

@@ -1,4 +1,4 @@
-/** What a run is, in the few words of its header. */
+/** Facts of a run for its header. */
 import { serverUrls } from '#shared/config/addresses.ts'
 import type { ExperienceKind } from '#shared/metrics.ts'
 import { deviceKinds, deviceTitles, type DeviceKind } from '#shared/device.ts'
@@ -13,7 +13,7 @@ export interface KnownAlgorithm {
   readonly experience: ExperienceKind
 }
 
-/** As its algorithms say; a run of several stages may have several. */
+/** Kinds of experience of its algorithms; a run of several stages may have several. */
 export function experiencesOf(
   { algorithm, stages }: Pick<RunConfig, 'algorithm' | 'stages'>,
   known: readonly KnownAlgorithm[],
@@ -23,11 +23,11 @@ export function experiencesOf(
   return [...new Set(known.filter(({ id }) => ids.includes(id)).map(({ experience }) => experience))]
 }
 
-/** Weight of each reward by its name on charts. */
+/** Weights by the rewards' names on charts. */
 export const rewardWeights = ({ rewards }: Pick<RunConfig, 'rewards'>): ReadonlyMap<string, number> =>
   new Map(rewards.map((reward) => [rewardName(reward), reward.weight]))
 
-/** As runs call it: its name, of a file what stands behind # or the file's name, of a built-in its id. */
+/** Name of a reward in runs: its own, for a file the part after # or the file name, for a built-in its id. */
 export const rewardName = ({
   function: id,
   name,
@@ -36,14 +36,14 @@ export const rewardName = ({
   readonly name?: string | undefined
 }) => name ?? /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? lastPart(id).replace(/\.[cm]?[jt]s$/, '')
 
-/** A data set has a folder named by a digest; those who know call it by its name. */
+/** Name of a data set, whose folder is named by a digest, if it is known. */
 export function dataName(train: RunConfig['data']['train'], names: ReadonlyMap<string, string>): string {
   if (typeof train !== 'string') return `${String(train.episodes)} episodes`
   const name = lastPart(train)
   return names.get(name) ?? (/^[0-9a-f]{64}$/.test(name) ? `data ${name.slice(0, 8)}` : name)
 }
 
-/** Where a run computes, as it said when it began. */
+/** Device of a run as reported at its start. */
 export function deviceOf(events: readonly StoredEvent[]): DeviceKind | null {
   const said = events.findLast(({ event }) => event.type === 'device')
   return said === undefined ? null : deviceOfEvent(said.event)
@@ -58,7 +58,7 @@ export const deviceWords = (kind: DeviceKind): string => (kind === 'cpu' ? 'the 
 
 const serverTitles = { vllm: 'vLLM', sglang: 'SGLang' } as const
 
-/** Where its completions come from, if not from this machine. */
+/** Source of its completions, unless it is this machine. */
 export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>): string | null {
   // A run of an earlier version has no such setting.
   if (!server) return null
@@ -67,7 +67,7 @@ export function serverWords({ rollout: { server } }: Pick<RunConfig, 'rollout'>)
   return `rollouts by ${serverTitles[server.kind]} on ${hosts[0] ?? ''}${others}`
 }
 
-/** Who trains it, if not Turnwise. */
+/** Trainer, unless it is Turnwise. */
 export function engineWords({ engine }: Pick<RunConfig, 'engine'>): string | null {
   // A run of an earlier version has no such setting.
   const { kind, processes, launcher } = (engine as RunConfig['engine'] | undefined) ?? {
@@ -78,7 +78,7 @@ export function engineWords({ engine }: Pick<RunConfig, 'engine'>): string | nul
   return `trained by ${toolTitles[kind]}${many}${launcher === 'ray' ? ' on a Ray cluster' : ''}`
 }
 
-/** Where the code of a reward of a run is: in the library, among the built-ins, or in a file of one's own. */
+/** Route to the code of a run's reward: in the library, among the built-ins, or a separate file. */
 export function rewardRoute(rewards: RunConfig['rewards'], name: string): string {
   const id = rewards.find((reward) => rewardName(reward) === name)?.function
   if (id === undefined) return '/rewards'

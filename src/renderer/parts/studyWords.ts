@@ -1,4 +1,4 @@
-/** Studies and their trials as the window says them. */
+/** Display names of studies and trials. */
 import type { StudyEntry, StudySummary, StudyTrial } from '#shared/api/studies.ts'
 import { labelOf } from '#shared/config/fields.ts'
 import type { StudyKind } from '#shared/studies.ts'
@@ -12,18 +12,17 @@ export const kindTitles: Readonly<Record<StudyKind, string>> = {
   seeds: 'Seeds',
 }
 
-/** What a study is called where it has no name. */
+/** Title of a study; without a name, its kind and id. */
 export const studyTitle = ({ name, kind, id }: Pick<StudySummary, 'name' | 'kind' | 'id'>): string =>
   name ?? `${kindTitles[kind]} ${id.slice(-4)}`
 
-/** «Member 3», «Trial 12», «Seed 42». */
+/** Formats «Member 3», «Trial 12», «Seed 42». */
 export function trialTitle({ search }: Pick<StudyEntry, 'search'>, trial: StudyTrial): string {
   if (search.kind === 'population') return `Member ${String(trial.member + 1)}`
   if (search.kind === 'seeds') return `Seed ${valueWords(trial.settings['seed'])}`
   return `Trial ${String(trial.index + 1)}`
 }
 
-/** Of a setting, in few characters. */
 export function valueWords(value: unknown): string {
   if (value === undefined) return noNumber
   if (typeof value === 'number') return Number.isInteger(value) ? String(value) : formatNumber(value)

@@ -1,12 +1,12 @@
 /**
- * Samples of a run. Reading guide: `groups.ts` makes groups of stored samples, `tokenRows.ts` (here) reads the arrays of
- * one completion token by token, `heat.ts` says how a value is coloured, `scoring.ts` what an edit changed, `address.ts`
- * what stands in the address bar. `SamplesTab.tsx` puts the panes together: `StepScrubber`, `SampleFilters`, `PromptList`,
- * `GroupPane` (or `FilmStrip`), `CompletionPane` with its parts.
+ * Samples of a run. Reading guide: `groups.ts` groups stored samples, `tokenRows.ts` (here) reads the arrays of one
+ * completion token by token, `heat.ts` colours values, `scoring.ts` describes the effect of an edit, `address.ts`
+ * stores the page's state in the address. `SamplesTab.tsx` puts the panes together: `StepScrubber`, `SampleFilters`,
+ * `PromptList`, `GroupPane` (or `FilmStrip`), `CompletionPane` with its parts.
  */
 import { unpackFloats, unpackInts } from '#shared/packedArray.ts'
 
-/** As `samples.arrays` answers: ids and texts have an entry per token, the others one per prediction. */
+/** Answer of `samples.arrays`: ids and texts have an entry per token, the others one per prediction. */
 export interface PackedTokens {
   readonly ids: string
   readonly texts: readonly string[]
@@ -19,20 +19,20 @@ export interface PackedTokens {
   readonly rewards: string | null
 }
 
-/** One token; values are null where the run did not record them and where the policy did not choose the token. */
+/** One token; values are null if the run did not record them or the policy did not choose the token. */
 export interface TokenRow {
   readonly index: number
   readonly id: number
   readonly text: string
-  /** Chosen by the policy; the others are prompt or answers of an environment. */
+  /** True if chosen by the policy; other tokens are prompt or responses of an environment. */
   readonly isAction: boolean
-  /** 1 of actions. */
+  /** 1 for tokens that the policy chose, else null. */
   readonly action: number | null
   readonly probability: number | null
   readonly advantage: number | null
-  /** What it earned itself, or where only turns have rewards, its turn. */
+  /** Reward of the token itself, or of its turn if only turns have rewards. */
   readonly reward: number | null
-  /** Probability under the policy that learned over that of the sampler. */
+  /** Probability under the learning policy over that of the sampler. */
   readonly ratio: number | null
   /** Log of the probability over that of the reference policy, nats. */
   readonly kl: number | null
@@ -42,7 +42,7 @@ export interface TokenRow {
 
 export type TokenValue = 'action' | 'probability' | 'advantage' | 'reward' | 'ratio' | 'kl' | 'entropy'
 
-/** The prediction of token i stands at i − 1: the first token is never predicted. */
+/** Unpacks token rows; the prediction of token i is at index i − 1, since the first token is never predicted. */
 export function tokenRows(packed: PackedTokens): readonly TokenRow[] {
   const floats = (text: string | null) => (text === null ? null : unpackFloats(text))
   const ids = unpackInts(packed.ids)
@@ -84,14 +84,13 @@ const difference = (a: number | null, b: number | null): number | null =>
 const exponential = (value: number | null): number | null => (value === null ? null : Math.exp(value))
 
 export interface Segment {
-  /** `prompt`: what stands before the first action; `turn`: chosen by the policy; `reply`: given to it later. */
+  /** `prompt`: tokens before the first action; `turn`: chosen by the policy; `reply`: given to it later. */
   readonly kind: 'prompt' | 'turn' | 'reply'
-  /** Number of the turn, from 1; 0 of the prompt. */
+  /** Number of the turn, from 1; 0 for the prompt. */
   readonly turn: number
   readonly rows: readonly TokenRow[]
 }
 
-/** Neighbouring tokens that come from the same side. */
 export function segmentsOf(rows: readonly TokenRow[]): readonly Segment[] {
   const segments: { kind: Segment['kind']; turn: number; rows: TokenRow[] }[] = []
   let turn = 0
@@ -107,7 +106,7 @@ export function segmentsOf(rows: readonly TokenRow[]): readonly Segment[] {
   return segments
 }
 
-/** Which values the run recorded for these tokens. */
+/** Returns the values that the run recorded for these tokens. */
 export const valuesPresent = (rows: readonly TokenRow[]): readonly TokenValue[] =>
   (['advantage', 'reward', 'ratio', 'kl', 'entropy', 'probability', 'action'] as const).filter((value) =>
     rows.some((row) => row[value] !== null),

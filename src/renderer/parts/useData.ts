@@ -1,4 +1,4 @@
-/** Data sets: files on their way in, and what is prepared for runs. */
+/** Data sets: import of files, and preparation for runs. */
 import { useQueries } from '@tanstack/react-query'
 import { useCallback, useEffect } from 'react'
 import { create } from 'zustand'
@@ -13,13 +13,13 @@ import { useRuns, type RunEntry } from '#renderer/client/runs.ts'
 import { useSetting } from '#renderer/client/settings.ts'
 
 interface Returning {
-  /** Where somebody was who needed a data set; told which in the query's `data`. */
+  /** Location to return to with the data set, passed in the query's `data`. */
   readonly to: { readonly path: string; readonly query: Readonly<Record<string, string>> } | null
 }
 
 const useReturning = create<Returning>(() => ({ to: null }))
 
-/** Asks for a file and shows it in the Data place; once it is imported the person is taken back here. */
+/** Asks for a file and shows it in Data; after the import it returns here. */
 export function useAddData(): () => void {
   const { chooseAndAdd } = useAddFile()
   return useCallback(() => {
@@ -32,7 +32,7 @@ export function useAddData(): () => void {
   }, [chooseAndAdd])
 }
 
-/** Fetches a split from a hub; then shows its rows, before they are imported. */
+/** Downloads a split from a hub, then shows its rows before they are imported. */
 export function useFetchData(onDone: () => void) {
   const task = useTask('datasets.fetch')
   const { last, state } = task
@@ -48,7 +48,6 @@ export function useFetchData(onDone: () => void) {
   return task
 }
 
-/** Where to go with a data set that was just imported. */
 function goOnWith(versionId: string): void {
   const { to } = useReturning.getState()
   useReturning.setState({ to: null })
@@ -69,7 +68,7 @@ export function useAddVersion(dataSetId: string): () => void {
   }, [choose, dataSetId])
 }
 
-/** Runs whose settings name one of these folders. */
+/** Returns runs whose settings name one of these folders. */
 export function useRunsReading(directories: readonly string[]): {
   runs: readonly RunEntry[]
   isLoaded: boolean
@@ -90,7 +89,7 @@ export function useRunsReading(directories: readonly string[]): {
   return { runs: reading, isLoaded: isLoaded && records.every(({ isPending }) => !isPending) }
 }
 
-/** How runs are to read a version: prompt, longest prompt, validation split. Kept by the host. */
+/** Settings for reading a version: prompt, longest prompt, validation split. Stored by the host. */
 export function usePreparation(
   versionId: string,
 ): readonly [Preparation, (changes: Partial<Preparation>) => void] {
@@ -99,10 +98,10 @@ export function usePreparation(
   return [preparation, (changes) => store({ ...preparation, ...changes })]
 }
 
-/** The version that was opened, or chosen for a run, last; null: none yet. */
+/** Last version opened, or chosen for a run; null: none yet. */
 export const useLastDataSet = () => useSetting<string | null>('data.last', null)
 
-/** Takes a file that was decided about out of the list, and removes what was sent of it. */
+/** Removes a file from the waiting list, and its uploaded data. */
 export function useDiscard(): (arrival: Arrival) => void {
   const client = useApi()
   return useCallback(
@@ -121,7 +120,7 @@ export function useDiscard(): (arrival: Arrival) => void {
 const forget = (arrival: Arrival): void =>
   useArrivals.setState(({ data }) => ({ data: data.filter((other) => other !== arrival) }))
 
-/** Imports a file; what was decided about its prompt is kept for the version it becomes. */
+/** Imports a file, keeping the chosen prompt for the new version. */
 export function useImport(arrival: Arrival, prompt: PromptForm | null) {
   const client = useApi()
   const task = useTask('datasets.import')
@@ -150,7 +149,7 @@ export function useImport(arrival: Arrival, prompt: PromptForm | null) {
   return task
 }
 
-/** Measuring how hard rows are, and what was measured before. */
+/** Measures the difficulty of rows, and returns earlier measurements. */
 export function useDifficulty(versionId: string) {
   const task = useTask('datasets.difficulty')
   const { data, refetch } = useAnswer('datasets.difficulties', { versionId })
@@ -159,7 +158,7 @@ export function useDifficulty(versionId: string) {
   useEffect(() => {
     if (id !== null) refetch()
   }, [id, refetch])
-  // Not before it is in the list that it is chosen from.
+  // Only once it is in the list that it is chosen from.
   const measured = data?.known.some((summary) => summary.id === id) === true ? id : null
   return { task, known: data?.known, problems: data?.problems ?? [], measured }
 }

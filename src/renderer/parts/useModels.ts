@@ -1,4 +1,4 @@
-/** Models: adding them, and the checkpoints trained on them. */
+/** Models: adding them, and checkpoints trained on them. */
 import { useCallback, useEffect } from 'react'
 import { lastPart } from '#renderer/client/format.ts'
 import { bestOf, type Checkpoint, type ModelChoice } from '#renderer/client/modelChoice.ts'
@@ -11,20 +11,20 @@ import { navigate } from '#renderer/client/route.ts'
 import type { RunEntry } from '#renderer/client/runs.ts'
 import { runTitle } from '#renderer/client/words.ts'
 
-/** Asks for the folder of a model and shows it in the Models place. */
+/** Asks for the folder of a model and shows it in Models. */
 export function useAddModel(): () => void {
   const choose = useFileDialog((state) => state.choose)
   return useCallback(() => {
     void choose({ kind: 'folder', title: 'Add a model', isForModels: true }).then((path) => {
       if (path === null) return
-      // Whether it is a model or an adapter is seen when it is looked at.
+      // Whether it is a model or an adapter shows when it is inspected.
       useArrivals.setState({ model: { name: lastPart(path), kind: 'model', source: { path } } })
       navigate('/models')
     })
   }, [choose])
 }
 
-/** Fetches a model from a hub; then shows what came, before it is imported. */
+/** Downloads a model from a hub, then shows it before it is imported. */
 export function useFetchModel(onDone: () => void) {
   const task = useTask('models.fetch')
   const { last, state } = task
@@ -40,7 +40,7 @@ export function useFetchModel(onDone: () => void) {
   return task
 }
 
-/** Takes a run's best checkpoint; says so where it has none. */
+/** Chooses a run's best checkpoint; reports if it has none. */
 export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: RunEntry) => Promise<void> {
   const client = useApi()
   const latest = useLatest(onChoice)
@@ -58,7 +58,7 @@ export function useChooseRun(onChoice: (choice: ModelChoice) => void): (run: Run
   )
 }
 
-/** Checkpoints by run; a run is missing while its answer is on its way. */
+/** Checkpoints by run; runs are missing while loading. */
 export function useCheckpointsOf(runIds: readonly string[]): ReadonlyMap<string, readonly Checkpoint[]> {
   const answers = useAnswers(
     'checkpoints.list',
@@ -72,7 +72,6 @@ export function useCheckpointsOf(runIds: readonly string[]): ReadonlyMap<string,
   )
 }
 
-/** Copies a folder; then goes to the model it became. */
 export function useImportModel() {
   const task = useTask('models.import')
   const { last, state } = task
@@ -86,7 +85,7 @@ export function useImportModel() {
   return task
 }
 
-/** Lets go of a folder that was looked at, and removes what was sent of it. */
+/** Discards a reviewed folder, and its uploaded data. */
 export function useDiscardFolder(): (source: FileSource) => void {
   const client = useApi()
   return useCallback(

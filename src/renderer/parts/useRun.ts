@@ -1,4 +1,4 @@
-/** What the page of one run asks for. */
+/** Data for the page of one run. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { settingsAfter, type SettingChange } from '#shared/config/changes.ts'
@@ -11,9 +11,7 @@ import { useSeries } from '#renderer/charts/useSeries.ts'
 
 export type RunRecord = Answer<'runs.get'>
 
-/**
- * The settings of a run as they are now, every default filled in as its folder has them; null while they are on their way.
- */
+/** Returns the current settings of a run with all defaults, from its folder; null while loading. */
 export function useRunConfig(runId: string): {
   readonly record: RunRecord | null
   readonly config: RunConfig | null
@@ -28,7 +26,7 @@ export function useRunConfig(runId: string): {
   return { record: data ?? null, config }
 }
 
-/** The settings with which a run goes on after a step; null as `readConfig`. */
+/** Returns the settings in effect after a step; null as in `readConfig`. */
 export function configAfter(
   text: string | undefined,
   changes: readonly SettingChange[],
@@ -51,11 +49,13 @@ const sections = [
   'stages',
 ] as const satisfies readonly (keyof RunConfig)[]
 
-/** A run of another version may lack what this page reads; then it shows what does not need its settings. */
+/**
+ * False for runs of other versions whose config lacks what this page reads; it then shows only what does not need settings.
+ */
 const isWhole = (config: unknown): config is RunConfig =>
   typeof config === 'object' && config !== null && sections.every((key) => key in config)
 
-/** null: none, or of a version that this page cannot read. */
+/** Null if missing, or of a version that this page cannot read. */
 export function readConfig(text: string | undefined): RunConfig | null {
   if (text === undefined) return null
   try {
@@ -66,7 +66,7 @@ export function readConfig(text: string | undefined): RunConfig | null {
   }
 }
 
-/** Digest of a version → name of its data set. */
+/** Names of data sets by the digest of a version. */
 export function useDataNames(): ReadonlyMap<string, string> {
   const { data } = useAnswer('datasets.list', undefined)
   return useMemo(
@@ -81,10 +81,10 @@ export interface DiagnosisState {
   readonly error: Error | null
 }
 
-/** It reads all numbers of a run, so it is not made anew with every step. */
+/** Interval between diagnoses, each of which reads all metrics of a run, so that not every step makes one. */
 const diagnosisEveryMs = 15_000
 
-/** What the numbers say is wrong with a run: when it says so itself, now and then while it goes on, and at its end. */
+/** Diagnosis of a run: when the run itself reports a finding, occasionally while it trains, and at its end. */
 export function useDiagnosis({ id: runId, status, finding }: RunEntry): DiagnosisState {
   const client = useApi()
   const isLiving = useWorkerOf(runId) !== undefined
@@ -100,7 +100,7 @@ export function useDiagnosis({ id: runId, status, finding }: RunEntry): Diagnosi
 
 const watchedSteps = 20
 
-/** Nothing has ended for much longer than usual; null where all is as usual. */
+/** Detects that nothing has ended for much longer than usual; null if all is normal. */
 export function useSlowPace(run: RunEntry): Pace | null {
   const now = useNow(2000)
   const worker = useWorkerOf(run.id)
@@ -113,7 +113,7 @@ export function useSlowPace(run: RunEntry): Pace | null {
   const durations = byMetric.get('step_time')?.get(run.id)?.points.slice(-watchedSteps) ?? []
   const typical = typicalOf(durations.map(({ mean }) => mean * 1000))
   if (!isWatched) return null
-  // A worker that was just started reads its model first.
+  // A new worker reads its model first.
   return slowPace(now - Math.max(run.updatedAt, worker?.startedAt ?? 0), typical)
 }
 
@@ -128,24 +128,21 @@ export const goToTab = (runId: string, tab: RunTab, query: Query = {}): void =>
 /* Whether a run takes longer than it used to. */
 
 interface Pace {
-  /** Nothing has ended for so long. */
   readonly sinceMs: number
-  /** How many times the usual that is. */
   readonly times: number
 }
 
 const slowTimes = 3
-/** Short steps vary for reasons of the machine. */
+/** Duration below which steps are ignored, since short ones vary with the machine. */
 const leastMs = 10_000
 
-/** null: as usual, or nobody knows what is usual. */
 export function slowPace(sinceMs: number, typicalMs: number | null): Pace | null {
   if (typicalMs === null || typicalMs <= 0) return null
   const times = sinceMs / typicalMs
   return times >= slowTimes && sinceMs >= leastMs ? { sinceMs, times } : null
 }
 
-/** The middle of the last durations; null of none. */
+/** Median of the last durations; null if there are none. */
 export function typicalOf(durations: readonly number[]): number | null {
   const sorted = durations.filter((value) => Number.isFinite(value)).sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)] ?? null

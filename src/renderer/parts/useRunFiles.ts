@@ -1,4 +1,4 @@
-/** What runs take up, and bringing deleted ones back. */
+/** Disk use of runs, and restoring deleted ones. */
 import { useCallback } from 'react'
 import { plural } from '#renderer/client/format.ts'
 import { useAnswers, useApi, type Answer } from '#renderer/client/api.tsx'
@@ -9,7 +9,6 @@ export interface RunFiles {
   readonly files: Answer<'runs.files'>
 }
 
-/** null until all is known. */
 export function useRunFiles(runIds: readonly string[]): readonly RunFiles[] | null {
   const inputs = runIds.map((runId) => ({ runId }))
   const answers = useAnswers('runs.files', inputs, { staleMs: 0 })
@@ -20,7 +19,6 @@ export function useRunFiles(runIds: readonly string[]): readonly RunFiles[] | nu
   return known.length === runIds.length ? known : null
 }
 
-/** Out of the trash again; says so. */
 export function useRestoreRuns(): (runIds: readonly string[]) => Promise<void> {
   const client = useApi()
   return useCallback(

@@ -1,4 +1,4 @@
-/** The whole contract. A client imports `Api` as a type only. */
+/** The whole API contract. Clients import `Api` as a type only. */
 import { checkpointsApi, queueApi } from './queue.ts'
 import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'

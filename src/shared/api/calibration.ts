@@ -1,4 +1,4 @@
-/** What a run will need, by one group of one real step. */
+/** Resource estimate of a run from one group of one real step. */
 import { z } from 'zod'
 import { deviceKinds } from '../device.ts'
 import { count } from './common.ts'
@@ -6,11 +6,11 @@ import { count } from './common.ts'
 const seconds = z.number()
 
 export const calibration = z.object({
-  /** Where it was tried, as the run will be, and why there. */
+  /** Device of the trial, which the run will use, and the reason for the choice. */
   device: z.object({ kind: z.enum(deviceKinds), reason: z.string() }),
   /**
-   * Largest of the process that did it. `expectedBytes`: of a whole step, in which more and longer rows are generated
-   * together; `availableBytes`: what it could have had, before it began.
+   * Largest memory of the process. `expectedBytes`: of a whole step, in which more and longer rows are generated
+   * together; `availableBytes`: available to the process before it began.
    */
   memory: z.object({
     anonymousBytes: count,
@@ -18,23 +18,23 @@ export const calibration = z.object({
     expectedBytes: count,
     availableBytes: count,
   }),
-  /** For the one group, all stages together. */
+  /** Durations for the one group, all stages together. */
   seconds: z.object({ loading: seconds, generating: seconds, scoring: seconds, learning: seconds }),
-  /** Expected mean of whole steps, evaluations and checkpoints apart. */
+  /** Expected mean of whole steps, without evaluations and checkpoints. */
   secondsPerStep: seconds,
   secondsPerEvaluation: seconds,
   evaluations: count,
   secondsPerCheckpoint: seconds,
   checkpoints: count,
   steps: count,
-  /** The whole run, evaluations and checkpoints included. */
+  /** Duration of the whole run, including evaluations and checkpoints. */
   etaSeconds: z.object({ low: seconds, expected: seconds, high: seconds }),
   checkpointBytes: count,
-  /** `neededBytes`: checkpoints that stay, log and history. */
+  /** `neededBytes`: for retained checkpoints, log and history. */
   disk: z.object({ neededBytes: count, freeBytes: count }),
-  /** The row that was tried, where it stands in its data set, from 0, and the tokens of its prompt, in the first stage. */
+  /** Row tried in the first stage, by index in its data set, from 0, and the tokens of its prompt. */
   longest: z.object({ row: count, promptTokens: count }),
-  /** Given answers where a stage learns from those: without a reward. */
+  /** Completions; given answers, without a reward, for stages that learn from those. */
   samples: z.array(
     z.object({
       stage: count,
@@ -45,12 +45,12 @@ export const calibration = z.object({
       parts: z.record(z.string(), z.number().nullable()),
       tokens: count,
       stopReason: z.string(),
-      /** What reward functions logged to look at. */
+      /** Values logged by reward functions for inspection. */
       logged: z.record(z.string(), z.unknown()),
-      /** What went wrong in them, a sentence each. */
+      /** Failures of reward functions, one sentence each. */
       failures: z.array(z.string()),
     }),
   ),
-  /** What a person should know before it starts, a sentence each. */
+  /** Warnings to read before the start, one sentence each. */
   warnings: z.array(z.string()),
 })

@@ -1,4 +1,4 @@
-/** Conversations with a model: kept on this machine, answered by one base with an adapter for each column. */
+/** Conversations with a model: stored on this machine, answered by one base with an adapter per column. */
 import { z } from 'zod'
 import { heldPrecisions } from '../precision.ts'
 import { count, cursor, failure, instant, name, path } from './common.ts'
@@ -7,41 +7,39 @@ import { adapter, candidate, sampling } from './models.ts'
 
 const conversationId = z.string().regex(/^chat_[0-9a-f-]{36}$/)
 
-/** So many answers side by side. */
 export const maxColumns = 3
-/** Most probable tokens that are kept beside each token of an answer. */
+/** Number of most probable tokens stored for each token of an answer. */
 export const keptAlternatives = 5
 
 const text = z.string().max(200_000)
 const system = z.string().max(100_000)
 
 const chatSampling = sampling.omit({ seed: true }).extend({
-  /** null: a new one for every answer. */
+  /** Null: a new one for every answer. */
   seed: z.int().min(0).nullable().default(null),
 })
 
-/** What stands in a column; null: the base alone. */
+/** Adapter of each column; null: the base alone. */
 const columns = z.array(adapter.nullable()).min(1).max(maxColumns)
 
 const answer = z.object({
-  /** Names the file of its tokens. */
+  /** Names the file of the answer's tokens. */
   id: z.string(),
-  /** Who wrote it, which may be another than stands in its column now. */
+  /** Model that wrote it, which may differ from the column's current one. */
   by: candidate,
   text: z.string(),
   promptTokens: count,
   tokens: count,
   seed: count,
   tokensPerSecond: z.number().nullable(),
-  /** `stopped`: by a person, or because the window went away; `edited`: a person wrote it. */
+  /** `stopped`: by the user, or because the window closed; `edited`: written by the user. */
   stopReason: z.enum(['stop-id', 'stop-string', 'length', 'stopped', 'edited', 'failed']),
-  /** Why it failed. */
   error: failure.nullable(),
 })
 
 const turn = z.object({
   user: text,
-  /** By column; null: not answered there, so its conversation goes on with the first answer of the turn. */
+  /** One per column; null: not answered there, so that the conversation goes on with the first answer of the turn. */
   answers: z.array(answer.nullable()),
 })
 
@@ -50,9 +48,9 @@ const conversation = z.object({
   title: name,
   createdAt: instant,
   updatedAt: instant,
-  /** The base: its name in the list, or a path. */
+  /** Base model: its name in the list, or a path. */
   model: path,
-  /** What its weights are held in; null: as the adapters were trained on it, else f32. */
+  /** Precision of the weights; null: that of the adapters' training, else f32. */
   base: z.enum(heldPrecisions).nullable(),
   columns,
   /** Empty: none. */
@@ -74,29 +72,29 @@ const summary = z.union([
 const tokenLogprob = z.object({
   id: count,
   text: z.string(),
-  /** Natural logarithm of its probability at the temperature of sampling, before any filter. */
+  /** Natural logarithm of the probability at the sampling temperature, before any filter. */
   logprob: z.number(),
 })
 
 export const answerToken = tokenLogprob.extend({ top: z.array(tokenLogprob) })
 
-/** What the base takes, and whether it is there. */
+/** Memory that the base needs, and whether it is available. */
 const room = z.object({
   base: z.enum(heldPrecisions),
-  /** Of the weights, and of the keys and values of one conversation that fills the context. */
+  /** Bytes of the weights, and of the keys and values of one conversation that fills the context. */
   weightBytes: count,
   contextBytes: count,
   availableBytes: count,
   totalBytes: count,
   contextLength: count,
   hasChatTemplate: z.boolean(),
-  /** Why it cannot be talked to; null: it can. */
+  /** Reason why it cannot be used, or null. */
   problem: z.string().nullable(),
   state: z.enum(['closed', 'opening', 'open']),
 })
 
 export const chatApi = {
-  /** The one that was changed last first. */
+  /** Last changed first. */
   list: query(z.void(), z.array(summary)),
   get: query(z.object({ id: conversationId }), conversation),
   create: command(
@@ -109,14 +107,14 @@ export const chatApi = {
     }),
     conversation,
   ),
-  /** Changes what is given. Answers that are there stay as they are. */
+  /** Changes the given fields. Existing answers stay as they are. */
   update: command(
     z.object({
       id: conversationId,
       title: name.optional(),
       model: path.optional(),
       base: z.enum(heldPrecisions).nullable().optional(),
-      /** `was`: the column whose answers it goes on with; null: it is a new one. */
+      /** `was`: column whose answers it continues; null: a new column. */
       columns: z
         .array(z.object({ adapter: adapter.nullable(), was: count.nullable() }))
         .min(1)
@@ -128,11 +126,10 @@ export const chatApi = {
     conversation,
   ),
   delete: command(z.object({ id: conversationId }), z.void()),
-  /** Puts other words into the model’s mouth. */
   editAnswer: command(z.object({ id: conversationId, turn: count, column: count, text }), conversation),
   /**
-   * Answers a turn in some columns, or in all; what follows the turn is removed. `text`: what is asked there; without it the
-   * turn is answered again. The turn behind the last is a new one. Leaving the stream stops the answers, which are kept.
+   * Answers a turn in some or all columns; turns after it are removed. `text`: the new message; without it the turn is
+   * answered again. An index one past the last adds a turn. Leaving the stream stops the answers, which are kept.
    */
   answer: stream(
     z.object({
@@ -144,15 +141,15 @@ export const chatApi = {
     z.discriminatedUnion('type', [
       z.object({ type: z.literal('opening') }),
       z.object({ type: z.literal('begun'), column: count, promptTokens: count }),
-      /** What was added, and how many tokens there are. */
+      /** Text added, and the number of tokens so far. */
       z.object({ type: z.literal('text'), column: count, text: z.string(), tokens: count }),
       z.object({ type: z.literal('done'), column: count, answer }),
     ]),
   ),
-  /** Of an answer: its tokens with the most probable ones at each place; none where it was edited. */
+  /** Tokens of an answer with the most probable alternatives at each position; empty if it was edited. */
   tokens: query(z.object({ id: conversationId, answerId: z.uuid() }), z.array(answerToken)),
   room: query(conversation.pick({ model: true, base: true, columns: true }), room),
-  /** Ends the process of a model that no answer is being written by. */
+  /** Ends the process of a model that is not writing an answer. */
   close: command(z.void(), z.void()),
   watch: feed(z.void(), z.object({ cursor })),
 }

@@ -1,4 +1,4 @@
-/** Makes calls and reads streams over one port. Loads no schemas: answers come from a host of the same version. */
+/** Makes calls and reads streams over one port. Loads no schemas, since answers come from a host of the same version. */
 import { AppError, errorOf, type ErrorCode } from '../errors.ts'
 import type { CallName, Contract, FeedName, InputOf, OutputOf, StreamName, WithCursor } from './contract.ts'
 import {
@@ -10,11 +10,11 @@ import {
   type WireError,
 } from './protocol.ts'
 
-/** Items on their way to a reader that has not taken them yet. */
+/** Number of items sent ahead to a reader that has not taken them yet. */
 const creditPerStream = 16
 
 export interface CallOptions {
-  /** Gives up: the call or stream ends with 'api/cancelled' and the host stops working on it. */
+  /** Cancels: the call or stream ends with 'api/cancelled' and the host stops working on it. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -23,35 +23,35 @@ export interface FollowOptions extends CallOptions {
   readonly from?: string | null
 }
 
-/** Where the input may be left out, it may. */
+/** Makes the input optional if it may be undefined. */
 type Arguments<Input, Options> = undefined extends Input
   ? [input?: Input, options?: Options]
   : [input: Input, options?: Options]
 
 /**
- * Errors of all three: the host's AppErrors as they were; 'api/disconnected' when the connection is lost,
- * 'api/cancelled' when the signal aborts; HostFault for a fault of the host.
+ * Errors of all three: the host's AppErrors unchanged; 'api/disconnected' when the connection is lost, 'api/cancelled'
+ * when the signal aborts; HostFault for a bug in the host.
  */
 export interface Client<C extends Contract> {
   call<Name extends CallName<C>>(
     name: Name,
     ...rest: Arguments<InputOf<C, Name>, CallOptions>
   ): Promise<OutputOf<C, Name>>
-  /** Nothing is asked before the first item is; leaving the loop ends the work at the host. */
+  /** Sends the request when the first item is requested; leaving the loop ends the work at the host. */
   stream<Name extends StreamName<C>>(
     name: Name,
     ...rest: Arguments<InputOf<C, Name>, CallOptions>
   ): AsyncIterableIterator<OutputOf<C, Name>>
-  /** As `stream`, from a cursor on. */
+  /** Same as `stream`, starting after a cursor. */
   follow<Name extends FeedName<C>>(
     name: Name,
     ...rest: Arguments<InputOf<C, Name>, FollowOptions>
   ): AsyncIterableIterator<OutputOf<C, Name> & WithCursor>
-  /** Closes the port; whatever is pending ends with 'api/disconnected'. */
+  /** Closes the port; pending requests end with 'api/disconnected'. */
   close(): void
 }
 
-/** The host has a bug; its log says more. */
+/** Bug in the host, whose log has details. */
 export class HostFault extends Error {
   readonly hint: string | undefined
 
@@ -62,7 +62,7 @@ export class HostFault extends Error {
   }
 }
 
-/** A client for as long as the port is open; reconnecting.ts has one that outlives it. */
+/** Creates a client that lives as long as the port; reconnecting.ts has one that outlives it. */
 export function createClient<C extends Contract>(port: Port): Client<C> {
   const exchange = new Exchange(port)
   const client = {
@@ -73,7 +73,7 @@ export function createClient<C extends Contract>(port: Port): Client<C> {
       exchange.read({ name, input, from, signal }),
     close: () => port.close(),
   }
-  // The contract types what travels; the exchange itself is the same for all of it.
+  // The contract types the messages; the exchange itself is the same for all.
   return client as unknown as Client<C>
 }
 
@@ -83,7 +83,6 @@ type NewRequest = RequestMessage extends infer Message
     : never
   : never
 
-/** Waits for the replies to one request. */
 interface Waiter {
   readonly take: (reply: ReplyMessage) => void
   readonly fail: (error: Error) => void
@@ -143,7 +142,7 @@ class Exchange {
         const next = await inbox.next()
         if (next.done) return
         yield next.item
-        // The reader came back for more, so what it had is done with.
+        // The reader asked for more, so it has processed what it had.
         if (taken % (creditPerStream / 2) === 0)
           this.#port.post(encode({ id, kind: 'more', credit: creditPerStream / 2 }))
       }
@@ -164,7 +163,7 @@ class Exchange {
 
   #receive(text: unknown): void {
     const reply = parseReply(text)
-    // Whoever answers is no host of ours.
+    // The answer does not come from a Turnwise host.
     if (reply === null) {
       this.#port.close('Malformed reply.')
       return
@@ -188,7 +187,7 @@ class Exchange {
 
 type Outcome = { readonly done: false; readonly item: unknown } | { readonly done: true }
 
-/** What has arrived of a stream and was not taken yet. */
+/** Items of a stream that have arrived but not been taken. */
 class Inbox implements Waiter {
   readonly #name: string
   readonly #items: unknown[] = []
@@ -205,7 +204,7 @@ class Inbox implements Waiter {
     this.#wake?.()
   }
 
-  /** What arrived before is still read. */
+  /** Ends the stream after the items that have already arrived. */
   readonly fail = (error: Error): void => {
     this.#end ??= error
     this.#wake?.()
@@ -244,11 +243,10 @@ function replyError(reply: ReplyMessage, name: string): Error {
 
 function unpack({ code, ...fields }: WireError): Error {
   if (code === null) return new HostFault(fields.message, fields.hint ?? undefined)
-  // The host's union of codes is this one: both come from the same build.
+  // The host has the same union of codes, since both come from the same build.
   return errorOf({ code: code as ErrorCode, ...fields })
 }
 
-/** The caller has given up. */
 export const cancelledError = (name: string): AppError =>
   new AppError('api/cancelled', `${name} was cancelled.`)
 

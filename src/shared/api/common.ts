@@ -1,4 +1,4 @@
-/** Pieces that several areas of the contract use. */
+/** Schemas shared by several areas of the contract. */
 import { z } from 'zod'
 import { deviceKinds } from '../device.ts'
 import { problemCodes, type ErrorCode } from '../errors.ts'
@@ -11,34 +11,34 @@ export const digest = z.string().regex(/^[0-9a-f]{64}$/)
 export const name = z.string().min(1).max(200)
 export const path = z.string().min(1).max(4096)
 export const count = z.int().min(0)
-/** Whole milliseconds since 1970, as far as a Date reaches: what lies outside can be neither kept nor shown. */
+/** Whole milliseconds since 1970, within the range of Date: others can be neither stored nor shown. */
 export const instant = z.int().min(-8.64e15).max(8.64e15)
 export const cursor = z.string()
 
-/** At most so many entries in one answer. */
+/** Number of entries per answer. */
 export const pageSize = (initial: number, maximum: number) => z.int().min(1).max(maximum).default(initial)
 
-/** A file of the machine that the host runs on, or one that was uploaded to it. */
+/** File on the host's machine, or one uploaded to it. */
 export const fileSource = z.union([
   z.strictObject({ path }),
   z.strictObject({ uploadId: z.string().regex(/^upl_[0-9a-f-]{36}$/) }),
 ])
 
-/** An error as data: what failed without ending the call it happened in. */
+/** Error as data, for failures that do not end the call. */
 export const failure = z.object({
-  /** One of ErrorCode; null for a fault of the program. */
+  /** ErrorCode; null for a bug in the program. */
   code: z.custom<ErrorCode>((value) => typeof value === 'string').nullable(),
   message: z.string(),
   hint: z.string().nullable(),
 })
 
-/** An environment variable, and where its value is sent. */
+/** Environment variable, and the address its value is sent to. */
 export const keyUse = z.object({
   variable: z.string().regex(/^[A-Za-z_]\w*$/),
   origin: z.string().max(2000),
 })
 
-/** What is wrong with one setting of a run config; see #shared/errors.ts. */
+/** Problem with one setting of a run config; see #shared/errors.ts. */
 export const problem = z.object({
   path: z.string(),
   code: z.enum(problemCodes),
@@ -47,7 +47,7 @@ export const problem = z.object({
   keys: z.array(keyUse).optional(),
 })
 
-/** How far long work is. `total` is null where nobody can tell. */
+/** Progress of a long task. `total` is null if unknown. */
 export const progress = z.object({
   phase: z.string(),
   done: z.number(),
@@ -55,7 +55,7 @@ export const progress = z.object({
   unit: z.enum(['bytes', 'rows', 'samples', 'tensors', 'checks', 'phases']),
 })
 
-/** An item of work that tells its progress and ends with its result. */
+/** Item of a task that reports progress and ends with its result. */
 export const progressOr = <Result extends z.ZodType>(result: Result) =>
   z.union([z.object({ progress }), z.object({ result })])
 

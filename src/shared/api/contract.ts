@@ -1,11 +1,11 @@
 /**
- * The API between the host and whoever looks at it (window, browser, command line, tests), written once.
+ * The API between the host and its clients (window, browser, command line, tests), written once.
  *
- * Reading guide: this file is the language of a contract; `runs.ts`, `metrics.ts`, … are the areas written in it and
+ * Reading guide: this file defines contracts; `runs.ts`, `metrics.ts`, … are its areas and
  * `api.ts` puts them together. `serve.ts` answers calls, `client.ts` makes them, `reconnecting.ts` survives a lost
- * connection; in between lies a port (`port.ts`) that carries the messages of `protocol.ts`.
+ * connection; between them a port (`port.ts`) carries the messages of `protocol.ts`.
  *
- * The schemas are needed where answers are made, not where they are read: a client imports this folder's types only,
+ * Schemas are needed by the host, not by clients: a client imports this folder's types only,
  * so that no schema library is loaded by a window.
  */
 import type { z } from 'zod'
@@ -21,41 +21,44 @@ export interface Procedure<
 > {
   readonly kind: Kind
   readonly input: Input
-  /** Of the one answer, or of every item. */
+  /** Output of a call, or of every item. */
   readonly output: Output
 }
 
 export type Area = Readonly<Record<string, Procedure>>
 export type Contract = Readonly<Record<string, Area>>
 
-/** Reads; may be asked again at any time. */
+/** Declares a read, which may be repeated at any time. */
 export const query = <I extends Schema, O extends Schema>(input: I, output: O): Procedure<'query', I, O> => ({
   kind: 'query',
   input,
   output,
 })
 
-/** Changes something; a lost connection leaves open whether it was done. */
+/** Declares a change; after a lost connection it is unknown whether it was made. */
 export const command = <I extends Schema, O extends Schema>(
   input: I,
   output: O,
 ): Procedure<'command', I, O> => ({ kind: 'command', input, output })
 
-/** Work that tells how it goes and ends; it is given up when its reader goes away. */
+/** Declares a task with progress and an end; it is cancelled when its reader leaves. */
 export const stream = <I extends Schema, O extends Schema>(input: I, item: O): Procedure<'stream', I, O> => ({
   kind: 'stream',
   input,
   output: item,
 })
 
-/** News. Every item has a cursor; whoever comes back with it gets what followed, nothing twice and nothing left out. */
+/**
+ * Declares live updates. Every item has a cursor; a reader that returns with one gets exactly what followed, without
+ * repetition or gaps.
+ */
 export const feed = <I extends Schema, O extends z.ZodType<WithCursor>>(
   input: I,
   item: O,
 ): Procedure<'feed', I, O> => ({ kind: 'feed', input, output: item })
 
 export interface WithCursor {
-  /** Place in the news right behind this item; only its maker can read it. */
+  /** Position right after this item; only its producer can interpret it. */
   readonly cursor: string
 }
 
@@ -78,23 +81,23 @@ type ProcedureAt<C extends Contract, Name extends string> = Name extends `${infe
     : never
   : never
 
-/** Data as it is passed around: nobody changes it. */
+/** Deeply readonly type, for data that is passed around and never changed. */
 export type Immutable<T> = T extends object ? { readonly [Key in keyof T]: Immutable<T[Key]> } : T
 
 export type InputOf<C extends Contract, Name extends string> =
   ProcedureAt<C, Name> extends Procedure<ProcedureKind, infer I> ? Immutable<z.input<I>> : never
 
-/** The answer of a query or command, an item of a stream or feed. */
+/** Answer of a query or command, or item of a stream or feed. */
 export type OutputOf<C extends Contract, Name extends string> =
   ProcedureAt<C, Name> extends Procedure<ProcedureKind, Schema, infer O> ? Immutable<z.output<O>> : never
 
 export interface CallContext {
-  /** Aborts when the caller has given up or is gone. */
+  /** Aborts when the caller has cancelled or left. */
   readonly signal: AbortSignal
 }
 
 export interface FeedContext extends CallContext {
-  /** Cursor of the last item the reader has; null: from the beginning of what the procedure promises. */
+  /** Cursor of the last item the reader has; null: from the start that the procedure promises. */
   readonly from: string | null
 }
 
@@ -110,6 +113,6 @@ type HandlerOf<P> =
 
 type Answer<O extends Schema> = Immutable<z.output<O>>
 
-/** What a service implements: one function per procedure; a missing or mistyped one does not compile. */
+/** Implementation of an area: one function per procedure; a missing or mistyped one does not compile. */
 export type Handlers<A extends Area> = { readonly [Name in keyof A]: HandlerOf<A[Name]> }
 export type ContractHandlers<C extends Contract> = { readonly [Name in keyof C]: Handlers<C[Name]> }

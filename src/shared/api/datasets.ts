@@ -17,22 +17,22 @@ import { command, feed, query, stream } from './contract.ts'
 import { difficultyProcedures } from './difficulty.ts'
 import { teachingProcedures } from './teaching.ts'
 
-/** Steps from a file's columns to the columns a run reads; the reader of data sets is their judge. */
+/** Steps from a file's columns to those a run reads; validated by the reader of data sets. */
 const mapping = z.array(z.looseObject({ kind: z.string() })).max(200)
-/** `data.prompt` of a run config; that schema is its judge. */
+/** `data.prompt` of a run config, validated by that schema. */
 const promptForm = z.record(z.string(), z.unknown())
 
 const range = z.object({ min: z.number(), mean: z.number(), max: z.number() }).nullable()
 const column = z.object({
   name: z.string(),
-  /** Kind of value → how many rows. */
+  /** Number of rows by kind of value. */
   kinds: z.record(z.string(), count),
   missing: count,
-  /** null: too many to count. */
+  /** Null: too many to count. */
   unique: count.nullable(),
   length: range,
   value: range,
-  /** Values that say nothing → how many rows: empty texts, placeholders such as nan, � for half a character. */
+  /** Number of rows by uninformative value: empty texts, placeholders such as nan, � for half a character. */
   odd: z.record(z.string(), count).optional(),
 })
 const problem = z.object({ number: count, line: count.nullable(), sentence: z.string() })
@@ -40,15 +40,14 @@ const problem = z.object({ number: count, line: count.nullable(), sentence: z.st
 const shape = z.object({
   id: z.string(),
   title: z.string(),
-  /** Evidence for this kind. */
   evidence: z.string(),
   isConversational: z.boolean(),
   mapping,
   prompt: promptForm.nullable(),
   answer: z.string().nullable(),
-  /** Without a prompt: a template of one of the columns; null: no column can stand in one. */
+  /** Template of one of the columns, if there is no prompt; null: no column can be used in one. */
   template: z.string().nullable(),
-  /** Columns that change what a row means and that the proposal does not use. */
+  /** Columns that change the meaning of a row and that the proposal does not use. */
   leftAside: z.array(z.object({ column: z.string(), text: z.string() })),
   doubts: z.array(z.string()),
 })
@@ -57,7 +56,6 @@ const version = z.object({
   id: z.string(),
   dataSetId: z.string(),
   directory: z.string(),
-  /** Why it cannot be read; null where it can. */
   unusable: z.string().nullable(),
   rows: count,
   sizeBytes: count,
@@ -78,7 +76,7 @@ const split = z.union([
   z.strictObject({ rows: z.int().min(1), seed: count }),
 ])
 
-/** The list to read of a JSON document that holds several. */
+/** List to read from a JSON document with several. */
 const splitName = z.string().min(1).max(200)
 
 /** `owner/name`, or the address of its page. */
@@ -89,7 +87,7 @@ const prompts = z.object({
   versionId: digest,
   prompt: promptForm,
   model: path.optional(),
-  /** As `data.tools` and `data.templateVariables` of a run config. */
+  /** Same as `data.tools` and `data.templateVariables` of a run config. */
   tools: z.string().min(1).optional(),
   templateVariables: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
 })
@@ -104,8 +102,8 @@ export const datasetsApi = {
   ),
 
   /**
-   * The configs of a data set on the hub of the settings `hub.endpoint` and `hub.token`, and their splits; asks the hub. The
-   * first config is the usual one.
+   * Queries the hub of the settings `hub.endpoint` and `hub.token` for the configs of a data set and their splits. The
+   * first config is the default.
    */
   listOnHub: command(
     z.object({ address: hubAddress }),
@@ -121,15 +119,15 @@ export const datasetsApi = {
     }),
   ),
   /**
-   * Fetches one split; what came before is kept. It is an upload then, to be inspected and imported: all files of it are one
-   * table. Without a config or split the usual one.
+   * Downloads one split, keeping partial downloads. The result is an upload, to be inspected and imported: all its
+   * files form one table. Without a config or split, the defaults.
    */
   fetch: stream(
     z.object({ address: hubAddress, config: z.string().optional(), split: z.string().optional() }),
     progressOr(z.object({ uploadId: z.string(), name: z.string() })),
   ),
 
-  /** The first rows of a file as they would be after the mapping; imports nothing. */
+  /** Returns the first rows of a file after the mapping, without importing anything. */
   inspect: query(
     z.object({
       source: fileSource,
@@ -140,19 +138,19 @@ export const datasetsApi = {
     z.object({
       format: z.object({ id: z.string(), title: z.string() }),
       sizeBytes: count,
-      /** Sentences on what the file was taken for: its encoding, the list that was read. */
+      /** Sentences on how the file was read: its encoding, the list that was read. */
       notes: z.array(z.string()),
       shape,
       columns: z.array(column),
-      /** Sentences on values among the first rows that say nothing. */
+      /** Sentences on uninformative values among the first rows. */
       oddValues: z.array(z.string()),
       rows: z.array(row),
       problems: z.array(problem),
-      /** Whether that was all of the file. */
+      /** True if these are all rows of the file. */
       isWhole: z.boolean(),
     }),
   ),
-  /** Ends with the version; the same rows are the same version. `dataSetId`: a new version of that one. */
+  /** Ends with the version; equal rows give the same version. `dataSetId`: adds a new version to that data set. */
   import: stream(
     z.object({
       source: fileSource,
@@ -164,7 +162,6 @@ export const datasetsApi = {
     progressOr(z.object({ dataSet, version, isNew: z.boolean(), problems: z.array(problem) })),
   ),
   rename: command(z.object({ dataSetId, name }), z.void()),
-  /** Refused while a run that is not finished reads it. */
   delete: command(z.object({ dataSetId }), z.void()),
 
   /** Prompts as text and, with a model, as tokens. */
@@ -177,12 +174,12 @@ export const datasetsApi = {
       ]),
     ),
   ),
-  /** Prompt lengths in tokens of the model; goes on telling until every row is counted. */
+  /** Prompt lengths in tokens of the model; updated until every row is counted. */
   histogram: stream(
     prompts.extend({ model: path }),
     z.object({
       progress,
-      /** null: no row made a prompt so far. */
+      /** Null: no row has made a prompt yet. */
       histogram: z
         .object({
           rows: count,
@@ -192,16 +189,16 @@ export const datasetsApi = {
           median: z.number(),
           p95: z.number(),
           max: z.number(),
-          /** Every length there is with its rows, the shortest first. */
+          /** Number of rows by length, shortest first. */
           lengths: z.array(z.tuple([z.number(), count])),
           bins: z.array(z.object({ from: z.number(), to: z.number(), count })),
         })
         .nullable(),
     }),
   ),
-  /** How many rows each side would have; a run config holds the same rule. */
+  /** Number of rows on each side; a run config contains the same rule. */
   split: query(z.object({ versionId: digest, split }), z.object({ train: count, heldOut: count })),
-  /** Rows that are alike within and between the sides, white space and case apart. `columns` empty: the whole row. */
+  /** Rows that are equal within and between the sides, ignoring white space and case. `columns` empty: the whole row. */
   leaks: query(
     z.object({
       versionId: digest,
@@ -212,11 +209,11 @@ export const datasetsApi = {
   ),
   ...difficultyProcedures,
   ...teachingProcedures,
-  /** Tells that the list changed, also by another process. */
+  /** Reports changes of the list, also by other processes. */
   watch: feed(z.void(), z.object({ cursor })),
 }
 
-/** What data sets call the column with the expected answer, the likelier names first. */
+/** Common names of the column with the expected answer, likeliest first. */
 export const answerColumns = [
   'answer',
   'final_answer',

@@ -1,4 +1,4 @@
-/** How hard the rows of a data set are for a model: what it earns on each of them. */
+/** Difficulty of a data set's rows for a model: its reward on each of them. */
 import { z } from 'zod'
 import type { runConfigSchema } from '../runConfig.ts'
 import { count, digest, instant, path, progress } from './common.ts'
@@ -7,7 +7,7 @@ import { adapter, sampling } from './models.ts'
 
 type RewardEntry = NonNullable<z.input<typeof runConfigSchema>['rewards']>[number]
 
-/** An entry of `rewards` of a run config; that schema is its judge. */
+/** Entry of `rewards` of a run config, validated by that schema. */
 export const rewardEntry = z.custom<RewardEntry>((entry) => typeof entry === 'object' && entry !== null)
 
 const measurement = z.object({
@@ -16,21 +16,21 @@ const measurement = z.object({
   prompt: z.record(z.string(), z.unknown()),
   model: path,
   adapter: adapter.optional(),
-  /** As `rewards` of a run config. */
+  /** Same as `rewards` of a run config. */
   rewards: z.array(rewardEntry).min(1).max(50),
-  /** As `python.interpreter` of a run config. */
+  /** Same as `python.interpreter` of a run config. */
   interpreter: path.nullable().optional(),
   samplesPerRow: z.int().min(1).max(64).default(4),
-  /** How many, drawn with the seed of the sampling; all where there are fewer. */
+  /** Number of rows to draw with the sampling seed; all if there are fewer. */
   rows: z.int().min(1).max(20_000).default(100),
   sampling: sampling.prefault({}),
 })
 
 const row = z.object({
   row: count,
-  /** Mean of the values; null where no sample has a reward. */
+  /** Mean of the values; null if no sample has a reward. */
   mean: z.number().nullable(),
-  /** Reward of each sample; null where no function applied. */
+  /** Reward of each sample; null if no function applied. */
   values: z.array(z.number().nullable()),
   /** Beginning of the prompt as the model reads it. */
   text: z.string(),
@@ -40,13 +40,12 @@ const problem = z.object({ row: count, problem: z.string() })
 const summary = z.object({
   id: digest,
   createdAt: instant,
-  /** What was asked for. */
   request: measurement,
-  /** Measured, and those that made no prompt. */
+  /** Number of measured rows, and of those that made no prompt. */
   rows: count,
   problems: count,
   mean: z.number().nullable(),
-  /** Rows on which all samples earned the same: they teach nothing to algorithms that compare. */
+  /** Number of rows whose samples all earned the same: they teach nothing to algorithms that compare. */
   withoutSpread: count,
   /** First failure of a reward, in words. */
   failure: z.string().nullable(),
@@ -56,19 +55,19 @@ export const difficultySchema = z.object({ summary, rows: z.array(row), problems
 
 export const difficultyProcedures = {
   /**
-   * Lets the model answer rows and scores it; rows come as they are done, the last item is the whole, in the order of the
-   * rows. It is kept: the same question about the same content is answered at once.
+   * Lets the model answer rows and scores them; rows arrive as they finish, the last item has all of them in order. The
+   * result is stored: the same request on the same content is answered at once.
    */
   difficulty: stream(
     measurement,
     z.union([z.object({ progress, row: z.union([row, problem]) }), z.object({ result: difficultySchema })]),
   ),
-  /** What is known, the newest first; `problems`: a sentence for each kept file that cannot be read. */
+  /** Stored measurements, newest first; `problems`: a sentence for each unreadable file. */
   difficulties: query(
     z.object({ versionId: digest }),
     z.object({ known: z.array(summary), problems: z.array(z.string()) }),
   ),
-  /** Every row of one of them. */
+  /** Returns every row of one measurement. */
   difficultyRows: query(z.object({ versionId: digest, id: digest }), difficultySchema),
 }
 

@@ -1,4 +1,4 @@
-/** Evaluations: a model, an adapter or a checkpoint on rows of a data set or in an environment, kept and compared. */
+/** Evaluations: a model, an adapter or a checkpoint on rows of a data set or in an environment, stored and compared. */
 import { z } from 'zod'
 import type { RunConfig } from '../runConfig.ts'
 import { count, cursor, digest, failure, instant, path, row, runId } from './common.ts'
@@ -6,10 +6,10 @@ import { command, feed, query } from './contract.ts'
 
 const evaluationId = z.string().regex(/^ev_[0-9a-f-]{36}$/)
 
-/** `interrupted`: its process died; like a stopped one it can go on. */
+/** `interrupted`: its process died; like a stopped one it can be resumed. */
 const status = z.enum(['waiting', 'running', 'finished', 'stopped', 'failed', 'interrupted'])
 
-/** Sections of a run config that say how a checkpoint is asked and judged; the others train. */
+/** Sections of a run config that define prompts, sampling and rewards; the others concern training. */
 export const evaluatedSections = [
   ...[
     'model',
@@ -26,7 +26,7 @@ export const evaluatedSections = [
 ] as const
 
 const subject = z.union([
-  /** A checkpoint of a run; `step` null: the model it began with, without an adapter. */
+  /** Checkpoint of a run; `step` null: its initial model, without an adapter. */
   z.strictObject({ runId, step: count.nullable() }),
   /** `adapter`: a folder; null: the model alone. */
   z.strictObject({ model: path, adapter: path.nullable() }),
@@ -37,30 +37,30 @@ const passAt = z.number().nullable()
 const request = z.strictObject({
   subject,
   /**
-   * Sections of a run config, whose parser is the judge of them. Rows are those of `data.heldOut` where it is given, else
-   * of `data.train`. Of a run's checkpoint what is not given is as in the run.
+   * Sections of a run config, validated by its parser. Rows are those of `data.heldOut` if given, else of `data.train`.
+   * For a run's checkpoint, omitted sections are taken from the run.
    */
   config: z.record(z.string(), z.unknown()).default({}),
-  /** Completions of each prompt, or episodes of each row; an episode of a workflow may come to several trajectories. */
+  /** Completions per prompt, or episodes per row; an episode of a workflow may yield several trajectories. */
   samples: z.int().min(1).max(1024).default(1),
-  /** Always the likeliest token; absent: with one sample. */
+  /** Always take the most probable token; absent: only with one sample. */
   greedy: z.boolean().optional(),
-  /** So many rows, drawn with the seed; null: all. */
+  /** Number of rows to draw with the seed; null: all. */
   limit: z.int().min(1).nullable().default(null),
-  /** The least reward that passes; null: what the metric `correct` says where there is one, else 1. */
+  /** Smallest reward that passes; null: the metric `correct` decides or, without it, a reward of 1. */
   passAt: passAt.default(null),
 })
 
 const estimate = z.object({
   value: z.number(),
-  /** 95 %; null where nothing can be said: one prompt alone, or none that differs, with rewards other than 0 and 1. */
+  /** 95 %; null if it cannot be bounded: a single prompt, or equal values other than 0 and 1. */
   interval: z.object({ low: z.number(), high: z.number() }).nullable(),
 })
 
 const pass = z.object({ k: count, ...estimate.shape })
 
 const summary = z.object({
-  /** With a reward: the unit of all means. */
+  /** Number of prompts with a reward, the unit of all means. */
   prompts: count,
   samples: count,
   /** Samples without a reward, and failures of rewards with the first in words. */
@@ -70,18 +70,18 @@ const summary = z.object({
   /** Rows that made no prompt, with the first reason. */
   leftOut: count,
   problem: z.string().nullable(),
-  /** Mean over prompts of the mean of their samples. */
+  /** Mean over prompts of the mean over samples. */
   reward: estimate.nullable(),
-  /** What passes: the metric `correct`, or at least so large a reward. */
+  /** Pass criterion: the metric `correct`, or the smallest reward. */
   passRule: z.union([z.literal('correct'), z.number()]),
-  /** Of a prompt's samples, k drawn: the chance that one passes. */
+  /** Chance that at least one of k samples of a prompt passes. */
   pass: z.array(pass),
-  /** Shares and means over samples. */
+  /** Fractions and means over samples. */
   truncated: z.number().nullable(),
   tokens: z.number().nullable(),
   turns: z.number().nullable(),
   parts: z.record(z.string(), z.number().nullable()),
-  /** Means of the numbers that rewards, environment and workflow logged; absent in the summary of an older version. */
+  /** Means of the numbers that rewards, environment and workflow logged; absent in summaries of older versions. */
   metrics: z.record(z.string(), z.number().nullable()).optional(),
 })
 
@@ -89,7 +89,7 @@ const isObject = (value: unknown): boolean => typeof value === 'object' && value
 
 const entry = z.object({
   id: z.string(),
-  /** What is evaluated, in a few words. */
+  /** Short description of the model. */
   title: z.string(),
   createdAt: instant,
   endedAt: instant.nullable(),
@@ -98,20 +98,20 @@ const entry = z.object({
   step: count.nullable(),
   model: z.string(),
   adapter: z.string().nullable(),
-  /** What it is asked and judged by. */
+  /** Sections that define prompts, sampling and rewards. */
   config: z.custom<Pick<RunConfig, (typeof evaluatedSections)[number]>>(isObject),
   samples: count,
   greedy: z.boolean(),
   limit: count.nullable(),
   passAt,
-  /** Of rewards, environment and workflow with their code and settings. */
+  /** Digest of rewards, environment and workflow with their code and settings. */
   judge: digest,
-  /** Prompts. */
+  /** Numbers of prompts. */
   done: count,
   total: count,
-  /** At the pace so far; null where nothing is known, or nothing is left. */
+  /** Remaining time at the current pace; null if unknown, or if nothing is left. */
   secondsLeft: z.number().nullable(),
-  /** null while it goes on. */
+  /** Null while it is running. */
   summary: summary.nullable(),
   error: failure.nullable(),
 })
@@ -122,23 +122,22 @@ const sample = z.object({
   parts: z.record(z.string(), z.number().nullable()),
   tokens: count,
   truncated: z.boolean(),
-  /** null for a single completion. */
+  /** Null for a single completion. */
   turns: count.nullable(),
   metrics: z.record(z.string(), z.number()).optional(),
   logged: z.record(z.string(), z.unknown()).optional(),
   failures: z.array(z.string()).optional(),
 })
 
-/** A row with what was answered and earned. */
+/** A row with its answers and rewards. */
 export const evaluatedPrompt = z.object({
-  /** Its number in the data, from 0. */
+  /** Index in the data, from 0. */
   row: count,
   columns: row,
   prompt: z.string(),
   samples: z.array(sample),
 })
 
-/** A row that made no prompt. */
 export const rowProblem = z.object({ row: count, problem: z.string() })
 
 const group = z.object({
@@ -151,46 +150,44 @@ const group = z.object({
 
 const comparison = z.object({
   verdict: z.enum(['better', 'worse', 'alike', 'refused']),
-  /** What it comes to, in a sentence. */
+  /** Conclusion in one sentence. */
   words: z.string(),
-  /** What else is to be known, a sentence each. */
+  /** Further remarks, one sentence each. */
   notes: z.array(z.string()),
   method: z.enum(['paired', 'unpaired']).nullable(),
-  /** Of the mean rewards, B − A. */
+  /** Difference of the mean rewards, B − A. */
   difference: z.number().nullable(),
   interval: estimate.shape.interval,
   pValue: z.number().nullable(),
-  /** On which both have a reward. */
+  /** Number of prompts on which both have a reward. */
   prompts: count,
 })
 
 const one = z.object({ id: evaluationId })
 
 export const evaluationsApi = {
-  /** The newest first. */
   list: query(z.object({ runId: runId.optional() }), z.array(entry)),
   get: query(one, entry),
-  /** Rows with their samples, in the order of the rows. */
+  /** Returns rows with their samples, in row order. */
   prompts: query(
     one.extend({ from: count.default(0), count: z.int().min(1).max(200).default(50) }),
     z.object({ total: count, prompts: z.array(evaluatedPrompt) }),
   ),
-  /** By the values of a column of the rows, the largest groups first; without a column only which there are. */
+  /** Means by the values of a column, largest groups first; without a column, only the available columns. */
   groups: query(
     one.extend({ column: z.string().nullable() }),
     z.object({ columns: z.array(z.string()), groups: z.array(group) }),
   ),
-  /** Whether B is better than A. */
+  /** Tests whether B is better than A. */
   compare: query(z.object({ a: evaluationId, b: evaluationId }), comparison),
-  /** The sections of a run's config that its evaluations begin with. */
+  /** Returns the config sections of a run, the defaults of its evaluations. */
   sectionsOf: query(z.object({ runId }), entry.shape.config),
-  /** Makes an evaluation, which begins when those before it are over, whether anybody looks or not. */
+  /** Starts an evaluation after those before it, whether anybody watches or not. */
   start: command(request, z.object({ id: z.string() })),
-  /** Keeps what is done. */
+  /** Stops and keeps finished prompts. */
   stop: command(one, z.void()),
-  /** Goes on with the prompts that are not done. */
   resume: command(one, z.void()),
-  /** For good, with its samples; refused while it goes on. */
+  /** Deletes it and its samples permanently; refused while it is running. */
   delete: command(one, z.void()),
   watch: feed(z.void(), z.object({ cursor })),
 }

@@ -1,4 +1,7 @@
-/** Values of environment variables that may be sent to other programs: allowed on this machine by its owner, never by a config. */
+/**
+ * Consent to sending values of environment variables to other programs: given on this machine by its owner, never by a
+ * config.
+ */
 import { z } from 'zod'
 import { instant, keyUse, runId } from './common.ts'
 import { command, query } from './contract.ts'
@@ -6,10 +9,10 @@ import { command, query } from './contract.ts'
 const uses = z.array(keyUse).max(100)
 
 export const keysApi = {
-  /** Lists what a run would send and nobody has allowed. */
+  /** Lists the values a run would send without permission. */
   missing: query(z.object({ runId }), uses),
   allow: command(z.object({ keys: uses }), z.void()),
-  /** The newest first. */
+  /** Newest first. */
   allowed: query(z.void(), z.array(keyUse.extend({ at: instant }))),
   withdraw: command(z.object({ keys: uses }), z.void()),
 }

@@ -1,28 +1,30 @@
-/** What devices need and the program does not bring: today the CUDA library. */
+/** Libraries that devices need and that are not included: today the CUDA library. */
 import { z } from 'zod'
 import { count, progress } from './common.ts'
 import { command, query, stream } from './contract.ts'
 
 export const librariesApi = {
-  /** null where ONNX Runtime has no CUDA on this system. Nobody else is asked. */
+  /** Null if ONNX Runtime has no CUDA on this system. Makes no network request. */
   cuda: query(
     z.void(),
     z
       .object({
         isInstalled: z.boolean(),
-        /** Still to be fetched. */
+        /** Remaining download. */
         downloadBytes: count,
-        /** To be fetched altogether. */
+        /** Whole download. */
         totalBytes: count,
-        /** What it takes up once it is installed. */
         installedBytes: count,
-        /** What lies on the disk of it now, also of an unfinished one. */
+        /** Current size on disk, including an unfinished download. */
         presentBytes: count,
         packages: z.array(z.string()),
       })
       .nullable(),
   ),
-  /** Fetches it from the index of the setting `packages.index` and installs it; what came stays when it is broken off, and the next one goes on there. */
+  /**
+   * Downloads it from the index of the setting `packages.index` and installs it; an interrupted download is kept and
+   * continued by the next one.
+   */
   installCuda: stream(z.void(), z.object({ progress })),
   removeCuda: command(z.void(), z.object({ freedBytes: count })),
 }

@@ -1,4 +1,4 @@
-/** Numbers over steps. Charts get reduced series, followers only what is new, exports everything. */
+/** Metrics over steps. Charts get downsampled series, followers only new values, exports everything. */
 import { z } from 'zod'
 import { count, cursor, runId } from './common.ts'
 import { feed, query } from './contract.ts'
@@ -6,7 +6,7 @@ import { feed, query } from './contract.ts'
 const runIds = z.array(runId).min(1).max(64)
 const metric = z.string().min(1).max(200)
 
-/** One stretch of steps. No spike is lost: it is the minimum or the maximum. */
+/** Summary of a range of steps. It keeps every spike, as its minimum or maximum. */
 const point = z.object({
   step: count,
   lastStep: count,
@@ -17,7 +17,7 @@ const point = z.object({
   count,
 })
 
-/** Columns side by side: `[steps[i], values[i]]`; null where a value was no number. */
+/** Parallel columns: `[steps[i], values[i]]`; null where a value was NaN or infinite. */
 const column = z.object({
   runId: z.string(),
   metric: z.string(),
@@ -31,7 +31,7 @@ export const metricsApi = {
     z.object({ runId }),
     z.record(z.string(), z.object({ step: count, value: z.number().nullable() })),
   ),
-  /** `cursor` is where `follow` goes on. */
+  /** `cursor`: position from which `follow` continues. */
   series: query(
     z.object({
       runIds,
@@ -55,8 +55,8 @@ export const metricsApi = {
     }),
   ),
   /**
-   * New values, a few messages a second at most. `rewound`: a run was resumed from an earlier step, so its values after
-   * `toStep` (-1: all) are void; that comes before the new ones. `metrics` empty: all.
+   * New values, at most a few messages per second. `rewound`: a run was resumed from an earlier step, which voids its
+   * values after `toStep` (-1: all); sent before the new ones. `metrics` empty: all.
    */
   follow: feed(
     z.object({ runIds, metrics: z.array(metric).max(200).default([]) }),

@@ -1,9 +1,9 @@
 /**
  * The messages between client and host.
  *
- * A request has a number of its own. `call` is answered by one `ok` or `err`. `stream` is answered by any number of
+ * Each request has its own number. `call` is answered by one `ok` or `err`. `stream` is answered by any number of
  * `next` and one `end` or `err`; the host sends a `next` only while it has credit, which the reader renews by `more`
- * as it takes items. `cancel` ends either; nothing more is said about that request.
+ * as it takes items. `cancel` ends either; no message about that request follows.
  */
 import type { KeyUse, Problem } from '../errors.ts'
 
@@ -26,9 +26,9 @@ export type ReplyMessage =
   | { readonly id: number; readonly kind: 'next'; readonly item: unknown }
   | { readonly id: number; readonly kind: 'end' }
 
-/** All that travels of an error: no stack, no cause. */
+/** Fields of an error that are transmitted: no stack, no cause. */
 export interface WireError {
-  /** null: a fault of the host, nothing the caller did. */
+  /** Null: a bug in the host, not caused by the caller. */
   readonly code: string | null
   readonly message: string
   readonly hint: string | null
@@ -36,19 +36,18 @@ export interface WireError {
   readonly keys?: readonly KeyUse[]
 }
 
-/** Longest message to the host, in UTF-16 units. Files travel by upload, never as a message. */
+/** Length limit of a message to the host, in UTF-16 units. Files are uploaded, never sent as a message. */
 export const maxRequestLength = 1024 * 1024
 
-/** Longest message from the host. Long results are paged, so this one is met by mistake only. */
+/** Length limit of a message from the host. Long results are paged, so only a mistake exceeds it. */
 export const maxReplyLength = 16 * 1024 * 1024
 
-/** Items that may be under way to one reader. */
+/** Largest number of items in flight to one reader. */
 export const maxCredit = 64
 
 const maxNameLength = 100
 const maxCursorLength = 16 * 1024
 
-/** The request, or null for anything that is not one. */
 export function parseRequest(message: unknown): RequestMessage | null {
   const fields = parseFields(message, maxRequestLength)
   if (fields === null) return null
@@ -76,7 +75,6 @@ function parseStart(id: number, fields: Fields): RequestMessage | null {
   return isText(from, maxCursorLength) ? { ...start, from } : null
 }
 
-/** The reply, or null for anything that is not one. */
 export function parseReply(message: unknown): ReplyMessage | null {
   const fields = parseFields(message, maxReplyLength)
   if (fields === null) return null
@@ -124,16 +122,16 @@ function isWireError(error: unknown): error is WireError {
 }
 
 /**
- * One end of a connection. Ports carry text, so that every message has a size and means the same everywhere: what is
- * not JSON (NaN, undefined, dates) cannot slip through one transport and get lost in another.
+ * End of a connection. Ports carry text, so that every message has a size and means the same everywhere: values that
+ * are not JSON (NaN, undefined, dates) cannot pass one transport and get lost in another.
  */
 export interface Port {
   /** Does nothing once the port is closed. */
   post(text: string): void
-  /** Called for every message in order; one that is no text is passed on for the listener to refuse. */
+  /** Receives every message in order; one that is not text is passed on for the listener to refuse. */
   listen(handler: (message: unknown) => void): void
-  /** Ends the connection at both ends; `reason` is for whoever looks into the transport. */
+  /** Closes both ends; `reason` is for whoever inspects the transport. */
   close(reason?: string): void
-  /** Called once, whichever end closed it and for whatever cause; at once if it is closed already. */
+  /** Runs once, whichever end closed it and for whatever cause; at once if it is closed already. */
   onClose(handler: () => void): void
 }

@@ -4,41 +4,41 @@ import { engineSection } from '../config/engine.ts'
 import { instant, path } from './common.ts'
 import { command, query } from './contract.ts'
 
-/** A trainer, as a config names it. */
+/** Trainer in the form of a config. */
 const engineAsked = z.strictObject({
   engine: engineSection,
   /** `python.interpreter` of the config. */
   interpreter: path.nullable(),
 })
 
-/** What an interpreter has of what a trainer needs. */
+/** Packages of an interpreter that a trainer needs. */
 const engineEnvironment = z.object({
   interpreter: z.string(),
-  /** Address of the Ray cluster that all below is of; null: this machine. */
+  /** Address of the Ray cluster that the following fields describe; null: this machine. */
   cluster: z.string().nullable(),
-  /** Such as 3.12.4. */
+  /** Version such as 3.12.4. */
   python: z.string(),
   packages: z.array(
     z.object({
       name: z.string(),
-      /** null: not installed. */
+      /** Null: not installed. */
       version: z.string().nullable(),
-      /** The version that was tried; null: any. */
+      /** Version it was tested with; null: any. */
       tried: z.string().nullable(),
     }),
   ),
-  /** That torch sees, or a cluster has; 0: CPUs alone. */
+  /** GPUs that torch sees, or a cluster has; 0: CPUs only. */
   gpus: z.int().min(0),
-  /** The command that installs what is missing; null: nothing is. */
+  /** Command that installs missing packages; null: none is missing. */
   install: z.string().nullable(),
-  /** What may differ with these versions, in a sentence; null: nothing. */
+  /** Possible differences with these versions, in a sentence; null: none. */
   notice: z.string().nullable(),
 })
 
-/** Code that is asked about: as entries of a config name it, or as a run has it. */
+/** Code in question: as named by entries of a config, or as stored in a run. */
 const asked = z.union([
   z.strictObject({
-    /** Of rewards and an environment; others than Python are passed over. */
+    /** Functions of rewards and an environment; other than Python code is ignored. */
     functions: z.array(z.string().min(1).max(10_000)).max(100),
     /** `python.interpreter` of the config. */
     interpreter: path.nullable(),
@@ -47,23 +47,22 @@ const asked = z.union([
   engineAsked,
 ])
 
-/** One entry for each interpreter that would run any of it; none where nothing is Python. */
+/** One entry for each interpreter that would run any of it; empty without Python code. */
 const review = z.array(
   z.object({
     interpreter: z.string(),
-    /** The code itself, and what runs with it, such as what `import` finds beside it. */
+    /** The code itself, and files that run with it, such as those that `import` finds beside it. */
     files: z.array(z.object({ path: z.string(), sha256: z.string(), isAllowed: z.boolean() })),
   }),
 )
 
 export const pythonApi = {
-  /** What would run. */
   review: query(asked, review),
-  /** `reviewed`: what the person was shown; refused where it is no longer that. */
+  /** `reviewed`: the code shown to the user; refused if it has changed. */
   allow: command(z.object({ asked, reviewed: review }), z.void()),
-  /** The newest first. */
+  /** Newest first. */
   allowed: query(z.void(), z.array(z.object({ path: z.string(), interpreter: z.string(), at: instant }))),
-  /** Looks into the interpreter of a trainer, which must be allowed; null where Turnwise trains. */
+  /** Inspects the interpreter of a trainer, which must be allowed; null if Turnwise trains. */
   engine: query(engineAsked, engineEnvironment.nullable()),
   /** Withdraws consents by the path of a file or an interpreter. */
   withdraw: command(z.object({ paths: z.array(z.string()) }), z.void()),

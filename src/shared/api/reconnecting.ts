@@ -1,26 +1,26 @@
-/** A client that outlives its connections: it opens a new port when the last one is gone. */
+/** Client that outlives its connections: it opens a new port when the last one is gone. */
 import { AppError } from '../errors.ts'
 import { cancelledError, createClient, type CallOptions, type Client, type FollowOptions } from './client.ts'
 import type { Contract, WithCursor } from './contract.ts'
 import type { Port } from './protocol.ts'
 
-/** `refused`: asking again would not help. */
+/** State of the connection; `refused`: another attempt would not help. */
 export type ConnectionState = 'connecting' | 'connected' | 'disconnected' | 'refused'
 
 export interface ReconnectingOptions {
   /** Pauses before the first, second, … attempt in a row; the last one repeats. */
   readonly delaysMs?: readonly number[]
-  /** `error`: why there is no connection, where the attempt said so. */
+  /** `error`: reason why there is no connection, if the attempt gave one. */
   readonly onState?: (state: ConnectionState, error: Error | null) => void
 }
 
 const defaultDelaysMs = [0, 250, 500, 1000, 2000, 5000]
 
 /**
- * Feeds go on behind their last item as soon as there is a connection again. Calls and streams that were under way end
- * with 'api/disconnected': only the caller knows whether to repeat them. New ones open a connection when there is none
- * and fail with what `openPort` throws. `openPort` throws 'api/disconnected' where another attempt may help; any
- * other error ends feeds too.
+ * Resumes feeds after their last item as soon as there is a connection again. Calls and streams in progress end with
+ * 'api/disconnected': only the caller knows whether to repeat them. New ones open a connection if there is none and
+ * fail with what `openPort` throws. `openPort` throws 'api/disconnected' if another attempt may help; any other error
+ * ends feeds too.
  */
 export function reconnecting<C extends Contract>(
   openPort: () => Promise<Port>,
@@ -37,11 +37,10 @@ export function reconnecting<C extends Contract>(
       link.follow(name, input, followOptions),
     close: () => link.close(),
   }
-  // Types as createClient's: the contract types what travels.
+  // Typed as in createClient: the contract types the messages.
   return client as unknown as Client<C>
 }
 
-/** The client with the contract's types taken off. */
 interface LooseClient {
   call(name: string, input?: unknown, options?: CallOptions): Promise<unknown>
   stream(name: string, input?: unknown, options?: CallOptions): AsyncIterable<unknown>
@@ -62,7 +61,7 @@ class Link<C extends Contract> {
     this.#onState = onState ?? (() => undefined)
   }
 
-  /** The connection there is, or the attempt under way, or a new attempt. */
+  /** Returns the existing connection, the attempt in progress, or a new attempt. */
   connect(): Promise<LooseClient> {
     if (this.#closed.signal.aborted) return Promise.reject(closedError())
     this.#connection ??= this.#attempt()
@@ -97,7 +96,7 @@ class Link<C extends Contract> {
     }
   }
 
-  /** Returns when it is time to try again. */
+  /** Resolves when it is time to try again. */
   async #recover(error: unknown, failures: number, ended: AbortSignal): Promise<void> {
     if (this.#closed.signal.aborted) throw closedError()
     if (!isDisconnection(error)) throw error
@@ -132,7 +131,7 @@ const isDisconnection = (error: unknown): boolean =>
 
 const closedError = (): AppError => new AppError('api/disconnected', 'This client was closed.')
 
-/** Ends early, without an error, when the signal aborts: the next look at the signal says so. */
+/** Waits, ending early without an error when the signal aborts: the next look at the signal reports it. */
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

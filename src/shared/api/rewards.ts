@@ -1,4 +1,4 @@
-/** Rewards, environments, losses and workflows that people write: their versions, dry runs, test cases. */
+/** Custom rewards, environments, losses and workflows: versions, dry runs, test cases. */
 import { z } from 'zod'
 import { judgeFunction } from '../config/judge.ts'
 import { chat, count, cursor, digest, instant, name, path, progress, row } from './common.ts'
@@ -9,16 +9,16 @@ const kind = z.enum(['reward', 'environment', 'loss', 'workflow'])
 const language = z.enum(['js', 'ts'])
 const settings = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
 
-/** Code as it stands in an editor, or a version that was saved. */
+/** Code from an editor, or a saved version. */
 export const code = z.union([
   z.strictObject({ language, code: z.string().max(500_000) }),
   z.strictObject({ rewardId, version: digest }),
 ])
 
-/** An entry of a config that is Python: a file, or the id of a package. It only runs where this machine allows it. */
+/** Python entry of a config: a file, or the id of a package. It only runs where this machine allows it. */
 const python = z.strictObject({ python: z.string().min(1).max(10_000), interpreter: path.nullable() })
 
-/** A model that judges, by the settings that are given with it. */
+/** Judge model with the settings that accompany it. */
 const judge = z.strictObject({ builtIn: z.literal(judgeFunction) })
 
 const reward = z.object({ id: z.string(), kind, name: z.string(), createdAt: instant, versions: count })
@@ -28,22 +28,21 @@ const version = z.object({
   hash: z.string(),
   language,
   code: z.string(),
-  /** Where the code lies: what a run config names. */
+  /** Path of the code, as run configs name it. */
   file: z.string(),
   note: z.string(),
-  /** No run may start with it until its test cases pass. */
+  /** True if no run may start with it until its test cases pass. */
   gatesStart: z.boolean(),
   createdAt: instant,
 })
 
-/** The reader of test cases is their judge. */
 const testCase = z.object({
   name: z.string().min(1).max(200),
   prompt: z.string().default(''),
   completion: z.string(),
   row: row.default({}),
   settings: settings.default({}),
-  /** Of the total; `equals` null: the reward must not apply. */
+  /** Expected total; `equals` null: the reward must not apply. */
   expect: z.object({
     min: z.number().optional(),
     max: z.number().optional(),
@@ -51,23 +50,22 @@ const testCase = z.object({
   }),
 })
 
-/** What went wrong in user code, for one sample. */
+/** Failure of user code on one sample. */
 export const codeFailure = z.object({
   kind: z.enum(['exception', 'timeout', 'memory', 'stack', 'not-a-number', 'wrong-type', 'too-large']),
   message: z.string(),
-  /** From 1, as the code was written. */
+  /** Position in the code as written, from 1. */
   line: count.nullable(),
   column: count.nullable(),
 })
 
-/** What the functions of the code say of one sample. */
+/** Scores of one sample by the functions of the code. */
 const score = z.object({
-  /** Sum of the parts that apply; null where none does. */
+  /** Sum of the parts that apply; null if none does. */
   total: z.number().nullable(),
-  /** By function. */
   parts: z.record(z.string(), z.number().nullable()),
   failures: z.record(z.string(), codeFailure),
-  /** What they logged: to look at, to chart, and as lines. */
+  /** Logged values: for inspection, for charts, and as lines. */
   columns: z.record(z.string(), z.unknown()),
   metrics: z.record(z.string(), z.number()),
   lines: z.array(z.string()),
@@ -75,15 +73,15 @@ const score = z.object({
 })
 
 const playedTurn = z.object({
-  /** null: the opening. */
+  /** Null: the opening. */
   action: z.string().nullable(),
-  /** What the policy would read: the text of a user message, or messages; null where there is nothing more. */
+  /** Next input of the policy: the text of a user message, or messages; null if there is none. */
   observation: z.union([z.string(), chat.readonly()]).nullable(),
   reward: z.number().nullable(),
   terminated: z.boolean(),
   truncated: z.boolean(),
   state: z.unknown(),
-  /** What it logged: to look at, to chart, and as lines. */
+  /** Logged values: for inspection, for charts, and as lines. */
   columns: z.record(z.string(), z.unknown()),
   metrics: z.record(z.string(), z.number()),
   lines: z.array(z.string()),
@@ -98,7 +96,7 @@ const someRows = z.object({
   count: z.int().min(1).max(200).default(20),
   /** `data.prompt` of a run config. */
   prompt: z.record(z.string(), z.unknown()),
-  /** Its chat template marks up prompts that are messages; without it they are plain text. */
+  /** Model whose chat template formats messages; without it they are plain text. */
   model: path.optional(),
 })
 
@@ -106,7 +104,7 @@ const someRows = z.object({
 const dryRunRows = someRows.extend({
   completions: z.union([
     z.strictObject({ column: z.string() }),
-    /** By `model`, which must be given. */
+    /** Generation by `model`, which is required. */
     z.strictObject({
       adapter: path.optional(),
       temperature: z.number().positive().default(1),
@@ -118,12 +116,12 @@ const dryRunRows = someRows.extend({
 
 export const rewardsApi = {
   list: query(z.object({ kind: kind.optional() }), z.array(reward)),
-  /** The newest version first. */
+  /** Newest version first. */
   versions: query(z.object({ rewardId }), z.array(version)),
   create: command(z.object({ kind, name }), reward),
   rename: command(z.object({ rewardId, name }), z.void()),
   delete: command(z.object({ rewardId }), z.void()),
-  /** The same code is the same version. */
+  /** Saves a version; equal code is the same version. */
   save: command(
     z.object({
       rewardId,
@@ -134,7 +132,7 @@ export const rewardsApi = {
     }),
     version,
   ),
-  /** What comes with the program: to be read and copied, functions built in and written as code alike. */
+  /** Gallery: code to read and copy, including built-in functions. */
   gallery: query(
     z.void(),
     z.array(
@@ -145,13 +143,13 @@ export const rewardsApi = {
         description: z.string(),
         language: language.nullable(),
         code: z.string().nullable(),
-        /** Defaults by name; null: `check` tells those of code. */
+        /** Defaults by name; null for code, whose settings `check` returns. */
         settings: settings.nullable(),
         examples: z.array(testCase),
       }),
     ),
   ),
-  /** Loads the code without running it on anything: its functions, or where it is wrong. */
+  /** Loads the code without running it on anything: returns its functions, or the place of an error. */
   check: query(
     z.object({ code: z.union([code, python]) }),
     z.union([
@@ -159,7 +157,10 @@ export const rewardsApi = {
       z.object({ problem: codeFailure }),
     ]),
   ),
-  /** Scores what is given, or rows of a data set; `index` counts them from 0, fresh completions come as they are done. */
+  /**
+   * Scores the given samples, or rows of a data set; `index` counts them from 0, and fresh completions arrive as they
+   * finish.
+   */
   dryRun: stream(
     z.object({
       code: z.union([code, python, judge]),
@@ -168,14 +169,14 @@ export const rewardsApi = {
     }),
     z.union([
       z.object({ progress, index: count, input: sampleInput, score }),
-      /** No sample came of the row. */
+      /** Row that yielded no sample. */
       z.object({ progress, index: count, problem: z.string() }),
     ]),
   ),
 
   /**
-   * An episode of an environment by hand: its opening and a turn for every action, always the same for the same input,
-   * so that a next action is asked for with those before it. Actions after the end are not played.
+   * Plays an episode of an environment by hand: its opening and a turn for every action. Deterministic, so a further
+   * action is requested together with those before it. Actions after the end are not played.
    */
   play: query(
     z.object({
@@ -186,7 +187,7 @@ export const rewardsApi = {
       actions: z.array(z.string().max(20_000)).max(200).default([]),
     }),
     z.object({
-      /** Turns an episode may have where a run does not say. */
+      /** Default limit of turns per episode. */
       maxTurns: count,
       turns: z.array(playedTurn),
     }),
@@ -194,12 +195,12 @@ export const rewardsApi = {
 
   tests: query(z.object({ rewardId }), z.array(testCase)),
   setTests: command(z.object({ rewardId, tests: z.array(testCase).max(500) }), z.void()),
-  /** `code` left out: the newest version. */
+  /** `code` omitted: the newest version. */
   runTests: query(
     z.object({ rewardId, code: code.optional() }),
     z.array(z.object({ name: z.string(), passed: z.boolean(), sentence: z.string(), score })),
   ),
-  /** Tries to get a reward without deserving it, on rows of a data set. `honest`: the column with a good completion. */
+  /** Tries to get a reward without deserving it, on rows of a data set. `honest`: column with a good completion. */
   battery: query(
     z.object({
       code: z.union([code, python, judge]),
@@ -207,12 +208,12 @@ export const rewardsApi = {
       on: someRows.extend({ honest: z.string().optional() }),
     }),
     z.object({
-      /** What honest completions earn on average; 1 where none are known. */
+      /** Mean reward of honest completions; 1 if none are known. */
       honestMean: z.number(),
       cheats: z.array(
         z.object({
           id: z.string(),
-          /** null: the reward did not apply. */
+          /** Null: the reward did not apply. */
           mean: z.number().nullable(),
           passed: z.boolean(),
           sentence: z.string(),
@@ -221,7 +222,7 @@ export const rewardsApi = {
       ),
     }),
   ),
-  /** Runs that were trained with a version of it. */
+  /** Lists runs that were trained with a version of it. */
   usedBy: query(z.object({ rewardId }), z.array(z.object({ runId: z.string(), version: z.string() }))),
   watch: feed(z.void(), z.object({ cursor })),
 }

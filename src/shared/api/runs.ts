@@ -31,27 +31,26 @@ const status = z.enum(runStatuses)
 const tags = z.array(z.string().min(1).max(50)).max(50)
 
 /**
- * The settings of a run as its config file has them; `parseRunConfig` is the one judge of them, so that the window, the
- * command line and this API say the same about a wrong one.
+ * Settings of a run as in its config file, validated by `parseRunConfig` alone, so that the window, the command line
+ * and this API report the same errors.
  */
 const runConfig = z.custom<z.input<typeof runConfigSchema>>(isObject)
 
-/** What is known of a living process. */
+/** State of a live process. */
 const worker = z.object({
   runId: z.string(),
   pid: z.int().nullable(),
   activity: z.enum(['starting', 'running', 'pausing', 'paused', 'stopping']),
-  /** What its step is at; null until it has told. */
+  /** Phase of the current step; null before the first report. */
   stepPhase: z.custom<StepPhase>((value) => typeof value === 'string').nullable(),
-  /** Completions of that part of the step. */
   phaseProgress: z.object({ done: count, total: count }).nullable(),
   startedAt: instant,
   lastHeardAt: instant,
-  /** No sign of life for longer than it may take. */
+  /** True if it has not reported for longer than it may take. */
   isSilent: z.boolean(),
 })
 
-/** Seconds from `since` on, an instant; see #shared/remaining.ts. */
+/** Estimated seconds from the instant `since`; see #shared/remaining.ts. */
 const remaining = z.object({
   runId: z.string(),
   since: instant,
@@ -62,7 +61,7 @@ const remaining = z.object({
   laterStages: count,
 })
 
-/** As the run's log has it: `type`, `at` and the fields of that event; see #shared/events.ts. */
+/** Event as in the run's log: `type`, `at` and its own fields; see #shared/events.ts. */
 const storedEvent = z.object({
   id: count,
   seq: count,
@@ -115,7 +114,7 @@ const diagnosis = z.object({
 }) satisfies z.ZodType<Diagnosis>
 
 export const runsApi = {
-  /** The newest first; `before` is the id of the last one of the page before. */
+  /** Newest first; `before`: id of the last run on the previous page. */
   list: query(
     z.object({
       status: status.optional(),
@@ -128,48 +127,48 @@ export const runsApi = {
   ),
   get: query(one, runRecord),
   tags: query(z.void(), z.array(z.object({ tag: z.string(), runs: count }))),
-  /** Ancestors and forks, the oldest first. */
+  /** Ancestors and forks, oldest first. */
   family: query(one, z.array(runEntry)),
-  /** The runs that differ in nothing but their seed, together: the ids of each such family. */
+  /** Families of runs that differ only in their seed, each a list of ids. */
   seedFamilies: query(z.void(), list(list(runId))),
-  /** All but steps and samples, in order. */
+  /** All events except steps and samples, in order. */
   events: query(
     z.object({ runId, after: count.optional(), limit: pageSize(500, 5000) }),
     z.array(storedEvent),
   ),
-  /** What its numbers and samples say is wrong with it, and what to change; no findings where all is well. */
+  /** Problems found in its metrics and samples, with proposed changes; no findings if all is well. */
   diagnosis: query(one, diagnosis),
-  /** The end of what its process wrote to the standard error. */
+  /** End of its process's standard error. */
   log: query(z.object({ runId, maxBytes: z.int().min(1).max(1_000_000).default(65_536) }), z.string()),
-  /** What deleting it would remove. */
+  /** Files that deleting it would remove. */
   files: query(one, z.array(z.object({ path: z.string(), sizeBytes: count }))),
   workers: query(z.void(), z.array(worker)),
 
-  /** The run that comes with the program, offline and over in a minute, and the tag that tells such runs from one's own. */
+  /** Config of the sample run, which needs no network and takes about a minute, and the tag of such runs. */
   sample: query(z.void(), z.object({ config: runConfig, tag: z.string() })),
-  /** What the settings come to, or every problem of it; starts nothing. */
+  /** Validates the settings and reports every problem; starts nothing. */
   check: query(
     z.object({ config: runConfig }),
     z.union([
-      /** `rows` to train on; those whose prompt turns out to be too long shorten the run. */
+      /** Number of training rows; those whose prompt turns out to be too long shorten the run. */
       z.object({
         config: z.custom<RunConfig>(isObject),
         steps: count,
         rows: count,
-        /** Where it would compute, and why there. */
+        /** Device the run would use, and the reason for the choice. */
         device: z.object({ kind: z.enum(deviceKinds), reason: z.string() }),
-        /** What can be done but is hardly meant. */
+        /** Settings that are valid but probably unintended. */
         warnings: list(problem),
       }),
       z.object({ problems: list(problem) }),
     ]),
   ),
   /**
-   * Takes one step with one group of the longest row, for real and for every stage, and tells what the run will need;
-   * nothing of it is kept. Phases: Loading, Generating, Scoring, Learning.
+   * Takes one real step with one group of the longest row in every stage, and estimates the run's resources; nothing of
+   * it is kept. Phases: Loading, Generating, Scoring, Learning.
    */
   calibrate: stream(z.object({ config: runConfig }), progressOr(calibration)),
-  /** Makes a run and starts it, or puts it at the end of the queue. */
+  /** Creates a run and starts it, or puts it at the end of the queue. */
   start: command(
     z.object({
       config: runConfig,
@@ -180,7 +179,7 @@ export const runsApi = {
     z.object({ runId: z.string() }),
   ),
   pause: command(one, z.void()),
-  /** What changing settings comes to where the run goes on, or every problem of it; changes nothing. */
+  /** Validates changes of settings for a run about to continue and reports every problem; changes nothing. */
   checkChanges: query(
     z.object({ runId, step: count.optional(), changes }),
     z.union([
@@ -188,28 +187,27 @@ export const runsApi = {
         /** Steps completed; the changes apply from the next one on. */
         step: count,
         made: list(settingChange),
-        /** Length of the run with them. */
+        /** Total steps with the changes. */
         steps: count,
         warnings: list(problem),
       }),
       z.object({ problems: list(problem) }),
     ]),
   ),
-  /** Goes on after a pause, with `changes` from the next step on. */
+  /** Continues after a pause, with `changes` from the next step on. */
   unpause: command(z.object({ runId, changes: changes.optional() }), z.void()),
   /**
-   * Trains on from the last whole checkpoint, or from the one of `step`, with `changes` from the step after it on. `fallBack`
-   * says why not from the newest.
+   * Continues training from the last complete checkpoint, or from that of `step`, with `changes` from the step after it
+   * on. `fallBack`: why not from the newest.
    */
   resume: command(
     z.object({ runId, step: count.optional(), changes: changes.optional() }),
     z.object({ step: count, fallBack: z.string().nullable() }),
   ),
-  /** Ends after the step it is in, with a checkpoint. */
+  /** Ends after the current step, with a checkpoint. */
   stop: command(one, z.void()),
-  /** Ends at once; what came after the last checkpoint is trained again when it is resumed. */
+  /** Ends at once; steps after the last checkpoint are trained again on resuming. */
   kill: command(one, z.void()),
-  /** A new run from a checkpoint of this one. */
   fork: command(
     z.object({
       runId,
@@ -219,37 +217,37 @@ export const runsApi = {
     }),
     z.object({ runId: z.string() }),
   ),
-  /** Puts it into the trash, where it stays for a week; refused while it is trained. */
+  /** Moves it to the trash, where it stays for a week; refused while it is trained. */
   delete: command(one, z.void()),
-  /** What is in the trash, the last deleted first. `until`: when it is removed for good. */
+  /** Lists the trash, last deleted first. `until`: time of permanent removal. */
   trash: query(
     z.void(),
     z.array(
       z.object({ runId, name: z.string().nullable(), deletedAt: instant, until: instant, sizeBytes: count }),
     ),
   ),
-  /** Takes it out of the trash again, with its name, tags and notes. */
+  /** Restores it from the trash, with its name, tags and notes. */
   restore: command(one, z.void()),
-  /** Removes all of the trash for good, or some of it. */
+  /** Empties the trash, or removes some runs in it permanently. */
   emptyTrash: command(z.object({ runIds: z.array(runId).optional() }), z.object({ freedBytes: count })),
   rename: command(z.object({ runId, name: name.nullable() }), z.void()),
   setTags: command(z.object({ runId, tags }), z.void()),
   setNotes: command(z.object({ runId, notes: z.string().max(100_000) }), z.void()),
-  /** Writes one file with config, manifest, metrics and events. A file that is there is replaced only with `overwrite`. */
+  /** Writes one file with config, manifest, metrics and events. An existing file is replaced only with `overwrite`. */
   exportBundle: command(
     z.object({ runId, path, overwrite: z.boolean().default(false) }),
     z.object({ path: z.string(), sizeBytes: count }),
   ),
   /**
-   * Takes such a file into the history, as a finished run with the tag `imported`: to look at and to compare. Checkpoints
-   * and samples are not in it.
+   * Adds such a file to the history, as a finished run with the tag `imported`, to look at and compare. It contains no
+   * checkpoints or samples.
    */
   importBundle: command(z.object({ source: fileSource }), z.object({ runId: z.string() })),
 
   /**
-   * The settings of another tool as a run config, with a note on each that was not taken over or was filled in; `tool` and
-   * `algorithm` null: their names tell, and where they do not, the error asks. A population of AgileRL, a sweep of W&B and ranges of Optuna come with the section of a
-   * study.
+   * Converts another tool's settings to a run config, with a note on each that was not taken over or was filled in;
+   * `tool` and `algorithm` null: detected by names, or an error asks for them. A population of AgileRL, a sweep of W&B
+   * and ranges of Optuna are returned with the section of a study.
    */
   importConfig: query(
     z.object({
@@ -258,14 +256,14 @@ export const runsApi = {
       algorithm: z.string().nullable().default(null),
     }),
     z.object({
-      /** A sentence on what the file was taken for and by which names. */
+      /** Sentence on how the file was interpreted and by which names. */
       reading: z.string(),
-      /** null: settings of ours, in a sweep. */
+      /** Null: Turnwise's own settings, in a sweep. */
       tool: z.enum(toolIds).nullable(),
       config: z.custom<RunConfig>(isObject),
-      /** `{ population }` or `{ sweep }`: with `config` the file of a study; null: a single run. */
+      /** `{ population }` or `{ sweep }`: the file of a study together with `config`; null: a single run. */
       study: z.custom<JsonObject>(isObject).nullable(),
-      /** Settings of ours and the names in the file that each was made of. */
+      /** Our settings, with the names in the file that each was derived from. */
       taken: z.array(z.object({ ours: z.string(), value: z.unknown(), theirs: z.array(z.string()) })),
       notes: z.array(
         z.object({ kind: z.enum(['left-out', 'filled-in', 'changed']), name: z.string(), text: z.string() }),
@@ -273,8 +271,8 @@ export const runsApi = {
     }),
   ),
   /**
-   * Writes a run, or a config, as a folder that TRL or AgileRL starts from. `step`: the checkpoint whose adapter training
-   * there begins with; `notes`: the differences from Turnwise.
+   * Writes a run, or a config, as a folder that TRL or AgileRL starts from. `step`: checkpoint with the initial
+   * adapter; `notes`: differences from Turnwise.
    */
   exportProject: command(
     z.object({
@@ -295,7 +293,10 @@ export const runsApi = {
     }),
   ),
 
-  /** First, and after a lost connection, everything (`isWhole`); then runs that are new or changed, ids that are gone. */
+  /**
+   * Sends everything first and after a lost connection (`isWhole`), then runs that are new or changed, and ids that are
+   * gone.
+   */
   watch: feed(
     z.void(),
     z.object({
@@ -304,17 +305,16 @@ export const runsApi = {
       runs: z.array(runEntry),
       removed: z.array(z.string()),
       workers: z.array(worker),
-      /** Folders that hold a run which cannot be read, with the reason; `directory` null: the history itself is behind. */
-      /** Runs whose folders are still to be read: they follow. */
+      /** Folders with an unreadable run, with the reason; `directory` null: the history itself is out of date. */
+      /** Number of runs whose folders are yet to be read. */
       pending: count,
       unreadable: z.array(z.object({ directory: z.string().nullable(), error: failure })),
-      /** How long those that train still take, as far as it is known. */
       remaining: list(remaining),
     }),
   ),
   /**
-   * One run: its entry as it is now, its new events, and the steps that have new samples. An event `resumed` voids those
-   * whose `seq` is not below its `keep`.
+   * One run: its current entry, its new events, and the steps with new samples. An event `resumed` voids those whose
+   * `seq` is not below its `keep`.
    */
   follow: feed(
     one,

@@ -13,9 +13,9 @@ const sample = z.object({
   runId: z.string(),
   step: count,
   source,
-  /** Among the rows that were trained on, or held out, from 0. */
+  /** Index among the training rows, or the held-out rows, from 0. */
   row: count,
-  /** Where that row stands in its data set, from 0 as in datasets.rows; null where that cannot be told any more. */
+  /** Index of that row in its data set, from 0 as in datasets.rows; null if it can no longer be determined. */
   dataRow: count.nullable(),
   position: count,
   prompt: z.string(),
@@ -35,10 +35,10 @@ const sample = z.object({
 /** Base64 of little-endian numbers; #shared/packedArray.ts reads it. */
 export const packed = z.string()
 
-/** One entry per token: [T] for ids and texts, [T−1] for the rest; null where it was not recorded. */
+/** Arrays by token: [T] for ids and texts, [T−1] for the rest; null if not recorded. */
 export const tokenArrays = z.object({
   ids: packed,
-  /** What each id stands for; joined they are the text. */
+  /** Text of each id; joined they are the whole text. */
   texts: z.array(z.string()),
   actionMask: packed,
   logprobs: packed.nullable(),
@@ -46,19 +46,19 @@ export const tokenArrays = z.object({
   referenceLogprobs: packed.nullable(),
   entropies: packed.nullable(),
   advantages: packed.nullable(),
-  /** What the token itself earned, or where only turns have rewards, its turn. */
+  /** Reward of the token itself, or of its turn if only turns have rewards. */
   rewards: packed.nullable(),
 })
 
 const score = z.object({ sampleId, version: z.string(), parts, error: z.string().nullable() })
 
 export const samplesApi = {
-  /** Steps that have samples, with how many. */
+  /** Steps with samples, and their numbers. */
   steps: query(
     z.object({ runId, source: source.optional() }),
     z.array(z.object({ step: count, source, samples: count })),
   ),
-  /** The newest step first; `before` is the id of the last sample of the page before. */
+  /** Newest step first; `before`: id of the last sample on the previous page. */
   list: query(
     z.object({
       runId,
@@ -67,7 +67,7 @@ export const samplesApi = {
       toStep: count.optional(),
       source: source.optional(),
       row: count.optional(),
-      /** In place of `row`. */
+      /** Alternative to `row`. */
       dataRow: count.optional(),
       text: z.string().max(200).optional(),
       minReward: z.number().optional(),
@@ -81,20 +81,20 @@ export const samplesApi = {
   get: query(z.object({ sampleId }), sample),
   arrays: query(z.object({ sampleId }), tokenArrays),
   /**
-   * The row of the data set a sample came from, its prompt as messages where it was a chat, and the imported version that
-   * has the row; null for a file's.
+   * Returns the data row of a sample, its prompt as messages if it was a chat, and the imported version that contains
+   * the row; null for a file's.
    */
   origin: query(
     z.object({ sampleId }),
     z.object({ row, messages: chat.nullable(), versionId: digest.nullable() }),
   ),
   scores: query(z.object({ runId, version: digest.optional() }), z.array(score)),
-  /** Scores the samples of a run with another version of a reward; scores that are there already are kept. */
+  /** Scores the samples of a run with another version of a reward; existing scores are kept. */
   rescore: stream(
     z.object({ runId, version: digest, fromStep: count.optional(), toStep: count.optional() }),
     z.object({ progress, scores: z.array(score) }),
   ),
-  /** What the rewards of its run would say of a text in the place of the completion: for editing a copy. */
+  /** Scores a text in place of a sample's completion with the rewards of its run, for an edited copy. */
   scoreText: query(
     z.object({ sampleId, completion: z.string().max(200_000) }),
     z.object({ reward: z.number().nullable(), parts, failures: z.array(failure) }),

@@ -1,4 +1,4 @@
-/** Answers the requests of one connection. Whatever comes in is checked here, so that services see valid input only. */
+/** Answers the requests of one connection. All input is validated here, so that services see valid input only. */
 import type { z } from 'zod'
 import { AppError, errorFields } from '../errors.ts'
 import type { CallContext, Contract, ContractHandlers, FeedContext, Procedure } from './contract.ts'
@@ -12,13 +12,13 @@ import {
 } from './protocol.ts'
 
 export interface ServeOptions {
-  /** Told of errors that are no AppError; the client hears only that there was one. */
+  /** Receives errors other than AppError; the client learns only that there was one. */
   readonly onFault?: (name: string, error: unknown) => void
-  /** Checks answers against the contract as well: for tests. */
+  /** Validates answers against the contract as well, for tests. */
   readonly checkOutputs?: boolean
 }
 
-/** More calls and streams than this at once are refused, one by one. */
+/** Number of concurrent calls and streams beyond which further ones are refused. */
 export const maxOpenRequests = 256
 
 type AnyHandler = (input: unknown, context: CallContext & FeedContext) => unknown
@@ -35,8 +35,8 @@ interface OpenRequest {
 }
 
 /**
- * Serves until either end closes the port. What is no message of ours closes it: that client alone is gone, the others
- * stay. Disposing aborts everything under way and closes the port.
+ * Serves until either end closes the port. An invalid message closes it: only that client is lost, others stay.
+ * Disposing aborts all requests and closes the port.
  */
 export function serve<C extends Contract>(
   port: Port,
@@ -103,7 +103,7 @@ class Connection {
     const credit = new Credit(message.kind === 'stream' ? message.credit : 0, abort.signal)
     const request: OpenRequest = { abort, credit }
     const send = (reply: ReplyMessage): void => {
-      // A request that was cancelled is forgotten; its number may even be another one's by now.
+      // A cancelled request is forgotten; its number may even have been reused.
       if (this.#open.get(message.id) === request) this.#post(message, reply)
     }
     const isCrowded = this.#open.size >= maxOpenRequests
@@ -114,7 +114,7 @@ class Connection {
       if (message.kind === 'call') send(await this.#callOnce(route, message, request))
       else await this.#pump({ route, message, request, send })
     } catch (error) {
-      // What a producer throws because its reader is gone concerns nobody.
+      // Errors that a producer throws because its reader is gone are ignored.
       if (!request.abort.signal.aborted)
         send({ id: message.id, kind: 'err', error: this.#wireError(message.name, error) })
     }
@@ -142,7 +142,7 @@ class Connection {
     return { id: message.id, kind: 'ok', value: this.#checkedOutput(route, value) }
   }
 
-  /** Sends one item per credit; the producer is not asked for more than can be sent. */
+  /** Sends one item per credit; no more are requested from the producer than can be sent. */
   async #pump({ route, message, request, send }: Pumping): Promise<void> {
     const { signal } = request.abort
     const { id } = message
@@ -162,7 +162,7 @@ class Connection {
         send({ id, kind: 'next', item: this.#checkedOutput(route, next.value) })
       }
     } finally {
-      // After its end this does nothing; before, it runs the producer's own clean-up.
+      // A no-op after the end; before it, runs the producer's own clean-up.
       await iterator.return?.()
     }
   }
@@ -201,7 +201,7 @@ interface Pumping {
   readonly send: (reply: ReplyMessage) => void
 }
 
-/** Counts the items that may still be sent and wakes the producer when there are some again. */
+/** Counts the items that may still be sent, and wakes the producer when there is credit again. */
 class Credit {
   readonly #signal: AbortSignal
   #left: number
@@ -218,7 +218,7 @@ class Credit {
     this.#wake?.()
   }
 
-  /** Waits for one; false when the reader is gone. */
+  /** Waits for one credit; resolves with false when the reader is gone. */
   async take(): Promise<boolean> {
     while (this.#left === 0 && !this.#signal.aborted) {
       await new Promise<void>((resolve) => (this.#wake = resolve))

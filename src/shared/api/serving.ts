@@ -1,11 +1,11 @@
-/** A model kept open for other programs, which use it over the API of OpenAI. */
+/** Serves a model to other programs over an OpenAI-compatible API. */
 import { z } from 'zod'
 import { deviceOptions } from '../device.ts'
 import { heldPrecisions, rolloutPrecisions } from '../precision.ts'
 import { count, cursor, failure } from './common.ts'
 import { command, feed, query } from './contract.ts'
 
-/** Completions of one adapter that decode together, where nothing else is said. */
+/** Default number of completions per adapter that decode together. */
 export const servedRows = 32
 
 const status = z.discriminatedUnion('state', [
@@ -14,17 +14,16 @@ const status = z.discriminatedUnion('state', [
   z.object({
     state: z.literal('on'),
     model: z.string(),
-    /** What clients call the base URL. */
+    /** Base URL for clients. */
     address: z.string(),
     key: z.string(),
     contextLength: count,
-    /** Requests that are being answered. */
     active: count,
-    /** Since it was started. */
+    /** Totals since the start. */
     answered: count,
     tokens: count,
   }),
-  /** It could not be started, or its process died. */
+  /** State after a failed start, or the death of its process. */
   z.object({ state: z.literal('failed'), model: z.string(), error: failure }),
 ])
 
@@ -32,13 +31,13 @@ export type ServingStatus = z.infer<typeof status>
 
 export const servingApi = {
   status: query(z.void(), status),
-  /** Answers when it can be used. */
+  /** Starts the server; resolves when it can be used. */
   start: command(
     z.object({
       model: z.string().min(1),
-      /** 0: any free one. */
+      /** 0: any free port. */
       port: z.int().min(0).max(65_535).default(0),
-      /** null: f32, and adapters that were trained on a rounded base are refused. */
+      /** Null: f32, and adapters trained on a rounded base are refused. */
       base: z.enum(heldPrecisions).nullable().default(null),
       precision: z.enum(rolloutPrecisions).default('f32'),
       device: z
@@ -50,7 +49,7 @@ export const servingApi = {
     z.void(),
   ),
   stop: command(z.void(), z.void()),
-  /** Locks out whoever has the old one; only while the server is off. */
+  /** Replaces the key, which locks out holders of the old one; only while the server is off. */
   renewKey: command(z.void(), z.object({ key: z.string() })),
   watch: feed(z.void(), z.object({ status, cursor })),
 }

@@ -1,4 +1,4 @@
-/** Settings of the program, and what the window keeps between its openings: JSON by key. */
+/** Settings of the program, and what the window remembers: JSON by key. */
 import { z } from 'zod'
 import { toolIds } from '../tools.ts'
 import type { SettingField } from '../config/fields.ts'
@@ -6,15 +6,18 @@ import { count, cursor } from './common.ts'
 import { command, feed, query } from './contract.ts'
 
 const key = z.string().regex(/^[a-z][A-Za-z0-9.-]{0,99}$/)
-/** Whatever JSON can say; messages carry nothing else. */
+/** Any JSON; messages can carry nothing else. */
 const value = z.unknown()
 
 export const settingsApi = {
   all: query(z.void(), z.record(z.string(), value)),
   get: query(z.object({ key }), value),
-  /** null removes it. */
+  /** Null removes it. */
   set: command(z.object({ key, value }), z.void()),
-  /** Each algorithm with its settings, then one's own losses by the file of their newest version; those of a run are in #shared/config/fields.ts. */
+  /**
+   * Each algorithm with its settings, then custom losses by the file of their newest version; settings of a run are in
+   * #shared/config/fields.ts.
+   */
   algorithms: query(
     z.void(),
     z.array(
@@ -22,15 +25,14 @@ export const settingsApi = {
         id: z.string(),
         title: z.string(),
         description: z.string(),
-        /** What it learns from: rewards of its own completions, given answers, or pairs of them. */
+        /** Kind of experience: rewards of its own completions, given answers, or pairs of them. */
         experience: z.enum(['rollout', 'demonstrations', 'preferences']),
-        /** Completions per prompt. */
         groupSize: z.object({ default: count, minimum: count }),
         settings: z.array(z.custom<SettingField>((field) => typeof field === 'object')).readonly(),
       }),
     ),
   ),
-  /** What other tools call a setting of a run, by its dotted name. */
+  /** Names of a run's settings in other tools, by dotted name. */
   toolNames: query(
     z.void(),
     z.record(z.string(), z.array(z.object({ tool: z.enum(toolIds), name: z.string() }))),

@@ -16,12 +16,12 @@ const finding = z.object({
   sentence: z.string(),
 })
 
-/** What the foot of the window shows. */
+/** Data for the status strip. */
 const load = z.object({
   cpuShare: z.number().min(0).max(1),
   /**
-   * `training`: of each process that trains, what it allocated and the pages of weight files it mapped, which the system
-   * may drop; empty where the system does not tell.
+   * `training`: for each process that trains, its own memory and the pages of weight files it mapped, which the system
+   * may drop; empty if the system does not tell.
    */
   memory: z.object({
     usedBytes: count,
@@ -29,8 +29,8 @@ const load = z.object({
     training: z.array(z.object({ runId: z.string(), privateBytes: count, mappedBytes: count })),
   }),
   /**
-   * Of each run that trains: where it computes, null until it has said so; its share of all processors, and what its
-   * graphics card is busy with, each null where the system does not tell.
+   * Load by training run: its device, null before the first report; its share of all processors, and the load of its
+   * GPU, each null if the system does not tell.
    */
   runs: z.array(
     z.object({
@@ -43,11 +43,11 @@ const load = z.object({
     }),
   ),
   disk: z.object({ freeBytes: count, turnwiseBytes: count }),
-  /** To other machines, by any process of this installation since its data directory was made. */
+  /** Requests to other machines by any process of this installation since its data directory was created. */
   outboundRequests: count,
   /**
-   * To other machines, by this host and the processes it started, as the system's own table of sockets shows them.
-   * `since`: when it began to look; null where the system has no such table. `latest`: oldest first.
+   * Connections to other machines by this host and the processes it started, according to the system's table of
+   * sockets. `since`: start of the observation; null if the system has no such table. `latest`: oldest first.
    */
   connections: z.object({
     since: z.number().nullable(),
@@ -69,43 +69,45 @@ export const systemApi = {
     z.void(),
     z.object({
       version: z.string(),
-      /** Of the runtimes it computes with. */
+      /** Versions of the runtimes used for computation. */
       versions: z.record(z.string(), z.string()),
       platform: z.string(),
-      /** `threads`: hardware threads; `defaultThreads`: those of a run that does not say otherwise. */
+      /** `threads`: hardware threads; `defaultThreads`: default of a run. */
       cpu: z.object({ model: z.string(), physicalCores: count, threads: count, defaultThreads: count }),
       dataDirectory: z.string(),
       devices: z.array(deviceReport),
     }),
   ),
   load: query(z.void(), load),
-  /** Every few seconds while someone looks. */
+  /** Sends the load every few seconds while somebody watches. */
   watch: feed(z.void(), load.extend({ cursor })),
-  /** Gradient checks and probe tasks; says in words what is wrong. */
+  /** Gradient checks and probe tasks; describes failures in words. */
   selftest: stream(
     z.object({ full: z.boolean().default(false), device: z.enum(deviceKinds).default('cpu') }),
     z.object({ progress, finding }),
   ),
-  /** What was found of each device, with the driver and the runtime there are now; nothing of one that nobody checked. */
+  /** Results of device checks with the current driver and runtime; devices never checked are missing. */
   deviceChecks: query(z.void(), z.partialRecord(z.enum(deviceKinds), deviceCheck)),
-  /** The self-test on a device, and how fast it is beside the CPU; the answer is kept. null: it was cancelled. */
+  /** Runs the self-test on a device and compares its speed with the CPU; the result is stored. Null: it was cancelled. */
   checkDevice: stream(z.object({ device: z.enum(deviceKinds) }), progressOr(deviceCheck.nullable())),
-  /** How much the CPU, and every device that passed its check, computes in a second; kept for estimates of models. */
+  /**
+   * Measures the operations per second of the CPU and of every device that passed its check; stored for estimates of models.
+   */
   measureSpeed: stream(z.void(), progressOr(z.null())),
-  /** What takes up the data directory, and what of it can be made again. */
+  /** Disk use of the data directory, and the part that can be recreated. */
   storage: query(
     z.void(),
     z.array(
       z.object({ folder: z.string(), sizeBytes: count, isDisposable: z.boolean(), description: z.string() }),
     ),
   ),
-  /** What ONNX Runtime’s telemetry left on this machine before it was turned off. */
+  /** Files that ONNX Runtime’s telemetry left on this machine before it was turned off. */
   telemetryFiles: query(z.void(), z.array(z.string())),
   removeTelemetryFiles: command(z.void(), z.object({ removed: count })),
   clearCache: command(z.void(), z.object({ freedBytes: count })),
-  /** Discards uploaded files that were not imported, but for those of the last minute. */
+  /** Discards uploaded files that were not imported, except those of the last minute. */
   clearUploads: command(z.void(), z.object({ freedBytes: count })),
-  /** Folders and files at a path of the machine of the host, to choose a file where there is no dialog of the system. */
+  /** Lists folders and files at a path of the host's machine, to choose a file without a system dialog. */
   browse: query(
     z.object({ path: z.string().max(4096).optional() }),
     z.object({

@@ -1,16 +1,16 @@
-/** Rows of a data set answered by a teacher, as a data set to learn from. */
+/** Rows of a data set answered by a teacher, as a new data set. */
 import { z } from 'zod'
 import { count, dataSetId, digest, name, path, progress } from './common.ts'
 import { stream } from './contract.ts'
 import { rewardEntry } from './difficulty.ts'
 import { candidate } from './models.ts'
 
-/** On this machine, or behind an address that speaks OpenAI's API. */
+/** Teacher on this machine, or behind an OpenAI-compatible address. */
 const teacher = z.union([
   candidate,
   z.strictObject({
     address: z.string().min(1).max(2000),
-    /** What the server calls it; absent: the first that it lists. */
+    /** Model name at the server; absent: the first that it lists. */
     servedModel: z.string().max(500).optional(),
     /** Environment variable of the host that holds the key. */
     keyVariable: z.string().max(200).optional(),
@@ -22,20 +22,19 @@ const teaching = z.object({
   /** `data.prompt` of a run config. */
   prompt: z.record(z.string(), z.unknown()),
   teacher,
-  /** As `rewards` of a run config; they score the answers. */
+  /** Same as `rewards` of a run config; they score the answers. */
   rewards: z.array(rewardEntry).max(50).default([]),
-  /** As `python.interpreter` of a run config. */
+  /** Same as `python.interpreter` of a run config. */
   interpreter: path.nullable().optional(),
-  /** Answers that earn less, or nothing, are left out; null: none is. */
+  /** Smallest reward to keep an answer, which drops those without a reward too; null: keeps all. */
   minReward: z.number().nullable().default(null),
   samplesPerRow: z.int().min(1).max(1024).default(1),
-  /** How many, from the first; all where there are fewer. */
+  /** Number of rows, from the first; all if there are fewer. */
   rows: z.int().min(1).max(1_000_000),
   /** 0 is greedy. */
   temperature: z.number().min(0).max(100),
   maxNewTokens: z.int().min(1).max(1_000_000),
   seed: count.default(0),
-  /** Of the new data set. */
   name,
 })
 
@@ -44,7 +43,7 @@ const taughtAnswer = z.object({
   sample: count,
   text: z.string(),
   isTruncated: z.boolean(),
-  /** null: nothing scored it, or no reward applied. */
+  /** Null: nothing scored it, or no reward applied. */
   reward: z.number().nullable(),
 })
 const problem = z.object({ row: count, problem: z.string() })
@@ -61,8 +60,8 @@ const taught = z.object({
 
 export const teachingProcedures = {
   /**
-   * Answers come as they are given, the last item is the new data set: the columns of the rows, `completion` and, where
-   * rewards scored them, `reward`. Truncated answers are left out. Answers are kept: none is asked for twice.
+   * Yields answers as they are given, and finally the new data set: the columns of the rows, `completion` and, if
+   * rewards scored them, `reward`. Truncated answers are left out. Answers are stored, so that none is requested twice.
    */
   answer: stream(
     teaching,

@@ -1,37 +1,37 @@
-/** The client's end of a WebSocket to the headless host. Runs wherever WebSocket and fetch are global: browsers, Node. */
+/** Client's end of a WebSocket to the headless host. Runs wherever WebSocket and fetch are global: browsers, Node. */
 import { AppError, type ErrorCode } from '../errors.ts'
 import type { Port } from './protocol.ts'
 
-/** Where the host listens and what opens it; both stand in the address that `turnwise serve` prints. */
+/** Address and token of the host, as in the address that `turnwise serve` prints. */
 export interface HostAddress {
-  /** Such as http://127.0.0.1:4123. */
+  /** Origin such as http://127.0.0.1:4123. */
   readonly origin: string
   readonly token: string
 }
 
 export const apiPath = '/api'
 /**
- * Answers 204 where a WebSocket with this token and `?protocol=` would be taken, else the status it is refused with and
- * `{ message, hint }`: a browser does not learn why a WebSocket was refused.
+ * Answers 204 if a WebSocket with this token and `?protocol=` would be accepted, else the status and `{ message, hint
+ * }` of the refusal: a browser does not learn why a WebSocket was refused.
  */
 export const sessionPath = '/api/session'
-/** PUT of a file; the answer's `uploadId` stands for it. */
+/** Accepts a file by PUT; the answer's `uploadId` refers to it. */
 export const uploadsPath = '/api/uploads'
 
 export const webSocketProtocol = 'turnwise.v1'
-/** Browsers can send no header with a WebSocket, but protocols. */
+/** Subprotocol that carries the token, since browsers can send no header with a WebSocket. */
 export const tokenProtocol = (token: string): string => `turnwise.token.${token}`
 
 /**
- * Errors: AppError 'api/refused' when the host does not accept the token, 'api/unknown' when it speaks another version of
- * the protocol, 'api/disconnected' when it is not there or has no room for another connection.
+ * Errors: AppError 'api/refused' if the host does not accept the token, 'api/unknown' if it has another version of the
+ * protocol, 'api/disconnected' if it is not running or has no room for another connection.
  */
 export async function openWebSocketPort({ origin, token }: HostAddress): Promise<Port> {
   const url = origin.replace(/^http/, 'ws') + apiPath
   const socket = new WebSocket(url, [webSocketProtocol, tokenProtocol(token)])
   const { promise, resolve, reject } = Promise.withResolvers<undefined>()
   socket.addEventListener('open', () => resolve(undefined), { once: true })
-  // Some clients tell of a refused connection by one of these only.
+  // Some clients report a refused connection through only one of these.
   socket.addEventListener('error', () => reject(new Error('refused')), { once: true })
   socket.addEventListener('close', () => reject(new Error('closed')), { once: true })
   const port = portOf(socket)
@@ -81,7 +81,7 @@ async function explainRefusal({ origin, token }: HostAddress): Promise<AppError>
       'Start it again with turnwise serve; runs are kept.',
     )
   }
-  // A body that is no JSON is none of our host's.
+  // A body that is not JSON does not come from our host.
   const said = (await response.json().catch(() => ({}))) as { message?: string; hint?: string | null }
   return new AppError(
     codes[response.status] ?? 'api/disconnected',

@@ -1,4 +1,4 @@
-/** Workflows that people write, tried: one episode on one row, request by request. */
+/** Trial of custom workflows: one episode on one row, request by request. */
 import { z } from 'zod'
 import { isObject } from '../config/paths.ts'
 import { count, digest, row } from './common.ts'
@@ -7,8 +7,8 @@ import { candidate } from './models.ts'
 import { code } from './rewards.ts'
 import { packed, tokenArrays } from './samples.ts'
 
-/** Sections of a run config that say what an episode meets; the others train, or are given beside them. */
-/** What workflow code calls its requests. */
+/** Sections of a run config that define an episode; the others concern training, or are given separately. */
+/** Names of requests in workflow code. */
 export const callNames = {
   generate: 'engine.generate',
   rewards: 'tools.rewards',
@@ -36,15 +36,15 @@ const number = count
 const tokens = z.object({ ids: packed, texts: z.array(z.string()) })
 
 const trajectory = z.object({
-  /** Where one reward stands for all, each action has it. */
+  /** Token arrays, in which a single reward is repeated for each action. */
   arrays: tokenArrays,
   reward: z.number().nullable(),
   parts: z.record(z.string(), z.number().nullable()),
-  /** Of each turn of the policy; empty without a reward. */
+  /** Reward of each turn of the policy; empty without a reward. */
   turnRewards: z.array(z.number()),
   /** Reward of the answer it is compared with. */
   baseline: z.number().nullable(),
-  /** Trajectories with the same number are compared among themselves. */
+  /** Trajectories with the same number are compared with each other. */
   group: count,
   truncated: z.boolean(),
   logged: z.record(z.string(), z.unknown()),
@@ -52,20 +52,20 @@ const trajectory = z.object({
   failures: z.array(z.string()),
 })
 
-/** What happens in the episode, as it happens. Requests are numbered from 0. */
+/** Events of the episode as they happen. Requests are numbered from 0. */
 const news = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('request'),
     number,
-    /** Those of one round are answered together; from 1. */
+    /** Round, from 1, whose requests are answered together. */
     round: count,
     kind: z.enum(Object.keys(callNames) as (keyof typeof callNames)[]),
-    /** What else it says, without ids. */
+    /** Other fields of the request, without ids. */
     said: z.record(z.string(), z.unknown()),
-    /** Its ids; null: it has none, or `prompt` tells what the policy reads. */
+    /** Ids of the request; null: it has none, or `prompt` has what the policy reads. */
     tokens: tokens.nullable(),
   }),
-  /** What the policy reads, and how it is sampled; not where the prompt leaves no room. */
+  /** Prompt of the policy, and its sampling; absent if the prompt leaves no room. */
   z.object({
     type: z.literal('prompt'),
     number,
@@ -94,7 +94,7 @@ const news = z.discriminatedUnion('type', [
     tokens: tokens.nullable(),
   }),
   z.object({ type: z.literal('printed'), lines: z.array(z.string()) }),
-  /** Where its code failed; the end tells it again in a sentence. */
+  /** Place where the code failed; the end repeats it in a sentence. */
   z.object({
     type: z.literal('failed'),
     message: z.string(),
@@ -104,7 +104,6 @@ const news = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('end'),
     end: z.enum(['returned', 'rejected', 'failed']),
-    /** Why it could not go on. */
     failure: z.string().nullable(),
     rounds: count,
     requests: count,
@@ -115,16 +114,16 @@ const news = z.discriminatedUnion('type', [
 export type TrialNews = z.output<typeof news>
 
 export const workflowsApi = {
-  /** The end comes last. The same input gives the same episode. */
+  /** Plays one episode, the end last. The same input gives the same episode. */
   try: stream(
     z.strictObject({
       code,
       settings: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
       candidate,
       on: z.union([z.strictObject({ versionId: digest, row: count }), z.strictObject({ row })]),
-      /** As evaluation plays it, greedily; else as a step of training does. */
+      /** Plays greedily as in evaluation; else as in a training step. */
       isEvaluation: z.boolean().default(false),
-      /** As in a run config, whose parser is the judge of them; `data` says how the row becomes a prompt. */
+      /** Same as in a run config, validated by its parser; `data` defines the conversion of the row to a prompt. */
       config: z
         .partialRecord(z.enum(sections), z.unknown())
         .default({})

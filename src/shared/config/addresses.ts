@@ -3,10 +3,9 @@ export const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.pars
 
 const loopbackHosts = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 
-/** Whether requests to the address stay on this machine. */
 export const isOnThisMachine = (address: string): boolean =>
   loopbackHosts.test(URL.parse(address)?.hostname ?? '')
 
-/** Every address of a run's rollout servers: one alone needs no list. */
+/** Lists all addresses of a run's rollout servers: a single one needs no list. */
 export const serverUrls = ({ url }: { readonly url: string | readonly string[] }): readonly string[] =>
   typeof url === 'string' ? [url] : url

@@ -1,6 +1,6 @@
 /**
- * Changes of a run's settings while it waits: which settings can change, and what they are after each step. A run keeps
- * the config it began with; its settings after a step follow from that config and its changes alone.
+ * Changes of a run's settings while it is paused or stopped: which settings can change, and their values after each
+ * step. A run keeps its initial config; its settings after a step follow from that config and its changes alone.
  */
 import { z } from 'zod'
 import { count } from '../api/common.ts'
@@ -9,9 +9,9 @@ import { isObject, withValues, type JsonObject } from './paths.ts'
 import type { Problem } from '../errors.ts'
 
 export interface SettingChange {
-  /** Steps completed when it was made; it applies from the next one on. */
+  /** Steps completed at the time of the change, which applies from the next one on. */
   readonly step: number
-  /** Such as `optimization.learningRate`. */
+  /** Dotted name such as `optimization.learningRate`. */
   readonly key: string
   readonly from: unknown
   readonly to: unknown
@@ -19,7 +19,7 @@ export interface SettingChange {
 
 export const settingChange = z.object({ step: count, key: z.string(), from: z.unknown(), to: z.unknown() })
 
-/** Settings as they are after a step; Infinity: with every change. */
+/** Returns the settings after a step; Infinity: with every change. */
 export const settingsAfter = (
   config: JsonObject,
   changes: readonly SettingChange[],
@@ -30,13 +30,13 @@ export const settingsAfter = (
     Object.fromEntries(changes.filter((change) => change.step <= step).map(({ key, to }) => [key, to])),
   )
 
-/** The step of the first change that comes after a step; null where none does. */
+/** Returns the step of the first change after a step, or null. */
 export const nextChange = (changes: readonly SettingChange[], step: number): number | null =>
   changes.find((change) => change.step > step)?.step ?? null
 
 /**
- * All changes of a run in the order of their steps, once some are made after `step`. Of one setting, an earlier change at
- * the same step is replaced and those at later steps are given up: the run had gone on from before them.
+ * Returns all changes of a run sorted by step, after some are made at `step`. An earlier change of the same setting at
+ * the same step is replaced, and changes at later steps are dropped, since the run continues from before them.
  */
 export function withMadeChanges(
   before: readonly SettingChange[],
@@ -50,7 +50,9 @@ export function withMadeChanges(
   return [...kept, ...real].sort((a, b) => a.step - b.step)
 }
 
-/** Read anew whenever a run is taken up, and part of nothing that was computed before. Sections end with a dot. */
+/**
+ * Changeable settings: read anew whenever a run is taken up, and part of nothing computed before. Sections end with a dot.
+ */
 const changeable = [
   'algorithm.settings.',
   'rollout.temperature',
@@ -88,7 +90,7 @@ const changeable = [
   'rewardLimits.',
 ]
 
-/** Why the others stay: the first that a key begins with. */
+/** Reasons why other settings are fixed, by the beginning of the key; the first match applies. */
 const fixed: readonly (readonly [beginning: string, reason: string])[] = [
   ['name', 'a run is renamed in its header or with `turnwise runs rename`.'],
   ['model', 'the adapter was trained on this model.'],
@@ -132,23 +134,23 @@ const fixed: readonly (readonly [beginning: string, reason: string])[] = [
 const begins = (key: string, beginning: string): boolean =>
   key === beginning || key.startsWith(beginning.endsWith('.') ? beginning : `${beginning}.`)
 
-/** Their settings are named one by one. */
+/** Sections of the changeable settings, which must be named individually. */
 const sections: ReadonlySet<string> = new Set(changeable.flatMap((key) => key.split('.').slice(0, -1)))
 
-/** Why a setting cannot change while a run goes on, as the end of a sentence; null where it can, or is none at all. */
+/** Returns why a setting cannot change during a run, as the end of a sentence; null if it can, or does not exist. */
 export function whyFixed(key: string): string | null {
   if (sections.has(key)) return 'name the settings in it one by one.'
   if (changeable.some((each) => begins(key, each))) return null
   return fixed.find(([beginning]) => begins(key, beginning))?.[1] ?? null
 }
 
-/** Those of several stages follow each other: a longer one would move the next. */
+/** Settings that determine a stage's length: stages follow each other, so a longer one would move the next. */
 const lengths: ReadonlySet<string> = new Set(['steps', 'passes', 'rollout.maxNewTokens'])
 
 const isForeign = ({ engine }: JsonObject): boolean =>
   isObject(engine) && (engine['kind'] ?? 'local') !== 'local'
 
-/** What of the changes cannot be made, whatever the values. */
+/** Returns problems of the changes that no value could avoid. */
 export const fixedProblems = (config: JsonObject, changes: JsonObject): Problem[] =>
   Object.keys(changes).flatMap((key) => {
     const isStaged = Array.isArray(config['stages']) && config['stages'].length > 0
@@ -160,15 +162,15 @@ export const fixedProblems = (config: JsonObject, changes: JsonObject): Problem[
     return reason === null ? [] : [conflict(key, `it cannot change within a run: ${reason}`)]
   })
 
-/** As the log has them; those of another form are none. */
+/** Reads changes from an event of the log; invalid ones are ignored. */
 export const readChanges = (event: unknown): readonly SettingChange[] =>
   z.array(settingChange).safeParse(isObject(event) ? event['changes'] : undefined).data ?? []
 
-/** `optimization.learningRate 0.001 → 0.0001 after step 40`. */
+/** Formats `optimization.learningRate 0.001 → 0.0001 after step 40`. */
 export const changeWords = ({ step, key, from, to }: SettingChange): string =>
   `${key} ${valueIn(from)} → ${valueIn(to)} after step ${String(step)}`
 
-/** Of one setting all values: `0.001, after step 40: 0.0001`. */
+/** Formats all values of one setting: `0.001, after step 40: 0.0001`. */
 export const historyWords = (changes: readonly SettingChange[]): string =>
   [
     valueIn(changes[0]?.from),

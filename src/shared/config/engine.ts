@@ -1,12 +1,11 @@
-/** Who trains: Turnwise itself, or a trainer of Python that Turnwise starts and watches. */
+/** Trainer of a run: Turnwise itself, or a Python trainer that Turnwise starts and watches. */
 import { z } from 'zod'
 import { numberSetting, path, wholeNumber } from './settings.ts'
 
-/** What trains a run. */
 export const engineKinds = ['local', 'trl', 'agilerl'] as const
-/** How a trainer's processes are started. */
+/** Ways to start a trainer's processes. */
 export const launcherKinds = ['python', 'accelerate', 'ray', 'command'] as const
-/** How what a trainer says and saves comes back. */
+/** Ways to receive a trainer's reports and checkpoints. */
 export const resultWays = ['folder', 'output'] as const
 
 export type EngineKind = (typeof engineKinds)[number]

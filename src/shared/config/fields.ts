@@ -1,13 +1,13 @@
 /**
- * Settings as a form, a list and the help show them: read from the zod schemas, the one place where each of them is
- * described. A key that the schema does not have (`algorithm.settings.…`) is that of a plug-in, whose fields are made
- * from its own schema by `fieldsOf`.
+ * Settings in the form shown by the window, lists and the help: read from the zod schemas, the single place that
+ * describes each of them. A key that the schema does not have (`algorithm.settings.…`) belongs to a plug-in, whose
+ * fields are made from its own schema by `fieldsOf`.
  */
 import { z } from 'zod'
 import { runConfigSchema } from '../runConfig.ts'
 import type { SettingsTable } from './settings.ts'
 
-/** A limit; exclusive: the number itself is not allowed. */
+/** Limit; exclusive: the number itself is not allowed. */
 export interface Bound {
   readonly value: number
   readonly isExclusive: boolean
@@ -23,17 +23,17 @@ export type Control =
   | { readonly kind: 'text' }
   | { readonly kind: 'flag' }
   | { readonly kind: 'choice'; readonly options: readonly ChoiceOption[] }
-  /** A list of texts; a single one may stand without a list. */
+  /** List of texts; a single one may be given without a list. */
   | { readonly kind: 'texts' }
   | { readonly kind: 'choices'; readonly options: readonly string[] }
-  /** One word that stands for all, or some of the options. */
+  /** Word that stands for all, or some of the options. */
   | { readonly kind: 'all-or-choices'; readonly all: string; readonly options: readonly string[] }
   | { readonly kind: 'number-or-pair' }
-  /** A section that may be left out. `by`: a choice in it that has no default, and so brings it in. */
+  /** Optional section. `by`: choice in it without a default, which therefore switches it on. */
   | { readonly kind: 'section'; readonly by: SectionChoice | null }
-  /** Names of one's own, each with a text, a number or a flag. */
+  /** Custom names, each with a text, a number or a flag. */
   | { readonly kind: 'variables' }
-  /** Anything else, as JSON. */
+  /** Any other value, as JSON. */
   | { readonly kind: 'json' }
 
 export interface ChoiceOption {
@@ -47,17 +47,16 @@ export interface SectionChoice {
 }
 
 export interface SettingField {
-  /** Place in the config, such as `optimization.learningRate`. */
+  /** Key in the config, such as `optimization.learningRate`. */
   readonly key: string
   readonly label: string
   readonly help: string
   readonly control: Control
-  /** undefined: there is none. */
   readonly default: unknown
   readonly isNullable: boolean
-  /** What null or nothing means, in a few words. */
+  /** Short description of null or a missing value. */
   readonly empty: string
-  /** The section it is in, where that may be left out: without it, there is no such setting. */
+  /** Optional section that contains it: without the section, the setting does not exist. */
   readonly within?: string
 }
 
@@ -68,7 +67,7 @@ export interface FieldSection {
   readonly fields: readonly SettingField[]
 }
 
-/** A schema without what is wrapped around it. */
+/** Schema without its wrappers. */
 interface Bare {
   readonly inner: z.ZodType
   readonly default: unknown
@@ -86,7 +85,7 @@ export function bare(schema: z.ZodType): Bare {
 const shapeOf = (schema: z.ZodType): readonly (readonly [string, z.ZodType])[] =>
   schema instanceof z.ZodObject ? (Object.entries(schema.shape) as [string, z.ZodType][]) : []
 
-/** Chosen in steps of their own. */
+/** Settings chosen in wizard steps of their own. */
 const chosenElsewhere: ReadonlySet<string> = new Set([
   'name',
   'model',
@@ -100,7 +99,7 @@ const chosenElsewhere: ReadonlySet<string> = new Set([
   'stages',
 ])
 
-/** The order in which people look for them; sections that the schema gets later come last. */
+/** Sections in the order in which people look for them; others come last. */
 const order = [
   'run',
   'rollout',
@@ -162,7 +161,7 @@ function choiceIn(schema: z.ZodType): SectionChoice | null {
     : null
 }
 
-/** Settings of a plug-in, which stand at `prefix` in the config. */
+/** Returns the settings of a plug-in, which are at `prefix` in the config. */
 export const fieldsOf = (settings: SettingsTable, prefix: string): SettingField[] =>
   Object.entries(settings).map(([name, schema]) => fieldOf(`${prefix}.${name}`, schema))
 
@@ -176,7 +175,7 @@ function fieldOf(key: string, schema: z.ZodType): SettingField {
   }
 }
 
-/** The field of any key there is, entries of lists by number; null where the schema does not say more. */
+/** Returns the field of an existing key, list entries by number; null if the schema does not describe it. */
 export function fieldAt(key: string): SettingField | null {
   const names = key.replaceAll(/\[\d+\]/g, '.[]').split('.')
   const found = names.reduce<z.ZodType | undefined>(
@@ -213,7 +212,6 @@ function controlOf(schema: z.ZodType, words: Readonly<Record<string, string>> = 
   return schema instanceof z.ZodUnion ? unionOf(schema.options as z.ZodType[]) : { kind: 'json' }
 }
 
-/** Texts, numbers and flags. */
 const isPlain = (schema: z.ZodType): boolean =>
   schema instanceof z.ZodUnion
     ? (schema.options as z.ZodType[]).every(isPlain)
@@ -261,7 +259,7 @@ function oneOrList(one: z.ZodType | undefined, list: Control): Control {
     : { kind: 'json' }
 }
 
-/** What may be entered, in words; empty where anything may. */
+/** Describes the allowed values in words; empty if there is no restriction. */
 export function rangeWords(control: Control): string {
   if (control.kind !== 'number') return ''
   const { isInteger, from, to } = control
@@ -273,11 +271,11 @@ export function rangeWords(control: Control): string {
   return `${[noun, low, high].filter(Boolean).join(' ')}.`
 }
 
-/** Backticks are for the command line, where nothing else sets a name apart. */
+/** Strips backticks, which only the command line needs to set names apart. */
 const helpWords = (description: string, empty = ''): string =>
   [description, empty === '' ? '' : `Empty: ${empty}.`].filter(Boolean).join(' ').replaceAll('`', '')
 
-/** Of the settings of algorithms, where the key would not read well: the same name means the same in all of them. */
+/** Labels of algorithm settings whose key would not read well: the same name means the same in all of them. */
 const algorithmLabels: Readonly<Record<string, string>> = {
   klCoefficient: 'KL coefficient (β)',
   klAdvantageShaping: 'KL in the advantages',
@@ -297,13 +295,13 @@ function defaultLabel(key: string): string {
   return (key.startsWith('algorithm.settings.') ? algorithmLabels[name] : undefined) ?? sentenceCase(name)
 }
 
-/** maxGradNorm → Max grad norm. */
+/** Turns maxGradNorm into Max grad norm. */
 function sentenceCase(name: string): string {
   const words = name.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** What a setting is called. Of an entry of a list: `stages[0].steps` counts from 0; where lists are compared, `stages.1.steps` from 1. */
+/** Label of a setting. List entries: `stages[0].steps` counts from 0; in comparisons, `stages.1.steps` from 1. */
 export function labelOf(key: string): string {
   const [, owner, index, name = '', inner = ''] =
     /^(stages|rewards)(?:\[(\d+)\]|\.([^.]+))\.(.+)$/.exec(key) ?? []
@@ -312,10 +310,10 @@ export function labelOf(key: string): string {
   return `${owner === 'stages' ? 'Stage' : 'Reward'} ${which}: ${labelOf(inner)}`
 }
 
-/** Sections of the config with the settings that have no step of their own. */
+/** Sections of the config with the settings that have no wizard step of their own. */
 export const configSections: readonly FieldSection[] = sectionsOf(runConfigSchema)
 
-/** What one stage of a run may do otherwise. It has no defaults: those of the same settings of the run hold. */
+/** Settings that a stage of a run may override. They have no defaults: those of the run apply. */
 export const stageFields: readonly SettingField[] = shapeOf(
   bare(runConfigSchema.shape.stages.unwrap().element).inner,
 ).flatMap(([name, schema]) => {

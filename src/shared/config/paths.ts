@@ -1,15 +1,15 @@
-/** JSON documents that nobody changes in place, read and written at dotted keys such as `optimization.learningRate`. */
+/** Immutable JSON documents, read and written at dotted keys such as `optimization.learningRate`. */
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** undefined where nothing is said; null is a value. */
+/** Returns undefined for a missing key; null is a value. */
 export const valueAt = (json: unknown, key: string): unknown =>
   key.split('.').reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), json)
 
-/** undefined takes the key away, and what is empty without it. */
+/** Sets a value; undefined removes the key, and sections left empty. */
 export function withValue(json: JsonObject, key: string, value: unknown): JsonObject {
   const [name = '', ...rest] = key.split('.')
   const { [name]: inner, ...others } = json
@@ -27,14 +27,14 @@ function within(inner: unknown, key: string, value: unknown): JsonObject | undef
 export const withValues = (json: JsonObject, values: JsonObject): JsonObject =>
   Object.entries(values).reduce((changed, [key, value]) => withValue(changed, key, value), json)
 
-/** Settings by dotted key, with their new values. Another algorithm starts from its own default settings. */
+/** Applies changes by dotted key. Another algorithm starts from its own default settings. */
 export function withChanges(config: JsonObject, changes: JsonObject): JsonObject {
   const id = changes['algorithm.id']
   const isNewAlgorithm = id !== undefined && id !== valueAt(config, 'algorithm.id')
   return withValues(isNewAlgorithm ? withValue(config, 'algorithm.settings', undefined) : config, changes)
 }
 
-/** By what they say; the order of keys does not matter. */
+/** Compares by value; the order of keys does not matter. */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true
   if (Array.isArray(a) && Array.isArray(b))
@@ -44,10 +44,10 @@ export function isEqual(a: unknown, b: unknown): boolean {
   return [...keys].every((key) => isEqual(a[key], b[key]))
 }
 
-/** How the entries of a list are called below its key; null: the list is one value. */
+/** Names the entries of a list below its key; null: the list is one value. */
 type EntryKey = (list: readonly unknown[], key: string) => readonly string[] | null
 
-/** Values by dotted key, in the order of the document. An empty section is a value of its own. */
+/** Yields values by dotted key, in document order. An empty section is a value of its own. */
 export function* leaves(
   json: unknown,
   entriesOf: EntryKey = () => null,
@@ -58,7 +58,7 @@ export function* leaves(
   else for (const [at, value] of inside) yield* leaves(value, entriesOf, at)
 }
 
-/** null: it is a value. */
+/** Null for a value. */
 function inner(json: unknown, entriesOf: EntryKey, key: string): (readonly [string, unknown])[] | null {
   if (Array.isArray(json))
     return entriesOf(json, key)?.map((at, i) => [at, json[i] as unknown] as const) ?? null
@@ -66,11 +66,11 @@ function inner(json: unknown, entriesOf: EntryKey, key: string): (readonly [stri
   return Object.entries(json).map(([name, value]) => [key === '' ? name : `${key}.${name}`, value] as const)
 }
 
-/** `rewards[0]`: lists of objects are opened, others are one value. */
+/** Names entries `rewards[0]`; lists of objects are opened, others are one value. */
 export const byPlace: EntryKey = (list, key) =>
   list.some(isObject) ? list.map((_, i) => `${key}[${i}]`) : null
 
-/** `rewards.correct`: entries by their name, else by what they are, else by their place from 1. */
+/** Names entries `rewards.correct`: by their name, else by their kind, else by their position from 1. */
 export const byName: EntryKey = (list, key) =>
   list.length === 0 ? null : list.map((entry, i) => `${key}.${nameOf(entry) ?? String(i + 1)}`)
 

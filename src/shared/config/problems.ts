@@ -1,10 +1,10 @@
-/** Problems of a run config: made from what its schema finds, or from errors of what the config names. */
+/** Problems of a run config, from violations of its schema or errors of what the config names. */
 import type { z } from 'zod'
 import { AppError, ConfigError, KeysError, type Problem, type ProblemCode } from '../errors.ts'
 
 type Issue = z.core.$ZodIssue
 
-/** Of values below `prefix`, which is empty for a whole config. */
+/** Converts schema issues below `prefix`, which is empty for a whole config. */
 export const schemaProblems = (issues: readonly Issue[], prefix = ''): Problem[] =>
   issues.flatMap((issue) => problemsOf(issue, prefix))
 
@@ -19,7 +19,7 @@ function problemsOf(issue: Issue, prefix: string): Problem[] {
   return [problem(at, codeOf(issue), `${subject}expected ${expectation(issue)}, got ${shown(issue.input)}.`)]
 }
 
-/** The alternative that came nearest, else one sentence for all. */
+/** Reports the alternative that came nearest, else one sentence for all. */
 function unionProblems(
   issue: Extract<Issue, { code: 'invalid_union' }>,
   at: string,
@@ -32,7 +32,7 @@ function unionProblems(
   return [problem(at, 'form', `${shown(issue.input)} matches none of the allowed forms.`)]
 }
 
-/** What stands in an entry of `stages` is a problem of that stage. */
+/** Assigns problems in an entry of `stages` to that stage. */
 function problem(path: string, code: ProblemCode, message: string): Problem {
   const [, stage, rest] = /^stages\[(\d+)\]\.(.+)$/.exec(path) ?? []
   return stage === undefined || rest === undefined
@@ -92,18 +92,18 @@ export const conflict = (path: string, message: string): Problem => ({
   ...{ path, code: 'conflict', message, stage: null },
 })
 
-/** For what can be trained with. */
+/** Problem of a setting that can be trained with. */
 export const unwise = (path: string, message: string): Problem => ({
   ...{ path, code: 'unwise', message, stage: null },
 })
 
-/** Errors: ConfigError, where there is a problem. */
+/** Errors: ConfigError, if there is a problem. */
 export function refuse(problems: readonly Problem[], stage: number | null = null): void {
   if (problems.length > 0)
     throw new ConfigError(stage === null ? problems : problems.map((each) => ({ ...each, stage })))
 }
 
-/** What `work` finds wrong with the config is a problem of the setting at `path`, where it does not say of which. */
+/** Attributes errors of `work` to the setting at `path` if they name none. */
 export function blaming<T>(path: string, stage: number | null, work: () => T): T {
   try {
     return work()
@@ -117,7 +117,7 @@ export function blaming<T>(path: string, stage: number | null, work: () => T): T
   }
 }
 
-/** Which setting names what failed, by the area of an error's code. */
+/** Setting that names the failed thing, by area of the error code. */
 const pathsByArea: Readonly<Record<string, string>> = {
   model: 'model',
   tokenizer: 'model',
@@ -131,7 +131,7 @@ const pathsByArea: Readonly<Record<string, string>> = {
   device: 'device',
 }
 
-/** Every error that a config caused, as problems of its settings. */
+/** Converts any error caused by a config into problems of its settings. */
 export const problemsOfError = (error: AppError): readonly Problem[] =>
   error instanceof ConfigError
     ? error.problems

@@ -1,4 +1,4 @@
-/** What gives rewards: functions of completions, or an environment. */
+/** Sources of rewards: functions of completions, or an environment. */
 import { z } from 'zod'
 import { maxSetting, path } from './settings.ts'
 

@@ -1,4 +1,4 @@
-/** How completions are generated, and by whom: this machine, or servers, which are waited for or generate meanwhile. */
+/** Generation of completions by this machine, or by servers, synchronously or in parallel with learning. */
 import { z } from 'zod'
 import { isWebAddress } from './addresses.ts'
 import { rolloutPrecisions } from '../precision.ts'

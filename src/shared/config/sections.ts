@@ -1,11 +1,11 @@
-/** The sections of the run config: each setting with its range, its default and a sentence that says what it does. */
+/** Sections of the run config: each setting with its range, its default and a description. */
 import { z } from 'zod'
 import { offeredDevices, deviceOptions } from '../device.ts'
 import { findDeclaration } from '../metrics.ts'
 import { basePrecisions, frozenProducts } from '../precision.ts'
 import { path, share, wholeNumber, maxSetting, maxRows, maxStepCount, maxTokenCount } from './settings.ts'
 
-/** AdamW divides by 1 − β. */
+/** Decay rate below 1, since AdamW divides by 1 − β. */
 const decay = z.number().min(0).lt(1)
 
 const adapterTargets = ['q', 'k', 'v', 'qkv', 'o', 'gate', 'up', 'gate_up', 'down'] as const

@@ -1,30 +1,30 @@
 /**
  * Settings of algorithms, rewards and environments: each is a zod schema with its default, its limits and, as `.meta`,
- * what a form and the help say of it. `fields.ts` reads them.
+ * the description for forms and the help. `fields.ts` reads them.
  */
 import { z } from 'zod'
 import { ConfigError } from '../errors.ts'
 import { schemaProblems } from './problems.ts'
 
-/** Kinds of values that many settings of a run have. */
+/** Schemas that many settings of a run share. */
 export const wholeNumber = (minimum: number, maximum: number) => z.int().min(minimum).max(maximum)
 export const share = z.number().min(0).max(1)
 export const path = z.string().min(1)
 
-/** Limits are what could still be meant by anybody; what is unwise within them is said by rl/training/configWarnings.ts. */
+/** Largest value that could still be intended; rl/training/configWarnings.ts warns about unwise ones within the limit. */
 export const maxStepCount = 10_000_000
 export const maxTokenCount = 10_000_000
 export const maxRows = 1_000_000_000
-/** What no other number is beyond, either way, where its setting does not say less. */
+/** Default bound on the magnitude of any other number. */
 export const maxSetting = 1_000_000
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** What a form calls it; by default made from the key. */
+    /** Label in a form; by default derived from the key. */
     label?: string
-    /** What null means, in a few words: what an empty control shows. */
+    /** Short meaning of null, shown by an empty control. */
     empty?: string
-    /** Words for options that would not be understood by their names. */
+    /** Words for options whose names are not self-explanatory. */
     options?: Readonly<Record<string, string>>
   }
 }
@@ -38,7 +38,7 @@ export type SettingsOf<Table extends SettingsTable> = {
 interface NumberOptions {
   readonly description: string
   readonly minimum?: number
-  /** More than 0, in the place of a minimum. */
+  /** Requires a value above 0, in place of a minimum. */
   readonly isPositive?: boolean
   readonly maximum?: number
   readonly integer?: boolean
@@ -61,7 +61,7 @@ export const numberSetting = ({
 }: NumberOptions & { readonly default: number }) =>
   numberWithin(limits).default(initial).meta({ description })
 
-/** A number, or null. */
+/** Number, or null. */
 export const optionalNumberSetting = ({
   default: initial,
   description,
@@ -88,7 +88,7 @@ export const choiceSetting = <const Option extends string>(
 
 const bound = numberWithin({ minimum: 0 })
 
-/** One non-negative number, or the pair [low, high]. */
+/** Non-negative number, or the pair [low, high]. */
 export const numberOrPairSetting = ({
   default: initial,
   description,
@@ -104,11 +104,10 @@ export const numberOrPairSetting = ({
     .default(typeof initial === 'number' ? initial : [initial[0], initial[1]])
     .meta({ description })
 
-/** A setting made by `numberOrPairSetting`. */
 export const takesPair = (setting: z.ZodType | undefined): boolean =>
   setting instanceof z.ZodDefault && setting.unwrap() instanceof z.ZodUnion
 
-/** Fills in the defaults. `path` is where the settings stand in the config. Errors: ConfigError. */
+/** Fills in the defaults. `path`: position of the settings in the config. Errors: ConfigError. */
 export function parseSettings<Table extends SettingsTable>(
   table: Table,
   given: Readonly<Record<string, unknown>>,
@@ -126,9 +125,8 @@ export function parseSettings<Table extends SettingsTable>(
   return result.data as SettingsOf<Table>
 }
 
-/** Tokens that a completion may have where nobody says otherwise. */
 export const defaultNewTokens = 256
 
-/** At most a quarter of the model’s context at once: the prompt needs room as well. */
+/** Returns at most a quarter of the model’s context, since the prompt needs room as well. */
 export const fittingNewTokens = (contextLength: number, wanted: number = defaultNewTokens): number =>
   Math.max(1, Math.min(wanted, Math.floor(contextLength / 4)))

@@ -1,6 +1,6 @@
 /**
- * Types for code that names none. A reward function is written as `({ completion, row }) => …`; what stands in there is
- * known from the contract, so it is put into the text that is checked (never into the text that is written).
+ * Types for code that declares none. A reward function is written as `({ completion, row }) => …`; the types of these
+ * parameters follow from the contract and are inserted into the checked text (never into the user's text).
  */
 import ts from 'typescript'
 
@@ -11,11 +11,10 @@ type RewardLike = ts.FunctionDeclaration | ts.ArrowFunction | ts.FunctionExpress
 interface Target {
   readonly file: ts.SourceFile
   readonly language: CodeLanguage
-  /** Type of the module's settings. */
   readonly settings: string
 }
 
-/** Where the exports of a module lack the types of the contract. */
+/** Returns insertions for the exports of a module that lack the types of the contract. */
 export function missingTypes(file: ts.SourceFile, language: CodeLanguage): Insertion[] {
   const settings = hasSettings(file) ? 'ModuleSettings' : 'SettingValues'
   const target = { file, language, settings }
@@ -23,7 +22,7 @@ export function missingTypes(file: ts.SourceFile, language: CodeLanguage): Inser
   return settings === 'ModuleSettings' ? [{ at: 0, text: settingsAlias[language] }, ...types] : types
 }
 
-/** A parameter called settings would hide the module's own, so these have another name. */
+/** Alias for the module's settings, since a parameter called settings would shadow them. */
 const settingsAlias: Readonly<Record<CodeLanguage, string>> = {
   ts: 'type ModuleSettings = typeof settings; ',
   js: '/** @typedef {typeof settings} ModuleSettings */ ',
@@ -39,7 +38,7 @@ interface ExportedValue {
   readonly value: ts.Expression | ts.FunctionDeclaration
 }
 
-/** What a module exports by value, names looked up at its top level. */
+/** Yields the values a module exports, resolving names at its top level. */
 function* exportedValues(file: ts.SourceFile): Generator<ExportedValue> {
   const locals = new Map([...declaredValues(file)].map(({ name, value }) => [name, value]))
   for (const statement of file.statements) {
@@ -99,7 +98,7 @@ const isFunction = (node: ts.Node): node is RewardLike =>
 const hasMember = (object: ts.ObjectLiteralExpression, name: string): boolean =>
   object.properties.some((member) => member.name?.getText() === name)
 
-/** `environmentOf` infers the state of `step` from what `reset` returns. */
+/** Wraps an environment in `environmentOf`, which infers the state of `step` from what `reset` returns. */
 function environmentTypes(target: Target, value: ts.ObjectLiteralExpression): Insertion[] {
   const { file, language, settings } = target
   const given = settings === 'ModuleSettings' ? noSettings[language] : ''
@@ -110,7 +109,7 @@ function environmentTypes(target: Target, value: ts.ObjectLiteralExpression): In
   ]
 }
 
-/** With a type of its own, a wrong part of what `step` returns is marked where it stands. */
+/** Adds a return type, so that errors in what `step` returns are marked at their own place. */
 function turnType({ file, language }: Target, member: ts.ObjectLiteralElementLike): Insertion[] {
   if (language === 'js' || !ts.isMethodDeclaration(member) || member.name.getText(file) !== 'step') return []
   const close = closeParenthesis(member, file)
@@ -144,7 +143,7 @@ function annotations({ file, settings }: Target, node: RewardLike): Insertion[] 
   const result = node.type === undefined ? `: ${resultType(node)}` : ''
   if (first === undefined) return close === undefined ? [] : [{ at: close.end, text: result }]
   if (close === undefined) {
-    // x => …: parentheses come first.
+    // x => … needs parentheses first.
     return [
       { at: first.getStart(file), text: '(' },
       { at: first.end, text: `${input})${result}` },
@@ -156,7 +155,7 @@ function annotations({ file, settings }: Target, node: RewardLike): Insertion[] 
 
 const resultType = (node: RewardLike): string => (isAsync(node) ? 'Promise<Score>' : 'Score | Promise<Score>')
 
-/** The same in comments, unless the code has its own. */
+/** Adds the types as comments, unless the code has its own. */
 function comments({ file, settings }: Target, node: RewardLike): Insertion[] {
   const [first] = node.parameters
   const isCommented =
@@ -177,20 +176,19 @@ function comments({ file, settings }: Target, node: RewardLike): Insertion[] {
 /* A text with pieces put into it, and the way between places in the two. */
 
 interface Insertion {
-  /** Place in the text as it was. */
   readonly at: number
   readonly text: string
 }
 
 export interface MappedText {
   readonly text: string
-  /** Behind what was put in at the very same place. */
+  /** Maps to the position behind text inserted at the same offset. */
   toMapped(offset: number): number
-  /** A place inside a piece that was put in becomes the place it was put. */
+  /** Maps a position inside inserted text to the point of insertion. */
   toOriginal(offset: number): number
 }
 
-/** Insertions at one place stand in the order given. */
+/** Inserts texts; those at the same offset keep the order given. */
 export function insertInto(original: string, insertions: readonly Insertion[]): MappedText {
   const sorted = [...insertions].sort((a, b) => a.at - b.at)
   let text = ''

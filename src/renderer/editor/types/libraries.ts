@@ -1,6 +1,6 @@
 /**
- * What the sandbox's JavaScript has, as declarations: ES2024 and what of later editions its machine knows. Not there:
- * Intl, weak references, shared memory, timers, and everything of a browser.
+ * Declarations of the JavaScript available in the sandbox: ES2024 and the later features its engine supports. Not
+ * available: Intl, weak references, shared memory, timers, and everything of a browser.
  */
 const texts = Object.entries(
   import.meta.glob<string>(
@@ -16,13 +16,12 @@ const texts = Object.entries(
 )
 
 export interface Libraries {
-  /** Declared for every script. */
   readonly globals: string
-  /** A module, so it cannot stand in one file with the rest. */
+  /** Separate because it is a module, so it cannot share a file with the rest. */
   readonly iterators: string
 }
 
-/** What refers to the others by name is left out, so that nothing is looked for. */
+/** Joins library files without their references to each other, so that nothing is looked up. */
 const joined = (isWanted: (file: string) => boolean): string =>
   texts
     .flatMap(([file, text]) => (isWanted(file) ? [text] : []))

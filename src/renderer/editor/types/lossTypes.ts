@@ -3,50 +3,53 @@ const functions = [
   ...['min', 'max', 'clip', 'where', 'stopGradient', 'sum', 'mean', 'last', 'chosen', 'rejected'],
 ]
 
-/** The same for code that imports what is there anyway. */
+/** Declarations for code that imports the globals explicitly. */
 const importable = `declare module 'turnwise' {
 ${functions.map((name) => `  export const ${name}: typeof globalThis.${name}`).join('\n')}
 }`
 
 /**
- * What code of a loss finds around itself, as type declarations. TypeScript does not overload operators, so tensors are declared as
- * numbers: `ratio * advantages` and `ratio > 1.2` then check as people write them. What tensors do not do (Math.round, a condition
- * of `if`) the recording refuses, with its place in the code.
+ * Type declarations available to the code of a loss. TypeScript does not overload operators, so tensors are declared
+ * as numbers: `ratio * advantages` and `ratio > 1.2` then check as people write them. Whatever tensors do not support
+ * (Math.round, a condition of `if`) is refused during recording, with its place in the code.
  */
 export const lossTypes = `
 /** A value per token, turn, sequence, … of the minibatch. Operators work on it as on a number, entry by entry. */
 type Tensor = number
 type Condition = boolean | Tensor
 
-/** What there is one value of: all of the minibatch, the completions of a prompt, one of them, a turn, a place, a token. */
+/**
+ * Granularity of a value: one for the whole minibatch, or one per group of completions, completion, turn, position or
+ * token.
+ */
 type Level = 'batch' | 'group' | 'sequence' | 'turn' | 'position' | 'token'
 
 interface LossInputs<Settings> {
-  /** Log-probability of each token under the policy that learns, nats. */
+  /** Log-probability of each token under the learning policy, nats. */
   readonly logp: Tensor
-  /** Under the policy that generated the completion, as it was before the update. */
+  /** Log-probability under the policy that generated the completion, before the update. */
   readonly oldLogp: Tensor
-  /** Under the reference policy; the run scores it because the loss looks at it. */
+  /** Log-probability under the reference policy, which the run computes because the loss uses it. */
   readonly refLogp: Tensor
-  /** As the sampler recorded it; it differs from oldLogp where the sampler computes in another precision. */
+  /** Log-probability recorded by the sampler; it differs from oldLogp if the sampler computes in another precision. */
   readonly samplerLogp: Tensor
-  /** Entropy of the policy that learns at each token, nats. */
+  /** Entropy of the learning policy at each token, nats. */
   readonly entropy: Tensor
   readonly oldEntropy: Tensor
-  /** The critic's value at each token; the run trains a critic because the loss looks at it. */
+  /** Value of the critic at each token; the run trains a critic because the loss uses it. */
   readonly values: Tensor
   readonly oldValues: Tensor
-  /** What the critic is to learn, from the advantages. */
+  /** Target of the critic, from the advantages. */
   readonly returns: Tensor
-  /** How much better than expected each token was. */
+  /** Advantage of each token. */
   readonly advantages: Tensor
-  /** Weight against the gap between sampler and learner; 1 without. */
+  /** Weight that corrects for the gap between sampler and learner; 1 without. */
   readonly correction: Tensor
-  /** 1 where the policy chose the token; prompts, what the world says and padding are 0. */
+  /** 1 where the policy chose the token; 0 for prompts, responses of an environment and padding. */
   readonly mask: Tensor
   /** Number of the token's turn, from 0. */
   readonly turns: Tensor
-  /** Number of the prompt, the same for its completions. One value per sequence, as all that follow. */
+  /** Number of the prompt, equal for its completions. One value per sequence, like all that follow. */
   readonly groups: Tensor
   readonly rewards: Tensor
   /** Reward of the greedy answer to the same prompt. */
@@ -57,33 +60,33 @@ interface LossInputs<Settings> {
   readonly settings: Settings
 }
 
-/** One trajectory, as advantages see it; lists have an entry for each token that the policy chose. */
+/** One trajectory as input of advantages; lists have an entry for each token that the policy chose. */
 interface AdvantageRow {
   /** Trajectories with the same number answer the same prompt. */
   readonly group: number
-  /** Of the whole trajectory. */
+  /** Reward of the whole trajectory. */
   readonly reward: number
-  /** Of each turn. */
+  /** Reward of each turn. */
   readonly rewards: readonly number[]
-  /** What single tokens earned, as part of that; null where none did. */
+  /** Rewards of single tokens, included in those of turns; null if there are none. */
   readonly tokenRewards: readonly number[] | null
-  /** How many tokens the policy chose. */
+  /** Number of tokens that the policy chose. */
   readonly tokens: number
   /** Turn of each token. */
   readonly turns: readonly number[]
   readonly truncated: boolean
   readonly tokenLimit: number | null
-  /** Only where \`needs\` names it, as those that follow. */
+  /** Available only if \`needs\` names it, like those that follow. */
   readonly baseline: number
   readonly oldLogp: readonly number[]
   readonly refLogp: readonly number[]
   readonly oldEntropy: readonly number[]
   readonly oldValues: readonly number[]
-  /** Of the state in which a truncated episode was left; null where nothing more was to be earned. */
+  /** Value of the state in which a truncated episode ended; null if nothing more could be earned. */
   readonly lastStateValue: number | null
 }
 
-/** Of all tokens or of each, with what the critic is to learn; null leaves the trajectory out. */
+/** One advantage for all tokens or one for each, with the critic's target; null leaves the trajectory out. */
 type Advantage = number | readonly number[] | null | { advantages: number | readonly number[]; returns?: number | readonly number[] | null }
 
 type Weight = 'tokens' | 'sequences' | Tensor
@@ -92,7 +95,7 @@ type Loss = Tensor | {
   /** Charted as means over the step, by name. */
   metrics?: Readonly<Record<string, Tensor>>
 } | {
-  /** Each a mean with a weight of its own; the loss is their sum. */
+  /** Terms whose sum is the loss, each a weighted mean. */
   terms: readonly { loss: Tensor; weight?: Weight }[]
   metrics?: Readonly<Record<string, Tensor>>
 }
@@ -103,7 +106,7 @@ interface Setting {
   readonly minimum?: number
   readonly maximum?: number
   readonly integer?: boolean
-  /** What a text may be. */
+  /** Allowed values of a text. */
   readonly options?: readonly string[]
   readonly description?: string
 }
@@ -115,20 +118,25 @@ interface LossDefinition<S extends Readonly<Record<string, PlainSetting | Settin
   description?: string
   /** Paper. */
   source?: string
-  /** What it learns from: completions of the policy (usual), given answers, or pairs of a chosen and a rejected answer. */
+  /**
+   * Kind of experience: completions of the policy (default), given answers, or pairs of a chosen and a rejected answer.
+   */
   experience?: 'rollout' | 'demonstrations' | 'preferences'
-  /** Completions per prompt where a run does not say. */
+  /** Default number of completions per prompt. */
   groupSize?: number
   settings?: S
-  /** What \`advantages\` looks at besides rewards. */
+  /** Inputs of \`advantages\` besides rewards. */
   needs?: readonly ('oldLogp' | 'refLogp' | 'oldEntropy' | 'oldValues' | 'baseline')[]
-  /** One for each row; or the id of a built-in algorithm, whose advantages it takes. Without it: those of GRPO. */
+  /** One for each row; or the id of a built-in algorithm, whose advantages are used. Default: those of GRPO. */
   advantages?: ((input: { readonly rows: readonly AdvantageRow[]; readonly settings: SettingsOf<S> }) => readonly Advantage[])
     | string
     | { like: string; settings?: Readonly<Record<string, unknown>> }
-  /** What a part of a minibatch counts with: 'tokens' where the loss is a mean over tokens, 'sequences' where it is one over completions. */
+  /**
+   * Weight of a part of a minibatch: 'tokens' if the loss is a mean over tokens, 'sequences' if it is one over
+   * completions.
+   */
   lossWeight?: 'tokens' | 'sequences' | ((inputs: LossInputs<SettingsOf<S>>) => Tensor)
-  /** What the optimizer makes smaller: one number. Called once, to record what it does. */
+  /** Number that the optimizer minimizes. Called once, to record its operations. */
   loss(inputs: LossInputs<SettingsOf<S>>): Loss
 }
 
@@ -154,21 +162,21 @@ declare function max(...x: Tensor[]): Tensor
 declare function clip(x: Tensor, low: Tensor, high: Tensor): Tensor
 /** a where the condition holds, b elsewhere, entry by entry. */
 declare function where(condition: Condition, a: Tensor, b: Tensor): Tensor
-/** The value, as if it were a constant. */
+/** Returns the value as a constant, without a gradient. */
 declare function stopGradient(x: Tensor): Tensor
-/** Over each batch, sequence, turn, …; only entries count whose mask is not 0. */
+/** Reduces over each batch, sequence, turn, …; counts only entries whose mask is not 0. */
 declare function sum(x: Condition, mask?: Condition | null, over?: Level): Tensor
 declare function sum(x: Condition, over: Level): Tensor
 declare function mean(x: Condition, mask?: Condition | null, over?: Level): Tensor
 declare function mean(x: Condition, over: Level): Tensor
-/** The last entry. */
+/** Returns the last entry. */
 declare function last(x: Condition, mask?: Condition | null, over?: Level): Tensor
 declare function last(x: Condition, over: Level): Tensor
-/** Of each pair the chosen answer's; takes a value per sequence. */
+/** Returns the chosen answer's value of each pair; takes a value per sequence. */
 declare function chosen(x: Tensor): Tensor
 declare function rejected(x: Tensor): Tensor
 
-/** What it writes is shown where the code fails. */
+/** Prints lines that are shown if the code fails. */
 declare const console: Record<'log' | 'info' | 'warn' | 'error' | 'debug', (...values: unknown[]) => void>
 
 ${importable}

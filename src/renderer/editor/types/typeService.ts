@@ -4,7 +4,7 @@
  *   typeService.ts   (here) TypeScript's language service over three texts in memory: library, contract, the code
  *   ambient.ts       the contract and the columns of the rows as declarations; lossTypes.ts and
  *                    workflowTypes.ts those of losses and workflows
- *   injectTypes.ts   types for what the code leaves to the contract, put into the checked text; places in both texts
+ *   injectTypes.ts   types for what the code leaves to the contract, inserted into the checked text; position mapping
  *   libraries.ts     declarations of what the sandbox's JavaScript has
  *   typeWorker.ts    the worker around all this
  */
@@ -34,23 +34,22 @@ interface CodeProblem {
 
 export interface Completion {
   readonly label: string
-  /** Where what it replaces begins, where that is not the list's place: a column in brackets takes the dot away. */
+  /** Start of the replaced text if it differs from the list's: a column in brackets replaces the dot. */
   readonly from: number | null
-  /** What is inserted, where it is not the label: `["a column"]`. */
+  /** Inserted text if it differs from the label: `["a column"]`. */
   readonly insert: string | null
-  /** Kind of thing, as the checker calls it: property, function, keyword… */
+  /** Kind in the checker's terms: property, function, keyword… */
   readonly kind: string
-  /** Lower stands first. */
   readonly order: string
 }
 
 interface CompletionList {
-  /** Where what is replaced begins. */
+  /** Start of the replaced text. */
   readonly from: number
   readonly items: readonly Completion[]
 }
 
-/** A type as a line of code, and what is written about it. */
+/** Type as a line of code, with its documentation. */
 export interface Explanation {
   readonly from: number
   readonly to: number
@@ -59,7 +58,7 @@ export interface Explanation {
 }
 
 export interface Signature {
-  /** Around the parameter that is being written. */
+  /** Signature text before the parameter being typed. */
   readonly before: string
   readonly parameter: string
   readonly after: string
@@ -68,12 +67,12 @@ export interface Signature {
 
 export type TypeService = ReturnType<typeof createTypeService>
 
-/** The name under which TypeScript looks for the library of its target. */
+/** Name under which TypeScript looks for the library of its target. */
 const globalsFile = '/lib.es2024.full.d.ts'
 const iteratorsFile = '/iterators.d.ts'
 const ambientFile = '/contract.d.ts'
 
-/** Code that runs here has its types stripped and nothing to import. */
+/** Options for code whose types are stripped and which has nothing to import. */
 const options: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2024,
   module: ts.ModuleKind.ESNext,
@@ -108,7 +107,6 @@ export function createTypeService(libraries: Libraries) {
     return { service: types.languageService, name, mapped, code }
   }
   return {
-    /** What code runs on from now on. */
     setContext: (context: CodeContext) => set(ambientFile, ambientTypes(context)),
     problems: (input: CheckedCode) => problemsOf(open(input), input),
     complete: (input: PlaceInCode) => completionsAt(open(input), input.at),
@@ -129,7 +127,7 @@ interface OpenCode {
 function problemsOf(open: OpenCode, { language }: CheckedCode): CodeProblem[] {
   const { service, name } = open
   const syntax = service.getSyntacticDiagnostics(name)
-  // What follows from broken syntax tells nobody anything.
+  // Errors that follow from broken syntax are of no use.
   if (syntax.length > 0) return syntax.map((each) => problemOf(open, each, 'error'))
   const severity = language === 'ts' ? 'error' : 'warning'
   return service
@@ -154,7 +152,7 @@ function problemOf(
   return { ...place, severity: rank, sentence }
 }
 
-/** A place in a type that nobody wrote: the rest of its line up to there. */
+/** Returns the code to mark for a position in an inserted type: its line up to there. */
 function widened(code: string, at: number): { readonly from: number; readonly to: number } {
   const line = code.lastIndexOf('\n', at - 1) + 1
   const indent = /^\s*/.exec(code.slice(line, at))?.[0].length ?? 0
@@ -163,7 +161,7 @@ function widened(code: string, at: number): { readonly from: number; readonly to
     : { from: at, to: Math.min(code.length, at + 1) }
 }
 
-/** Names that only stand in for the contract. */
+/** Internal names of the contract, hidden from completion. */
 const hidden = new Set([
   'environmentOf',
   'SettingValues',
@@ -248,13 +246,13 @@ function signatureAt({ service, name, mapped }: OpenCode, at: number): Signature
 interface Finding {
   readonly code: number
   readonly message: string
-  /** The code it is about. */
   readonly text: string
 }
 
 /**
- * A value of type unknown is looked at: types are gone when the code runs, and parsed JSON is meant to be looked at. And nobody
- * needs to write types: without them a value is of any type, but a list that begins empty is of what is put into it.
+ * Error codes not reported. Values of type unknown may be inspected: types are gone at run time, and parsed JSON is
+ * meant to be inspected. Types are optional: without them a value is any, but a list that begins empty gets the type
+ * of what is put into it.
  */
 const ofNoUse = new Set([
   ...[2571, 18046],
@@ -266,7 +264,7 @@ const ofNoUse = new Set([
 
 const isOfNoUse = (code: number): boolean => ofNoUse.has(code)
 
-/** Things of other worlds that people reach for. */
+/** Names from other environments that people try to use. */
 const absent: Readonly<Record<string, string>> = {
   fetch: 'the network cannot be reached',
   XMLHttpRequest: 'the network cannot be reached',
@@ -289,11 +287,11 @@ const noName = new Set([2304, 2503, 2552, 2580, 2581, 2582, 2583, 2584, 2591, 25
 const noProperty = new Set([2339, 2551])
 const noModule = new Set([2307, 2792])
 
-/** Code may look for a column and do without it. */
+/** True for missing columns, which code may look for and do without. */
 const isMissingColumn = ({ code, message }: Pick<Finding, 'code' | 'message'>): boolean =>
   noProperty.has(code) && message.includes("on type 'Row'")
 
-/** Not every path of a function returns. */
+/** Codes for functions that do not return on every path. */
 const noReturn = new Set([2355, 2366, 7030])
 
 function inPlainWords({ code, message, text }: Finding): string {

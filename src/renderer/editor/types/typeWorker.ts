@@ -1,4 +1,4 @@
-/** The type checker as a worker of its own: typing never waits for it. */
+/** Worker for the type checker, so that typing never waits for it. */
 import { expose } from 'comlink'
 import { libraries } from './libraries.ts'
 import { createTypeService } from './typeService.ts'

@@ -33,7 +33,7 @@ const columnsOf: Readonly<Record<number, string>> = {
   4: 'grid-cols-2 narrow:grid-cols-1 min-[1700px]:grid-cols-4',
 }
 
-/** Two to four models on the same prompt and seed; which is better is said before names are seen. */
+/** Compares two to four models on the same prompt and seed, with their names hidden until the vote. */
 export function ArenaScreen() {
   const { query } = useRoute()
   const { candidates, set } = useCandidates()
@@ -113,7 +113,7 @@ interface ColumnsProps {
 }
 
 function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProps) {
-  // Of other candidates than stand there now, nothing is shown and nothing can be said.
+  // Results of other candidates than the current ones are neither shown nor voted on.
   const shown = isOf(round.round, candidates) ? round.round : null
   const isHidden = shown !== null && shown.isBlind && voted === undefined
   const isOpen = shown !== null && round.isDone && voted === undefined
@@ -154,24 +154,20 @@ function Columns({ candidates, onCandidates, round, voted, onVote }: ColumnsProp
   )
 }
 
-/** One column is written after the other. */
+/** Columns are written one after the other. */
 type ColumnState = 'idle' | 'waiting' | 'writing'
 
 interface ColumnProps {
-  /** “Column A”. */
   readonly label: string
   readonly choice: ModelChoice | null
   readonly onChoice: (choice: ModelChoice) => void
-  /** Not given where two columns are left. */
   readonly onRemove: (() => void) | undefined
-  /** Its name must not be seen yet. */
   readonly isHidden: boolean
   readonly completion: Completion | undefined
   readonly state: ColumnState
   readonly vote: { readonly isOpen: boolean; readonly isWinner: boolean; readonly onVote: () => void }
 }
 
-/** One candidate with its answer. */
 function CandidateColumn(props: ColumnProps) {
   const { label, choice, onChoice, onRemove, isHidden, completion, state, vote } = props
   return (
@@ -230,7 +226,7 @@ function CandidateColumn(props: ColumnProps) {
   )
 }
 
-/** Who wins how often, and how sure that is. */
+/** Win rates with their confidence intervals. */
 function Standings({ votes, onClear }: { votes: readonly Vote[]; onClear: () => void }) {
   const { data: models = [] } = useAnswer('models.list', undefined)
   const { runs } = useRuns()

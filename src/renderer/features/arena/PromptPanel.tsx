@@ -11,7 +11,7 @@ import { DataPicker } from '#renderer/parts/DataPicker.tsx'
 
 export interface PromptDraft {
   readonly text: string
-  /** Put into the model's chat template; otherwise the model continues the text as it is. */
+  /** Applies the model's chat template; otherwise the model continues the text as it is. */
   readonly asChat: boolean
 }
 
@@ -22,13 +22,12 @@ interface PromptPanelProps {
   readonly onSampling: (sampling: Sampling) => void
   readonly isBlind: boolean
   readonly onBlind: (isBlind: boolean) => void
-  /** Its chat template marks up the rows of a data set. */
+  /** Model whose chat template formats the rows of a data set. */
   readonly model: string | null
-  /** Prompts to choose from. */
   readonly suggestions: readonly string[]
 }
 
-/** What is asked, and how answers are drawn: the same for all columns. */
+/** Prompt and sampling settings, the same for all columns. */
 export function PromptPanel(props: PromptPanelProps) {
   const { draft, onDraft, sampling, onSampling, isBlind, onBlind, model, suggestions } = props
   return (
@@ -118,7 +117,7 @@ export function PromptPanel(props: PromptPanelProps) {
   )
 }
 
-/** Goes through the prompts of a data set, as a run would show them to the model. */
+/** Steps through the prompts of a data set, as a run would show them to the model. */
 function RowPrompts({ model, onPrompt }: { model: string | null; onPrompt: (text: string) => void }) {
   const [versionId, setVersion] = useState<string | null>(null)
   const [index, setIndex] = useState(0)

@@ -1,4 +1,4 @@
-/** A round of the arena: who, which prompt, what came of it, and the votes so far. */
+/** State of an arena round: candidates, prompt, completions, and the votes so far. */
 import { useCallback, useMemo, useState } from 'react'
 import {
   completions,
@@ -21,7 +21,7 @@ export interface Sampling {
   readonly seed: number
 }
 
-/** The candidates of the page's address, two where it names none; null: not chosen yet. */
+/** Candidates of the page's address, two if it names none; null: not chosen yet. */
 export function useCandidates() {
   const { query } = useRoute()
   const named = columnKeys.map((key) => query.get(key))
@@ -37,7 +37,7 @@ export function useCandidates() {
   return { candidates, set }
 }
 
-/** A row's prompt as a run would show it to the model; null where there is none. */
+/** Returns a row's prompt as a run would show it to the model, or null. */
 export function useDataSetPrompt(versionId: string | null, index: number, model: string | null) {
   const isAsked = versionId !== null
   const id = versionId ?? ''
@@ -58,7 +58,6 @@ export interface Round {
   readonly candidates: readonly ModelChoice[]
   readonly prompt: string
   readonly sampling: Sampling
-  /** Place on the screen → candidate. */
   readonly order: readonly number[]
   readonly isBlind: boolean
 }

@@ -7,7 +7,7 @@ import { heatScale, visibleText } from '#renderer/parts/heat.ts'
 import type { TokenRow } from '#renderer/parts/tokenRows.ts'
 import type { AnswerToken } from './conversation.ts'
 
-/** How sure the model was of each token, and what it might have written in its place. */
+/** Probability of each token, and the likeliest alternatives. */
 export function AnswerTokens({ id, answerId }: { id: string; answerId: string }) {
   const { data: tokens, error } = useAnswer('chat.tokens', { id, answerId })
   const rows = useMemo(() => (tokens ?? []).map(rowOf), [tokens])
@@ -26,7 +26,7 @@ export function AnswerTokens({ id, answerId }: { id: string; answerId: string })
   )
 }
 
-/** Nobody reads further digits of what hardly ever happens. */
+/** Formats a probability; tiny ones without further digits. */
 const probabilityWords = (logprob: number): string => {
   const probability = Math.exp(logprob)
   return probability < 1e-4 ? 'under 0.01 %' : formatPercent(probability)

@@ -15,7 +15,6 @@ interface AnswerProps {
   readonly chat: Chat
   readonly turn: number
   readonly column: number
-  /** null: none yet. */
   readonly answer: ChatAnswer | null
   readonly writing: Writing | null
 }
@@ -133,7 +132,7 @@ function AnswerBody({ chat, turn, column, answer, title }: BodyProps) {
   )
 }
 
-/** “12 tokens · 48 tokens/s · stopped (EOS) · seed 7” */
+/** Formats “12 tokens · 48 tokens/s · stopped (EOS) · seed 7”. */
 function answerFacts({ tokens, tokensPerSecond, stopReason, seed }: ChatAnswer): string {
   if (stopReason === 'edited') return endWords(stopReason)
   const facts = [

@@ -17,7 +17,7 @@ interface HeadProps {
   readonly onSettings: (hasSettings: boolean) => void
 }
 
-/** Who answers, and what the base takes and holds. */
+/** Models of the conversation, with memory and context use of the base. */
 export function ChatHead({ chat, hasSettings, onSettings }: HeadProps) {
   const { conversation, isRunning } = chat
   return (
@@ -86,7 +86,7 @@ function ColumnPicker({ chat, column }: { chat: Chat; column: number }) {
 
 type Room = Answer<'chat.room'>
 
-/** Memory before it starts, the context while it is used. */
+/** Memory needed before the first answer, context used afterwards. */
 function BaseLine({ chat }: { chat: Chat }) {
   const { model, base, columns } = chat.conversation
   const { data: room, error } = useAnswer('chat.room', { model, base, columns }, { keep: true })
@@ -126,7 +126,6 @@ function memoryWords(room: Room): string {
     : `Loading it takes ${size}; ${free}.`
 }
 
-/** How much of what the model can read is used. */
 function ContextMeter({ used, length }: { used: number; length: number }) {
   const words = `${formatCount(used)} of ${formatCount(length)} tokens of context`
   const isNearlyFull = used > 0.9 * length

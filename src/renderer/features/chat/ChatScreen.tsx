@@ -14,7 +14,7 @@ import { ConversationMenu } from './ConversationMenu.tsx'
 import { TurnView } from './TurnView.tsx'
 import { useChat, type Chat } from './useChat.ts'
 
-/** `/chat`: a new conversation, with `a`, `b` and `c` side by side; `/chat/:id`: one that is kept. */
+/** `/chat`: a new conversation, with `a`, `b` and `c` side by side; `/chat/:id`: a saved one. */
 export function ChatScreen() {
   const { path, query } = useRoute()
   const id = path[1] ?? null
@@ -81,12 +81,10 @@ export function ChatScreen() {
 
 interface PaneProps {
   readonly chat: Chat
-  /** Whether its settings are shown. */
   readonly hasSettings: boolean
   readonly onSettings: (hasSettings: boolean) => void
 }
 
-/** Who answers, what was said, and where one types. */
 function ConversationPane({ chat, hasSettings, onSettings }: PaneProps) {
   const { conversation, turns, isRunning, error } = chat
   const [isFollowing, setFollowing] = useState(true)

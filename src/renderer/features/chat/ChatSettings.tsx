@@ -8,7 +8,7 @@ import type { Chat } from './useChat.ts'
 
 type Sampling = Draft['sampling']
 
-/** What the next answers are written with. */
+/** Settings of the next answers. */
 export function ChatSettings({ chat }: { chat: Chat }) {
   const { conversation, change } = chat
   const { sampling, base } = conversation
@@ -99,7 +99,7 @@ const isCount = (value: number | null, least: number, most: number): value is nu
 
 const typedMs = 400
 
-/** Kept when one has stopped typing, or left it. */
+/** System prompt, saved when typing pauses or the field is left. */
 function SystemPrompt({ text, onText }: { text: string; onText: (text: string) => void }) {
   const [draft, setDraft] = useState(text)
   useEffect(() => {

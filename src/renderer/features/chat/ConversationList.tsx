@@ -6,11 +6,10 @@ import { Badge } from '#renderer/kit/Badge.tsx'
 
 interface Props {
   readonly conversations: Answer<'chat.list'>
-  /** Id of the one on the page. */
   readonly chosen: string | null
 }
 
-/** The one that was changed last first. */
+/** Lists conversations, last changed first. */
 export function ConversationList({ conversations, chosen }: Props) {
   const now = useNow(60_000)
   return (

@@ -13,7 +13,7 @@ import { Menu } from '#renderer/kit/Menu.tsx'
 import { asJsonLines, asText, type Draft } from './conversation.ts'
 import { useColumnTitles } from './useColumnTitles.ts'
 
-/** Copied, renamed, deleted. */
+/** Copies, renames or deletes a conversation. */
 export function ConversationMenu({ conversation }: { conversation: Draft }) {
   const { id, title } = conversation
   const [open, setOpen] = useState<'rename' | 'delete' | null>(null)

@@ -6,13 +6,13 @@ interface EditedTextProps {
   readonly label: string
   readonly action: string
   readonly text: string
-  /** What else will happen. */
+  /** Side effect of saving. */
   readonly note: string | null
   readonly onSave: (text: string) => void
   readonly onCancel: () => void
 }
 
-/** A message in the place where it stands; Ctrl+Enter saves it, Escape leaves it as it was. */
+/** Edits a message in place; Ctrl+Enter saves it, Escape reverts it. */
 export function EditedText({ label, action, text, note, onSave, onCancel }: EditedTextProps) {
   const [draft, setDraft] = useState(text)
   const isUsable = draft.trim() !== ''

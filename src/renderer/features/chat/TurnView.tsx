@@ -21,7 +21,7 @@ const grids: Readonly<Record<number, string>> = {
   3: 'grid-cols-3 narrow:grid-cols-1',
 }
 
-/** A message and what was answered, side by side. */
+/** A message and its answers side by side. */
 export function TurnView({ chat, turn, index }: TurnProps) {
   const [isEditing, setEditing] = useState(false)
   const later = chat.turns.length - index - 1

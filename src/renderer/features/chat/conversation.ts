@@ -1,7 +1,7 @@
 /**
- * A conversation as the page holds it. Reading guide: `conversation.ts` (here) what is shown while answers are written and
- * how it is copied; `useChat.ts` the one on the page and its answers; `ChatScreen.tsx` puts `ConversationList`, `ChatHead`,
- * `TurnView` with its `AnswerView`, and `Composer` together.
+ * A conversation as the page holds it. Reading guide: `conversation.ts` (here) the turns shown while answers are
+ * written, and copying; `useChat.ts` the open conversation and its answers; `ChatScreen.tsx` puts `ConversationList`,
+ * `ChatHead`, `TurnView` with its `AnswerView`, and `Composer` together.
  */
 import type { Answer } from '#renderer/client/api.tsx'
 import type { ModelChoice } from '#renderer/client/modelChoice.ts'
@@ -12,12 +12,11 @@ export type ChatAnswer = NonNullable<Turn['answers'][number]>
 export type AnswerToken = Answer<'chat.tokens'>[number]
 type Item = Answer<'chat.answer'>
 
-/** Not kept yet: it is with its first message. */
+/** Conversation not saved yet; its first message saves it. */
 export type Draft = Omit<Conversation, 'id' | 'createdAt' | 'updatedAt'> & { readonly id: string | null }
 
 export const untitled = 'New conversation'
 
-/** Who stands in a column. */
 export const choiceOf = (
   { model, columns }: Pick<Draft, 'model' | 'columns'>,
   column: number,
@@ -26,33 +25,32 @@ export const choiceOf = (
   return adapter === null ? { model } : { model, adapter }
 }
 
-/** What was asked for on this page last. */
+/** Last message sent from this page. */
 export interface Asked {
   readonly id: string
   readonly turn: number
   readonly text: string | null
   readonly columns: readonly number[]
-  /** Ids of the answers that stood there. */
+  /** Ids of the answers it replaces. */
   readonly before: readonly (string | null)[]
 }
 
-/** What is known of an answer while it is written. */
+/** State of an answer while it is written. */
 export interface Writing {
   readonly text: string
   readonly tokens: number
   readonly promptTokens: number
-  /** Its model has begun. */
   readonly hasBegun: boolean
 }
 
 export interface ShownTurn {
   readonly user: string
   readonly answers: readonly (ChatAnswer | null)[]
-  /** By column; null: nothing is being written there. */
+  /** One entry per column; null: nothing is being written there. */
   readonly writing: readonly (Writing | null)[]
 }
 
-/** The turns with what is being written in the place of what it will be. */
+/** Returns the turns, with answers being written in place of the final ones. */
 export function shownTurns(
   { turns, columns }: Pick<Draft, 'turns' | 'columns'>,
   asked: Asked | null,
@@ -77,7 +75,7 @@ function askedTurn(turn: ShownTurn, asked: Asked, items: readonly Item[], isRunn
     const done = items.findLast((item) => item.type === 'done' && item.column === column)
     if (done?.type === 'done') return { answer: done.answer, writing: null }
     const writing = writingIn(items, column)
-    // One that was stopped stays in sight until the host has kept it.
+    // A stopped answer stays visible until the host has stored it.
     const isAwaited =
       isRunning || (writing.text !== '' && (answer?.id ?? null) === (asked.before[column] ?? null))
     return isAwaited ? { answer: null, writing } : { answer, writing: null }
@@ -99,7 +97,7 @@ function writingIn(items: readonly Item[], column: number): Writing {
   return writing
 }
 
-/** Tokens of the longest column, of which the next message has its share; a turn that failed has none. */
+/** Returns the tokens of the longest column, all of which the next message builds on; a failed turn has none. */
 export function usedTokens(turns: readonly ShownTurn[]): number {
   const used = turns.map(({ answers, writing }) => {
     const counts = answers.map((answer, column) => writing[column] ?? answer ?? nothingUsed)
@@ -115,7 +113,7 @@ interface Message {
   readonly content: string
 }
 
-/** What a column's model is told, and what it said. */
+/** Returns the messages sent to a column's model, with its answers. */
 function messagesOf({ system, turns }: Pick<Draft, 'system' | 'turns'>, column: number): readonly Message[] {
   const said = turns.flatMap(({ user, answers }): Message[] => {
     const answer = answers[column] ?? answers.find((each) => each !== null && each.stopReason !== 'failed')
@@ -128,13 +126,12 @@ function messagesOf({ system, turns }: Pick<Draft, 'system' | 'turns'>, column: 
   return [...(system === '' ? [] : [{ role: 'system' as const, content: system }]), ...said]
 }
 
-/** One line for each column, as data sets of conversations have them. */
+/** Exports one line per column, in the format of conversation data sets. */
 export const asJsonLines = (conversation: Draft): string =>
   conversation.columns
     .map((_, column) => `${JSON.stringify({ messages: messagesOf(conversation, column) })}\n`)
     .join('')
 
-/** To be read; `titles`: of the columns. */
 export function asText({ title, system, turns, columns }: Draft, titles: readonly string[]): string {
   const parts = turns.flatMap(({ user, answers }) => [
     `You:\n${user}`,

@@ -1,4 +1,4 @@
-/** The conversation on the page: read, changed and answered. */
+/** The open conversation: reading, changing and answering it. */
 import { useState } from 'react'
 import { useQueryClient } from '@tanstack/react-query'
 import { useAnswer, useApi, useCommand, useTask } from '#renderer/client/api.tsx'
@@ -23,7 +23,7 @@ const usualSampling: Draft['sampling'] = {
   ...{ maxNewTokens: 256, stopStrings: [], seed: null },
 }
 
-/** What a new conversation begins with: who the address names, else as the last one did. */
+/** Returns the start of a new conversation: the models in the address, else those of the last one. */
 function useStart(named: readonly ModelChoice[]): Settings | null {
   const { data: models } = useAnswer('models.list', undefined)
   const [last] = useSetting<Partial<Settings>>('chat.last', {})
@@ -43,7 +43,6 @@ export interface Chat {
   readonly conversation: Draft
   readonly turns: readonly ShownTurn[]
   readonly isRunning: boolean
-  /** Why it could not be answered. */
   readonly error: Error | null
   readonly change: (changes: Changes) => void
   readonly send: (turn: number, text: string | null, columns?: readonly number[]) => void
@@ -55,7 +54,7 @@ export interface Changes extends Partial<Omit<Settings, 'columns'>> {
   readonly columns?: readonly { readonly adapter: Draft['columns'][number]; readonly was: number | null }[]
 }
 
-/** `id`: of the one on the page; null: a new one, with those who are `named`. */
+/** Opens a conversation. `id`: of a saved one; null: a new one with the `named` models. */
 export function useChat(id: string | null, named: readonly string[]) {
   const { data: stored, error: loadError } = useAnswer('chat.get', { id: id ?? '' }, { enabled: id !== null })
   const start = useStart(named.flatMap((each) => readChoice(each) ?? []))
@@ -110,7 +109,7 @@ function useSaving() {
   }
 }
 
-/** It goes on while another conversation is looked at, and ends when the screen is left. */
+/** Generates answers; continues while another conversation is open, and ends when the screen is left. */
 function useAnswering(conversation: Draft | null) {
   const task = useTask('chat.answer')
   const [asked, setAsked] = useState<Asked | null>(null)

@@ -1,4 +1,4 @@
-/** What the columns of a conversation are called. */
+/** Titles of the columns of a conversation. */
 import { useAnswer } from '#renderer/client/api.tsx'
 import { choiceTitle, type ModelChoice } from '#renderer/client/modelChoice.ts'
 import { useRuns } from '#renderer/client/runs.ts'

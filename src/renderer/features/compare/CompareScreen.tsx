@@ -39,7 +39,7 @@ import { type CompareState, maxRuns, shownBand } from './state.ts'
 import { useCompareState, useComparison, type Comparison } from './useComparison.ts'
 import { gapsOf, yardstickOf, type GapQuestion, type GapInWords } from './gaps.ts'
 
-/** Several runs over each other, and what sets them apart. */
+/** Overlays the curves of several runs and shows how the runs differ. */
 export function CompareScreen() {
   const [state, change] = useCompareState()
   const comparison = useComparison(state)
@@ -239,16 +239,14 @@ function Gap(props: GapQuestion) {
 
 interface ChartBarProps {
   readonly state: CompareState
-  /** Those that the runs have the numbers for. */
+  /** Axes for which the runs have the metrics. */
   readonly axes: readonly XAxis[]
-  /** That is used where nobody has chosen. */
+  /** Smoothing used until the user chooses one. */
   readonly smoothing: number
-  /** Settings the runs differ in. */
   readonly groupKeys: readonly string[]
   readonly onChange: (changes: Partial<CompareState>) => void
 }
 
-/** How the curves are looked at. */
 function ChartBar({ state, axes, smoothing, groupKeys, onChange }: ChartBarProps) {
   const groups = [
     { value: '', label: 'No grouping' },
@@ -317,7 +315,6 @@ interface RunPickerProps {
 
 const maxShown = 100
 
-/** Every run of the history, to be chosen from. */
 function RunPicker({ chosen, onChange }: RunPickerProps) {
   const { runs } = useRuns()
   const styleOf = useRunStyles()

@@ -16,7 +16,7 @@ interface DifferencesProps {
   readonly records: ReadonlyMap<string, RunRecord>
 }
 
-/** Settings in which the runs differ, and the code of rewards that changed. */
+/** Lists settings that differ between the runs, and rewards whose code changed. */
 export function Differences({ runs, settings, records }: DifferencesProps) {
   const [hasAll, setAll] = useState(false)
   const known = runs.filter(({ id }) => settings.has(id))
@@ -97,7 +97,6 @@ export function Differences({ runs, settings, records }: DifferencesProps) {
   )
 }
 
-/** The code of one reward in two of the runs. */
 function RewardDiff({
   runs,
   records,
@@ -168,7 +167,6 @@ function RewardDiff({
   )
 }
 
-/** Names of rewards whose code is not the same everywhere. */
 function changedRewards(
   files: readonly { readonly rewards: ReturnType<typeof rewardFiles> }[],
 ): readonly string[] {
@@ -181,13 +179,13 @@ function changedRewards(
 /* The rewards of a run: where their code lies and what it is. */
 
 interface RewardFile {
-  /** Path of the file; the id of a built-in one. */
+  /** Path of the file, or id of a built-in. */
   readonly file: string
-  /** Digest of code or settings, as the run noted it; the file where it noted none. */
+  /** Digest of code or settings from the run's manifest; the file path if it has none. */
   readonly digest: string
 }
 
-/** By name, as charts have it. `digests`: of the run's manifest. */
+/** Rewards by their name on charts. `digests`: from the run's manifest. */
 export function rewardFiles(
   config: string,
   digests: Readonly<Record<string, string>>,
@@ -205,6 +203,6 @@ export function rewardFiles(
   )
 }
 
-/** Behind #, or the last part of the path without its ending. */
+/** Returns the part after #, or the file name without its extension. */
 const nameOf = (id: string): string =>
   /\.[cm]?[jt]s#(.+)$/.exec(id)?.[1] ?? id.replace(/^.*[\\/]/, '').replace(/\.[cm]?[jt]s$/, '')

@@ -20,12 +20,12 @@ interface PanelsProps {
   readonly onChange: (changes: Partial<CompareState>) => void
 }
 
-/** One panel per metric, one cursor for all. */
+/** One panel per metric with a shared cursor. */
 export function Panels({ comparison, state, onChange }: PanelsProps) {
   const { panels, names, lines, marks, smoothing, groups, visible, hasSeries } = comparison
   const client = useApi()
   const runs = useMemo(() => visible.map(({ id, label }) => ({ id, label })), [visible])
-  // One range for all, so that the cursor stands at the same place in each.
+  // One range for all, so that the cursors align.
   const range = useMemo(() => xExtent(panels.flatMap((name) => lines.get(name) ?? [])), [panels, lines])
   const setPanels = (next: readonly string[]) => onChange({ panels: next })
   const isRunning = visible.some(({ entry }) => entry.status === 'running')
@@ -42,7 +42,7 @@ export function Panels({ comparison, state, onChange }: PanelsProps) {
             better={betterOf(name)}
             lines={lines.get(name) ?? none}
             xAxis={state.x}
-            // Groups are smoothed before they are put together.
+            // Groups are smoothed before they are combined.
             smoothing={groups === null ? smoothing : 0}
             scale={state.scale}
             events={marks}

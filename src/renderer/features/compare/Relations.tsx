@@ -14,9 +14,8 @@ import { shortSetting, type Settings, type SettingValue } from './settingDiff.ts
 interface RelationsProps {
   readonly runs: readonly RelatedRun[]
   readonly settings: SettingsOfRuns
-  /** Settings the runs differ in. */
   readonly keys: readonly string[]
-  /** Names of metrics, and their value for a run. */
+  /** Names of metrics; `valueOf` returns their value for a run. */
   readonly metrics: readonly string[]
   readonly valueOf: (runId: string, metric: string) => number | null
   readonly metric: string
@@ -27,7 +26,7 @@ type Kind = 'scatter' | 'parallel'
 const maxAxes = 6
 const nothingDiffers = 'The runs differ in no setting. Change one in a fork to see what it does.'
 
-/** Settings against results: a dot or a line per run. */
+/** Plots settings against results, with a dot or a line per run. */
 export function Relations({ runs, settings, keys, metrics, valueOf, metric }: RelationsProps) {
   const [kind, setKind] = useState<Kind>('scatter')
   const nameOf = (key: string) => (keys.includes(key) ? labelOf(key) : metricLabel(key))
@@ -145,13 +144,12 @@ function XActions({ keys, nameOf, x, onX, scale, onScale }: XActionsProps) {
 /* Settings and results of runs as places in a picture. */
 
 interface RelatedRun extends ComparedRun {
-  /** The result. */
   readonly value: number | null
 }
 
 type SettingsOfRuns = ReadonlyMap<string, Settings>
 
-/** Numbers first, the seed last. */
+/** Sorts numbers first, the seed last. */
 function orderedKeys(
   keys: readonly string[],
   runs: readonly RelatedRun[],
@@ -162,7 +160,7 @@ function orderedKeys(
   return keys.toSorted((a, b) => rank(a) - rank(b))
 }
 
-/** `at`: what a run has along x. Runs that lack one of the two are left out. */
+/** Returns a dot per run; `at` returns its x. Runs without one of the two values are left out. */
 function dotsOf(
   runs: readonly RelatedRun[],
   at: (runId: string) => SettingValue | undefined,

@@ -23,7 +23,7 @@ interface RunListProps {
   readonly onRemove: (runId: string) => void
 }
 
-/** The chosen runs with colour, value of one metric, and what that is more or less than the baseline's. */
+/** Lists the chosen runs with their colours, the value of one metric, and its difference from the baseline. */
 export function RunList(props: RunListProps) {
   const { runs, means, metric, metrics, statistic, onMetric, onStatistic } = props
   const baseline = runs.find(({ isBaseline }) => isBaseline)
@@ -134,7 +134,7 @@ function RunLine({ run, baseline, metric, onHide, onBaseline, onRemove }: LinePr
               progress === true && 'text-good',
               progress === false && 'text-bad',
               progress === null && 'text-muted',
-              // Beside the name of the run until its buttons take the place.
+              // Shown beside the name of the run until its buttons replace it.
               'ml-auto',
             )}
           >

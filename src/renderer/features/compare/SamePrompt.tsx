@@ -14,7 +14,7 @@ import { diffArrays } from 'diff'
 
 const maxColumns = 4
 
-/** What the runs answered to the same prompt, word by word against the baseline. */
+/** Compares the runs' answers to the same prompt, word by word against the baseline. */
 export function SamePrompt({ runs }: { runs: readonly ComparedRun[] }) {
   const shown = useMemo(
     () =>
@@ -138,7 +138,7 @@ function PromptActions({ prompts, index, onIndex, at, onAt }: ActionsProps) {
 interface AnswerProps {
   readonly run: ComparedRun
   readonly sample: Sample | undefined
-  /** What it is compared with; null: it is that itself. */
+  /** Baseline sample; null for the baseline itself. */
   readonly base: Sample | null
 }
 
@@ -188,7 +188,7 @@ function Answer({ run, sample, base }: AnswerProps) {
   )
 }
 
-/** Added words are underlined, removed ones struck through: colour is not the only sign. */
+/** Underlines added words and strikes removed ones, so that colour is not the only sign. */
 const Part = ({ part: { kind, text } }: { part: DiffPart }) => {
   if (kind === 'same') return <span>{text}</span>
   return kind === 'added' ? (
@@ -203,7 +203,6 @@ const Part = ({ part: { kind, text } }: { part: DiffPart }) => {
 interface AnsweredPrompt {
   readonly row: number
   readonly prompt: string
-  /** How many of the runs have samples of it. */
   readonly runs: number
 }
 
@@ -214,7 +213,7 @@ interface SampleLike {
   readonly step: number
 }
 
-/** Rows are the same where their prompts are: other data, other rows. Those that most runs answered first. */
+/** Matches rows by prompt text, since row numbers differ between data sets. Prompts answered by the most runs come first. */
 export function sharedPrompts(samples: readonly (readonly SampleLike[])[]): readonly AnsweredPrompt[] {
   const found = new Map<string, { row: number; prompt: string; runs: number }>()
   for (const own of samples) {
@@ -231,7 +230,9 @@ export function sharedPrompts(samples: readonly (readonly SampleLike[])[]): read
   return [...found.values()].filter(({ runs }) => runs > 1).sort((a, b) => b.runs - a.runs || a.row - b.row)
 }
 
-/** The sample of the first or the last step; greedy ones of evaluations before sampled ones of the same step. */
+/**
+ * Returns the sample of the first or last step, preferring greedy ones of evaluations over sampled ones of the same step.
+ */
 export function sampleAt<Sample extends SampleLike>(
   samples: readonly Sample[],
   at: 'first' | 'last',
@@ -243,21 +244,21 @@ export function sampleAt<Sample extends SampleLike>(
   )[0]
 }
 
-/** Names of prompts in a list: from where they differ, without the marks of a chat template. */
+/** Shortens prompts for a list: from where they differ, without the marks of a chat template. */
 export const promptLabels = (prompts: readonly string[]): readonly string[] =>
   distinctWords(prompts).map((text) => (text.length > 60 ? `${text.slice(0, 59)}…` : text))
 
-// Two texts word by word.
+// Word-by-word comparison of two texts.
 
 interface DiffPart {
   readonly kind: 'same' | 'added' | 'removed'
   readonly text: string
 }
 
-/** With more words changed than this, the whole text counts as replaced: the time grows with its square. */
+/** Number of changed words beyond which the whole text counts as replaced: the time grows with its square. */
 const maxEditLength = 2000
 
-/** Spaces belong to the word before them. */
+/** Splits a text into words, each with the spaces around it. */
 const wordsOf = (text: string): string[] => text.match(/\s*\S+\s*|\s+/g) ?? []
 
 export function wordDiff(before: string, after: string): readonly DiffPart[] {

@@ -1,4 +1,4 @@
-/** From series to the lines of a panel. */
+/** Turns series into the lines of a panel. */
 import { readChanges } from '#shared/config/changes.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
 import { formatNumber } from '#renderer/client/format.ts'
@@ -26,7 +26,6 @@ export interface ComparedRun {
 
 export type SeriesByMetric = ReadonlyMap<string, ReadonlyMap<string, Series>>
 
-/** How the steps of every run lie on the axis. */
 export function placements(
   axis: XAxis,
   runIds: readonly string[],
@@ -46,13 +45,13 @@ export function placements(
 export interface LineSource {
   readonly runs: readonly ComparedRun[]
   readonly placements: ReadonlyMap<string, Placement>
-  /** null: every run its own line. */
+  /** Null draws a line per run. */
   readonly groups: readonly RunGroup[] | null
   readonly band: BandKind
   readonly smoothing: number
 }
 
-/** Of one metric. Runs that do not have it are left out. */
+/** Lines of one metric. Runs without it are left out. */
 export function metricLines(
   series: ReadonlyMap<string, Series> | undefined,
   source: LineSource,
@@ -72,7 +71,7 @@ export function metricLines(
   return source.groups === null ? lines : groupLines(lines, source.groups, source)
 }
 
-/** Smoothed first, put together then: a band of raw values would be as ragged as they are. */
+/** Smooths first, then groups: a band of raw values would be as ragged as they are. */
 function groupLines(
   lines: readonly ChartLine[],
   groups: readonly RunGroup[],
@@ -99,7 +98,7 @@ function groupLines(
   })
 }
 
-/** Steps of all runs that lie in a stretch of the axis. */
+/** Returns the range of steps, over all runs, inside a range of the axis. */
 export function stepsOfZoom(
   zoom: readonly [number, number],
   runs: readonly { readonly id: string; readonly steps: number | null }[],
@@ -133,7 +132,7 @@ export interface EventSource {
 
 const maxWithCheckpoints = 3
 
-/** Resumptions, checkpoints, changes of settings, warnings and forks as marks. */
+/** Marks for resumptions, checkpoints, changed settings, warnings and forks. */
 export function marksOf(
   sources: readonly EventSource[],
   placed: ReadonlyMap<string, Placement>,
@@ -168,7 +167,7 @@ export function marksOf(
               color,
             },
           ]
-    // With many runs checkpoints would be a fence.
+    // With many runs, checkpoints would form a fence.
     const shown = found.filter(({ kind }) => kind !== 'checkpoint' || sources.length <= maxWithCheckpoints)
     return [...fork, ...shown].filter(({ x }) => Number.isFinite(x))
   })
@@ -190,7 +189,7 @@ function markOf({ type, step, keep, message, ...event }: LoggedEvent, resumed: (
   return { step, kind: 'alarm', words: typeof message === 'string' ? message : `warning at ${at}` } as const
 }
 
-/** The step of the checkpoint that training went on from: the last one the log kept. */
+/** Returns the step of the checkpoint from which training resumed: the last one in the log. */
 const resumedAt = (events: EventSource['events'], keep: number): number =>
   events.reduce(
     (last, { seq, event }) =>

@@ -1,4 +1,4 @@
-/** A whole comparison as files. */
+/** Export of a whole comparison to files. */
 import { metricLabel } from '#shared/metrics.ts'
 import { formatDate, formatNumber, formatReach, formatTime, plural } from '#renderer/client/format.ts'
 import type { ApiClient } from '#renderer/client/api.tsx'
@@ -24,7 +24,7 @@ import { betterOf, seedMeans, type SeedMean } from './measures.ts'
 import { settingRows, settingText, type SettingRow } from './settingDiff.ts'
 import type { CompareState } from './state.ts'
 
-/** The panels as they are looked at; those with nothing in them are left out. */
+/** Renders the panels as displayed, without empty ones. */
 async function picturesOf(comparison: Comparison, state: CompareState): Promise<readonly Picture[]> {
   const range = state.zoom ?? xExtent(comparison.panels.flatMap((title) => comparison.lines.get(title) ?? []))
   const pictures: Picture[] = []
@@ -49,7 +49,7 @@ export const savePng = async (comparison: Comparison, state: CompareState): Prom
 export const saveSvg = async (comparison: Comparison, state: CompareState): Promise<void> =>
   savePictureSvg(sheetOf(await picturesOf(comparison, state)), 'compare.svg')
 
-/** Every value of every panel's metric: one row per run and step. */
+/** Saves every value of every panel's metric: one row per run and step. */
 export async function saveCsv(client: ApiClient, { visible, panels }: Comparison): Promise<void> {
   const runs = visible.map(({ id, label }) => ({ id, label }))
   saveText(await fullCsvOf(client, runs, panels), 'compare.csv', 'text/csv')
@@ -106,20 +106,19 @@ interface ReportRun {
   readonly seed: number
   readonly steps: string
   readonly isBaseline: boolean
-  /** As CSS has it. */
   readonly color: string
-  /** Of the metrics in their order, as text. */
+  /** One text per metric, in order. */
   readonly values: readonly string[]
 }
 
 export interface Report {
   readonly title: string
-  /** In words: axis, smoothing, grouping. */
+  /** Axis, smoothing and grouping in words. */
   readonly about: string
   readonly madeAt: string
   readonly metrics: readonly string[]
   readonly runs: readonly ReportRun[]
-  /** Over runs that differ in their seed only: of the metrics in their order, the same groups each. */
+  /** Means over groups of runs that differ only in their seed, one list per metric in order, with the same groups each. */
   readonly means: readonly (readonly SeedMean[])[]
   readonly pictures: readonly string[]
   readonly gaps: readonly GapInWords[]
@@ -188,7 +187,6 @@ function settingTable({ runs, settings }: Report): string {
   return `<div class="s"><table><thead><tr>${cells('th', ['Setting', ...runs.map(({ label }) => label)])}</tr></thead><tbody>${rows.join('')}</tbody></table></div>`
 }
 
-/** Text as HTML has it. */
 const escaped = (words: string): string =>
   words
     .replaceAll('&', '&amp;')

@@ -1,4 +1,4 @@
-/** Which runs are held against the baseline, and by what. */
+/** Comparison of runs with the baseline, and its evidence. */
 import { metricLabel } from '#shared/metrics.ts'
 import {
   leastValues,
@@ -17,15 +17,15 @@ export interface GapQuestion {
   readonly metric: string
   readonly better: Better
   readonly runs: readonly (ComparedRun & { readonly value: number | null })[]
-  /** Runs that are the same but for their seed. */
+  /** Runs that are identical except for their seed. */
   readonly groups: readonly RunGroup[]
-  /** The last values of each run as they were. */
+  /** Last values of each run, unsmoothed. */
   readonly tails: ReadonlyMap<string, readonly number[]>
 }
 
 type Told = GapInWords & { readonly id: string }
 
-/** Every other run, or group of seeds, against the baseline. Seeds of the baseline itself are its yardstick. */
+/** Compares every other run, or group of seeds, with the baseline. Seeds of the baseline itself are the yardstick. */
 export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): readonly Told[] {
   const base = runs.find(({ isBaseline }) => isBaseline)
   if (!base) return []
@@ -54,7 +54,7 @@ export function gapsOf({ metric, better, runs, groups, tails }: GapQuestion): re
 const valuesOf = (runs: GapQuestion['runs'], group: RunGroup | undefined): readonly number[] =>
   runs.flatMap(({ id, value }) => (group?.runIds.includes(id) === true && value !== null ? [value] : []))
 
-/** What is said of the seeds of the baseline; null where it has no other. */
+/** Describes the spread over the baseline's seeds; null if it has only one. */
 export function yardstickOf({ metric, runs, groups }: GapQuestion): string | null {
   const own = groups.find(({ runIds }) =>
     runs.some(({ id, isBaseline }) => isBaseline && runIds.includes(id)),
@@ -68,16 +68,14 @@ export function yardstickOf({ metric, runs, groups }: GapQuestion): string | nul
 
 export interface GapInWords {
   readonly verdict: 'better' | 'worse' | 'different' | 'open'
-  /** It is about two single runs, and another seed may turn out otherwise. */
+  /** True if it compares two single runs, so that another seed may give a different result. */
   readonly isOneSeed: boolean
-  /** What was found. */
   readonly finding: string
   /** Evidence, and what would tell more. */
   readonly ground: string
 }
 
 interface GapContext {
-  /** Its label. */
   readonly metric: string
   readonly better: Better
   readonly name: string
@@ -129,7 +127,7 @@ function groundOf({ method, counts: [mine, theirs] }: Difference): string {
     : `By Welch’s t interval, ${plural(mine, 'seed')} against ${plural(theirs, 'seed')}; more seeds would narrow it.`
 }
 
-/** How far seeds of the same settings lie apart: the yardstick for everything else. */
+/** Describes how far seeds of the same settings spread: the yardstick for everything else. */
 export function yardstick(metric: string, name: string, values: readonly number[]): string | null {
   if (values.length < 2) return null
   const [low, high] = [Math.min(...values), Math.max(...values)]

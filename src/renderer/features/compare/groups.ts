@@ -1,4 +1,4 @@
-/** Runs put together: those that differ in their seed only, or share the value of a setting. */
+/** Groups of runs: those that differ only in their seed, or share the value of a setting. */
 import { labelOf } from '#shared/config/fields.ts'
 import { settingsButSeed, sharedBeginning } from '#shared/seeds.ts'
 import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
@@ -17,7 +17,7 @@ export interface RunGroup {
 
 const bySeed = 'seed'
 
-/** `group` 'seed': all settings but the seed are the same. Groups stand where their first run does. */
+/** Groups runs; `group` 'seed' requires all settings except the seed to be equal. Groups are ordered by their first run. */
 export function groupRuns(runs: readonly GroupedRun[], group: string): readonly RunGroup[] {
   const keyOf = (run: GroupedRun) =>
     group === bySeed ? settingsButSeed(run.settings) : shortSetting(run.settings.get(group))
@@ -32,7 +32,7 @@ export function groupRuns(runs: readonly GroupedRun[], group: string): readonly 
 
 const isSeed = (key: string): boolean => key === 'seed'
 
-/** What the names of the runs begin with alike, or what sets the group apart; a run alone keeps its name. */
+/** Labels a group by the common start of its runs' names, or by its distinguishing settings; a single run keeps its name. */
 function seedLabel(members: readonly GroupedRun[], differing: readonly string[]): string {
   const [first] = members
   if (!first) return ''

@@ -1,4 +1,4 @@
-/** One number per run and metric, and what it is worth beside the baseline's. */
+/** One number per run and metric, and its comparison with the baseline's. */
 import { findDeclaration } from '#shared/metrics.ts'
 import { lastValues, type SeriesPoint } from '#renderer/charts/lines.ts'
 import { mean, meanEstimate, type Estimate } from '#shared/statistics.ts'
@@ -14,7 +14,6 @@ export const statisticWords: Readonly<Record<Statistic, string>> = {
   tail: 'mean of the last tenth',
 }
 
-/** null: the run has no such number. */
 export function measure(points: readonly SeriesPoint[], statistic: Statistic, better: Better): number | null {
   const last = points.at(-1)
   if (!last) return null
@@ -27,20 +26,19 @@ export function measure(points: readonly SeriesPoint[], statistic: Statistic, be
   return mean(lastValues(points, tailLength(count)))
 }
 
-/** Of runs that differ in their seed only, with its 95 % interval. */
+/** Mean over runs that differ only in their seed, with its 95 % interval. */
 export interface SeedMean {
   readonly id: string
-  /** Of the runs, with how many they are. */
   readonly label: string
-  /** How many of them got furthest, and to which step. */
+  /** Number of runs that got furthest, and the step they reached. */
   readonly count: number
   readonly step: number
   readonly mean: Estimate | null
 }
 
 /**
- * Of each group of several runs, over those that are at the last step that any of them reached; without those that have
- * no such number.
+ * Means over each group of several runs, restricted to those at the last step that any of them reached; groups without
+ * the metric are omitted.
  */
 export const seedMeans = (
   groups: readonly RunGroup[],
@@ -56,10 +54,10 @@ export const seedMeans = (
       return { id, label, count: furthest.length, step, mean }
     })
 
-/** A tenth, but enough for a mean to be steady. */
+/** Number of values to average at the end: a tenth, but enough for a steady mean. */
 export const tailLength = (count: number): number => Math.min(count, Math.max(5, Math.round(count / 10)))
 
-/** Whether a difference is progress; null where neither way is. */
+/** True if a difference is an improvement; null if neither direction is better. */
 export function isProgress(delta: number, better: Better): boolean | null {
   if (better === 'none' || delta === 0) return null
   return better === 'higher' ? delta > 0 : delta < 0

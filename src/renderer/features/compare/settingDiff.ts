@@ -1,12 +1,12 @@
-/** Settings of several runs side by side: only what differs. */
+/** Settings of several runs side by side, reduced to those that differ. */
 import { historyWords, type SettingChange } from '#shared/config/changes.ts'
 import { byName, isObject, leaves } from '#shared/config/paths.ts'
 
-/** A setting as text; undefined: the run has no such setting. */
+/** Settings as text by dotted name; undefined: the run has no such setting. */
 export type Settings = ReadonlyMap<string, SettingValue>
 export type SettingValue = string | number | boolean | null
 
-/** Dotted names of a config's leaves; entries of lists by their `name`, `function` or place. */
+/** Flattens a config to dotted names; list entries are named by their `name`, `function` or position. */
 export const flatSettings = (config: unknown): Settings =>
   new Map(
     [...leaves(config, byName)].flatMap(([key, value]) =>
@@ -14,7 +14,7 @@ export const flatSettings = (config: unknown): Settings =>
     ),
   )
 
-/** What was changed within the run has all its values. */
+/** Lists all values of a setting that changed during the run. */
 export const withHistory = (settings: Settings, changes: readonly SettingChange[]): Settings =>
   new Map([
     ...settings,
@@ -28,7 +28,7 @@ export interface SettingRow {
   readonly isDifferent: boolean
 }
 
-/** Names of runs say nothing about them. */
+/** Keys left out because they do not affect training. */
 const ignored = new Set(['name'])
 
 export function settingRows(runs: readonly Settings[]): readonly SettingRow[] {
@@ -49,7 +49,7 @@ export const differingKeys = (runs: readonly Settings[]): readonly string[] =>
 export const settingText = (value: SettingValue | undefined): string =>
   value === undefined ? '–' : value === null ? 'none' : value === '' ? '(empty)' : String(value)
 
-/** Paths by their end: what stands before is the same machine. */
+/** Shortens paths to their last part: what precedes it is the same machine. */
 export const shortSetting = (value: SettingValue | undefined): string => {
   const text = settingText(value)
   return /^(?:\/|[A-Za-z]:\\)/.test(text) ? `…/${text.split(/[\\/]/).slice(-2).join('/')}` : text

@@ -1,11 +1,11 @@
-/** What is compared and how it is looked at: all of it in the address, so that a link shows the same. */
+/** Runs compared and display options, all stored in the address, so that a link shows the same. */
 import { metricDeclarations } from '#shared/metrics.ts'
 import type { Query } from '#renderer/client/route.ts'
 import type { BandKind } from '#renderer/charts/curves.ts'
 import { lookQuery, parseLook, type CurveLook } from '#renderer/charts/curveLook.ts'
 
 export const statistics = ['last', 'best', 'tail'] as const
-/** The last value, the best one, the mean of the last tenth. */
+/** Last value, best value, or mean of the last tenth. */
 export type Statistic = (typeof statistics)[number]
 
 const bands: readonly BandKind[] = ['range', 'deviation', 'interval']
@@ -14,26 +14,25 @@ export interface CompareState extends CurveLook {
   readonly runIds: readonly string[]
   readonly baseline: string | null
   readonly hidden: readonly string[]
-  /** null: the default ones of those there are. */
+  /** Null: the default panels among those available. */
   readonly panels: readonly string[] | null
-  /** A setting by dotted name, 'seed' for runs that differ in nothing else; null: every run its own line. */
+  /** Dotted name of a setting, 'seed' for runs that differ in nothing else; null: a line per run. */
   readonly group: string | null
-  /** null: the 95 % interval of runs that differ in their seed only, the range of others. */
+  /** Null: the 95 % interval for runs that differ only in their seed, the range for others. */
   readonly band: BandKind | null
-  /** Of which the list tells values and differences; null: that of the first panel. */
+  /** Metric whose values and differences are listed; null: that of the first panel. */
   readonly metric: string | null
   readonly statistic: Statistic
   readonly hasMarks: boolean
-  /** Far-off values may leave their panel. */
+  /** Lets outliers leave their panel. */
   readonly clipsSpikes: boolean
-  /** On the x axis. */
   readonly zoom: readonly [number, number] | null
 }
 
 const listOf = (text: string | null): readonly string[] =>
   text === null ? [] : text.split(',').filter(Boolean)
 
-/** What does not belong into an address is passed over. */
+/** Ignores anything invalid in the query. */
 export function parseState(query: URLSearchParams): CompareState {
   const runIds = [...new Set(listOf(query.get('runs')))].slice(0, maxRuns)
   const baseline = query.get('baseline')
@@ -57,7 +56,7 @@ export function parseState(query: URLSearchParams): CompareState {
 export const shownBand = ({ band, group }: Pick<CompareState, 'band' | 'group'>): BandKind =>
   band ?? (group === 'seed' ? 'interval' : 'range')
 
-/** As many as `metrics.series` answers at once. */
+/** Limit of `metrics.series` per request. */
 export const maxRuns = 64
 
 const oneOf = <T extends string>(known: readonly T[], text: string | null): T | undefined =>
@@ -70,7 +69,7 @@ function zoomOf(text: string | null): readonly [number, number] | null {
     : null
 }
 
-/** What differs from the defaults only. */
+/** Keeps only options that differ from the defaults. */
 export function stateQuery(state: CompareState): Query {
   const { runIds, baseline, hidden, panels, zoom } = state
   return {
@@ -93,7 +92,7 @@ const defaultPanels = [...metricDeclarations].flatMap(([name, { chart }]) => (ch
 
 const firstPanels = 6
 
-/** The first six that there are. */
+/** Returns the first six panels that have values. */
 export const panelsOf = (names: readonly string[]): readonly string[] => {
   const known = new Set(names)
   return defaultPanels.filter((name) => known.has(name)).slice(0, firstPanels)

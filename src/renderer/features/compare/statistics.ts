@@ -1,4 +1,4 @@
-/** Whether a difference between runs is more than luck. */
+/** Tests whether a difference between runs exceeds chance. */
 import {
   mean,
   meanDifference,
@@ -14,16 +14,16 @@ import { sum } from 'd3-array'
 export interface Difference {
   /** Mean of `a` minus mean of `b`. */
   readonly difference: number
-  /** 95 % interval of the difference; null where the values move too slowly to bound it. */
+  /** 95 % interval of the difference; null if the values move too slowly to bound it. */
   readonly interval: Interval | null
-  /** There is an interval, and it leaves 0 out. */
+  /** True if there is an interval and it excludes 0. */
   readonly isReal: boolean
-  /** What was counted: seeds, or values of two single runs. */
+  /** Basis of the test: seeds, or values of two single runs. */
   readonly method: 'seeds' | 'runs'
   readonly counts: readonly [number, number]
 }
 
-/** By seeds, where both sides have at least two: Welch's t interval, which asks no equal spread. */
+/** Compares groups of at least two seeds each: Welch's t interval, which does not assume equal variances. */
 export function seedDifference(a: readonly number[], b: readonly number[]): Difference | null {
   const found = welchDifference(a, b)
   if (found === null || found.interval === null) return null
@@ -31,8 +31,8 @@ export function seedDifference(a: readonly number[], b: readonly number[]): Diff
 }
 
 /**
- * One run against several seeds of another setting: where the next seed of those would lie (prediction interval
- * mean ± t·s·√(1+1/n)). Needs three seeds to know their spread.
+ * Compares one run with several seeds of another setting through the prediction interval for their next seed, mean ±
+ * t·s·√(1+1/n). Needs three seeds to estimate their spread.
  */
 export function singleDifference(value: number, seeds: readonly number[]): Difference | null {
   if (seeds.length < 3) return null
@@ -42,19 +42,19 @@ export function singleDifference(value: number, seeds: readonly number[]): Diffe
   return told(difference, { low: difference - reach, high: difference + reach }, 'seeds', [1, seeds.length])
 }
 
-/** Fewer values at the end of a run do not show how alike neighbours are, and with it how many values they are worth. */
+/** Smallest number of final values that shows the autocorrelation of a run, and with it their effective number. */
 export const leastValues = 20
 
 /**
  * Compares single runs by values such as the rewards of the last steps: Welch’s t interval of the difference of means.
- * Neighbouring values resemble each other, so each mean counts as of fewer of them (`serialMean`). It tells the noise of
- * these two runs only; what another seed would have done it cannot know. null where a run has fewer than 20 values.
+ * Neighbouring values are correlated, so each mean has a smaller effective sample size (`serialMean`). Covers the noise
+ * of these two runs only, not the variation between seeds. Null if a run has fewer than 20 values.
  */
 export function runDifference(a: readonly number[], b: readonly number[]): Difference | null {
   if (a.length < leastValues || b.length < leastValues) return null
   const counts = [a.length, b.length] as const
   const [blocksA, blocksB] = [blockMeans(a), blockMeans(b)]
-  // A series that seems quick by chance also seems steady, and would weigh too much beside one that is slow.
+  // A series that seems fast by chance also seems steady, and would weigh too much beside a slow one.
   const correlation = Math.max(correlationOf(blocksA), correlationOf(blocksB))
   const [meanA, meanB] = [serialMean(blocksA, correlation), serialMean(blocksB, correlation)]
   if (meanA.freedom < 1 || meanB.freedom < 1) return told(meanA.value - meanB.value, null, 'runs', counts)
@@ -63,8 +63,8 @@ export function runDifference(a: readonly number[], b: readonly number[]): Diffe
 }
 
 /**
- * Means of blocks of neighbours, 20 blocks or somewhat more, so that a slow movement below quick noise shows as well. Of
- * the newest values, as many as make whole blocks.
+ * Returns means of 20 or slightly more blocks of neighbours, so that a slow drift below fast noise shows as well. Uses
+ * the newest values that fill whole blocks.
  */
 function blockMeans(values: readonly number[]): readonly number[] {
   const length = Math.floor(values.length / leastValues)
@@ -74,7 +74,10 @@ function blockMeans(values: readonly number[]): readonly number[] {
   )
 }
 
-/** Estimates the correlation of neighbours, freed of its bias: Marriott and Pope 1954, "Bias in the estimation of autocorrelations". */
+/**
+ * Estimates the lag-one autocorrelation with bias correction: Marriott and Pope 1954, "Bias in the estimation of
+ * autocorrelations".
+ */
 function correlationOf(values: readonly number[]): number {
   const [count, middle, spread] = [values.length, mean(values), squares(values)]
   if (spread === 0) return 0
@@ -83,8 +86,8 @@ function correlationOf(values: readonly number[]): number {
 }
 
 /**
- * Mean of values that form a first-order autoregression: n of them are worth n / (1 + 2 Σ (1 − k/n) ρᵏ), and one less is
- * what they have degrees of freedom.
+ * Mean of a first-order autoregression: n values have the effective size n / (1 + 2 Σ (1 − k/n) ρᵏ), and one degree of
+ * freedom less.
  */
 function serialMean(values: readonly number[], correlation: number): KnownMean {
   const count = values.length

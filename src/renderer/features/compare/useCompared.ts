@@ -1,4 +1,4 @@
-/** What a comparison reads of its runs besides their series. */
+/** Data that a comparison reads about its runs besides their series. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { flatSettings, withHistory, type Settings } from './settingDiff.ts'
@@ -11,7 +11,7 @@ export type Sample = Answer<'samples.list'>[number]
 
 type Found<T> = ReadonlyMap<string, T>
 
-/** By run; those not there yet are missing. */
+/** Maps answers by run, without those still loading. */
 const byRun = <T>(runIds: readonly string[], answers: readonly (T | undefined)[]): Found<T> =>
   new Map(
     runIds.flatMap((runId, i) => {
@@ -20,14 +20,13 @@ const byRun = <T>(runIds: readonly string[], answers: readonly (T | undefined)[]
     }),
   )
 
-/** Their other columns change with every step. */
+/** Picks the stable columns; the others change with every step. */
 const recordOf = ({ config, manifest, settingChanges }: RunRecord): RunRecord => ({
   config,
   manifest,
   settingChanges,
 })
 
-/** Config and manifest of each run. */
 export function useRecords(runIds: readonly string[]): Found<RunRecord> {
   const answers = useAnswers('runs.get', runIds.map(inputOf), { select: recordOf })
   return useMemo(() => byRun(runIds, answers), [runIds, answers])
@@ -35,7 +34,6 @@ export function useRecords(runIds: readonly string[]): Found<RunRecord> {
 
 const inputOf = (runId: string) => ({ runId })
 
-/** Settings of each run by dotted name. */
 export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
   return useMemo(
     () =>
@@ -49,7 +47,7 @@ export function useSettingsOf(records: Found<RunRecord>): Found<Settings> {
   )
 }
 
-/** Everything that happened in each run but its steps. */
+/** Returns all events of each run except its steps. */
 export function useEvents(runIds: readonly string[], enabled: boolean): Found<readonly StoredEvent[]> {
   const inputs = runIds.map((runId) => ({ runId, limit: 5000 }))
   const answers = useAnswers('runs.events', inputs, { enabled })
@@ -58,11 +56,10 @@ export function useEvents(runIds: readonly string[], enabled: boolean): Found<re
 
 export interface TailQuestion {
   readonly id: string
-  /** Steps done. */
   readonly steps: number
 }
 
-/** The last tenth of the values of a metric as they were, for each run with its number of steps. */
+/** Returns the last tenth of a metric's values, unsmoothed, for each run with its number of steps. */
 export function useTails(runs: readonly TailQuestion[], metric: string | null): Found<readonly number[]> {
   const client = useApi()
   const asked = runs.map(({ id, steps }) => ({
@@ -89,23 +86,22 @@ export function useTails(runs: readonly TailQuestion[], metric: string | null): 
   return useMemo(() => new Map(data?.metric === metric ? data.found : []), [data, metric])
 }
 
-/** Enough for the noise to show, but not from before the run had settled. */
+/** Number of steps to read: enough to show the noise, but none from before the run had settled. */
 const tailSteps = (step: number): number => Math.min(4999, Math.max(20, 2 * tailLength(step)))
 
-/** A number of steps that a living run changes with every sixteenth to thirty-second part of its length only. */
+/** Rounds a number of steps so that it changes only with every sixteenth to thirty-second part of a live run's length. */
 const coarse = (steps: number): number => {
   const unit = 2 ** Math.max(0, Math.floor(Math.log2(Math.max(1, steps))) - 4)
   return Math.floor(steps / unit) * unit
 }
 
-/** The newest samples of each run. */
 export function useSamplesOf(runIds: readonly string[], enabled: boolean): Found<readonly Sample[]> {
   const inputs = runIds.map((runId) => ({ runId, limit: 500 }))
   const answers = useAnswers('samples.list', inputs, { enabled })
   return useMemo(() => byRun(runIds, answers), [runIds, answers])
 }
 
-/** All samples of one row in each run, the newest step first. */
+/** Returns all samples of one row in each run, newest step first. */
 export function useRowSamples(runIds: readonly string[], row: number | null): Found<readonly Sample[]> {
   const inputs = runIds.map((runId) => ({ runId, row: row ?? 0, limit: 500 }))
   const answers = useAnswers('samples.list', inputs, { enabled: row !== null })
@@ -121,7 +117,7 @@ export interface RewardCode {
 
 const noRewards: Answer<'rewards.list'> = []
 
-/** Code of the library by the file a config names. */
+/** Returns library code by the file path used in configs. */
 export function useRewardCode(enabled: boolean): ReadonlyMap<string, RewardCode> {
   const { data: rewards = noRewards } = useAnswer('rewards.list', {}, { enabled })
   const inputs = rewards.map(({ id }) => ({ rewardId: id }))

@@ -1,4 +1,4 @@
-/** Everything a comparison shows, from the runs and choices in the address. */
+/** Everything a comparison shows, from the runs and options in the address. */
 import { useCallback, useMemo } from 'react'
 import { marksOf, metricLines, placements, stepsOfZoom, type ComparedRun, type LineSource } from './data.ts'
 import { groupRuns } from './groups.ts'
@@ -16,13 +16,13 @@ import { navigate, useRoute } from '#renderer/client/route.ts'
 import { useKept } from '#renderer/client/settled.ts'
 import { useHasRuns, useRunFacts, useRunStyles, type RunEntry } from '#renderer/client/runs.ts'
 
-/** The comparison in the address and the way to change it. */
+/** Returns the comparison in the address and its setter. */
 export function useCompareState(): readonly [CompareState, (changes: Partial<CompareState>) => void] {
   const { query } = useRoute()
   const state = useMemo(() => parseState(query), [query])
   const change = useCallback(
     (changes: Partial<CompareState>) =>
-      // Read anew: several changes may come before the next picture.
+      // Read again, since several changes may come before the next render.
       navigate(
         '/compare',
         stateQuery({ ...parseState(new URLSearchParams(location.hash.split('?', 2)[1])), ...changes }),
@@ -35,7 +35,7 @@ export function useCompareState(): readonly [CompareState, (changes: Partial<Com
   return [state, change]
 }
 
-/** What is told of a run besides its curves. No step changes it. */
+/** Picks the facts of a run that no step changes. */
 const factsOf = ({ id, name, algorithm, seed, status, steps, parentCheckpointStep }: RunEntry) => ({
   ...{ id, name, algorithm, seed, status, steps, parentCheckpointStep },
 })
@@ -49,7 +49,7 @@ export interface ListedRun extends ComparedRun {
 
 export type Comparison = ReturnType<typeof useComparison>
 
-/** Points of a series that are enough for what is drawn of it. */
+/** Returns the resolution needed to draw each series. */
 const pointsFor = (runs: number): number => Math.max(120, Math.min(400, Math.floor(3000 / Math.max(1, runs))))
 
 export function useComparison(state: CompareState) {
@@ -65,7 +65,7 @@ export function useComparison(state: CompareState) {
   const facts = useFacts(runIds, visible, state.group)
   const marks = useMarksOf(state.hasMarks, runIds, visible, placed)
   const { groups } = facts
-  // News of living runs comes more often than their lines are drawn.
+  // Live runs are updated more often than their lines are drawn.
   const runs = useKept(visible.map(({ id, label, style, isBaseline }) => ({ id, label, style, isBaseline })))
   const keptGroups = useKept(groups)
   const band = shownBand(state)
@@ -85,14 +85,14 @@ export function useComparison(state: CompareState) {
   return { ...curves, ...facts, isLoaded, listed, visible, marks, lines, tails, valueOf, stepsOf, means }
 }
 
-/** Those of the address that there are, in its order. */
+/** Returns the existing runs among those of the address, in its order. */
 function useChosenRuns(wanted: readonly string[]) {
   const entries = useRunFacts(wanted, factsOf)
   const runIds = useKept(entries.map(({ id }) => id))
   return { entries, runIds, isLoaded: useHasRuns() }
 }
 
-/** The series of the panels, and how they lie along the axis. */
+/** Returns the series of the panels, and their placement along the axis. */
 function useCurves(state: CompareState, entries: readonly RunFacts[], runIds: readonly string[]) {
   const { data: names = noNames } = useAnswer(
     'metrics.names',
@@ -126,7 +126,6 @@ function useCurves(state: CompareState, entries: readonly RunFacts[], runIds: re
   }
 }
 
-/** Settings, and what they put together. */
 function useFacts(runIds: readonly string[], visible: readonly ListedRun[], group: string | null) {
   const records = useRecords(runIds)
   const settings = useSettingsOf(records)
@@ -166,7 +165,6 @@ function useMarksOf(
 
 const noNames: readonly string[] = []
 
-/** The last step of which there is a value. */
 const lastStepOf = (byMetric: SeriesByMetric, runId: string): number =>
   Math.max(0, ...[...byMetric.values()].map((runs) => runs.get(runId)?.points.at(-1)?.lastStep ?? 0))
 

@@ -24,7 +24,7 @@ type Item = Answer<'datasets.answer'>
 type TaughtAnswer = Extract<Item, { answers: readonly unknown[] }>['answers'][number]
 type Result = Extract<Item, { result: unknown }>['result']
 
-/** A larger model answers the rows; the answers that earn enough become a data set to learn from. */
+/** Lets a larger model answer the rows; answers with enough reward become a data set to learn from. */
 export function AnswersTab({ opened, name }: { opened: Opened; name: string }) {
   const { version } = opened
   const { prompt } = usePrompt(opened)
@@ -61,11 +61,11 @@ const NothingYet = () => (
 interface GivenProps {
   readonly items: readonly Item[]
   readonly isRunning: boolean
-  /** What an answer must earn; null: nothing. */
+  /** Smallest reward of an answer to keep; null: none. */
   readonly least: number | null
 }
 
-/** Answers as they come, and at last the data set. */
+/** Shows answers as they arrive, and finally the data set. */
 function Given({ items, isRunning, least }: GivenProps) {
   const last = items.at(-1)
   const answers = useMemo(
@@ -185,7 +185,7 @@ interface TeacherFormProps {
 
 const noRewards: readonly RewardChoice[] = []
 
-/** Who answers, what scores the answers, and which are kept. */
+/** Chooses the teacher model, its rewards, and which answers are kept. */
 function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: TeacherFormProps) {
   const teacher = useTeacher()
   const [rewards, setRewards] = useSetting<readonly RewardChoice[]>('data.answers.rewards', noRewards)
@@ -276,7 +276,7 @@ function TeacherForm({ rows, suggestedName, isRunning, onStart, onCancel }: Teac
   )
 }
 
-/** A model of this machine or one behind an address. `chosen` is null until it can be asked. */
+/** Chooses a local model or one behind an address. `chosen` is null until it is complete. */
 function useTeacher() {
   const [usual] = usePreviewModel()
   const [isHere, setHere] = useState(true)

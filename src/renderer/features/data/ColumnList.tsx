@@ -19,7 +19,7 @@ interface ColumnListProps {
   readonly onChange: (form: MappingForm) => void
 }
 
-/** Every column with what it holds: whether it is kept, and what it is called from now on. */
+/** Lists every column with its contents, whether it is kept, and its new name. */
 export function ColumnList({ columns, form, onChange }: ColumnListProps) {
   const change = (name: string, changes: Partial<ColumnChoice>) =>
     onChange({

@@ -46,7 +46,6 @@ const NoDataSet = () => (
   </Page>
 )
 
-/** Every data set with its newest version. */
 function DataSetList() {
   const { data: dataSets, error, refetch } = useAnswer('datasets.list', undefined)
   const addData = useAddData()
@@ -162,7 +161,7 @@ const columnsAt = (now: number): readonly Column<DataSet>[] => [
   },
 ]
 
-/** Looks what a data set of a hub consists of and fetches one split; what came is looked at before it is imported. */
+/** Lists the configs and splits of a hub data set and downloads one split, to be reviewed before it is imported. */
 function HubDataDialog({ onClose }: { onClose: () => void }) {
   const [address, setAddress] = useState('')
   const [choice, setChoice] = useState<HubChoice>({})
@@ -242,7 +241,7 @@ function PartFields({ configs, chosen: { config, split }, isDisabled, onChoose }
   )
 }
 
-// Which part of a data set on a hub is meant, while somebody chooses.
+// Chosen config and split of a hub data set.
 
 type Config = Answer<'datasets.listOnHub'>['configs'][number]
 
@@ -256,7 +255,9 @@ interface HubSplit {
   readonly split: Config['splits'][number]
 }
 
-/** What is not chosen, or not there, is the usual one: the first config, the training rows. null where there is nothing. */
+/**
+ * Fills in defaults for choices that are missing or invalid: the first config, the training rows. Null if there are none.
+ */
 export function chosenSplit(configs: readonly Config[], choice: HubChoice): HubSplit | null {
   const config = configs.find(({ name }) => name === choice.config) ?? configs[0]
   const splits = config?.splits ?? []

@@ -23,7 +23,7 @@ import { rowsSoFar } from './passRates.ts'
 
 type Summary = Answer<'datasets.difficulties'>['known'][number]
 
-/** What a model earns on each row before anything is trained: rows too hard or too easy teach nothing. */
+/** Measures an untrained model's reward on each row: rows too hard or too easy teach nothing. */
 export function DifficultyTab({ opened }: { opened: Opened }) {
   const versionId = opened.version.id
   const { prompt } = usePrompt(opened)
@@ -80,7 +80,6 @@ interface UnderWayProps {
   readonly samplesPerRow: number
 }
 
-/** Rows as they come. */
 function UnderWay({ items, samplesPerRow }: UnderWayProps) {
   const last = items.at(-1)
   if (last === undefined) return <Loading label="Starting the model" />
@@ -165,7 +164,6 @@ interface Measurement {
 }
 
 interface DifficultyFormProps {
-  /** Of the version. */
   readonly rows: number
   readonly isRunning: boolean
   readonly onMeasure: (measurement: Measurement) => void
@@ -174,7 +172,7 @@ interface DifficultyFormProps {
 
 const defaultRewards: readonly RewardChoice[] = [{ function: 'exact-match' }]
 
-/** Who answers, what judges, and how much of it. */
+/** Chooses the model, the rewards, and the number of samples. */
 function DifficultyForm({ rows, isRunning, onMeasure, onCancel }: DifficultyFormProps) {
   const [defaultModel] = usePreviewModel()
   const [chosen, choose] = useState<ModelChoice | null>(null)

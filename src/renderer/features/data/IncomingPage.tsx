@@ -24,17 +24,17 @@ import { RowDetail, RowsTable } from './RowsTable.tsx'
 
 interface IncomingPageProps {
   readonly arrivals: readonly Arrival[]
-  /** The data set they become a version of; null: new ones. */
+  /** Data set to receive a new version; null: a new data set. */
   readonly into: string | null
 }
 
-/** Files somebody dropped or chose: each is looked at and imported, or not. */
+/** Dropped or chosen files, each to be reviewed and imported or discarded. */
 export function IncomingPage({ arrivals, into }: IncomingPageProps) {
   const [chosen, choose] = useState(arrivals.at(-1) ?? null)
   const [before, setBefore] = useState(arrivals)
   if (before !== arrivals) {
     setBefore(arrivals)
-    // What somebody just brought is what they want to see.
+    // Show the files that the user has just added.
     const added = arrivals.findLast((arrival) => !before.includes(arrival))
     if (added !== undefined) choose(added)
   }
@@ -68,7 +68,6 @@ interface FilesProps {
   readonly onDiscardAll: () => void
 }
 
-/** What else waits for a decision. */
 function Files({ arrivals, shown, onChoose, onDiscardAll }: FilesProps) {
   return (
     <nav
@@ -106,11 +105,9 @@ interface IncomingFileProps {
   readonly arrival: Arrival
   readonly into: string | null
   readonly onDiscard: () => void
-  /** The others that wait, if there are any. */
   readonly files: ReactNode
 }
 
-/** The first look at a file. */
 function IncomingFile(props: IncomingFileProps) {
   const { arrival, onDiscard, files } = props
   const [split, setSplit] = useState<string | undefined>(undefined)
@@ -139,7 +136,7 @@ function IncomingFile(props: IncomingFileProps) {
 
 type Inspection = Answer<'datasets.inspect'>
 
-/** A split of a hub has no ending, but may have a dot. */
+/** Matches data extensions; a hub split has none, but its name may contain a dot. */
 const dataEnding = /\.(?:csv|tsv|json|jsonl|ndjson|parquet)(?:\.gz|\.zst)?$/i
 
 interface DecisionProps extends IncomingFileProps {
@@ -148,7 +145,6 @@ interface DecisionProps extends IncomingFileProps {
   readonly listField: ReactNode
 }
 
-/** What it will be imported as. */
 function Decision({ arrival, into, onDiscard, files, file, split, listField }: DecisionProps) {
   const facts = useMemo(() => factsOf(file), [file])
   const [changed, setForm] = useState<MappingForm | null>(null)
@@ -277,7 +273,7 @@ const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}$
 
 interface IncomingRowsProps {
   readonly file: Inspection
-  /** As they would be after the import; undefined: on their way. */
+  /** Rows as they would be imported; undefined while loading. */
   readonly mapped: Inspection | undefined
   readonly error: Error | null
   readonly formProblems: readonly string[]
@@ -285,7 +281,7 @@ interface IncomingRowsProps {
 
 type View = 'after' | 'before' | 'problems'
 
-/** The first rows, as they will be and as they are, and those that will be left out. */
+/** The first rows, before and after mapping, and those that will be left out. */
 function IncomingRows({ file, mapped, error, formProblems }: IncomingRowsProps) {
   const [view, setView] = useState<View>('after')
   const bad = mapped?.problems ?? file.problems
@@ -345,7 +341,7 @@ function Problems({ problems, isWhole }: { problems: Inspection['problems']; isW
   )
 }
 
-/** The table, and under it the row somebody points at. */
+/** The table, and below it the row under the pointer. */
 function FirstRows({ shown }: { shown: Inspection }) {
   const [at, setAt] = useState(0)
   const columns = useMemo(() => {

@@ -15,7 +15,7 @@ import { cutBeyond, type PromptForm } from '../../parts/preparation.ts'
 
 type Lengths = NonNullable<Answer<'datasets.histogram'>['histogram']>
 
-/** How long the prompts are in tokens, and how many a limit would leave out. */
+/** Distribution of prompt lengths in tokens, and the number of rows a limit would drop. */
 export function LengthsTab({ opened }: { opened: Opened }) {
   const [model, setModel] = usePreviewModel()
   const { prompt, preparation, change } = usePrompt(opened)
@@ -57,7 +57,7 @@ interface MeasuredProps {
 
 function Measured({ versionId, model, prompt, limit, onLimit }: MeasuredProps) {
   const { start, cancel, last, state, error } = useTask('datasets.histogram')
-  // The parts above are told apart by key: model and prompt are the same for the life of this one.
+  // Keyed above: model and prompt stay the same for the life of this component.
   const [asked] = useState({ versionId, model, prompt })
   useEffect(() => start(asked), [start, asked])
   const { data: info } = useAnswer('models.info', { model })
@@ -89,15 +89,13 @@ interface ChartProps {
   readonly lengths: Lengths
   readonly limit: number | null
   readonly onLimit: (limit: number | null) => void
-  /** What the model can read at most. */
   readonly context: number | null
-  /** Tokens that a completion may have. */
   readonly completion: number
 }
 
 function Chart({ lengths, limit, onLimit, context, completion }: ChartProps) {
   const { rows, problems, min, mean, median, p95, max, bins } = lengths
-  // While the line is dragged it is not kept yet.
+  // Not saved while the line is being dragged.
   const line = limit ?? max
   const room = context === null ? Infinity : context - completion
   const cut = cutBeyond(lengths.lengths, Math.min(line, room))

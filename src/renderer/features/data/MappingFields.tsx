@@ -12,14 +12,14 @@ interface MappingFieldsProps {
 }
 
 interface PromptFieldsProps extends MappingFieldsProps {
-  /** To begin with where no prompt is proposed. */
+  /** Initial template if no prompt is proposed. */
   readonly template: string | null
 }
 
 const templateKey = '\ntemplate'
 const noneKey = '\nnone'
 
-/** Where prompt and expected answer come from. */
+/** Chooses the columns of prompt and expected answer. */
 export function MappingFields({ facts, form, template, onChange }: PromptFieldsProps) {
   const sources = sourceColumns(form, facts)
   const { prompt } = form
@@ -111,7 +111,7 @@ const answerOptions = (sources: readonly ColumnFacts[]): readonly Option<string>
   ]),
 ]
 
-/** Conversations can be split; nothing where there are none. */
+/** Offers to split conversations; renders nothing without any. */
 function TakingField({ facts, form, onChange }: MappingFieldsProps) {
   const chats = facts.filter(({ kind }) => kind === 'chat' || kind === 'other-chat')
   const names = chats.map(({ name }) => name)
@@ -163,7 +163,7 @@ function partsLabel({ system, history, parts, begun }: Extract<Taking, { kind: '
   return `${before.join('')}${parts.map((name) => `“${name}”`).join(' and ')} as one message${behind}`
 }
 
-/** Columns to be put into a template. */
+/** Columns that can be inserted into a template. */
 export function ColumnChips({
   names,
   onInsert,
@@ -179,7 +179,7 @@ export function ColumnChips({
           key={name}
           small
           className="max-w-48 font-mono"
-          // The cursor stays where the text is typed.
+          // The cursor stays in the text.
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onInsert(name)}
         >

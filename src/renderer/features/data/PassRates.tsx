@@ -35,7 +35,7 @@ const bandLooks: Readonly<
   easy: { fill: 'bg-run-1', color: 'var(--run-1)', words: 'Too easy' },
 }
 
-/** What share of the completions of each row passes: how many rows a run can learn from, and which. */
+/** Histogram of pass rates per row: how many rows a run can learn from, and which. */
 export function PassRates({ rows, problems, samplesPerRow }: PassRatesProps) {
   const [passMark, setPassMark] = useState<number | null>(defaultPassMark)
   const [band, setBand] = useState<Band | 'all'>('all')

@@ -17,7 +17,7 @@ import type { PromptForm } from '../../parts/preparation.ts'
 import { promptProblem, formKind, insertAt, toKind, type FormKind } from '../../parts/promptForms.ts'
 import { ColumnChips } from './MappingFields.tsx'
 
-/** The template beside what it makes of the rows, as the model reads them. */
+/** Template editor beside the resulting prompts, as the model reads them. */
 export function PromptTab({ opened }: { opened: Opened }) {
   const { prompt, detected, preparation, change } = usePrompt(opened)
   const [draft, setDraft] = useState<PromptForm | null>(null)
@@ -184,7 +184,6 @@ const explained: Readonly<Record<FormKind, string>> = {
   column: 'The prompt is the column itself: text, verbatim, or messages for the chat template.',
 }
 
-/** How a row becomes a prompt. */
 function PromptEditor({ columns, form, onChange }: PromptEditorProps) {
   const kind = formKind(form)
   return (
@@ -292,7 +291,7 @@ interface TemplateAreaProps {
   readonly onChange: (text: string) => void
 }
 
-/** Text with {column} placeholders, put in where the cursor is. */
+/** Text with {column} placeholders, inserted at the cursor. */
 function TemplateArea({ label, columns, text, onChange }: TemplateAreaProps) {
   const box = useRef<HTMLDivElement>(null)
   const insert = (name: string) => {

@@ -29,11 +29,10 @@ const sentences: Readonly<Record<string, string>> = {
 
 const nothing = 'The file is empty: it has no rows.'
 
-/** `columns`: how many the file has. */
 const shapeSentence = (id: string, columns: number): string =>
   columns === 0 ? nothing : (sentences[id] ?? sentences['unknown'] ?? '')
 
-/** Shows what the file was taken for, the evidence, and columns left aside. */
+/** Shows the detected shape of a file, the evidence, and ignored columns. */
 export function Recognised({
   file: { shape, columns, notes, oddValues },
 }: {
@@ -56,7 +55,7 @@ interface ListFieldProps {
   readonly onSplit: (split: string | undefined) => void
 }
 
-/** Asks for the list to read of a JSON document with several. */
+/** Asks which list to read if a JSON document has several. */
 export function ListField({ split, onSplit }: ListFieldProps) {
   const [name, setName] = useState(split ?? '')
   return (

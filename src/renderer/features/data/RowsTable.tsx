@@ -15,7 +15,7 @@ export interface RowsTableProps {
   readonly empty?: ReactNode
 }
 
-/** Rows that are all here; a click shows one in full. */
+/** Table of rows already in memory; a click shows one in full. */
 export function RowsTable({ label, columns, rows, selected = null, onSelect, empty }: RowsTableProps) {
   const numbers = useMemo(() => rows.map((_, index) => index), [rows])
   const shown = useMemo(
@@ -36,18 +36,17 @@ export function RowsTable({ label, columns, rows, selected = null, onSelect, emp
   )
 }
 
-/** As the statistics of a file or a version have it. */
+/** Column in the form of a file's or version's statistics. */
 export interface NamedColumn {
   readonly name: string
-  /** Of its texts, in characters. */
+  /** Length of its texts in characters. */
   readonly length: { readonly mean: number } | null
 }
 
-/** Long texts get more of the width than short ones, within reason. */
+/** Returns a column's share of the width: more for long texts, within limits. */
 const shareOf = (length: NamedColumn['length']): number =>
   Math.round(Math.min(3.5, Math.max(1, Math.sqrt(length?.mean ?? 4) / 2)) * 10) / 10
 
-/** A column of numbers, then one for each name. */
 export const rowColumns = (
   names: readonly NamedColumn[],
   rows: number,
@@ -79,11 +78,10 @@ export function Cell({ value }: { value: unknown }) {
   )
 }
 
-/** One row with every value in full. */
 interface RowDetailProps {
   readonly row: DataRow
   readonly number: number
-  /** Names stand left of their values instead of over them. */
+  /** Puts names left of their values instead of above. */
   readonly isWide?: boolean
 }
 

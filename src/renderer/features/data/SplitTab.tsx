@@ -13,7 +13,7 @@ import { usePreparation } from '../../parts/useData.ts'
 import type { SplitRule } from '../../parts/preparation.ts'
 import type { Opened } from './usePrompt.ts'
 
-/** Which rows are the validation split, and whether any of them are trained on all the same. */
+/** Shows which rows form the validation split, and whether any of them also occur in training. */
 export function SplitTab({ opened: { version } }: { opened: Opened }) {
   const [{ heldOut }, change] = usePreparation(version.id)
   const [seed, setSeed] = useState(heldOut?.seed ?? 42)
@@ -94,7 +94,7 @@ export function SplitTab({ opened: { version } }: { opened: Opened }) {
 
 interface AlikeByProps {
   readonly names: readonly string[]
-  /** None: every column. */
+  /** Empty: all columns. */
   readonly columns: readonly string[]
   readonly onChange: (columns: readonly string[]) => void
 }
@@ -186,7 +186,7 @@ const kinds = [
   },
 ] as const
 
-/** One list at a time; the marks tell what the others hold. */
+/** Shows one list of similar rows at a time; marks give the sizes of the others. */
 function Alike({ found }: { found: Answer<'datasets.leaks'> }) {
   const [id, setId] = useState<(typeof kinds)[number]['id']>('leaks')
   const shown = kinds.find((kind) => kind.id === id) ?? kinds[0]
@@ -232,11 +232,9 @@ type Pair = Answer<'datasets.leaks'>['leaks']['pairs'][number]
 interface MatchListProps {
   readonly label: string
   readonly pairs: readonly Pair[]
-  /** What the two numbers count. */
   readonly places: readonly [string, string]
 }
 
-/** Pairs of rows that say the same. */
 function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   const columns = useMemo(
     (): readonly Column<Pair>[] => [
@@ -280,24 +278,24 @@ function MatchList({ label, pairs, places: [first, second] }: MatchListProps) {
   )
 }
 
-// The validation split, as a person sets it.
+// Form of the validation split.
 
 type SplitKind = 'share' | 'rows' | 'none'
 
 const defaultShare = 0.1
 
-/** A usual amount in the terms of that kind; null: none. */
+/** Returns a default amount of that kind; null: no split. */
 export function withKind(kind: SplitKind, seed: number, rows: number): SplitRule | null {
   if (kind === 'none') return null
   if (kind === 'share') return { share: defaultShare, seed }
   return { rows: Math.max(1, Math.min(rows - 1, Math.round(rows * defaultShare))), seed }
 }
 
-/** A share is typed in percent. null: no number to work with. */
+/** Sets the amount, a share in percent. Null if it is not a usable number. */
 export function withAmount(rule: SplitRule, amount: number | null): SplitRule | null {
   if (amount === null || !(amount > 0)) return null
   if ('rows' in rule) return Number.isInteger(amount) ? { rows: amount, seed: rule.seed } : null
-  // Typed shares such as 12.5 % are kept as they are meant.
+  // Typed percentages such as 12.5 % keep their exact value.
   return amount < 100 ? { share: Number((amount / 100).toFixed(6)), seed: rule.seed } : null
 }
 

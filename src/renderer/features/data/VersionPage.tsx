@@ -32,7 +32,7 @@ import type { RowProblem } from '../../parts/columnFacts.ts'
 const tabIds = ['rows', 'prompt', 'lengths', 'split', 'difficulty', 'answers', 'problems'] as const
 type TabId = (typeof tabIds)[number]
 
-/** One version of a data set, from its rows to what runs will make of them. */
+/** One version of a data set, from its rows to the prompts of runs. */
 export function VersionPage({ versionId }: { versionId: string }) {
   const list = useAnswer('datasets.list', undefined)
   const opened = useAnswer('datasets.version', { versionId })
@@ -63,7 +63,7 @@ function Version({ opened, dataSet }: { opened: Opened; dataSet: DataSet | undef
   const tab = tabIds.find((id) => id === query.get('tab')) ?? 'rows'
   const { id } = opened.version
   const [last, setLast] = useLastDataSet()
-  // Once for each version that is opened: another window may open another one meanwhile.
+  // Once per opened version, since another window may open another one meanwhile.
   const noted = useRef<string | null>(null)
   useEffect(() => {
     if (noted.current === id) return
@@ -245,7 +245,7 @@ function RenameDataSet({ dataSet: { id, name }, onClose }: { dataSet: DataSet; o
 
 const maxShown = 8
 
-/** Says which runs read the data set before it is gone. */
+/** Asks for confirmation, naming the runs that read the data set. */
 function DeleteDataSet({ dataSet, onClose }: { dataSet: DataSet; onClose: () => void }) {
   const { id, name, versions } = dataSet
   const { runs, isLoaded } = useRunsReading(versions.map(({ directory }) => directory))
@@ -299,14 +299,14 @@ interface Place {
   readonly index: number
 }
 
-/** A row of a version; rows near each other are asked for together. */
+/** Reads a row of a version; nearby rows are fetched together. */
 function useRow({ versionId, index }: Place) {
   const page = Math.floor(index / pageRows)
   const { data } = useAnswer('datasets.rows', { versionId, from: page * pageRows, count: pageRows })
   return data?.rows[index % pageRows]
 }
 
-/** All rows; only the visible ones are read. */
+/** Lists all rows, reading only the visible ones. */
 function RowsTab({ version: { id, rows, columns } }: Pick<Opened, 'version'>) {
   const { query } = useRoute()
   const asked = Number(query.get('row') ?? 1) - 1
@@ -370,7 +370,7 @@ const columns: readonly Column<RowProblem>[] = [
   },
 ]
 
-/** Rows of a file that were left out, with their place in it. */
+/** Lists rows of a file that were left out, with their position. */
 export function ProblemRows({ problems }: { problems: readonly RowProblem[] }) {
   const rows = useMemo(() => problems, [problems])
   return (

@@ -1,7 +1,7 @@
 /**
- * How a file's columns become what runs read, as a person says it: where the prompt comes from, where the expected
- * answer comes from, which columns stay and what they are called. `mappingOf` puts it in the steps that the host does,
- * `promptOf` in the prompt of a run's settings, `formOf` reads both back from what was detected.
+ * User's choices for turning a file's columns into what runs read: prompt, expected answer, columns to keep and their
+ * names. `mappingOf` converts it to the steps that the host performs, `promptOf` to the prompt of a run's settings,
+ * `formOf` reads both back from what was detected.
  */
 import { answerColumns } from '#shared/api/datasets.ts'
 import type { Answer } from '#renderer/client/api.tsx'
@@ -18,7 +18,7 @@ export type MappingStep =
   | MessagesStep
   | OtherStep
 
-/** Steps that are proposed and taken over as they are. */
+/** Proposed steps that are taken over unchanged. */
 export type OtherStep =
   | { readonly kind: 'system'; readonly column: string }
   | {
@@ -30,11 +30,11 @@ export type OtherStep =
       readonly from?: readonly string[]
     }
   | { readonly kind: 'pairs'; readonly label: string }
-  /** A conversation that its column does not look like, such as a dialogue in one text. */
+  /** Conversation in an unusual form, such as a dialogue in one text. */
   | { readonly kind: 'chat' | 'only-text'; readonly column: string }
   | PairStep
 
-/** Makes `chosen` and `rejected` of the columns it reads, which are gone then. */
+/** Builds `chosen` and `rejected` from columns, which it removes. */
 type PairStep =
   | { readonly kind: 'compare'; readonly answers: readonly string[]; readonly by: unknown }
   | { readonly kind: 'ranked'; readonly column: string; readonly [field: string]: unknown }
@@ -58,7 +58,7 @@ export type PromptSource =
   | { readonly kind: 'template'; readonly text: string }
   | { readonly kind: 'none' }
 
-/** Step that makes `prompt`: a conversation without its answer, or several columns. */
+/** Step that builds `prompt` from a conversation without its answer, or from several columns. */
 export type Taking =
   | { readonly kind: 'last-message'; readonly column: string }
   | { readonly kind: 'shared-prompt' }
@@ -66,23 +66,23 @@ export type Taking =
 
 export interface MappingForm {
   readonly taking: Taking | null
-  /** Proposed for the columns that `taking` reads. */
+  /** Steps proposed for the columns that `taking` reads. */
   readonly others: readonly OtherStep[]
-  /** The detected choice, to return to. */
+  /** Detected choice, for resetting. */
   readonly proposed: { readonly taking: Taking | null; readonly others: readonly OtherStep[] }
-  /** Names as the file has them, or those that `taking` makes. */
+  /** Source of the prompt: names in the file, or those that `taking` creates. */
   readonly prompt: PromptSource
-  /** Texts are put in a user's message, so that the model's chat template applies. */
+  /** Wraps text in a user message, so that the model's chat template applies. */
   readonly asMessage: boolean
-  /** A column, or a dotted path into one; null: none. */
+  /** Column, or dotted path into one; null: none. */
   readonly answer: string | null
   readonly columns: readonly ColumnChoice[]
 }
 
-/** The name that rewards look for by default. */
+/** Default column of rewards. */
 export const answerName = 'answer'
 
-/** Columns there are after a conversation was taken apart: what prompts and answers are chosen from. */
+/** Returns the columns after a conversation was split, from which prompts and answers are chosen. */
 export function sourceColumns(
   form: Pick<MappingForm, 'taking' | 'others'>,
   facts: readonly ColumnFacts[],
@@ -105,25 +105,24 @@ export function sourceColumns(
   return [made('prompt', 'chat'), made('completion', 'text'), ...rest]
 }
 
-/** Columns that others are made of, and that are gone then. */
+/** Returns columns that are merged into others and removed. */
 export const mergedColumns = (form: Pick<MappingForm, 'others'>): readonly string[] => [
   ...pairedColumns(form),
   ...form.others.flatMap((step) => (step.kind === 'choices' ? (step.from ?? []) : [])),
 ]
 
-/** Columns whose answers become `chosen` and `rejected`. */
+/** Returns columns whose answers become `chosen` and `rejected`. */
 const pairedColumns = ({ others }: Pick<MappingForm, 'others'>): readonly string[] =>
   others.flatMap((step) =>
     step.kind === 'compare' ? step.answers : step.kind === 'ranked' ? [step.column] : [],
   )
 
-/** What a column is called in the end. */
 function finalName(form: MappingForm, name: string): string {
   if (name === form.answer && renamesAnswer(form)) return answerName
   return form.columns.find((column) => column.name === name)?.to ?? name
 }
 
-/** An answer cut out of a conversation keeps its name: demonstrations look for it. */
+/** True if the answer is renamed. One cut out of a conversation keeps its name, which demonstrations look for. */
 const renamesAnswer = ({ answer }: MappingForm): boolean =>
   answer !== null && answer !== answerName && answer !== 'completion'
 
@@ -154,7 +153,7 @@ export function mappingOf(form: MappingForm, facts: readonly ColumnFacts[]): Map
   ]
 }
 
-/** Steps that read columns under the names they have in the file. */
+/** Steps that read columns under their names in the file. */
 const firstKinds: readonly OtherStep['kind'][] = ['choices', 'chat', 'only-text', 'compare', 'ranked']
 
 const withFinalNames = (step: OtherStep, final: (name: string) => string): OtherStep => {
@@ -162,7 +161,7 @@ const withFinalNames = (step: OtherStep, final: (name: string) => string): Other
   return step.kind === 'pairs' ? { ...step, label: final(step.label) } : step
 }
 
-/** `data.prompt` of a run config, with the names after the mapping; null: none. */
+/** Returns `data.prompt` of a run config, with the names after the mapping; null: none. */
 export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): PromptForm | null {
   const { prompt, asMessage } = form
   if (prompt.kind === 'none') return null
@@ -175,7 +174,6 @@ export function promptOf(form: MappingForm, facts: readonly ColumnFacts[]): Prom
   return asMessage ? userMessage(text) : { template: text }
 }
 
-/** The form that the detected shape comes to. */
 export function formOf(shape: Shape, facts: readonly ColumnFacts[]): MappingForm {
   const steps = shape.mapping as unknown as readonly MappingStep[]
   const taking = steps.find((step): step is Taking => takingKinds.includes(step.kind)) ?? null
@@ -214,7 +212,7 @@ function sourceOf(prompt: PromptForm | null, before: (name: string) => string): 
   return only === undefined ? { kind: 'template', text: named } : { kind: 'column', column: only }
 }
 
-/** The form with conversations taken apart or left whole; prompt and answer follow. */
+/** Splits conversations or leaves them whole, adapting prompt and answer. */
 export function withTaking(
   form: MappingForm,
   taking: Taking | null,
@@ -235,7 +233,7 @@ export function withTaking(
   return { ...next, prompt: promptLeftWhole(form, isThere), answer }
 }
 
-/** What was taken apart is now the prompt as it is. */
+/** Uses a conversation no longer split as the prompt. */
 function promptLeftWhole(
   { prompt, taking }: MappingForm,
   isThere: (name: string | undefined) => boolean,
@@ -245,7 +243,7 @@ function promptLeftWhole(
   return whole !== undefined && isThere(whole) ? { kind: 'column', column: whole } : { kind: 'none' }
 }
 
-/** What a person must change before an import can make sense, in sentences. */
+/** Returns sentences on what must change before an import makes sense. */
 export function formProblems(form: MappingForm): readonly string[] {
   const names = form.columns
     .filter(({ name, isKept }) => isKept || name === form.answer)
@@ -265,7 +263,6 @@ export function formProblems(form: MappingForm): readonly string[] {
   ]
 }
 
-/** Columns that the prompt is made of. */
 export function promptColumns({ prompt }: Pick<MappingForm, 'prompt'>): readonly string[] {
   if (prompt.kind === 'column') return [prompt.column]
   return prompt.kind === 'template' ? placeholders(prompt.text) : []

@@ -1,5 +1,5 @@
 /**
- * How hard rows are for a model: the share of their completions that pass. Rows on which every completion fails teach
+ * Difficulty of rows for a model, as the share of completions that pass. Rows on which every completion fails teach
  * nothing to algorithms that compare completions, nor do rows on which every one passes.
  */
 import type { Answer } from '#renderer/client/api.tsx'
@@ -12,13 +12,13 @@ export type UnmeasuredRow = DifficultyResult['problems'][number]
 export type Band = 'hard' | 'useful' | 'easy'
 
 export interface RatedRow extends MeasuredRow {
-  /** Share of the completions with at least the pass mark; null where none has a reward. */
+  /** Share of completions that reach the pass mark; null if none has a reward. */
   readonly rate: number | null
 }
 
 export const passRate = (values: readonly (number | null)[], passMark: number): number | null => {
   const known = values.filter((value) => value !== null)
-  // Sums of weighted parts such as 0.8 + 0.2 miss round numbers by a hair.
+  // Sums of weighted parts such as 0.8 + 0.2 miss round numbers by rounding errors.
   return known.length === 0 ? null : known.filter((value) => value >= passMark - 1e-9).length / known.length
 }
 
@@ -32,7 +32,7 @@ export function bandOf(rate: number | null): Band | null {
 }
 
 export interface RateBin {
-  /** Rates in (from, to]; the first and the last hold nothing but 0 and 1. */
+  /** Bounds of the rates, (from, to]; the first bin holds only 0, the last only 1. */
   readonly from: number
   readonly to: number
   readonly band: Band
@@ -41,7 +41,7 @@ export interface RateBin {
 
 const maxBetween = 8
 
-/** Never, always, and the rates in between: each possible one for itself while they are few. */
+/** Bins for never, always, and the rates in between: one per possible rate while they are few. */
 export function rateBins(rows: readonly RatedRow[], samplesPerRow: number): readonly RateBin[] {
   const rates = rows.flatMap(({ rate }) => (rate === null ? [] : [rate]))
   const between = Math.max(1, Math.min(maxBetween, samplesPerRow - 1))
@@ -57,7 +57,6 @@ export function rateBins(rows: readonly RatedRow[], samplesPerRow: number): read
   ]
 }
 
-/** What stands under a bin. */
 export function binLabel({ from, to, band }: RateBin, samplesPerRow: number): string {
   if (band === 'hard') return 'never'
   if (band === 'easy') return 'always'
@@ -78,7 +77,7 @@ export function bandCounts(rows: readonly RatedRow[]): BandCounts {
   return { hard: count('hard'), useful: count('useful'), easy: count('easy'), unrated: count(null) }
 }
 
-/** Rows that are done, while the others are still on their way. */
+/** Returns finished rows while others are still being measured. */
 export function rowsSoFar(items: readonly Items[]): { rows: MeasuredRow[]; problems: UnmeasuredRow[] } {
   const last = items.at(-1)
   if (last !== undefined && 'result' in last)

@@ -10,7 +10,7 @@ type Prompt = Answer<'evaluations.prompts'>['prompts'][number]
 
 const shownAtOnce = 20
 
-/** What was answered and earned, a page at a time. */
+/** Lists answers with their rewards, page by page. */
 export function AnswersList({ id }: { id: string }) {
   const [from, setFrom] = useState(0)
   const { data, error } = useAnswer('evaluations.prompts', { id, from, count: shownAtOnce }, { keep: true })

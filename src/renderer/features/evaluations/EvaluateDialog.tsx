@@ -22,7 +22,7 @@ import {
 } from './useEvaluateForm.ts'
 
 interface EvaluateDialogProps {
-  /** What was chosen elsewhere. */
+  /** Preselected model. */
   readonly first: ModelChoice | null
   readonly evaluations: readonly Evaluation[]
   readonly onClose: () => void
@@ -31,7 +31,7 @@ interface EvaluateDialogProps {
 
 type Form = ReturnType<typeof useEvaluateForm>
 
-/** What is evaluated, on what, judged by what, and how it answers. */
+/** Sets up an evaluation: model, data, rewards and sampling. */
 export function EvaluateDialog({ first, evaluations, onClose, onStarted }: EvaluateDialogProps) {
   const form = useEvaluateForm(first, evaluations)
   const { draft, set, error, problem } = form

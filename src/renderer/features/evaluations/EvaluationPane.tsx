@@ -37,11 +37,10 @@ import type { Evaluation } from './useEvaluateForm.ts'
 
 interface PaneProps {
   readonly evaluation: Evaluation
-  /** To compare with. */
   readonly evaluations: readonly Evaluation[]
 }
 
-/** One evaluation: what it came to, beside another, by a column, and what was answered. */
+/** One evaluation: its result, a comparison, means by column, and answers. */
 export function EvaluationPane({ evaluation, evaluations }: PaneProps) {
   const { id, error, summary } = evaluation
   return (
@@ -121,7 +120,6 @@ function Header({ evaluation }: { evaluation: Evaluation }) {
   )
 }
 
-/** How far it is, or where it ended early. */
 function UnderWay({ evaluation: { status, done, total, secondsLeft } }: { evaluation: Evaluation }) {
   if (status === 'finished') return null
   const left = secondsLeft === null ? '' : ` · ${formatDuration(1000 * Math.ceil(secondsLeft))} left`
@@ -189,7 +187,7 @@ const meanRows = (kind: string, means: Readonly<Record<string, number | null>>):
 const workflowRow = ({ config: { rollout } }: Evaluation): readonly Row[] =>
   rollout.workflow?.function === undefined ? [] : [['Workflow', lastPart(rollout.workflow.function)]]
 
-/** A file by its name, an imported data set by the beginning of its digest. */
+/** Names a file by its name, an imported data set by the start of its digest. */
 function rowsWords({ config: { data }, limit }: Evaluation): string {
   const part = limit === null ? '' : `${formatCount(limit)} drawn from `
   const { train, heldOut } = data
@@ -213,7 +211,7 @@ function decodingWords({ greedy, samples, config: { rollout } }: Evaluation): st
   return `${plural(samples, 'sample')} of each prompt at temperature ${formatNumber(rollout.temperature)}, ${limit}`
 }
 
-/** Without the bars where there is no room for them. */
+/** Layout without the bars if there is no room for them. */
 const estimateGrid =
   'grid grid-cols-[minmax(0,max-content)_max-content_minmax(60px,1fr)_max-content] items-center gap-x-4 gap-y-1.5 phone:grid-cols-[minmax(0,1fr)_max-content_max-content] phone:gap-x-3'
 
@@ -261,7 +259,7 @@ function Problems({ summary }: Pick<ResultsProps, 'summary'>) {
   )
 }
 
-/** Beside another one: that of the base model of its run, unless a person says which. */
+/** Compares with another evaluation, by default that of the run's base model. */
 function Comparing({ evaluation, evaluations }: PaneProps) {
   const { query } = useRoute()
   const others = evaluations.filter(({ id, summary }) => id !== evaluation.id && summary !== null)

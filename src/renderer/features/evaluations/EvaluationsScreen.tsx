@@ -14,7 +14,7 @@ import { EvaluationPane } from './EvaluationPane.tsx'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 import type { Evaluation } from './useEvaluateForm.ts'
 
-/** `/evaluations/:id?against=`: what was measured, one of it in full; `?new=` what the form begins with. */
+/** `/evaluations/:id?against=`: the list and one evaluation in full; `?new=` fills in the form of a new one. */
 export function EvaluationsScreen() {
   const { path, query } = useRoute()
   const { data: evaluations, error, refetch } = useAnswer('evaluations.list', {}, { keep: true })
@@ -56,7 +56,7 @@ function aboutWords(evaluations: readonly Evaluation[]): string {
   return open === 0 ? '' : `${String(open)} in progress`
 }
 
-/** The list beside the one that is chosen, the newest where none is. */
+/** The list beside the chosen evaluation, by default the newest. */
 function Evaluations({ evaluations, id }: { evaluations: readonly Evaluation[]; id: string | null }) {
   const chosen = id === null ? evaluations[0] : evaluations.find((each) => each.id === id)
   if (evaluations.length === 0) {
@@ -142,7 +142,7 @@ function EvaluationTable({ evaluations, chosen }: EvaluationTableProps) {
   )
 }
 
-/** Where there is no result yet, how far it is. */
+/** Shows progress until there is a result. */
 function IntervalCell({ evaluation, scale }: { evaluation: Evaluation; scale: ReturnType<typeof scaleOf> }) {
   const { summary, status, done, total, secondsLeft } = evaluation
   if (status === 'running') {

@@ -8,7 +8,7 @@ import { Table, type Column } from '#renderer/kit/Table.tsx'
 import type { EvaluationGroup } from '#shared/api/evaluations.ts'
 import { IntervalBar, intervalWords, scaleOf } from '#renderer/charts/IntervalBar.tsx'
 
-/** Means by the values of a column: where it is good, and where not. */
+/** Means by the values of a column, to show strengths and weaknesses. */
 export function GroupsPanel({ id }: { id: string }) {
   const [column, setColumn] = useState<string | null>(null)
   const { data, error } = useAnswer('evaluations.groups', { id, column }, { keep: true })

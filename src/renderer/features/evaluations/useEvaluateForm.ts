@@ -9,15 +9,14 @@ export type Evaluation = Answer<'evaluations.get'>
 type Request = InputOf<Api, 'evaluations.start'>
 type Sections = Answer<'evaluations.sectionsOf'>
 
-/** Rows of the run itself, of a data set, or episodes. */
 export type RowSource = 'run' | 'data' | 'environment'
 
 export interface EvaluateDraft {
   readonly choice: ModelChoice | null
-  /** null: as is usual for what was chosen. */
+  /** Null: the default for the chosen model. */
   readonly source: RowSource | null
   readonly versionId: string | null
-  /** null: those of the run. */
+  /** Null: those of the run. */
   readonly rewards: readonly RewardChoice[] | null
   readonly environment: EnvironmentChoice | null
   /** Path of its file, empty for none; null: that of the run. */
@@ -26,17 +25,17 @@ export interface EvaluateDraft {
   readonly isGreedy: boolean
   readonly samples: number | null
   readonly temperature: number | null
-  /** null: that of the run. */
+  /** Null: that of the run. */
   readonly maxNewTokens: number | null
-  /** null: all. */
+  /** Null: all rows. */
   readonly limit: number | null
-  /** Evaluates the base model of the run too; null: where that was not done yet. */
+  /** Evaluates the run's base model too; null: only if that has not been done yet. */
   readonly withBase: boolean | null
 }
 
 const defaultNewTokens = 64
 
-/** What the form is made of, before anybody has changed it: what was chosen, and the settings of its run. */
+/** Form state with defaults from the chosen model and the settings of its run. */
 export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly Evaluation[]) {
   const [draft, setDraft] = useState<EvaluateDraft>({
     ...{ choice: first, source: null, versionId: null, rewards: null, environment: null, workflow: null },
@@ -59,11 +58,11 @@ export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly
     ...{ runId, own, withBase },
     error: start.error,
     isStarting: start.isRunning,
-    /** Of the data set; null where that is not known. */
+    /** Rows of the data set; null if unknown. */
     rowCount: filled.source === 'data' ? (version?.version.rows ?? null) : null,
-    /** null: nothing is missing. */
+    /** Null if nothing is missing. */
     problem: problemOf(filled),
-    /** Resolves with the id of the evaluation; undefined where it was refused. */
+    /** Resolves with the id of the evaluation; undefined if it was refused. */
     async start(): Promise<string | undefined> {
       const config = configOf(filled, own, version)
       if (draft.choice === null || config === null) return undefined
@@ -75,7 +74,6 @@ export function useEvaluateForm(first: ModelChoice | null, evaluations: readonly
   }
 }
 
-/** The run whose checkpoint was chosen. */
 function runOf(choice: ModelChoice | null): string | null {
   const adapter = choice?.adapter
   return adapter !== undefined && 'runId' in adapter ? adapter.runId : null
@@ -88,7 +86,6 @@ interface Filled extends EvaluateDraft {
   readonly maxNewTokens: number
 }
 
-/** What nobody changed is as in the run. */
 function defaultsOf(
   draft: EvaluateDraft,
   own: Sections | undefined,
@@ -102,7 +99,7 @@ function defaultsOf(
   }
 }
 
-/** Rows that it was not trained on, or episodes, which are drawn anew. */
+/** True if the run has rows it was not trained on, or episodes, which are generated anew. */
 export const hasOwnRows = (own: Sections | undefined): boolean =>
   own !== undefined && (own.data.heldOut !== null || typeof own.data.train !== 'string')
 
@@ -139,7 +136,7 @@ function rowProblem({ source, versionId, rewards, environment, workflow, episode
 export const isWhole = (value: number | null, min: number, max: number): value is number =>
   value !== null && Number.isInteger(value) && value >= min && value <= max
 
-/** Sections of a run config that differ from those of the run; null while they are not known. */
+/** Returns config sections that differ from those of the run; null while they are unknown. */
 function configOf(
   draft: Filled,
   own: Sections | undefined,

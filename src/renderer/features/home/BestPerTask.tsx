@@ -10,10 +10,10 @@ import { Tooltip } from '#renderer/kit/Tooltip.tsx'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { dataName, rewardWords } from '#renderer/parts/runFacts.ts'
 
-/** Settings are read of so many runs at most, the newest. */
+/** Largest number of runs whose settings are read, newest first. */
 const maxRuns = 60
 
-/** For each task the best eval reward, among all that reached one. */
+/** Shows the best eval reward for each task, among all runs that have one. */
 export function BestPerTask({ runs }: { runs: readonly RunEntry[] }) {
   const tasks = useTasks(runs)
   if (tasks.length === 0) return null
@@ -82,7 +82,7 @@ function TaskRow({ task }: { task: Task<RunEntry> }) {
   )
 }
 
-/** Every run of the task as a dot on its own scale, and how far the best one has come. */
+/** Shows every run of the task as a dot on the task's own scale, and the best reward so far. */
 function Strip({ task: { runs, range } }: { task: Task<RunEntry> }) {
   const styleOf = useRunStyles()
   const [low, high] = range
@@ -131,7 +131,7 @@ function Strip({ task: { runs, range } }: { task: Task<RunEntry> }) {
   )
 }
 
-// Eval rewards by what they measure: numbers of different rows or rewards are never set beside each other.
+// Eval rewards by task: values of different rows or rewards are never compared.
 
 interface MeasuredRun {
   readonly id: string
@@ -147,18 +147,20 @@ interface TaskRun<Run extends MeasuredRun> {
 
 interface Task<Run extends MeasuredRun> {
   readonly key: string
-  /** Where the rows of the validation split come from. */
+  /** Source of the validation rows. */
   readonly data: string
   readonly rewards: string
-  /** The best first. */
+  /** Best first. */
   readonly runs: readonly TaskRun<Run>[]
-  /** All rewards lie in it, those before training too; 0 and 1 where they can. */
+  /** Covers all rewards, those before training too; includes 0 and 1 if possible. */
   readonly range: readonly [low: number, high: number]
 }
 
 type TaskConfig = Pick<RunConfig, 'data' | 'rewards' | 'environment'>
 
-/** The task with the newest run first. Runs without a measurement or of unknown settings are left out. */
+/**
+ * Groups runs by task, the one with the newest run first. Runs without a measurement or with unknown settings are left out.
+ */
 export function tasksOf<Run extends MeasuredRun>(
   runs: readonly Run[],
   configs: ReadonlyMap<string, TaskConfig>,
@@ -179,7 +181,7 @@ export function tasksOf<Run extends MeasuredRun>(
 
 const newest = ({ runs }: Task<MeasuredRun>): number => Math.max(...runs.map(({ run }) => run.createdAt))
 
-/** The same rows, scored by the same rewards with the same weights and settings. */
+/** Identifies a task: the same rows, scored by the same rewards with the same weights and settings. */
 const keyOf = ({ data: { train, heldOut }, rewards, environment }: TaskConfig): string =>
   JSON.stringify([typeof heldOut === 'string' ? heldOut : [train, heldOut], rewards, environment])
 

@@ -10,7 +10,7 @@ import { useSetting } from '#renderer/client/settings.ts'
 import { useApi } from '#renderer/client/api.tsx'
 import { asError, toast, toastError } from '#renderer/client/toasts.ts'
 
-/** Explains the first run while it is at work, on the things that are on the screen. */
+/** Explains the first run while it trains, pointing at what is on screen. */
 export function FirstRunGuide() {
   const { run, close } = useGuidedRun()
   if (run === null) return null
@@ -66,14 +66,14 @@ function Guide({ run, onClose }: { run: RunEntry; onClose: () => void }) {
   )
 }
 
-/** “0.32 → 0.88”; null where it is not over, or did not rise. */
+/** Formats “0.32 → 0.88”; null if the run is not over or did not improve. */
 function successWords({ status, rewardBefore, rewardAfter }: RunEntry): string | null {
   if (status !== 'finished' || rewardBefore === null || rewardAfter === null || rewardAfter <= rewardBefore)
     return null
   return `${rewardBefore.toFixed(2)} → ${rewardAfter.toFixed(2)}`
 }
 
-/** Of the kinds that the sample's data has. */
+/** Examples of the tasks in the sample's data. */
 const tasks = ['Please add 42 and 45', 'Reverse 7 0 2 5', 'Sort 8 0 5 7']
 
 const air = 4
@@ -120,7 +120,7 @@ function NextSteps({ run, onClose }: { run: RunEntry; onClose: () => void }) {
 /* What the first run points at, one thing after the other. */
 
 interface GuideStep {
-  /** CSS selector of what is pointed at. */
+  /** CSS selector of the element pointed at. */
   readonly target: string
   readonly tab: string
   readonly title: string
@@ -157,7 +157,7 @@ const guideSteps: readonly GuideStep[] = [
   },
 ]
 
-/** The run of the sample that is on the page, unless the guide was closed for it. */
+/** Returns the sample run on the page, unless its guide was closed. */
 function useGuidedRun(): { readonly run: RunEntry | null; readonly close: () => void } {
   const { path } = useRoute()
   const [closedFor, setClosedFor] = useSetting<string | null>('guide.closedFor', null)
@@ -175,7 +175,7 @@ interface Place {
 
 const lookEveryMs = 200
 
-/** Where the first such element is on the screen; null while it is not there. */
+/** Returns the screen position of the first matching element, or null while there is none. */
 function useGuideTarget(selector: string | null): Place | null {
   const [place, setPlace] = useState<Place | null>(null)
   useEffect(() => {
@@ -197,7 +197,7 @@ function useGuideTarget(selector: string | null): Place | null {
   return place
 }
 
-// The run of the first minute: starter model, demo tasks, no network; and what it leaves behind.
+// The sample run: starter model, demo tasks, no network; and its removal.
 
 /** Tag of runs that belong to the sample. */
 export const sampleTag = 'sample'

@@ -20,7 +20,7 @@ import { BestPerTask } from './BestPerTask.tsx'
 import { RecentRuns } from './RecentRuns.tsx'
 import { sampleTag, useRemoveSample, useSampleRun } from './FirstRunGuide.tsx'
 
-/** Where a person starts: the first minute, then what happened last and what waits. */
+/** Start page: the first run, then recent results and pending work. */
 export function HomeScreen() {
   const { runs, isLoaded } = useRuns()
   if (!isLoaded) return <Loading />
@@ -56,7 +56,7 @@ export function HomeScreen() {
   )
 }
 
-/** The sample is marked as such and goes away with one click. */
+/** Marks the sample and offers to remove it with one click. */
 function SampleNote() {
   const { runs } = useRuns()
   const remove = useRemoveSample()
@@ -83,7 +83,7 @@ function SampleNote() {
   )
 }
 
-/** Runs someone should look at; nothing where all is well. */
+/** Lists runs that need attention; renders nothing if there are none. */
 function Troubles({ runs }: { runs: readonly RunEntry[] }) {
   const now = useNow(30_000)
   const troubles = troublesOf(runs, now)
@@ -111,7 +111,7 @@ function Troubles({ runs }: { runs: readonly RunEntry[] }) {
   )
 }
 
-/** What trains now, live; nothing where nothing does. */
+/** Shows current training live; renders nothing if there is none. */
 function AtWork() {
   const { runs, workers } = useRuns()
   const atWork = workers.flatMap((worker) => {
@@ -149,7 +149,7 @@ function AtWork() {
 interface LivingRunProps {
   readonly run: RunEntry
   readonly worker: WorkerView
-  /** Of its steps, reduced. */
+  /** Rewards of its steps, downsampled. */
   readonly rewards: readonly number[]
 }
 
@@ -186,7 +186,6 @@ function LivingRun({ run, worker, rewards }: LivingRunProps) {
   )
 }
 
-/** How the machine is doing, and what of it can be computed with. */
 function DeviceHealth() {
   const load = useLoad()
   const { data: info } = useAnswer('system.info', undefined)
@@ -228,7 +227,7 @@ function DeviceHealth() {
   )
 }
 
-/** That it can be started says little: it has to compute rightly. `check`: null where nobody has looked. */
+/** Badge of a device. Availability alone is not enough: it must compute correctly. `check`: null if never run. */
 function DeviceBadge({ kind, check }: { kind: DeviceKind; check: DeviceCheck | null }) {
   const title = deviceTitles[kind]
   if (check === null) return <Badge tone={kind === 'cpu' ? 'good' : 'plain'}>{unchecked(kind)}</Badge>
@@ -248,10 +247,9 @@ const Meter = ({ name, share, value }: { name: string; share: number; value: str
   </>
 )
 
-/** As the sample’s eval reward rose when it was trained with seed 1: what to expect, not a result. */
+/** Eval rewards of the sample trained with seed 1: an expectation, not a result. */
 const expected = [0.316, 0.34, 0.41, 0.52, 0.63, 0.71, 0.77, 0.81, 0.845, 0.86, 0.87, 0.877]
 
-/** All there is before the first run. */
 function FirstRunCard() {
   const { start, isStarting } = useSampleRun()
   const { chooseAndAdd } = useAddFile()
@@ -305,7 +303,7 @@ function ExpectedCurve() {
   )
 }
 
-// What went wrong lately, in one sentence each.
+// Recent failures, in one sentence each.
 
 interface Trouble<Run> {
   readonly run: Run
@@ -315,10 +313,10 @@ interface Trouble<Run> {
 type Ended = Pick<RunEntry, 'id' | 'status' | 'error' | 'finding' | 'stderrTail' | 'updatedAt' | 'step'>
 
 const most = 4
-/** What is older has been seen, or nobody cares. */
+/** Age up to which failures are shown, in ms: older ones were seen or do not matter. */
 const lookBackMs = 7 * 86_400_000
 
-/** Runs of the last week that failed, were interrupted or have a problem in their diagnosis, the newest first. */
+/** Returns runs of the last week that failed, were interrupted or have a problem in their diagnosis, newest first. */
 export const troublesOf = <Run extends Ended>(runs: readonly Run[], now: number): readonly Trouble<Run>[] =>
   runs
     .filter((run) => isTrouble(run) && now - run.updatedAt < lookBackMs)

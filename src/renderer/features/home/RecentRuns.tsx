@@ -12,7 +12,7 @@ import { Progress } from '#renderer/kit/states.tsx'
 
 const shown = 6
 
-/** The newest runs, each with its curve. */
+/** Newest runs, each with its curve. */
 export function RecentRuns({ runs }: { runs: readonly RunEntry[] }) {
   const recent = useMemo(() => runs.slice(0, shown), [runs])
   const { byMetric } = useSeries({ runIds: recent.map(({ id }) => id), metrics: ['reward'], maxPoints: 60 })

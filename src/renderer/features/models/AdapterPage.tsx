@@ -105,7 +105,7 @@ export function AdapterPage({ adapter }: { adapter: ListedAdapter }) {
   )
 }
 
-/** The trial that was promoted; it stays when the study and its runs are deleted. */
+/** Names the promoted trial; kept when the study and its runs are deleted. */
 function originEntries(origin: AdapterOrigin | null): readonly (readonly [string, ReactNode])[] {
   if (origin === null) return []
   const { studyId, study, trial, step, metric, fitness, promotedAt } = origin
@@ -124,7 +124,7 @@ function originEntries(origin: AdapterOrigin | null): readonly (readonly [string
   ]
 }
 
-/** Training on from it, and comparing it with its model, where that is here. */
+/** Continues training from the adapter, or compares it with its base model if that is present. */
 function Uses({ adapter }: { adapter: ListedAdapter }) {
   const { data: models = [] } = useAnswer('models.list', undefined)
   const model = baseOf(adapter, models)

@@ -14,12 +14,12 @@ import { noFilters, SearchForm, type Wanted } from './SearchForm.tsx'
 
 type Answered = Answer<'hub.search'>
 
-/** Models that are not on this machine yet: recommended ones, and a search of the hub. */
+/** Models not yet on this machine: recommended ones, and a search of the hub. */
 export function BrowsePage() {
   const [wanted, setWanted] = useState<Wanted>(noFilters)
   const [found, setFound] = useState<Answered | null>(null)
   const [address, setAddress] = useState<string | null>(null)
-  // A search is a request to the hub: made when a person asks for it, never while they type, never again by itself.
+  // A search queries the hub: only when the user asks for it, never while typing, never again by itself.
   const search = useCommand('hub.search', { quiet: true, onDone: setFound })
   return (
     <Page title="Find a model" isFull main={<Button onClick={() => navigate('/models')}>All models</Button>}>
@@ -76,7 +76,7 @@ interface MeasuredProps {
   readonly onMeasured: () => void
 }
 
-/** Where the speeds come from, or how to get them. */
+/** Says where the speeds come from, or how to measure them. */
 function Measured({ models, onMeasured }: MeasuredProps) {
   const speed = models.find((model) => model.speed !== null)?.speed ?? null
   return (

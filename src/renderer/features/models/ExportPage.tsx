@@ -17,15 +17,15 @@ import { etaWords } from '#renderer/client/live.ts'
 import { ExportReport } from './ExportReport.tsx'
 
 interface ExportPageProps {
-  /** Name of a promoted adapter, which is exported instead of a checkpoint. */
+  /** Name of a promoted adapter, exported instead of a checkpoint. */
   readonly adapter: string | null
   readonly runId: string | null
   readonly step: number | null
 }
 
 /**
- * A trained adapter on its way out: which one, in what form, to where; and the proof that it is the same. The address
- * always says which one: what is newest or best is looked up once, when it says nothing.
+ * Export of a trained adapter: which one, in which format, where to; and verification of the result. The address always
+ * names the checkpoint: if it does not, the newest or best is looked up once and added.
  */
 export function ExportPage({ adapter, runId, step }: ExportPageProps) {
   return (
@@ -105,13 +105,13 @@ function ExportingAdapter({ name }: { name: string }) {
 }
 
 interface ExportingProps {
-  /** undefined: there is none of that id any more. */
+  /** Undefined if no run has that id any more. */
   readonly run: RunEntry | undefined
   readonly trained: readonly RunEntry[]
   readonly step: number | null
 }
 
-/** What is or was exported, apart from what the form says meanwhile. */
+/** Current or past export, independent of later changes in the form. */
 interface Exported {
   readonly runId: string
   readonly step: number
@@ -154,7 +154,7 @@ function Exporting({ run, trained, step }: ExportingProps) {
   )
 }
 
-/** The best at the time when the address names none. */
+/** Puts the currently best step into an address without one. */
 function useStepInAddress(step: number | null, checkpoints: readonly Checkpoint[] | undefined): void {
   const best = bestOf(checkpoints ?? [])?.step
   useEffect(() => {
@@ -178,9 +178,8 @@ function Outcome({ task, title }: { task: ReturnType<typeof useTask<'checkpoints
 interface WhichCheckpointProps {
   readonly run: RunEntry | undefined
   readonly trained: readonly RunEntry[]
-  /** undefined: on their way. */
   readonly checkpoints: readonly Checkpoint[] | undefined
-  /** As the address has it; null: the best of them is about to stand there. */
+  /** Step of the address; null until the best one is added. */
   readonly step: number | null
 }
 
@@ -237,7 +236,6 @@ function WhichCheckpoint({ run, trained, checkpoints, step }: WhichCheckpointPro
 
 interface UnderWayProps {
   readonly item: Answer<'checkpoints.export'> | undefined
-  /** Of what is exported. */
   readonly title: string
 }
 
@@ -254,7 +252,6 @@ function UnderWay({ item, title }: UnderWayProps) {
   )
 }
 
-/** What will stand here. */
 const Beforehand = () => (
   <div className="max-w-100 text-muted text-pretty">
     <p className="font-medium text-text">After writing, everything is read back</p>
@@ -291,7 +288,7 @@ interface Start {
 
 const betweenLooksMs = 500
 
-/** How long a phase of long work still takes, from its own pace so far; null while nobody can tell. */
+/** Estimates the rest of a phase from its own pace; null while unknown. */
 function usePhaseEta(progress: PhaseProgress | null): string | null {
   const [words, setWords] = useState<string | null>(null)
   const latest = useRef(progress)
@@ -312,7 +309,7 @@ function usePhaseEta(progress: PhaseProgress | null): string | null {
   return words
 }
 
-/** In words, some way to either side of what the pace says. */
+/** Formats the estimate as a range around the current pace. */
 export function phaseEta({ phase, done, total }: PhaseProgress, start: Start, now: number): string | null {
   const gone = done - start.done
   if (total === null || phase !== start.phase || gone <= 0) return null

@@ -10,7 +10,7 @@ import { formatWords, placeIn } from '../../parts/exportPlan.ts'
 
 type Report = Extract<Answer<'checkpoints.export'>, { result: unknown }>['result']
 
-/** What was written, and what came of reading it back. */
+/** Reports the written files, and the result of reading them back. */
 export function ExportReport({ report, title }: { report: Report; title: string }) {
   const { format, directory, sizeBytes, files, parity, openIn } = report
   const isSame = parity.every(({ passed }) => passed)

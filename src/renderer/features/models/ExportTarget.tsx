@@ -22,7 +22,7 @@ import {
   type ExportNumbers,
 } from '../../parts/exportPlan.ts'
 
-/** A checkpoint of a run, or a promoted adapter by its name. */
+/** Checkpoint of a run, or a promoted adapter by its name. */
 export type ExportSource = { readonly runId: string; readonly step: number } | { readonly adapter: string }
 
 type Asked = ReturnType<typeof choiceFor> & { readonly out: string; readonly hubId: string | null }
@@ -31,17 +31,15 @@ const textOrNull = (text: string): string | null => (text.trim() === '' ? null :
 
 interface ExportTargetProps {
   readonly source: ExportSource
-  /** Of the run or the adapter. */
   readonly title: string
   readonly isRunning: boolean
   readonly isDone: boolean
   readonly onExport: (asked: Asked) => void
   readonly onCancel: () => void
-  /** Makes room for another one. */
   readonly onAgain: () => void
 }
 
-/** In what form, and where to. */
+/** Chooses format and destination. */
 export function ExportTarget(props: ExportTargetProps) {
   const { source, title, isRunning, isDone, onExport, onCancel, onAgain } = props
   const { data: formats, error } = useAnswer('checkpoints.formats', source)
@@ -51,7 +49,7 @@ export function ExportTarget(props: ExportTargetProps) {
   const [folder, setFolder] = useState<string | null>(null)
   const choose = useFileDialog((state) => state.choose)
   const exports = system === undefined ? '' : joinPath(system.dataDirectory, 'exports')
-  // The folder need not be there yet; then nothing is taken.
+  // The folder need not exist yet; then no name is taken.
   const {
     data: there,
     isPending: isLooking,
@@ -64,7 +62,7 @@ export function ExportTarget(props: ExportTargetProps) {
   )
   const defaultOut = exports === '' ? '' : joinPath(exports, name)
   const out = folder ?? defaultOut
-  // What is typed now would be mixed with it.
+  // Typing is disabled, since the text would be mixed with it.
   const isNameComing = folder === null && isLooking
   const offer = formats?.find((each) => each.format === format)
   const isOffered = offer?.problem === null
@@ -137,7 +135,7 @@ interface HubIdProps {
   readonly disabled: boolean
 }
 
-/** Asked for where it is not known. */
+/** Asks for the hub id if it is unknown. */
 function HubId({ source, ...input }: HubIdProps) {
   const { data: known } = useAnswer('checkpoints.baseId', source)
   if (known !== null) return null
@@ -209,7 +207,7 @@ interface ExportOptionsProps {
   readonly onChange: (value: ExportChoice) => void
 }
 
-/** What a format leaves to choose; nothing where it leaves nothing. */
+/** Shows the options of a format; renders nothing if it has none. */
 function ExportOptions({ offer, value, onChange }: ExportOptionsProps) {
   const { format } = offer
   const dtypes = sizedDtypes(offer)

@@ -11,7 +11,7 @@ interface FoundModelsProps {
   readonly onOpen: (address: string) => void
 }
 
-/** What the hub has, and whether it can be opened here. */
+/** Search results from the hub, and whether they can be opened here. */
 export function FoundModels({ models, onOpen }: FoundModelsProps) {
   return (
     <Table

@@ -13,15 +13,12 @@ import { useFetchModel } from '../../parts/useModels.ts'
 type Looked = Answer<'hub.look'>
 
 interface HubModelDialogProps {
-  /** Known already, from a list; empty: a person gives it. */
+  /** Known address from a list; empty: entered by the user. */
   readonly address?: string
   readonly onClose: () => void
 }
 
-/**
- * Looks at a model of a hub, then downloads it once its licence is accepted; what came is looked at before it is
- * imported.
- */
+/** Shows a hub model, then downloads it once its licence is accepted; the files are reviewed before they are imported. */
 export function HubModelDialog({ address: given = '', onClose }: HubModelDialogProps) {
   const [address, setAddress] = useState(given)
   const [found, setFound] = useState<Looked | null>(null)
@@ -83,7 +80,7 @@ interface ChoiceProps {
   readonly onChoose: (file: string | null) => void
 }
 
-/** Which of its weights; nothing to choose where there is one. */
+/** Chooses between several sets of weights; renders nothing for a single one. */
 function Choice({ found: { choices, file }, isDisabled, onChoose }: ChoiceProps) {
   if (choices.length < 2) return null
   return (

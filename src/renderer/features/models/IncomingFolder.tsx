@@ -16,7 +16,7 @@ import { ModelFacts, type ModelInfo } from './ModelFacts.tsx'
 
 type Source = NonNullable<ArrivingFolder['source']>
 
-/** A folder somebody dropped or chose: what is in it, before it is copied. */
+/** A dropped or chosen folder and its contents, before it is copied. */
 export function IncomingFolder({ folder: { name, kind, source } }: { folder: ArrivingFolder }) {
   const path = source !== null && 'path' in source ? source.path : null
   return (
@@ -50,7 +50,7 @@ interface LookedProps {
   readonly source: Source
 }
 
-/** A chosen folder says only now whether it is an adapter. */
+/** Inspects a chosen folder, which reveals only now whether it is an adapter. */
 function Looked({ name, kind, source }: LookedProps) {
   const path = 'path' in source ? source.path : undefined
   const inside = useAnswer('system.browse', path === undefined ? {} : { path }, {
@@ -84,7 +84,7 @@ interface ImportAdapterProps {
   readonly onDiscard: () => void
 }
 
-/** An adapter that somebody trained before, here or elsewhere. */
+/** Imports an adapter trained here or elsewhere. */
 function ImportAdapter({ name: folderName, source, onDiscard }: ImportAdapterProps) {
   const [name, setName] = useState(importName(folderName))
   const { data: adapters = [] } = useAnswer('models.adapters', undefined)
@@ -124,7 +124,6 @@ interface ImportModelProps {
   readonly onDiscard: () => void
 }
 
-/** The card of a model that is not imported yet. */
 function ImportModel({ name: folderName, source, info, onDiscard }: ImportModelProps) {
   const [name, setName] = useState(importName(folderName))
   const [hubId, setHubId] = useState(info.hubId ?? '')
@@ -168,13 +167,11 @@ interface ImportFormProps {
   readonly isTaken: boolean
   readonly isRunning: boolean
   readonly onImport: () => void
-  /** More of it to say, under the name. */
   readonly children?: ReactNode
-  /** Or cancels while it is running. */
+  /** Cancels a running import, or discards the folder. */
   readonly onDiscard: () => void
 }
 
-/** Under which name a folder is copied. */
 function ImportForm(props: ImportFormProps) {
   const { action, name, onName, isTaken, isRunning, onImport, onDiscard, children } = props
   return (

@@ -13,7 +13,7 @@ interface KnownModelsProps {
   readonly onOpen: (address: string) => void
 }
 
-/** What each needs and would do here; opening one asks the hub. */
+/** Lists each model's requirements and expected speed here; opening one queries the hub. */
 export function KnownModels({ models, onOpen }: KnownModelsProps) {
   const hasSpeed = models.some(({ speed }) => speed !== null)
   return (
@@ -124,7 +124,7 @@ const columnsFor = (onOpen: (address: string) => void, hasSpeed: boolean): reado
   },
 ]
 
-/** Only where something was measured. */
+/** Columns shown only once something was measured. */
 const speedColumns: readonly Column<Known>[] = (['generating', 'learning'] as const).map((part) => ({
   id: part,
   title: part === 'generating' ? 'Generates' : 'Learns',

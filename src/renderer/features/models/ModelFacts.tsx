@@ -10,11 +10,11 @@ export type ModelInfo = Answer<'models.info'>
 
 interface ModelFactsProps {
   readonly info: ModelInfo
-  /** It is in the list: the host can tell its digest. */
+  /** True for listed models, whose digest the host can compute. */
   readonly isListed?: boolean
 }
 
-/** The model's card. */
+/** Card of a model. */
 export function ModelFacts({ info, isListed = false }: ModelFactsProps) {
   return (
     <KeyValue
@@ -66,7 +66,7 @@ function LicenseFact({ license }: { license: ModelInfo['license'] }) {
   )
 }
 
-/** The window opens no pages of other servers: an address is copied. */
+/** Copies an address, since the window opens no pages of other servers. */
 export const Address = ({ address, label }: { address: string; label: string }) => (
   <span className="flex items-start gap-1">
     <span className="min-w-0 font-mono text-sm break-all">{address}</span>
@@ -74,10 +74,10 @@ export const Address = ({ address, label }: { address: string; label: string }) 
   </span>
 )
 
-/** Larger models are read for it only when someone asks. */
+/** Size above which a model is only read for its digest on request. */
 const readAtOnceBytes = 500_000_000
 
-/** Tells whether two folders hold the same model; runs name it in their manifests. */
+/** Shows the digest, which tells whether two folders hold the same model; manifests of runs contain it. */
 function Digest({ info }: { info: ModelInfo }) {
   const [isWanted, setWanted] = useState(info.sizeBytes <= readAtOnceBytes)
   const { data, error } = useAnswer('models.digest', { model: info.directory }, { enabled: isWanted })

@@ -42,12 +42,12 @@ function Uses({ name, info }: { name: string; info: Answer<'models.info'> | unde
   )
 }
 
-/** One model: what it is, how it reads a text, what was trained on it. */
+/** One model: its properties, its tokenization of a text, and adapters trained on it. */
 export function ModelPage({ model }: { model: ListedModel }) {
   const isUsable = !('problem' in model)
   const { data: info, error } = useAnswer('models.info', { model: model.name }, { enabled: isUsable })
   const [isDeleting, setDeleting] = useState(false)
-  // The one that comes with the program is no file of a person's.
+  // The included model is not a file of the user.
   const canDelete = model.origin === null && (!isUsable || info?.isBuiltIn === false)
   return (
     <div className="min-h-0 grow overflow-auto px-6 py-4">
@@ -121,7 +121,7 @@ export function ModelPage({ model }: { model: ListedModel }) {
   )
 }
 
-/** A model of another program, shown as one that is about to be imported. */
+/** Opens a model of another program as one about to be imported. */
 function lookAt({ name, directory }: ListedModel): void {
   useArrivals.setState({ model: { name: lastPart(name), kind: 'model', source: { path: directory } } })
   navigate('/models')
@@ -129,7 +129,7 @@ function lookAt({ name, directory }: ListedModel): void {
 
 const maxShown = 8
 
-/** Says which runs need the model before it is gone. */
+/** Asks for confirmation, naming the runs that need the model. */
 function DeleteModel({ model, onClose }: { model: ListedModel; onClose: () => void }) {
   const { name, directory } = model
   const { runs, isLoaded } = useRuns()
@@ -183,7 +183,7 @@ interface TryTokensProps {
   readonly hasChatTemplate: boolean
 }
 
-/** A text as the model's tokens, as it stands or as a message in its chat template. */
+/** Tokenizes a text, plain or as a message in the model's chat template. */
 function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
   const [text, setText] = useState('Please reverse 2 7 1 1 7')
   const [as, setAs] = useState<'text' | 'chat'>(hasChatTemplate ? 'chat' : 'text')
@@ -240,7 +240,7 @@ function TryTokens({ model, hasChatTemplate }: TryTokensProps) {
   )
 }
 
-/** What the settings base.precision int8 and int4 would do to this model: measured when asked for, then kept by the host. */
+/** Effect of the settings base.precision int8 and int4 on this model: measured on request, then stored by the host. */
 function RoundingPanel({ model }: { model: string }) {
   const { start, cancel, items, state, error } = useTask('models.precision')
   const isRunning = state === 'running'
@@ -277,7 +277,6 @@ function RoundingPanel({ model }: { model: string }) {
   )
 }
 
-/** The lines of one precision. */
 export const effectFacts = (effect: PrecisionEffect): readonly (readonly [string, string])[] => [
   [
     'Matrices',

@@ -20,7 +20,10 @@ import { useAddModel } from '../../parts/useModels.ts'
 import { IncomingFolder } from './IncomingFolder.tsx'
 import { ModelPage } from './ModelPage.tsx'
 
-/** `/models`, `/models/:name`: the models; `/models/browse`: finding others; `/models/export?run=&step=`, `?adapter=`: taking one out of the program. */
+/**
+ * `/models`, `/models/:name`: the models; `/models/browse`: finding others; `/models/export?run=&step=`, `?adapter=`:
+ * exporting one.
+ */
 export function ModelsScreen() {
   const { path, query } = useRoute()
   const incoming = useArrivals(({ model }) => model)
@@ -36,7 +39,7 @@ export function ModelsScreen() {
     )
   }
   if (name === 'browse') return <BrowsePage />
-  // Where somebody goes to a model, what arrived waits.
+  // When the user opens a model, arrivals wait.
   const adapterName = query.get('adapter')
   const isHere = name === undefined && adapterName === null
   return <ModelsPage name={name ?? null} adapterName={adapterName} incoming={isHere ? incoming : null} />
@@ -45,13 +48,11 @@ export function ModelsScreen() {
 interface ModelsPageProps {
   /** Name in the list; null: the first. */
   readonly name: string | null
-  /** Name of an imported adapter, where one is chosen. */
   readonly adapterName: string | null
-  /** A folder to be looked at. */
   readonly incoming: ArrivingFolder | null
 }
 
-/** Models of this machine: the list beside the one that is chosen. */
+/** Models of this machine: the list beside the chosen one. */
 function ModelsPage({ name, adapterName, incoming }: ModelsPageProps) {
   const { data: models, error, refetch } = useAnswer('models.list', undefined)
   const addModel = useAddModel()
@@ -109,7 +110,7 @@ interface LibraryProps extends ModelsPageProps {
 function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
   const { data: adapters = [] } = useAnswer('models.adapters', undefined)
   const adapter = adapters.find((candidate) => candidate.name === adapterName)
-  // The first as this page was opened: a model that is added meanwhile does not take its place.
+  // The first one when this page was opened: a model added meanwhile does not replace it.
   const [first] = useState(models[0]?.name)
   const chosen = name === null ? (findModel(models, first ?? '') ?? models[0]) : findModel(models, name)
   if (models.length === 0 && incoming === null) {
@@ -155,7 +156,6 @@ function Library({ models, name, adapterName, incoming, onAdd }: LibraryProps) {
 interface ModelListProps {
   readonly models: readonly ListedModel[]
   readonly adapters: readonly ListedAdapter[]
-  /** Folder of the one that is shown. */
   readonly chosen: string | undefined
 }
 
@@ -197,7 +197,7 @@ function ModelList({ models, adapters, chosen }: ModelListProps) {
 const groupTitle = 'pt-4 pb-1 pl-page text-xs text-faint'
 
 interface ModelGroupProps extends Pick<ModelListProps, 'models' | 'chosen'> {
-  /** The program that keeps them; null: this one. */
+  /** Program that owns them; null: Turnwise. */
   readonly title: string | null
 }
 
@@ -224,7 +224,7 @@ function ModelGroup({ title, models, chosen }: ModelGroupProps) {
 interface ListItemProps {
   readonly href: string
   readonly title: string
-  /** null: it cannot be used. */
+  /** Null if it cannot be used. */
   readonly facts: string | null
   readonly isChosen: boolean
 }

@@ -6,7 +6,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { Checkbox, Select } from '#renderer/kit/choices.tsx'
 import { SearchInput } from '#renderer/kit/inputs.tsx'
 
-/** What is searched for; empty texts: anything. */
+/** Search terms; empty texts match anything. */
 export interface Wanted {
   readonly words: string
   readonly family: string
@@ -18,7 +18,7 @@ export interface Wanted {
 
 export const noFilters: Wanted = { words: '', family: '', license: '', billions: '', onlyUsable: true }
 
-/** The most usual ones of models that can be opened. */
+/** Most common licences of supported models. */
 const licenses = ['apache-2.0', 'mit', 'llama3.2', 'gemma', 'cc-by-4.0', 'cc-by-nc-4.0']
 const sizes = ['0.2', '0.5', '1', '2', '4', '8', '16']
 
@@ -26,7 +26,6 @@ interface SearchFormProps {
   readonly wanted: Wanted
   readonly onChange: (wanted: Wanted) => void
   readonly onSearch: () => void
-  /** Back to the recommended ones. */
   readonly onClear: () => void
   readonly hasAsked: boolean
 }

@@ -20,7 +20,7 @@ interface Trained {
 const rowHeight = 32
 const maxRows = 12
 
-/** Adapters that runs made of a base model, the newest first. */
+/** Adapters that runs trained on a base model, newest first. */
 export function TrainedHere({ directory }: { directory: string }) {
   const { runs } = useRuns()
   const own = trainedRuns(runs).filter(({ model }) => model === directory)

@@ -1,4 +1,4 @@
-/** What a model needs and does on this machine, in words. */
+/** Requirements and speed of a model on this machine, in words. */
 import type { Answer } from '#renderer/client/api.tsx'
 import { fitWords } from '#renderer/client/modelChoice.ts'
 import { formatBytes, formatDate, formatNumber, formatShort } from '#renderer/client/format.ts'
@@ -7,16 +7,15 @@ import { deviceTitles } from '#shared/device.ts'
 type Known = Answer<'hub.known'>[number]
 export type Speed = NonNullable<Known['speed']>
 
-/** “2.5 GB, fits in f32” */
+/** Formats “2.5 GB, fits in f32”. */
 export const memoryWords = ({ fits, trainingBytes }: Pick<Known, 'fits' | 'trainingBytes'>): string =>
   fits === null
     ? `${fitWords(fits)}: ${formatBytes(trainingBytes)} even in 4 bits`
     : `${formatBytes(trainingBytes)}, ${fitWords(fits)}`
 
-/** “12 tokens/s generating, 31 learning” */
+/** Formats “12 tokens/s generating, 31 learning”. */
 export const speedWords = ({ generating, learning }: Speed): string =>
   `${formatNumber(generating, 2)} tokens/s generating, ${formatNumber(learning, 2)} learning`
 
-/** Where estimates come from. */
 export const measuredWords = ({ device, measuredAt, parameters }: Speed): string =>
   `Speeds are estimated for the ${deviceTitles[device]}, from a model of ${formatShort(parameters)} parameters measured on this machine on ${formatDate(measuredAt)}.`

@@ -31,7 +31,7 @@ interface AllSettingsProps {
   readonly onChange: (draft: Draft) => void
 }
 
-/** Every setting of a run, by section, to be searched by name. */
+/** Searchable list of all settings of a run, by section. */
 export function AllSettings({ draft, sections, problems, onChange }: AllSettingsProps) {
   const [search, setSearch] = useState('')
   const [onlyChanged, setOnlyChanged] = useState(false)
@@ -79,7 +79,7 @@ export function AllSettings({ draft, sections, problems, onChange }: AllSettings
   )
 }
 
-/** A section that is not there yet is found by what would be in it. */
+/** Matches a search; an absent section is found by its potential contents. */
 const isFound = (
   field: SettingField,
   all: readonly SettingField[],
@@ -119,11 +119,11 @@ function Section({ draft, section, problems, onChange }: SectionProps) {
 
 interface SettingFieldsProps extends Omit<DraftSettingProps, 'field'> {
   readonly fields: readonly SettingField[]
-  /** Of the section, where it may be left out as a whole. */
+  /** Key of the section, if it is optional. */
   readonly id?: string
 }
 
-/** Settings side by side; those of a section that may be left out stand in a box of their own. */
+/** Settings side by side; those of an optional section in a box of their own. */
 export function SettingFields({ fields, id, ...row }: SettingFieldsProps) {
   return (
     <div className={settingsGrid}>
@@ -142,11 +142,11 @@ export function SettingFields({ fields, id, ...row }: SettingFieldsProps) {
 
 interface InnerSectionProps extends Omit<DraftSettingProps, 'field'> {
   readonly head: SettingField
-  /** Of the section around it, what is not to be shown left out. */
+  /** Visible fields of the enclosing section. */
   readonly fields: readonly SettingField[]
 }
 
-/** A section that may be left out: first whether it is there, then what is in it. */
+/** Optional section: a switch for its presence, then its contents. */
 function InnerSection({ head, fields, ...row }: InnerSectionProps) {
   const inner = fields.filter(({ within }) => within === head.key)
   return (
@@ -173,7 +173,6 @@ interface DraftSettingProps {
   readonly note?: string | undefined
 }
 
-/** A setting of the run being set up. */
 export function DraftSetting({ draft, field, problems, onChange, note, ...rest }: DraftSettingProps) {
   const set = (value: unknown) =>
     onChange(value === undefined ? withReset(draft, field) : withSetting(draft, field, value))
@@ -195,7 +194,7 @@ export function DraftSetting({ draft, field, problems, onChange, note, ...rest }
   )
 }
 
-/** Puts a setting into the search of a population or a sweep, and takes it out again. */
+/** Adds a setting to the search of a population or sweep, or removes it. */
 function SearchOver({ draft, field, onChange }: Pick<DraftSettingProps, 'draft' | 'field' | 'onChange'>) {
   const { config } = draft
   const kind = kindOf(config)
@@ -213,7 +212,7 @@ function SearchOver({ draft, field, onChange }: Pick<DraftSettingProps, 'draft' 
   )
 }
 
-/** What is wrong inside a section stands under the settings in it. */
+/** Returns the problem of a setting; problems inside a section are shown at the settings in it. */
 function problemOf({ key, control }: SettingField, problems: readonly Problem[]): Problem | undefined {
   const own = problemsAt(problems, key)
   return control.kind === 'section' ? own.find(({ path }) => path === key) : own[0]

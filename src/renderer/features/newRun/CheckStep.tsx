@@ -35,7 +35,7 @@ const AllowKeys = ({ keys }: { readonly keys: NonNullable<Problem['keys']> }) =>
   </Button>
 )
 
-/** One real group on the longest row: what the run will need, and what the first completions earn. */
+/** Trial of one real group on the longest row: resource estimates and first rewards. */
 export function CheckStep({ verdict, trial, problems, isComplete }: CheckStepProps) {
   const { state, progress, error, result, study, isCurrent, start, cancel } = trial
   const canStart = isComplete && verdict.problems.length === 0
@@ -104,7 +104,6 @@ function Warnings({ sentences }: { sentences: readonly string[] }) {
   )
 }
 
-/** What the run will need. */
 function CalibrationNumbers({ result }: { result: Calibration }) {
   const { memory, disk, etaSeconds, evaluations } = result
   const memoryShare = memory.expectedBytes / Math.max(1, memory.availableBytes)
@@ -149,7 +148,7 @@ function CalibrationNumbers({ result }: { result: Calibration }) {
   )
 }
 
-/** What the whole study will need, with the calculation of how many trials train together. */
+/** Estimated resources of the whole study, with the calculation of how many trials train together. */
 function StudyNumbers({ study }: { study: StudyEstimate }) {
   const { trials, steps, totalSteps, seconds, memory, disk, parallel, sharing } = study
   const memoryShare = memory.neededBytes / Math.max(1, memory.availableBytes)
@@ -200,7 +199,6 @@ const parts = [
   ['learning', 'learning', 'var(--run-3)'],
 ] as const
 
-/** Where the time of the tried group went. */
 function StepTime({ seconds }: { seconds: Calibration['seconds'] }) {
   const total = parts.reduce((sum, [part]) => sum + seconds[part], 0)
   if (total === 0) return null
@@ -247,7 +245,6 @@ function groupsOf(samples: readonly Sample[]): Group[] {
   }))
 }
 
-/** The first completions and what they earned. */
 function CalibrationSamples({ result }: { result: Calibration }) {
   const groups = groupsOf(result.samples)
   const hasStages = groups.some(({ stage }) => stage > 0)
@@ -283,7 +280,7 @@ function CalibrationSamples({ result }: { result: Calibration }) {
   )
 }
 
-/** One part alone is the reward. */
+/** Returns the parts of a reward; a single part is the reward itself. */
 const partsOf = (parts: Sample['parts']) => {
   const entries = Object.entries(parts)
   return entries.length > 1 ? entries : []

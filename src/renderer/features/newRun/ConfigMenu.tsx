@@ -15,16 +15,14 @@ import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 
 interface ConfigMenuProps {
   readonly config: JsonObject
-  /** Of the file. */
   readonly name: string
   readonly isFork: boolean
-  /** Of the draft's own settings. */
   readonly fields: readonly SettingField[]
   readonly onOpen: (config: JsonObject, words: string) => void
   readonly onClear: () => void
 }
 
-/** The config as a file: the same one that the command line takes. */
+/** Opens and saves the config in the same format as the command line. */
 export function ConfigMenu({ config, name, isFork, fields, onOpen, onClear }: ConfigMenuProps) {
   const input = useRef<HTMLInputElement>(null)
   const [isEditing, setEditing] = useState(false)
@@ -113,7 +111,7 @@ interface JsonDialogProps {
   readonly onClose: () => void
 }
 
-/** The settings as the file has them; what it does not say is as by default. */
+/** Edits the settings as JSON; missing ones take their defaults. */
 function JsonDialog({ config, onApply, onClose }: JsonDialogProps) {
   const [text, setText] = useState(() => configText(config))
   const [error, setError] = useState<Error | null>(null)

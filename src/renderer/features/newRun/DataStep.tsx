@@ -27,7 +27,7 @@ type DataSetOf = Known['dataSets'][number]
 
 type Source = 'rows' | 'file' | 'episodes'
 
-/** Rows to learn from, how they become prompts, and the validation split. */
+/** Chooses training rows, their conversion to prompts, and the validation split. */
 export function DataStep({ config, known, problems, onChange }: DataStepProps) {
   const train = valueAt(config, 'data.train')
   const version = versionAt(train, known.dataSets)
@@ -128,7 +128,7 @@ interface HeldOutProps extends Pick<DataStepProps, 'config' | 'known' | 'problem
   readonly onSet: (key: string, value: unknown) => void
 }
 
-/** Rows that tell whether what is learned holds for others. */
+/** Chooses the rows that test generalization. */
 function HeldOut({ config, known, problems, version, onSet }: HeldOutProps) {
   const heldOut = valueAt(config, 'data.heldOut')
   const kind = isObject(heldOut) ? 'part' : typeof heldOut === 'string' ? 'set' : 'none'
@@ -225,7 +225,7 @@ const directoryOf = (versionId: string, dataSets: readonly DataSetOf[]): string 
 interface AnswerColumnsProps {
   readonly config: JsonObject
   readonly algorithms: readonly AlgorithmEntry[]
-  /** Of the rows; empty where they are not known. */
+  /** Columns of the rows; empty while unknown. */
   readonly columns: readonly string[]
   readonly problems: readonly Problem[]
   readonly onSet: (key: string, value: unknown) => void
@@ -237,7 +237,7 @@ const preferences = [
   ['data.rejected', 'Worse answer', 'rejected'],
 ] as const
 
-/** Which columns hold the answers, for methods that learn from those. */
+/** Chooses the answer columns, for methods that learn from given answers. */
 function AnswerColumns({ config, algorithms, columns, problems, onSet }: AnswerColumnsProps) {
   const used = algorithmsOf(config).map((id) => algorithms.find((each) => each.id === id)?.experience)
   const shown = [

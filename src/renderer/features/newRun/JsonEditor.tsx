@@ -8,13 +8,13 @@ import { useLatest } from '#renderer/client/api.tsx'
 import { codeLook } from '#renderer/editor/editorTheme.ts'
 
 interface JsonEditorProps {
-  /** At first; what is typed is told by `onChange`. */
+  /** Initial text; `onChange` receives edits. */
   readonly value: string
   readonly onChange: (value: string) => void
   readonly label: string
 }
 
-/** JSON with colours and folding; fills its parent. */
+/** JSON editor with colours and folding; fills its parent. */
 export function JsonEditor({ value, onChange, label }: JsonEditorProps) {
   const parent = useRef<HTMLDivElement>(null)
   const first = useRef(value)

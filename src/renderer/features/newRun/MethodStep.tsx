@@ -37,7 +37,7 @@ interface MethodStepProps {
   readonly onChange: (draft: Draft) => void
 }
 
-/** How the policy learns: the algorithm, a place to begin, the settings that decide most, and all the others behind a button. */
+/** Chooses algorithm, preset and the most important settings; all others are behind a button. */
 export function MethodStep({ draft, known, model, problems, onChange }: MethodStepProps) {
   const [isAllShown, setAllShown] = useState(false)
   const { config } = draft
@@ -126,7 +126,7 @@ export function MethodStep({ draft, known, model, problems, onChange }: MethodSt
   )
 }
 
-/** A fault of a setting that stands among all settings only is not left for the person to find. */
+/** True for problems of settings that are visible only in the full list, which therefore must open. */
 const isHidden = (problem: Problem): boolean =>
   problem.path !== '' &&
   stepOf(problem) === 'method' &&
@@ -156,7 +156,7 @@ const kinds = [
 
 const kindOf = ({ id, experience }: AlgorithmEntry) => (isFile(id) ? 'own' : experience)
 
-/** How the policy learns: all there are at a glance, and in one sentence what the chosen one does. */
+/** Shows all algorithms at a glance, with one sentence on the chosen one. */
 function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsProps) {
   const chosen = algorithms.find(({ id }) => id === value)
   return (
@@ -202,12 +202,11 @@ function AlgorithmCards({ algorithms, value, onChange }: AlgorithmCardsProps) {
 interface PresetCardsProps {
   readonly config: JsonObject
   readonly presets: readonly Preset[]
-  /** What steps with this model took; null: nobody knows. */
+  /** Measured duration of steps with this model; null if unknown. */
   readonly measured: Measured | null
   readonly onChoose: (preset: Preset) => void
 }
 
-/** Places to begin, for this model and algorithm. */
 function PresetCards({ config, presets, measured, onChoose }: PresetCardsProps) {
   return (
     <div role="group" aria-label="Presets" className="grid grid-cols-3 gap-2 phone:grid-cols-1">
@@ -245,7 +244,7 @@ function PresetCards({ config, presets, measured, onChoose }: PresetCardsProps) 
   )
 }
 
-/** “10 steps · 4 × 4 · 16 tokens” */
+/** Formats “10 steps · 4 × 4 · 16 tokens”. */
 function presetWords({ values }: Preset): string {
   const value = (key: string) => Number(values[key] ?? valueAt(values, key))
   const number = (key: string) => formatNumber(value(key))
@@ -257,7 +256,7 @@ function presetWords({ values }: Preset): string {
   return counts.join(' · ')
 }
 
-/** Those that decide most; the KL coefficient is called differently by some algorithms. */
+/** Most important settings; alternatives cover algorithms that name the KL coefficient differently. */
 const simpleKeys: readonly (readonly string[])[] = [
   ['steps'],
   ['rollout.promptsPerStep'],

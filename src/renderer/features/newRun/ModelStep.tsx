@@ -27,7 +27,7 @@ interface ModelStepProps {
   readonly onChange: (change: (config: JsonObject) => JsonObject) => void
 }
 
-/** The model that learns, and what its adapter begins as. */
+/** Chooses the model to train, and the adapter to start from. */
 export function ModelStep({ config, isFork, problems, onModel, onChange }: ModelStepProps) {
   const model = typeof config['model'] === 'string' ? config['model'] : null
   const initial = valueAt(config, 'adapter.initial')
@@ -75,7 +75,7 @@ export function ModelStep({ config, isFork, problems, onModel, onChange }: Model
   )
 }
 
-/** A base model, or the checkpoint of a run as the adapter to begin with. */
+/** Starts from a base model, or from a run's checkpoint as the initial adapter. */
 function useStartFrom(onChange: ModelStepProps['onChange'], onModel: ModelStepProps['onModel']) {
   const folderOf = useCheckpointFolder()
   return async ({ model, adapter }: ModelChoice) => {
@@ -115,12 +115,12 @@ interface RewardStepProps {
   readonly config: JsonObject
   readonly algorithms: readonly AlgorithmEntry[]
   readonly problems: readonly Problem[]
-  /** Of the rows; empty where they are not known. */
+  /** Columns of the rows; empty while unknown. */
   readonly columns: readonly string[]
   readonly onChange: (change: (config: JsonObject) => JsonObject) => void
 }
 
-/** What completions earn: functions that score them, or a world that answers them. */
+/** Chooses the source of rewards: functions that score completions, or an environment that responds to them. */
 export function RewardStep({ config, algorithms, problems, columns, onChange }: RewardStepProps) {
   const environment = isObject(config['environment']) ? config['environment'] : null
   const [isWorldWanted, setWorldWanted] = useState(false)
@@ -189,13 +189,12 @@ export function RewardStep({ config, algorithms, problems, columns, onChange }: 
   )
 }
 
-/** null: none. */
 const workflowOf = (config: JsonObject): EnvironmentChoice | null => {
   const workflow = valueAt(config, 'rollout.workflow')
   return isObject(workflow) ? (workflow as unknown as EnvironmentChoice) : null
 }
 
-/** The Python program of the config; null: the usual one. */
+/** Python interpreter of the config; null: the default. */
 function interpreterIn({ python }: JsonObject): string | null {
   const given = isObject(python) ? python['interpreter'] : null
   return typeof given === 'string' ? given : null
@@ -203,7 +202,7 @@ function interpreterIn({ python }: JsonObject): string | null {
 
 const withoutWorld = (config: JsonObject): JsonObject => withValue(config, 'environment', undefined)
 
-/** Its other settings stay when it is chosen again. */
+/** Sets the environment, keeping its other settings if it is chosen again. */
 const worldOf = (before: JsonObject | null, next: object | null): JsonObject | undefined =>
   next === null ? undefined : { ...before, ...next }
 

@@ -123,7 +123,6 @@ export function NewRunScreen() {
   )
 }
 
-/** One run, or several that answer a question together. */
 const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: DraftKind) => void }) => (
   <div className="mb-4 flex flex-wrap items-center gap-x-3 gap-y-1">
     <Segmented
@@ -136,7 +135,6 @@ const KindChooser = ({ kind, onChange }: { kind: DraftKind; onChange: (kind: Dra
   </div>
 )
 
-/** What is in a step. */
 function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
   const { draft, known, verdict, trial, setDraft, update } = wizard
   const { config } = draft
@@ -189,26 +187,24 @@ function StepContent({ id, wizard }: { id: StepId; wizard: Wizard }) {
 }
 
 interface StepPanelProps {
-  /** Of its head, to be found when the person is taken there. */
+  /** Id of its head, for scrolling there. */
   readonly headId: string
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number
   readonly title: string
-  /** What was chosen, in one line; null: nothing yet. */
+  /** Choices in one line; null: none yet. */
   readonly summary: string | null
   readonly isOpen: boolean
   readonly onToggle: () => void
-  /** In place of a summary. */
   readonly emptyWords?: string
   readonly isDone: boolean
-  /** Found wrong by the host. */
+  /** Number of errors found by the host. */
   readonly problems: number
-  /** Folds this step and opens the next one. */
   readonly onContinue?: (() => void) | undefined
   readonly children: ReactNode
 }
 
-/** One step: its head always visible, with what was chosen in it. */
+/** One step, with a head that always shows its summary. */
 function StepPanel(props: StepPanelProps) {
   const { number, title, summary, isDone, isOpen, onToggle, problems, onContinue, children } = props
   const { emptyWords = 'Not chosen yet' } = props
@@ -261,18 +257,17 @@ const StepMark = ({ number, isDone }: { number: number; isDone: boolean }) => (
 
 interface StartButtonsProps {
   readonly kind: DraftKind
-  /** Checked with the settings as they are now. */
+  /** True if the current settings have been checked. */
   readonly isChecked: boolean
-  /** The host finds nothing wrong. */
   readonly isValid: boolean
   readonly isChecking: boolean
   readonly isStarting: boolean
-  /** The check, or the start once it is done. */
+  /** Runs the check, or starts once that is done. */
   readonly onMain: () => void
   readonly onStart: (options: { readonly queue: boolean }) => void
 }
 
-/** One main action: the check, then the start; the other ways behind an arrow. */
+/** Main button for the check, then the start; alternatives behind an arrow. */
 function StartButtons(props: StartButtonsProps) {
   const { kind, isChecked, isValid, isChecking, isStarting, onMain, onStart } = props
   const isBusy = isChecking || isStarting
@@ -299,7 +294,7 @@ function StartButtons(props: StartButtonsProps) {
               disabled: !isValid || isBusy,
               onSelect: () => onStart({ queue: false }),
             },
-            // Trials of a study take turns by themselves.
+            // Trials of a study queue by themselves.
             ...(kind === 'run'
               ? [
                   {
@@ -325,7 +320,7 @@ function StartButtons(props: StartButtonsProps) {
   )
 }
 
-/** Runs that were being set up when something else took their place. */
+/** Unfinished drafts that were replaced by others. */
 function PutAsideDrafts({ aside, known }: { aside: PutAside; known: Known }) {
   if (aside.drafts.length === 0) return null
   return (

@@ -17,15 +17,13 @@ import { Variables } from '#renderer/kit/lists.tsx'
 
 interface PromptFieldsProps {
   readonly value: unknown
-  /** Of the rows; empty where they are not known. */
+  /** Columns of the rows; empty while unknown. */
   readonly columns: readonly string[]
   readonly versionId: string | null
   readonly model: string | null
   readonly problem: string | undefined
   readonly onChange: (prompt: PromptForm) => void
-  /** What the chat template is given beside the prompt, as a config has it. */
   readonly template: TemplateInput
-  /** Where that is set. */
   readonly children: ReactNode
 }
 
@@ -34,7 +32,7 @@ type Kind = 'column' | 'template' | 'messages'
 const kindOf = (form: PromptForm): Kind =>
   'column' in form ? 'column' : 'template' in form ? 'template' : 'messages'
 
-/** How a row becomes a prompt, with the first one as it will be. */
+/** Edits the conversion of a row to a prompt, with a preview of the first. */
 export function PromptFields(props: PromptFieldsProps) {
   const { value, columns, versionId, model, problem, onChange, template, children } = props
   const form = parsePromptForm(value) ?? { column: 'prompt' }
@@ -208,7 +206,7 @@ function FirstPrompt({ versionId, form, model, template }: FirstPromptProps) {
 
 interface TemplateFieldsProps {
   readonly config: JsonObject
-  /** Of the rows; empty where they are not known. */
+  /** Columns of the rows; empty while unknown. */
   readonly columns: readonly string[]
   readonly problems: readonly Problem[]
   readonly onSet: (key: string, value: unknown) => void
@@ -218,7 +216,7 @@ const toolsHelp =
   'The column that describes the functions a model may call, as a list of JSON schemas or its text; the chat template writes them into the prompt.'
 const switchesHelp = 'What the chat template reads by name, such as enable_thinking: no.'
 
-/** What the chat template is given beside the messages: folded while that is nothing. */
+/** Edits chat template variables; collapsed while there are none. */
 export function TemplateFields(props: TemplateFieldsProps) {
   const { config, problems } = props
   const [asked, setAsked] = useState<boolean | null>(null)

@@ -28,15 +28,13 @@ interface RunAsideProps {
   readonly draft: Draft
   readonly known: Knowledge
   readonly verdict: Verdict
-  /** What the check said of the study as it is now; null: not checked, or one run. */
+  /** Estimate from the check of the current study; null: not checked, or a single run. */
   readonly estimate: StudyEstimate | null
   readonly missing: readonly StepId[]
   readonly nameHint: string
-  /** Of the run that is forked. */
   readonly parentName: string
   readonly onChange: (draft: Draft) => void
   readonly onShow: (step: StepId) => void
-  /** Fills in the run that comes with the program. */
   readonly onSample: () => void
 }
 
@@ -49,7 +47,7 @@ const stepTitles: Readonly<Record<StepId, string>> = {
   check: 'Run the check',
 }
 
-/** The run at a glance: its name, what one step is, what still stands in the way. */
+/** Summary of the run: name, size of one step, and remaining problems. */
 export function RunAside(props: RunAsideProps) {
   const { draft, known, verdict, estimate, missing, nameHint, parentName, onChange, onShow, onSample } = props
   const { config, fork } = draft
@@ -140,7 +138,7 @@ const DeviceWords = ({ device }: { device: NonNullable<Verdict['device']> }) => 
   </>
 )
 
-/** What the trials of a study come to, and how many train together. */
+/** Total size of a study's trials, and how many train together. */
 function extentEntries({ trials, steps, totalSteps, sharing }: NonNullable<Verdict['study']>) {
   const whole = trials * steps
   return [
@@ -252,7 +250,7 @@ function ForkStep({ fork, onChange }: { fork: ForkPoint; onChange: (step: number
   )
 }
 
-/** What the fork does otherwise; nothing: it would repeat its parent. */
+/** Changes of the fork; none: it would repeat its parent. */
 function Differences({ draft }: { draft: Draft }) {
   const changes = Object.entries(forkChanges(draft))
   if (changes.length === 0)

@@ -24,7 +24,7 @@ interface SearchedSettingsProps {
   readonly onChange: (draft: Draft) => void
 }
 
-/** What trials differ in: any setting, each with its range or its values. */
+/** Chooses the settings that vary between trials, each with its range or values. */
 export function SearchedSettings({ draft, known, problems, onChange }: SearchedSettingsProps) {
   const { config } = draft
   const kind = kindOf(config)
@@ -80,13 +80,13 @@ export function SearchedSettings({ draft, known, problems, onChange }: SearchedS
   )
 }
 
-/** Those that learn from the same as the chosen one: others would need other rows. */
+/** Returns algorithms that learn from the same kind of rows as the chosen one. */
 function alikeAlgorithms(config: JsonObject, { algorithms }: Knowledge): readonly string[] {
   const chosen = algorithms.find(({ id }) => id === algorithmOf(config))
   return algorithms.filter(({ experience }) => experience === chosen?.experience).map(({ id }) => id)
 }
 
-/** Settings, and what has a step of its own but can differ between trials. */
+/** Returns searchable fields, including those with a step of their own in the wizard. */
 function searchableFields({ fields, algorithms, models }: Knowledge): readonly SettingField[] {
   const chosen = (key: string, label: string, options: readonly { value: string; label: string }[]) => ({
     ...{ key, label, help: '', default: undefined, isNullable: false, empty: '' },
@@ -112,7 +112,7 @@ interface SearchedRowProps {
   readonly range: JsonObject
   readonly isPopulation: boolean
   readonly problem: Problem | undefined
-  /** undefined: no longer searched. */
+  /** Receives undefined to stop searching the setting. */
   readonly onChange: (range: JsonObject | undefined) => void
 }
 
@@ -160,7 +160,7 @@ function SearchedRow({ field, range, isPopulation, problem, onChange }: Searched
   )
 }
 
-/** Between the least and the largest of the values there were. */
+/** Returns the range from the smallest to the largest of the previous values. */
 function rangeOf({ values }: JsonObject): JsonObject {
   const numbers = (Array.isArray(values) ? values : []).filter((value) => typeof value === 'number')
   const [min, max] = [Math.min(...numbers), Math.max(...numbers)]
@@ -260,7 +260,7 @@ interface ValueListProps {
   readonly onChange: (values: readonly unknown[]) => void
 }
 
-/** Numbers, or JSON, each with a button that removes it, and a field that adds one. */
+/** Edits numbers or JSON values as removable items. */
 function ValueList({ label, values, onChange }: ValueListProps) {
   const [text, setText] = useState('')
   const add = () => {
@@ -303,7 +303,7 @@ function ValueList({ label, values, onChange }: ValueListProps) {
   )
 }
 
-/** What stands between commas, as JSON, else as plain text. */
+/** Splits a text at commas and parses each part as JSON, else as plain text. */
 export function parsedValues(text: string): unknown[] {
   try {
     return JSON.parse(`[${text}]`) as unknown[]
@@ -319,7 +319,7 @@ export function parsedValues(text: string): unknown[] {
   }
 }
 
-/** “searched from 0.00001 to 0.01” */
+/** Formats “searched from 0.00001 to 0.01”. */
 export function searchedWords(config: JsonObject, key: string): string | undefined {
   const range = searchedIn(config)[key]
   if (range === undefined) return undefined

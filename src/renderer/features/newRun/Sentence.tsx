@@ -1,6 +1,6 @@
 import { labelOf } from '#shared/config/fields.ts'
 
-/** A text of the host with names in backticks: settings are called as everywhere in the window, their keys are in the tooltips. */
+/** Text of the host with names in backticks: settings appear by their label, with their key in the tooltip. */
 export const Sentence = ({ text }: { text: string }) =>
   text.split('`').map((part, i) =>
     i % 2 === 0 ? (
@@ -14,6 +14,6 @@ export const Sentence = ({ text }: { text: string }) =>
     ),
   )
 
-/** A dotted key; commands and values stand in backticks too. */
+/** True for a dotted key; commands and values are in backticks too. */
 const isSetting = (text: string): boolean =>
   /^[a-z][A-Za-z]*(?:\[\d+\])?(?:\.[A-Za-z][A-Za-z0-9]*)+$/.test(text)

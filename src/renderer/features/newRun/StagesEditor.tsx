@@ -31,12 +31,12 @@ interface StagesEditorProps {
   readonly stages: readonly Stage[]
   readonly known: Knowledge
   readonly problems: readonly Problem[]
-  /** Of the whole run, to be shared out by a plan. */
+  /** Steps of the whole run, divided by a plan. */
   readonly steps: number
   readonly onChange: (stages: readonly Stage[]) => void
 }
 
-/** Trainings one after the other: what each does otherwise than the rest of the settings. */
+/** Edits consecutive trainings: the settings in which each differs from the rest. */
 export function StagesEditor({ stages, known, problems, steps, onChange }: StagesEditorProps) {
   return (
     <div className="grid gap-2">
@@ -152,7 +152,7 @@ function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
     ...stageFields.map((field) => withBaseDefault(field, known.fields)),
   ]
   const fields = all.filter((field) => isReachable(stage, field))
-  // A stage that has a section of its own has all of it.
+  // A stage with a section of its own overrides all of it.
   const said = fields.filter(
     ({ key, within }) => key === 'steps' || within !== undefined || valueAt(stage, key) !== undefined,
   )
@@ -204,7 +204,7 @@ function StageBody({ stage, known, problems, onChange }: StageBodyProps) {
   )
 }
 
-/** The schema of a stage has no defaults: those of the same setting of a run hold. */
+/** Adds the default of the run's setting, since the schema of a stage has none. */
 const withBaseDefault = (field: SettingField, fields: readonly SettingField[]): SettingField => {
   const base = fields.find(({ key }) => key === field.key)
   return base === undefined ? field : { ...base, help: field.help }

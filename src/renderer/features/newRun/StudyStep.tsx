@@ -22,7 +22,7 @@ interface StudyStepProps {
   readonly onChange: (draft: Draft) => void
 }
 
-/** How the trials of a population, a sweep or several seeds differ, and what they are compared by. */
+/** Chooses how trials of a population, a sweep or several seeds differ, and the metric that compares them. */
 export function StudyStep(props: StudyStepProps) {
   const { draft, problems, onChange } = props
   const kind = kindOf(draft.config)
@@ -63,7 +63,7 @@ export function StudyStep(props: StudyStepProps) {
   )
 }
 
-/** A grid has points, and nothing is proposed in batches in it. */
+/** False for settings without effect: a grid has points, and nothing in it is proposed in batches. */
 function isOfUse(config: JsonObject, key: string): boolean {
   const isGrid = valueAt(config, 'sweep.method') === 'grid'
   return key === 'sweep.points' ? isGrid : key !== 'sweep.batch' || !isGrid
@@ -73,7 +73,7 @@ interface FitnessProps extends Omit<StudyStepProps, 'known'> {
   readonly kind: StudyKind
 }
 
-/** Any metric that runs report; those of evaluations first. */
+/** Chooses any reported metric; those of evaluations come first. */
 function FitnessMetric({ draft, problems, onChange, kind }: FitnessProps) {
   const key = `${kind}.fitness.metric`
   const field = studyFields[kind].find((each) => each.key === key)
@@ -116,7 +116,7 @@ function FitnessMetric({ draft, problems, onChange, kind }: FitnessProps) {
   )
 }
 
-/** How many, or which. */
+/** Chooses the number of seeds, or the seeds themselves. */
 function Seeds({ draft, problems, onChange }: Omit<StudyStepProps, 'known'>) {
   const values = valueAt(draft.config, 'seeds.values')
   const [text, setText] = useState<string | null>(null)

@@ -22,12 +22,12 @@ interface ToolConfigDialogProps {
 
 type Tool = ToolId | 'by-names'
 
-/** Option that follows the file, in the lists of tools and algorithms. */
+/** Option that detects tool and algorithm from the file. */
 const byNames = 'by-names'
 
 const tools = Object.entries(toolTitles) as readonly (readonly [ToolId, string])[]
 
-/** Settings written for another tool: what becomes of them is shown before anything changes. */
+/** Imports settings of another tool: shows the result before anything changes. */
 export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps) {
   const [text, setText] = useState('')
   const [tool, setTool] = useState<Tool>(byNames)
@@ -83,7 +83,7 @@ interface MeantProps {
   readonly onAlgorithm: (algorithm: string) => void
 }
 
-/** Lists to choose tool and algorithm where the file does not tell them. */
+/** Asks for tool and algorithm if the file does not tell. */
 function Meant({ tool, algorithm, imported, onTool, onAlgorithm }: MeantProps) {
   const { algorithms = [] } = useRunSettings() ?? {}
   const itself = imported === undefined ? { tool: '', algorithm: '' } : readWords(imported, algorithms)
@@ -124,7 +124,7 @@ interface SourceProps {
   readonly onText: (text: string) => void
 }
 
-/** Pasted, dropped or chosen. */
+/** Takes pasted, dropped or chosen text. */
 function SourceText({ text, onText }: SourceProps) {
   const input = useRef<HTMLInputElement>(null)
   const [name, setName] = useState<string | null>(null)
@@ -188,7 +188,6 @@ function SourceText({ text, onText }: SourceProps) {
   )
 }
 
-/** What becomes of it, setting by setting. */
 function Outcome({ imported }: { imported: ImportedConfig }) {
   const { reading, taken, notes } = imported
   const study = studyWord(imported)

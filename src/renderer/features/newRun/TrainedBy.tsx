@@ -21,13 +21,13 @@ interface TrainedByProps {
 
 type Engine = ReturnType<typeof engineSection.parse>
 
-/** Who trains the run, and with another trainer, whether its Python is allowed and has what it needs. */
+/** Chooses the trainer of the run, and for an external one whether its Python is allowed and complete. */
 export function TrainedBy({ draft, known, problems, onChange }: TrainedByProps) {
   const engine = engineOf(draft)
   const choose = (kind: Engine['kind']) =>
     onChange({
       ...draft,
-      // What was chosen for a trainer says nothing of Turnwise itself.
+      // Choices made for an external trainer do not apply to Turnwise itself.
       config: withValue(
         draft.config,
         'engine',
@@ -71,7 +71,7 @@ const engineSaid = ({ config }: Draft) => {
   return isObject(said) ? said : {}
 }
 
-/** With its defaults; those of a trainer where the config says something else than it may. */
+/** Fills in defaults; invalid values of the config fall back to a trainer's own. */
 const engineOf = (draft: Draft): Engine =>
   engineSection.safeParse(engineSaid(draft)).data ??
   engineSection.parse({ kind: engineKinds.find((kind) => kind === engineSaid(draft)['kind']) })
@@ -91,7 +91,7 @@ const shownKeys = ({ launcher }: Engine): readonly string[] => [
   ...(launcher === 'ray' || launcher === 'command' ? ['engine.model', 'engine.results'] : []),
 ]
 
-/** What the interpreter has; nothing is started before the person says yes. */
+/** Lists installed packages; nothing is started before the user agrees. */
 function Environment({ asked }: { readonly asked: Extract<PythonAsked, { readonly engine: unknown }> }) {
   const { data, error, isPending } = useAnswer('python.engine', asked, { staleMs: 60_000 })
   const isRefused = error !== null && 'code' in error && error.code === 'python/not-allowed'

@@ -1,4 +1,6 @@
-/** What goes along when a run is given other rows: held-out rows, prompt and columns of another task would measure that. */
+/**
+ * Changes that accompany a choice of other rows: held-out rows, prompt and columns of another task would measure that task.
+ */
 import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { defaultNewTokens, fittingNewTokens } from '#shared/config/settings.ts'
@@ -10,7 +12,7 @@ interface DataSet {
   readonly versions: readonly { readonly directory: string }[]
 }
 
-/** Only between versions of one data set do held-out rows of their own stay. */
+/** Keeps separate held-out rows only between versions of one data set. */
 export function withData(config: JsonObject, data: JsonObject, dataSets: readonly DataSet[]): JsonObject {
   const before = valueAt(config, 'data.heldOut')
   const setOf = (train: unknown) =>
@@ -20,7 +22,7 @@ export function withData(config: JsonObject, data: JsonObject, dataSets: readonl
   return { ...config, data: isSameSet && typeof before === 'string' ? { ...data, heldOut: before } : data }
 }
 
-/** Rows from elsewhere; undefined: still to be chosen. */
+/** Sets external rows; undefined: still to be chosen. */
 export function withRows(
   config: JsonObject,
   train: string | { readonly episodes: number } | undefined,
@@ -30,8 +32,8 @@ export function withRows(
 }
 
 /**
- * Another path, letter by letter: what was typed for the rows stays while it is corrected, a file of held-out rows, which
- * went with the file before, does not.
+ * Applies each keystroke of a typed path: settings entered for the rows stay while it is corrected, but a held-out
+ * file, which belonged to the previous file, does not.
  */
 export function withTypedRows(config: JsonObject, train: string): JsonObject {
   const next = withValue(config, 'data.train', train)
@@ -39,7 +41,7 @@ export function withTypedRows(config: JsonObject, train: string): JsonObject {
   return isFile ? withValue(next, 'data.heldOut', defaultSplit) : next
 }
 
-// What goes along when another model is chosen for a run.
+// Changes that accompany a choice of another model.
 
 interface KnownModel {
   readonly name: string
@@ -58,7 +60,7 @@ export function modelFactsOf(config: JsonObject, models: readonly KnownModel[]):
   return found !== undefined && 'parameters' in found ? (found as unknown as ModelFacts) : null
 }
 
-/** Another model needs another adapter; settings that came from a preset go along with its size. */
+/** Sets another model, which needs another adapter; settings that came from a preset follow its size. */
 export function withModel(config: JsonObject, model: string, { models, algorithms }: Choices): JsonObject {
   const algorithm = algorithms.find(({ id }) => id === algorithmOf(config))
   const next = startingFrom(withValue(config, 'model', model), undefined)
@@ -68,7 +70,7 @@ export function withModel(config: JsonObject, model: string, { models, algorithm
   return withRoom(followed(next, before, presetsFor(facts, algorithm)), facts)
 }
 
-/** The usual length of a completion is set only where this model could not read that much besides a prompt. */
+/** Sets the default completion length only if this model could not read that much besides a prompt. */
 export function withRoom(config: JsonObject, facts: ModelFacts | null): JsonObject {
   const chosen = valueAt(config, 'rollout.maxNewTokens')
   const fitting = facts === null ? defaultNewTokens : fittingNewTokens(facts.contextLength)
@@ -77,11 +79,11 @@ export function withRoom(config: JsonObject, facts: ModelFacts | null): JsonObje
     : config
 }
 
-// An adapter or checkpoint to begin with: its own rank, scale and projections count, unless they are to be merged.
+// An initial adapter or checkpoint keeps its own rank, scale and projections, unless it is to be merged.
 
 const ownKeys = ['rank', 'alpha', 'rsLora', 'targets'] as const
 
-/** undefined: the adapter begins fresh. */
+/** Sets the initial adapter; undefined: a new one. */
 export function startingFrom(config: JsonObject, initial: string | undefined): JsonObject {
   const started = withValue(config, 'adapter.initial', initial)
   if (initial === undefined || valueAt(config, 'adapter.mergeConfigs') === true) return started

@@ -1,4 +1,4 @@
-/** The run being set up: a config as it would stand in a file, and what it began from. */
+/** The run being set up: a config as in a file, and its origin. */
 import type { SettingField } from '#shared/config/fields.ts'
 import { isEqual, isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
@@ -6,13 +6,13 @@ import { AppError } from '#shared/errors.ts'
 export interface ForkPoint {
   readonly runId: string
   readonly step: number
-  /** All settings of the run that is forked. */
+  /** All settings of the forked run. */
   readonly parent: JsonObject
 }
 
 export interface Draft {
   readonly config: JsonObject
-  /** The checkpoint that it goes on from; null: a run of its own. */
+  /** Checkpoint to continue from; null: not a fork. */
   readonly fork: ForkPoint | null
 }
 
@@ -21,13 +21,12 @@ export const emptyDraft: Draft = { config: {}, fork: null }
 export const isEmptyDraft = ({ config, fork }: Draft): boolean =>
   fork === null && Object.keys(config).length === 0
 
-/** What the setting comes to: as it is said, else as it is by default. */
 export function effectiveValue(config: JsonObject, field: Pick<SettingField, 'key' | 'default'>): unknown {
   const said = valueAt(config, field.key)
   return said === undefined ? field.default : said
 }
 
-/** What the setting would be unchanged: the parent's value in a fork, else the default. */
+/** Returns the unchanged value: the parent's in a fork, else the default. */
 export const baseValue = ({ fork }: Draft, field: Pick<SettingField, 'key' | 'default'>): unknown =>
   fork === null ? field.default : effectiveValue(fork.parent, field)
 
@@ -37,7 +36,7 @@ export const isChanged = (draft: Draft, field: Pick<SettingField, 'key' | 'defau
 export const changedFields = (draft: Draft, fields: readonly SettingField[]): SettingField[] =>
   fields.filter((field) => isChanged(draft, field))
 
-/** A value that is the default is not written down. */
+/** Sets a value; defaults are omitted from the config. */
 export function withSetting(draft: Draft, field: SettingField, value: unknown): Draft {
   const isDefault = draft.fork === null && isEqual(value, field.default)
   return { ...draft, config: withValue(draft.config, field.key, isDefault ? undefined : value) }
@@ -48,7 +47,7 @@ export function withReset(draft: Draft, field: SettingField): Draft {
   return { ...draft, config: withValue(draft.config, field.key, parent) }
 }
 
-/** Without what says the default anyway: a config of another run, made short. */
+/** Removes values equal to their defaults, to shorten another run's config. */
 export const pruned = (config: JsonObject, fields: readonly SettingField[]): JsonObject =>
   fields.reduce(
     (shorter, field) =>
@@ -58,7 +57,7 @@ export const pruned = (config: JsonObject, fields: readonly SettingField[]): Jso
     withoutEmpty(config),
   )
 
-/** Lists of rewards and stages, and the environment, where there are none. */
+/** Removes empty lists of rewards and stages, and an empty environment. */
 function withoutEmpty(config: JsonObject): JsonObject {
   const entries = Object.entries(config).filter(
     ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
@@ -66,7 +65,7 @@ function withoutEmpty(config: JsonObject): JsonObject {
   return Object.fromEntries(entries)
 }
 
-/** Taken over as one: half of another value in them would make no sense. */
+/** Keys replaced as a whole, since a mixture with another value would make no sense. */
 const whole: ReadonlySet<string> = new Set([
   'data.train',
   'data.heldOut',
@@ -75,7 +74,7 @@ const whole: ReadonlySet<string> = new Set([
   'algorithm.settings',
 ])
 
-/** What a fork does otherwise than its parent, by dotted name. */
+/** Returns the fork's changes from its parent, by dotted name. */
 export function forkChanges({ config, fork }: Draft): JsonObject {
   return fork === null ? {} : Object.fromEntries(differences(fork.parent, config, ''))
 }
@@ -85,30 +84,30 @@ function differences(before: unknown, after: unknown, key: string): [string, unk
   if (!isObject(before) || !isObject(after) || whole.has(key)) return [[key, after ?? null]]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   return names.flatMap((name) => {
-    // What is not said stays as it is.
+    // Omitted keys stay as they are.
     if (after[name] === undefined && key !== '') return []
     if (after[name] === undefined) return before[name] === undefined ? [] : missing(name, before[name])
     return differences(before[name], after[name], key === '' ? name : `${key}.${name}`)
   })
 }
 
-/** A list or a world that was taken away; other keys have a value in every config of a run. */
+/** Resets a removed list or environment; other keys have a value in every config. */
 function missing(name: string, before: unknown): [string, unknown][] {
   if (Array.isArray(before)) return before.length === 0 ? [] : [[name, []]]
   return name === 'environment' && before !== null ? [[name, null]] : []
 }
 
-/** Whatever does not bear on the check: what a run is called. */
+/** Returns the config without keys that do not affect the check, such as the name. */
 export const checkedPart = (draft: Draft): string => {
   const { name: _, ...rest } = draft.config
   return JSON.stringify([rest, draft.fork?.runId ?? null, draft.fork?.step ?? null])
 }
 
-// The config as text: what is saved, opened and edited by hand.
+// The config as text: saved, opened and edited by hand.
 
 export const configText = (config: JsonObject): string => `${JSON.stringify(config, null, 2)}\n`
 
-/** Whether its settings are right is for the host to say. Errors: AppError 'config/invalid'. */
+/** Parses JSON only; the host validates the settings. Errors: AppError 'config/invalid'. */
 export function parseConfigText(text: string): JsonObject {
   let json: unknown
   try {

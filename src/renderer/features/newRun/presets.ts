@@ -1,4 +1,4 @@
-/** Settings by what a person wants to know and by how large the model is: a place to begin, to be measured by the check. */
+/** Presets by purpose and model size: starting points, to be measured by the check. */
 import { meanOf } from '#shared/mean.ts'
 import { fittingNewTokens } from '#shared/config/settings.ts'
 import { plural } from '#renderer/client/format.ts'
@@ -13,7 +13,6 @@ import { useRuns } from '#renderer/client/runs.ts'
 
 export interface ModelFacts {
   readonly parameters: number
-  /** Tokens it can read at once. */
   readonly contextLength: number
 }
 
@@ -21,7 +20,6 @@ export interface Preset {
   readonly id: 'quick' | 'balanced' | 'thorough'
   readonly title: string
   readonly description: string
-  /** By key of the config. */
   readonly values: JsonObject
 }
 
@@ -34,8 +32,8 @@ export const sizeOf = ({ parameters }: ModelFacts): ModelSize => {
 }
 
 /**
- * Small models take, and need, larger steps. From 200 M parameters on a processor's generation is bound by reading the
- * weights, which int8 halves.
+ * Defaults by size: small models take, and need, larger steps. From 200 M parameters on, generation on a CPU is bound
+ * by reading the weights, which int8 halves.
  */
 const bySize: Readonly<
   Record<ModelSize, { readonly learningRate: number; readonly precision: 'f32' | 'int8' }>
@@ -83,7 +81,7 @@ const recipes: readonly Recipe[] = [
 
 type Learning = Pick<AlgorithmEntry, 'experience' | 'groupSize'>
 
-/** A model that nothing is known of yet counts as medium. */
+/** Returns presets; a model still unknown counts as medium. */
 export const presetsFor = (model: ModelFacts | null, algorithm: Learning): Preset[] =>
   recipes.map((recipe) => ({
     id: recipe.id,
@@ -107,17 +105,17 @@ function valuesOf(recipe: Recipe, model: ModelFacts, { experience, groupSize }: 
   return {
     ...common,
     'rollout.promptsPerStep': recipe.promptsPerStep,
-    // An algorithm that compares nothing within a group wants more prompts instead.
+    // An algorithm that compares nothing within a group needs more prompts instead.
     'rollout.groupSize': groupSize.default === 1 ? 1 : Math.max(groupSize.minimum, recipe.groupSize),
     'rollout.precision': precision,
   }
 }
 
-/** Whether the config says just what the preset would. */
+/** True if the config matches the preset exactly. */
 export const isActive = (config: JsonObject, { values }: Preset): boolean =>
   Object.entries(values).every(([key, value]) => isEqual(valueAt(config, key), value))
 
-/** How much of a draft is not as it is by default, by key; what a preset set is told apart from what a person did. */
+/** Counts the changed settings of a draft, telling those of a preset from the user's own. */
 export function changeWords(changed: readonly string[], active: Preset | undefined): string {
   const byPreset = changed.filter((key) => active !== undefined && key in active.values).length
   const byHand = changed.length - byPreset
@@ -131,8 +129,8 @@ const isUntouched = (config: JsonObject, preset: Preset): boolean =>
   Object.keys(preset.values).every((key) => valueAt(config, key) === undefined)
 
 /**
- * When model or algorithm change, a preset that was chosen goes along; where nobody has set anything the balanced one is
- * the place to begin. What a person set by hand stays.
+ * Adapts an active preset to a new model or algorithm; if nothing has been set, the balanced one is applied. Values set
+ * by hand stay.
  */
 export function followed(
   config: JsonObject,
@@ -145,22 +143,22 @@ export function followed(
   return next === undefined ? config : applied(config, next, chosen)
 }
 
-/** Keys of the preset before that this one says nothing of go back to their defaults. */
+/** Applies a preset; keys of the previous one that it does not set return to their defaults. */
 export function applied(config: JsonObject, preset: Preset, before?: Preset): JsonObject {
   const gone = Object.keys(before?.values ?? {}).filter((key) => !(key in preset.values))
   return withValues(config, { ...Object.fromEntries(gone.map((key) => [key, undefined])), ...preset.values })
 }
 
-// How long a preset takes on this machine, from what steps with the same model took here.
+// Duration of a preset on this machine, from earlier steps with the same model.
 
 export interface Measured {
-  /** Of whole steps, for each token of prompts and completions. */
+  /** Duration of whole steps per token of prompts and completions. */
   readonly secondsPerToken: number
   readonly promptTokens: number
   /** Mean length. */
   readonly completionTokens: number
   readonly secondsPerEvaluation: number
-  /** What was measured: “the run “sums””. */
+  /** Source of the measurement: “the run “sums””. */
   readonly source: string
 }
 
@@ -170,8 +168,8 @@ interface Seconds {
 }
 
 /**
- * `low`: completions are as long as they were; `high`: all reach the limit. null: the preset generates nothing, and what
- * was measured says nothing of it.
+ * Estimates the duration of a preset. `low`: completions stay as long as they were; `high`: all reach the limit. Null
+ * if the preset generates nothing, about which the measurement says nothing.
  */
 export function presetSeconds({ values }: Preset, measured: Measured): Seconds | null {
   const value = (key: string) => Number(values[key])
@@ -187,7 +185,10 @@ export function presetSeconds({ values }: Preset, measured: Measured): Seconds |
 
 type Table = Answer<'metrics.table'>
 
-/** From the steps of a run; null: it has none with completions. `groupSize`: where its settings leave it to the algorithm. */
+/**
+ * Derives speed from a run's steps; null if it has none with completions. `groupSize`: used if its settings leave it to
+ * the algorithm.
+ */
 export function measuredByRun(
   { metrics, rows }: Table,
   { rollout }: Pick<RunConfig, 'rollout'>,
@@ -212,7 +213,7 @@ export function measuredByRun(
   }
 }
 
-/** From a check of settings with so many completions per step; null: it generated nothing. */
+/** Derives speed from a check with `completions` per step; null if it generated nothing. */
 function measuredByCheck(check: Calibration, completions: number): Measured | null {
   const completionTokens = meanOf(check.samples.map(({ tokens }) => tokens))
   const { promptTokens } = check.longest
@@ -224,20 +225,18 @@ function measuredByCheck(check: Calibration, completions: number): Measured | nu
   }
 }
 
-// What steps with the model of the draft took on this machine: in the last check, else in the newest run with it.
+// Duration of steps with the draft's model on this machine: in the last check, else in the newest run with it.
 
-/** Its time is taken from so many steps. */
 const measuredSteps = 40
 
 interface Asked {
   readonly config: JsonObject
   readonly models: readonly { readonly name: string; readonly directory: string }[]
   readonly algorithm: AlgorithmEntry | undefined
-  /** Of the setting as it stands or is by default, in a config. */
+  /** Returns the value of a setting in a config, or its default. */
   readonly effective: (config: JsonObject, key: string) => unknown
 }
 
-/** null: nothing was measured. */
 export function useMeasured(asked: Asked): Measured | null {
   const checked = useNewRunStore((state) => state.checked)
   const byRun = useMeasuredByRun(asked)
@@ -254,7 +253,7 @@ export function useMeasured(asked: Asked): Measured | null {
 function useMeasuredByRun(asked: Asked): Measured | null {
   const { config, models } = asked
   const { runs } = useRuns()
-  // A run names it by its folder, a draft by its name as well.
+  // Runs name a model by its folder, drafts by its name as well.
   const own = models.find(({ name, directory }) => [name, directory].includes(String(config['model'])))
   const run = runs
     .filter(({ model, step, reward }) => model === own?.directory && step > 2 && reward !== null)

@@ -1,4 +1,4 @@
-/** Trainings that follow each other in one run, as the config file lists them. */
+/** Consecutive trainings of one run, as listed in the config file. */
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 
 export type Stage = JsonObject
@@ -20,7 +20,7 @@ export function movedStage(stages: readonly Stage[], from: number, to: number): 
   return stages.toSpliced(from, 1).toSpliced(to, 0, stage)
 }
 
-/** A stage of its own length: the run's would be done by each of them. */
+/** New stage with a length of its own, since each stage would otherwise take all steps of the run. */
 export const newStage = (algorithm: string, name: string, steps: number): Stage => ({
   name,
   algorithm: { id: algorithm },
@@ -56,7 +56,6 @@ export const stagePlans: readonly StagePlan[] = [
   },
 ]
 
-/** The steps of the run shared out. */
 export const plannedStages = ({ stages }: StagePlan, steps: number): Stage[] =>
   stages.map(({ name, algorithm }) =>
     newStage(algorithm, name, Math.max(1, Math.round(steps / stages.length))),
@@ -67,7 +66,7 @@ export const algorithmOf = (config: JsonObject): string => {
   return typeof id === 'string' ? id : 'grpo'
 }
 
-/** Of the run, or of its stages where it has some. */
+/** Algorithms of the run, or of its stages if it has any. */
 export function algorithmsOf(config: JsonObject): string[] {
   const stages = stagesOf(config)
   return stages.length === 0

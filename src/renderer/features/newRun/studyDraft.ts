@@ -1,10 +1,9 @@
-/** The study being set up: a section of the draft's config, and what its trials differ in. */
+/** The study being set up: a section of the draft's config, and the settings its trials vary. */
 import { labelOf, type SettingField } from '#shared/config/fields.ts'
 import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { valueWords } from '#renderer/client/runSettings.ts'
 import { fixedInClones, studyFields, studyKinds, type StudyKind } from '#shared/studies.ts'
 
-/** What is set up: one run, or several that answer a question together. */
 export type DraftKind = 'run' | StudyKind
 
 export const draftKinds: readonly DraftKind[] = ['run', ...studyKinds]
@@ -12,7 +11,7 @@ export const draftKinds: readonly DraftKind[] = ['run', ...studyKinds]
 export const kindOf = (config: JsonObject): DraftKind =>
   studyKinds.find((kind) => isObject(config[kind])) ?? 'run'
 
-/** What every trial of it begins from: the config of a run. */
+/** Returns the run config that all trials start from. */
 export const runPart = (config: JsonObject): JsonObject =>
   [...studyKinds, 'parallel'].reduce((rest, key) => withValue(rest, key, undefined), config)
 
@@ -31,7 +30,7 @@ export const kindWords: Readonly<Record<DraftKind, string>> = {
   seeds: 'The same settings under several seeds, for a mean with its interval.',
 }
 
-/** What a study searches over, by key of the setting. */
+/** Search ranges by setting key. */
 export type Searched = Readonly<Record<string, JsonObject>>
 
 const searchedAt = (kind: DraftKind): string | null => {
@@ -45,7 +44,7 @@ export function searchedIn(config: JsonObject): Searched {
   return isObject(found) ? (found as Searched) : {}
 }
 
-/** Keys hold dots, so the list is written as a whole; undefined takes the setting out of it. */
+/** Sets a search range, rewriting the whole record because keys contain dots; undefined removes the setting. */
 export function withSearched(config: JsonObject, key: string, range: JsonObject | undefined): JsonObject {
   const at = searchedAt(kindOf(config))
   if (at === null) return config
@@ -57,7 +56,7 @@ export function withSearched(config: JsonObject, key: string, range: JsonObject 
 
 const learningRate = 'optimization.learningRate'
 
-/** `kept`: sections that other kinds had, which come back as they were. */
+/** Switches the kind; `kept`: sections of other kinds, restored unchanged. */
 export function withKind(config: JsonObject, kind: DraftKind, kept: JsonObject): JsonObject {
   const { parallel } = config
   const run = runPart(config)
@@ -66,7 +65,7 @@ export function withKind(config: JsonObject, kind: DraftKind, kept: JsonObject):
   return { [kind]: section, ...(parallel === undefined ? {} : { parallel }), ...run }
 }
 
-/** Ranges that another kind searches are searched in this one too, where it can. */
+/** Takes over ranges of another kind if this one can search them. */
 function firstSection(config: JsonObject, kind: StudyKind): JsonObject {
   if (kind === 'seeds') return { values: 3 }
   const ranges = Object.entries(searchedIn(config)).flatMap(([key, given]) => {
@@ -82,13 +81,16 @@ function firstSection(config: JsonObject, kind: StudyKind): JsonObject {
 
 const isFixed = (key: string): boolean => fixedInClones.includes(key.split('.')[0] ?? '')
 
-/** Clones go on with what their parent learned, and only numbers mutate; a sweep may vary anything. */
+/**
+ * True if a kind can search a setting. Clones keep what their parent learned, so populations mutate only numbers; a
+ * sweep may vary anything.
+ */
 export function canSearch(kind: DraftKind, { key, control }: SettingField): boolean {
   if (kind === 'sweep') return control.kind !== 'section' && key !== 'seed'
   return kind === 'population' && control.kind === 'number' && !isFixed(key)
 }
 
-/** A range around the value, within what the setting allows; the choices there are. */
+/** Returns an initial range around the value, within the setting's limits, or all choices. */
 export function firstRange(kind: DraftKind, { control }: SettingField, value: unknown): JsonObject {
   if (control.kind === 'number') return rangeAround(value, control, kind === 'population' ? 2 : 10)
   if (control.kind === 'choice') return { values: control.options.map((option) => option.value) }
@@ -98,7 +100,7 @@ export function firstRange(kind: DraftKind, { control }: SettingField, value: un
 
 type NumberControl = Extract<SettingField['control'], { readonly kind: 'number' }>
 
-/** As far below the value as above it; from the least that there may be up to 1 where the value is none. */
+/** Returns a range by the same factor below and above the value; if that is not positive, from the least allowed to 1. */
 function rangeAround(value: unknown, control: NumberControl, decade: number): JsonObject {
   const { isInteger } = control
   const [low, high] = [limitOf(control.from, 1) ?? -Infinity, limitOf(control.to, -1) ?? Infinity]
@@ -110,28 +112,27 @@ function rangeAround(value: unknown, control: NumberControl, decade: number): Js
   return { min, max: Math.min(Math.max(exact(most), min + (isInteger ? 1 : 0)), high) }
 }
 
-/** The first number inside: a limit may itself be forbidden. */
+/** Returns the first valid number inside a bound, which may itself be excluded. */
 const limitOf = (bound: NumberControl['from'], side: 1 | -1): number | null =>
   bound === null ? null : bound.value + (bound.isExclusive ? side * 1e-6 : 0)
 
-/** Of the study itself, rather than of the runs in it. */
+/** True for paths of the study itself rather than of its runs. */
 export const isOfStudy = (path: string): boolean =>
   ['parallel', ...studyKinds].some((own) => path === own || path.startsWith(`${own}.`))
 
-/** The key of an algorithm ends in `id`, which says nothing. */
+/** Labels a setting; the uninformative `id` of an algorithm's key is dropped. */
 const settingLabel = (key: string): string => labelOf(key.replace(/^algorithm[.]id$/, 'algorithm'))
 
-/** What the setting at a path of the study's file is called. */
 export function studyLabel(path: string): string {
   const known = studyKinds.flatMap((kind) => studyFields[kind]).find(({ key }) => key === path)
   return known?.label ?? settingLabel(searchedKeyOf(path) ?? path)
 }
 
-/** Key of the searched setting that a problem is about; null where it is about something else. */
+/** Returns the searched setting that a problem is about, or null. */
 export const searchedKeyOf = (path: string): string | null =>
   /^(?:sweep|population[.]mutation)[.]parameters[.](.+)$/.exec(path)?.[1] ?? null
 
-/** “6 members”, in one line for when the step is folded. */
+/** Formats “6 members”, as the summary of the folded step. */
 export function studyWords(config: JsonObject): string | null {
   const kind = kindOf(config)
   if (kind === 'run') return null

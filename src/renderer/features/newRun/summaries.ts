@@ -1,4 +1,4 @@
-/** A step in one line, for when it is folded. */
+/** One-line summaries of folded steps. */
 import { formatNumber, plural, lastPart } from '#renderer/client/format.ts'
 import { algorithmTitle, type AlgorithmEntry } from '#renderer/client/runSettings.ts'
 import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
@@ -19,14 +19,13 @@ export interface Known {
   readonly algorithms: readonly AlgorithmEntry[]
 }
 
-/** null: nothing was chosen. */
 export function modelWords(config: JsonObject, { models }: Known): string | null {
   const { model } = config
   if (typeof model !== 'string') return null
   return models.find(({ directory, name }) => directory === model || name === model)?.name ?? lastPart(model)
 }
 
-/** With the adapter that is gone on with. */
+/** Model with the initial adapter. */
 export function startWords(config: JsonObject, known: Known): string | null {
   const [model, initial] = [modelWords(config, known), valueAt(config, 'adapter.initial')]
   return model === null || typeof initial !== 'string' ? model : `${model} · continues ${lastPart(initial)}`
@@ -69,7 +68,7 @@ export function rewardWords(config: JsonObject, known: Known): string | null {
     : null
 }
 
-/** null: neither an environment nor a reward function. */
+/** Null without an environment and reward functions. */
 function judgeWords({ environment, rewards }: JsonObject, known: Known): string | null {
   if (isObject(environment)) return `Environment ${rewardName(environment, known)}`
   const list = Array.isArray(rewards) ? rewards.filter(isObject) : []
@@ -82,7 +81,7 @@ function weighted(reward: JsonObject, known: Known): string {
   return weight === 1 ? name : `${formatNumber(Number(weight))} × ${name}`
 }
 
-/** Its name on charts, else that of the library, else that of the file. */
+/** Name on charts, else in the library, else of the file. */
 function rewardName({ name, function: id }: JsonObject, { rewards }: Known): string {
   if (typeof name === 'string') return name
   if (typeof id !== 'string') return 'unnamed'
@@ -104,7 +103,7 @@ export function methodWords(config: JsonObject, known: Known, changes: string): 
   return [...parts, changes].join(' · ')
 }
 
-/** Of all stages; null where passes over the rows say how long one is. */
+/** Steps of all stages; null if the length is given in passes over the rows. */
 export function lengthOfSteps(config: JsonObject): number | null {
   const stages = stagesOf(config)
   const steps = stages.length === 0 ? [config['steps']] : stages.map((stage) => stage['steps'])
@@ -118,7 +117,6 @@ export function lengthWords(config: JsonObject): string {
   return passes === 1 ? '1 pass over the rows' : `${formatNumber(Number(passes))} passes over the rows`
 }
 
-/** What one step learns from. */
 export function batchWords(config: JsonObject, { algorithms }: Known): string {
   const algorithm = algorithms.find(({ id }) => id === algorithmOf(config))
   const prompts = Number(valueAt(config, 'rollout.promptsPerStep') ?? 8)
@@ -127,7 +125,6 @@ export function batchWords(config: JsonObject, { algorithms }: Known): string {
   return `${plural(prompts, 'prompt')} × ${plural(group, 'completion')}`
 }
 
-/** What a run is called when nobody names it. */
 export const suggestedName = (config: JsonObject, known: Known): string =>
   [
     algorithmsOf(config)

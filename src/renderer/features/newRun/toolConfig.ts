@@ -1,4 +1,4 @@
-/** Settings of another tool on their way into the run being set up. */
+/** Import of another tool's settings into the run being set up. */
 import { AppError } from '#shared/errors.ts'
 import type { Answer } from '#renderer/client/api.tsx'
 import { plural } from '#renderer/client/format.ts'
@@ -10,11 +10,9 @@ import { isObject, valueAt, withValue, type JsonObject } from '#shared/config/pa
 export type ImportedConfig = Answer<'runs.importConfig'>
 export type ImportNote = ImportedConfig['notes'][number]
 
-/** Whose settings they are. */
 export const sourceTitle = ({ tool }: ImportedConfig): string =>
   tool === null ? 'The sweep' : toolTitles[tool]
 
-/** Words for the choice of tool and algorithm that follows the file. */
 export const readWords = (
   imported: ImportedConfig,
   algorithms: readonly { readonly id: string; readonly title: string }[],
@@ -23,12 +21,12 @@ export const readWords = (
   algorithm: `, here ${algorithms.find(({ id }) => id === imported.config.algorithm.id)?.title ?? imported.config.algorithm.id}`,
 })
 
-/** What a file that describes more than a run is: `sweep`, `population`. */
+/** Kind of a file that describes more than a run: `sweep`, `population`. */
 export const studyWord = ({ study }: ImportedConfig): string | null => Object.keys(study ?? {})[0] ?? null
 
 const largest = 1_000_000
 
-/** Errors: AppError 'config/invalid' for what no one wrote by hand, or the file cannot be read. */
+/** Errors: AppError 'config/invalid' if the file cannot be read, or is not something a person wrote. */
 export async function readSettingsFile(file: File): Promise<string> {
   if (file.size <= largest) return file.text()
   throw new AppError(
@@ -38,7 +36,7 @@ export async function readSettingsFile(file: File): Promise<string> {
   )
 }
 
-/** What a file may leave open, what it then says without meaning it, and what of the draft answers it. */
+/** Settings a file may leave open, the placeholder values it then contains, and the draft's setting that fills them. */
 const open: readonly {
   readonly name: string
   readonly unmeant: readonly string[]
@@ -49,16 +47,18 @@ const open: readonly {
   { name: 'rewards', unmeant: ['rewards'], kept: ['rewards', 'environment'] },
 ]
 
-/** Not of the training but of this machine and this run: no other tool has a say in it. */
+/** Keys about this machine and this run only, which no other tool sets. */
 const ownKeys = ['name', 'device']
 
-/** The draft with the settings of the file, and the search that it describes; rows, model and rewards stay where the file names none. */
+/**
+ * Merges the settings of the file, and its search, into the draft; rows, model and rewards stay unless the file names them.
+ */
 export function takenOver(
   now: JsonObject,
   { config, notes, study }: Pick<ImportedConfig, 'config' | 'notes' | 'study'>,
   fields: readonly SettingField[],
 ): JsonObject {
-  // What an algorithm's settings are by default depends on the algorithm, which may be another one than the draft's.
+  // Defaults of an algorithm's settings depend on the algorithm, which may differ from the draft's.
   const common = fields.filter(({ key }) => !key.startsWith('algorithm.settings.'))
   const filledIn = notes.filter(({ kind }) => kind === 'filled-in').map(({ name }) => name)
   const answered = open.filter(({ name }) => filledIn.includes(name))
@@ -69,7 +69,7 @@ export function takenOver(
   return { ...kept.reduce((next, key) => withOwn(next, key, valueAt(now, key)), said), ...study }
 }
 
-/** What the file says of a section stands over what the draft has. */
+/** Merges a section of the file over the draft's. */
 function withOwn(config: JsonObject, key: string, own: unknown): JsonObject {
   const said = config[key]
   if (own === undefined) return config
@@ -89,7 +89,7 @@ export interface NoteGroup {
   readonly notes: readonly ImportNote[]
 }
 
-/** What a person must know first comes first. */
+/** Groups notes, the most important first. */
 export const noteGroups = (notes: readonly ImportNote[]): readonly NoteGroup[] =>
   headings.flatMap(([kind, title]) => {
     const own = notes.filter((note) => note.kind === kind)

@@ -1,4 +1,4 @@
-/** The draft of a run: kept by the host, as are those that others took the place of. */
+/** Draft of a run, stored by the host together with replaced drafts. */
 import { useCallback, useEffect } from 'react'
 import { create } from 'zustand'
 import { checkedPart, emptyDraft, isEmptyDraft, type Draft } from './draft.ts'
@@ -13,23 +13,23 @@ export type StudyEstimate = Extract<Answer<'studies.calibrate'>, { result: unkno
 
 interface NewRunState {
   readonly draft: Draft
-  /** Drafts that others took the place of, the last one first. */
+  /** Replaced drafts, latest first. */
   readonly aside: readonly Draft[]
-  /** What a run was last started with: no longer unfinished. */
+  /** Draft that was last started and is no longer unfinished. */
   readonly started: string | null
-  /** It was changed in another window of this host, and nothing was changed here since. */
+  /** True if another window of this host changed it last. */
   readonly isFromElsewhere: boolean
-  /** Read from the host; nothing is kept before. */
+  /** True once read from the host; nothing is saved before. */
   readonly isLoaded: boolean
   readonly openSteps: readonly StepId[]
-  /** The last try and what it was of. */
+  /** Last trial and the settings it tested. */
   readonly checked: {
     readonly part: string
     readonly result: Calibration
-    /** Of the whole study; null for one run. */
+    /** Estimate of the whole study; null for one run. */
     readonly study: StudyEstimate | null
   } | null
-  /** Sections of other kinds of study, for when the person goes back to one. */
+  /** Sections of other kinds of study, restored when the user returns to one. */
   readonly kept: JsonObject
 }
 
@@ -69,7 +69,7 @@ const parseAside = (stored: unknown): readonly Draft[] =>
 
 let keepTimer: ReturnType<typeof setTimeout> | undefined
 
-/** What this window kept or took, in order and as text: when the host tells of it, it is no news. */
+/** Values this window saved or received, in order, as text: reports of them from the host are not news. */
 const known: Record<typeof keptAt | typeof asideKeptAt, readonly string[]> = {
   [keptAt]: [],
   [asideKeptAt]: [],
@@ -80,7 +80,7 @@ function remember(key: keyof typeof known, value: unknown): void {
   known[key] = [...known[key], JSON.stringify(value)].slice(-maxKnown)
 }
 
-/** Shown at once; the host is told when the hand rests. */
+/** Shows a change at once, and saves it after a pause. */
 export function change(client: ApiClient, draft: Draft): void {
   useNewRunStore.setState({ draft, isFromElsewhere: false })
   clearTimeout(keepTimer)
@@ -95,7 +95,7 @@ function keep(client: ApiClient, draft: Draft): void {
   client.call('settings.set', { key: keptAt, value }).catch((thrown: unknown) => toastError(asError(thrown)))
 }
 
-/** Kept at once: what is put aside must not be lost with the window. */
+/** Saves at once, so that replaced drafts are not lost with the window. */
 function setAside(client: ApiClient, aside: readonly Draft[]): void {
   useNewRunStore.setState({ aside })
   const value = aside.length === 0 ? null : aside
@@ -105,12 +105,12 @@ function setAside(client: ApiClient, aside: readonly Draft[]): void {
     .catch((thrown: unknown) => toastError(asError(thrown)))
 }
 
-/** Another draft in the place of the one there is, which is put aside where it was unfinished. */
+/** Replaces the draft, keeping an unfinished one aside. */
 export function exchange(client: ApiClient, next: Draft): boolean {
   const { draft: before, aside, started } = useNewRunStore.getState()
   const part = checkedPart(before)
   useNewRunStore.setState({ draft: next, isFromElsewhere: false })
-  keep(client, next) // at once, as what is put aside: a reload must not find the old one in both places
+  keep(client, next) // at once, like drafts put aside: a reload must not find the old one in both places
   const nextPart = checkedPart(next)
   if (isEmptyDraft(before) || part === nextPart || part === started) return false
   const others = aside.filter((other) => ![part, nextPart].includes(checkedPart(other)))
@@ -120,7 +120,7 @@ export function exchange(client: ApiClient, next: Draft): boolean {
 
 export interface PutAside {
   readonly drafts: readonly Draft[]
-  /** Changes places with the one that is being set up. */
+  /** Swaps it with the current draft. */
   readonly bringBack: (draft: Draft) => void
   readonly discard: (draft: Draft) => void
 }
@@ -148,7 +148,7 @@ export function usePutAside(): PutAside {
   return { drafts, bringBack, discard }
 }
 
-/** Takes what another window of this host did to the draft: the newer one counts in all of them. Once, near the root. */
+/** Applies other windows' changes to the draft; the newest wins in all of them. Mounted once, near the root. */
 export const useDraftNews = (): void =>
   useFeed('settings.watch', undefined, (items) => {
     for (const { changed } of items) {
@@ -159,17 +159,17 @@ export const useDraftNews = (): void =>
     }
   })
 
-/** What is changed here and not kept yet is newer than anything the host can tell. */
+/** False for values older than unsaved changes made here. */
 function isNews(key: keyof typeof known, stored: unknown): boolean {
   if (!useNewRunStore.getState().isLoaded || keepTimer !== undefined) return false
   const text = JSON.stringify(stored)
   const at = known[key].indexOf(text)
-  // The host reports changes in order, so no earlier one of ours can still follow: if it does, the other window restored it.
+  // The host reports changes in order, so an earlier value of ours can only mean that the other window restored it.
   known[key] = at < 0 ? [text] : known[key].slice(at + 1)
   return at < 0
 }
 
-/** Takes what was kept, the first time the wizard is shown. */
+/** Loads the saved draft when the wizard is first shown. */
 export function useKeptDraft(): boolean {
   const isLoaded = useNewRunStore((state) => state.isLoaded)
   const { data } = useAnswer('settings.all', undefined)

@@ -1,4 +1,4 @@
-/** The run being set up: kept by the host, judged by it while it changes, tried out, started. */
+/** The run being set up: saved and validated by the host as it changes, tried out, started. */
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
@@ -28,9 +28,9 @@ export interface DraftView {
   readonly draft: Draft
   readonly isLoaded: boolean
   readonly setDraft: (draft: Draft) => void
-  /** Changes the config from what it is by then. */
+  /** Applies a change to the latest config. */
   readonly update: (change: (config: JsonObject) => JsonObject) => void
-  /** Another draft in the place of this one, which is put aside. */
+  /** Replaces the draft, keeping the current one aside. */
   readonly replace: (draft: Draft, words: string) => void
 }
 
@@ -55,7 +55,7 @@ export function useDraft(): DraftView {
   return { draft, isLoaded, setDraft, update, replace }
 }
 
-/** Tokens that a completion of the run being set up may have; null: nobody chose. */
+/** Token limit of a completion; null: not chosen. */
 export function useCompletionLength(): number | null {
   const { config } = useDraft().draft
   const chosen = valueAt(config, 'rollout.maxNewTokens')
@@ -71,7 +71,7 @@ export interface Knowledge extends Known {
 
 const none: readonly never[] = []
 
-/** What the host tells of algorithms, models, data and rewards. */
+/** Returns what the host knows about algorithms, models, data and rewards. */
 export function useKnowledge(config: JsonObject): Knowledge {
   const { data: algorithms } = useAnswer('settings.algorithms', undefined)
   const { data: models } = useAnswer('models.list', undefined)
@@ -80,7 +80,7 @@ export function useKnowledge(config: JsonObject): Knowledge {
   const id = algorithmOf(config)
   return useMemo(() => {
     const found = algorithmEntry(id, algorithms ?? none)
-    // An earlier version of a loss of one's own stands in the place of its newest.
+    // An earlier version of a custom loss replaces its newest entry.
     const list = (algorithms ?? none).map((each) => (each === found ? { ...each, id } : each))
     const sections = sectionsFor(list.find((algorithm) => algorithm.id === id))
     return {
@@ -95,7 +95,7 @@ export function useKnowledge(config: JsonObject): Knowledge {
   }, [algorithms, models, dataSets, rewards, id])
 }
 
-/** The host is the one judge of a config; what is sent need not be one yet. */
+/** Passes a possibly invalid config; only the host validates it. */
 const asConfig = (config: JsonObject) => config as unknown as InputOf<Api, 'runs.check'>['config']
 
 type StudyExtent = Extract<Answer<'studies.check'>, { readonly totalSteps: unknown }>
@@ -103,15 +103,15 @@ type VerdictDevice = Extract<Answer<'runs.check'>, { readonly device: unknown }>
 
 export interface Verdict {
   readonly isPending: boolean
-  /** null: not known, or something is wrong. */
+  /** Null if unknown or invalid. */
   readonly steps: number | null
   readonly rows: number | null
-  /** Where it would compute; null as above. */
+  /** Device the run would use; null as above. */
   readonly device: VerdictDevice | null
-  /** What a study comes to; null for one run. */
+  /** Size of a study; null for one run. */
   readonly study: StudyExtent | null
   readonly problems: readonly Problem[]
-  /** What can be done but is hardly meant. */
+  /** Settings that are valid but probably unintended. */
   readonly warnings: readonly Problem[]
 }
 
@@ -120,7 +120,7 @@ const unknownVerdict = {
   ...{ problems: [], warnings: [] },
 } as const
 
-/** What the host says of the config, a moment after it last changed. */
+/** Validates the config on the host, shortly after its last change. */
 export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
   const text = useSettled(JSON.stringify(config), 250)
   const asked = useMemo(() => JSON.parse(text) as JsonObject, [text])
@@ -136,7 +136,7 @@ export function useVerdict({ config }: Draft, isReady: boolean): Verdict {
     { enabled: isReady && isStudy, staleMs: 5000 },
   ).data
   const answer = isStudy ? ofStudy : ofRun
-  // The answer before stays to be seen, but does not count, until the next one is here.
+  // The previous answer stays visible, but does not count, until the next one arrives.
   const [kept, setKept] = useState(answer)
   if (answer !== undefined && answer !== kept) setKept(answer)
   const data = answer ?? kept
@@ -159,17 +159,16 @@ export interface Trial {
     readonly unit: string
   } | null
   readonly error: Error | null
-  /** The last one there was, also of other settings. */
+  /** Latest result, possibly of other settings. */
   readonly result: Calibration | null
-  /** What the whole study will need; null for one run. */
+  /** Estimate for the whole study; null for one run. */
   readonly study: StudyEstimate | null
-  /** It is of the settings as they are now. */
+  /** True if the result belongs to the current settings. */
   readonly isCurrent: boolean
   readonly start: () => void
   readonly cancel: () => void
 }
 
-/** One real group on the longest row. */
 export function useTrial(draft: Draft): Trial {
   const run = useTask('runs.calibrate')
   const study = useTask('studies.calibrate')
@@ -201,7 +200,7 @@ export function useTrial(draft: Draft): Trial {
   }
 }
 
-/** What the running try is of; one wizard is shown at a time. */
+/** Settings of the running trial; only one wizard is shown at a time. */
 const tried = { part: '' }
 
 export interface Starter {
@@ -223,7 +222,7 @@ export function useStarter(draft: Draft, known: Known): Starter {
       ? config['name'].trim()
       : defaultName(draft, known, parent?.name ?? null)
 
-  /** The next one begins with the same settings; a name is for one only, and a fork is done. */
+  /** Starts the next draft from the same settings, without the name and the fork. */
   const done = () => {
     const { name: _, ...rest } = config
     useNewRunStore.setState({ started: checkedPart({ config: rest, fork: null }) })
@@ -268,7 +267,6 @@ export const defaultName = (draft: Draft, known: Known, parentName: string | nul
     ? suggestedName(draft.config, known)
     : `${parentName ?? 'run'} from step ${String(draft.fork.step)}`
 
-/** Where a checkpoint lies. */
 export function useCheckpointFolder(): (runId: string, step: number) => Promise<string | undefined> {
   const client = useApi()
   return useCallback(
@@ -280,7 +278,7 @@ export function useCheckpointFolder(): (runId: string, step: number) => Promise<
   )
 }
 
-/** Settings of the run that comes with the program, without its name. */
+/** Settings of the sample run, without its name. */
 export function useSample(): () => Promise<JsonObject | undefined> {
   const client = useApi()
   return useCallback(async () => {

@@ -1,4 +1,4 @@
-/** Where a run being set up gets its parts from: an address that asks for them, a version of a data set, another run. */
+/** Fills a draft from an address, a version of a data set, or another run. */
 import { useCallback, useEffect, useMemo } from 'react'
 import { parsePreparation, defaultSplit } from '#renderer/parts/preparation.ts'
 import { detectedPrompt } from '#renderer/parts/promptForms.ts'
@@ -13,7 +13,7 @@ import { asError, toastError } from '#renderer/client/toasts.ts'
 import type { DraftView, Knowledge } from './useNewRun.ts'
 import { navigate, useRoute } from '#renderer/client/route.ts'
 
-/** Where a version's rows lie, and how a person wants them read. */
+/** Returns the rows of a version, and the stored choices for reading them. */
 export async function dataOf(client: ApiClient, versionId: string): Promise<JsonObject> {
   const [{ version, shape }, stored] = await Promise.all([
     client.call('datasets.version', { versionId }),
@@ -29,7 +29,6 @@ export async function dataOf(client: ApiClient, versionId: string): Promise<Json
   }
 }
 
-/** Takes a version's rows for training. */
 export function useChooseData(update: DraftView['update']): (versionId: string) => void {
   const client = useApi()
   const [, setLast] = useLastDataSet()
@@ -51,7 +50,7 @@ type Wanted = Readonly<
   >
 >
 
-/** What the address asks for is put into the draft and taken out of the address. */
+/** Moves the requests of an address into the draft. */
 export function usePrefill(
   { draft, isLoaded, setDraft, replace }: DraftView,
   known: Knowledge,
@@ -89,7 +88,7 @@ export function usePrefill(
   }, [client, text, isReady, latest])
 }
 
-/** What is said of it where something that was chosen before makes room; null: something is only added. */
+/** Describes the earlier choice that is replaced; null if something is only added. */
 function replacedWords(
   { fork, copy, study, data, model, adapter, reward }: Wanted,
   { config }: Draft,
@@ -106,7 +105,7 @@ function replacedWords(
 
 const hasData = (config: JsonObject): boolean => valueAt(config, 'data.train') !== undefined
 
-/** What is to be done to the draft as it is then: until the host has answered, the person goes on choosing. */
+/** Returns a change to the draft rather than a draft, since the user may continue editing until the host has answered. */
 async function prefilling(
   client: ApiClient,
   wanted: Wanted,
@@ -129,7 +128,7 @@ async function prefilling(
     let { config } = next
     if (model !== undefined) config = withModel(config, model, { models, algorithms })
     if (adapter !== undefined) config = startingFrom(config, adapter)
-    // Rewards and settings that were chosen for other rows are not taken for those of these.
+    // Rewards and settings chosen for other rows are not applied to these.
     if (rows !== null && other === null && isOtherData(config, rows))
       config = withRoom(pick(config, ['model', 'adapter']), modelFactsOf(config, models))
     if (rows !== null) config = withData(config, rows, dataSets)
@@ -143,14 +142,14 @@ const isOtherData = (config: JsonObject, rows: JsonObject): boolean =>
 const pick = (config: JsonObject, keys: readonly string[]): JsonObject =>
   Object.fromEntries(Object.entries(config).filter(([key]) => keys.includes(key)))
 
-/** With what was changed up to a step. Its name is its own. */
+/** Returns a run's config including changes up to a step, without the name. */
 async function configOfRun(client: ApiClient, runId: string, step: number): Promise<JsonObject> {
   const { config, settingChanges } = await client.call('runs.get', { runId })
   const json: unknown = JSON.parse(config)
   return isObject(json) ? withValue(settingsAfter(json, settingChanges, step), 'name', undefined) : {}
 }
 
-/** As it was given; its name is its own. */
+/** Returns a study's original config, without the name. */
 async function fileOfStudy(client: ApiClient, id: string): Promise<JsonObject> {
   const { file } = await client.call('studies.get', { id })
   return withValue(file, 'name', undefined)
@@ -163,11 +162,11 @@ async function forkOf(client: ApiClient, runId: string, step: string | undefined
   return { config: parent, fork: { runId, step: from, parent } }
 }
 
-/** A version, or whatever names rows in a config. */
+/** Resolves a version, or anything that names rows in a config. */
 const rowsAt = (client: ApiClient, data: string): Promise<JsonObject> =>
   /^[0-9a-f]{64}$/.test(data) ? dataOf(client, data) : Promise.resolve({ train: data, heldOut: defaultSplit })
 
-/** The newest version of one of the library, or a built-in by its id; by dotted key. */
+/** Returns the newest version of a library reward, or a built-in by its id; by dotted key. */
 async function rewardOf(client: ApiClient, reward: string): Promise<JsonObject> {
   if (!reward.startsWith('rw_')) return { rewards: [{ function: reward.replace(/^builtin\./, '') }] }
   const [versions, list] = await Promise.all([

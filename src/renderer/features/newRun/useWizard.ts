@@ -1,4 +1,4 @@
-/** The wizard as its screen shows it: steps, what is missing, what can be done now. */
+/** State of the wizard: steps, missing parts, possible actions. */
 import { useMemo } from 'react'
 import { modelFactsOf, withModel } from './chosenRows.ts'
 import { changedFields, emptyDraft, pruned, type Draft } from './draft.ts'
@@ -50,7 +50,7 @@ export function useWizard() {
   const readSample = useSample()
   usePrefill(view, known, (next) => steps.showOnly(firstOpen(next, known)))
   const parent = runs.find(({ id }) => id === fork?.runId)
-  // What only the check could find stands beside its setting as well.
+  // Problems that only the check can find are shown beside their setting as well.
   const problems = [...verdict.problems, ...(trial.error instanceof ConfigError ? trial.error.problems : [])]
   const summaries = summariesOf(draft, known, trial)
   const kind = kindOf(config)
@@ -99,10 +99,9 @@ export function useWizard() {
   }
 }
 
-/** Id of the head of a step. */
 export const headOf = (id: StepId): string => `step-${id}`
 
-/** Takes the person to a step once it is drawn. */
+/** Scrolls to a step once it is rendered. */
 const goTo = (id: StepId) =>
   requestAnimationFrame(() => {
     const head = document.getElementById(headOf(id))
@@ -110,7 +109,7 @@ const goTo = (id: StepId) =>
     head?.scrollIntoView({ block: 'nearest' })
   })
 
-/** Which steps are unfolded; kept while the window is open. */
+/** Unfolded steps, remembered while the window is open. */
 function useSteps() {
   const open = useNewRunStore((state) => state.openSteps)
   return useMemo(() => {
@@ -138,7 +137,7 @@ const columnsOf = (config: JsonObject, { dataSets }: Knowledge): string[] => {
   return versions.find(({ directory }) => directory === train)?.columns.map(({ name }) => name) ?? []
 }
 
-/** What is to be done next in a draft that was just filled in. */
+/** Returns the next steps to do in a newly filled draft. */
 function firstOpen({ config, fork }: Draft, known: Knowledge): readonly StepId[] {
   if (fork !== null) return ['method']
   if (modelWords(config, known) === null) return ['model']

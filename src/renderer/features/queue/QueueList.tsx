@@ -8,7 +8,7 @@ import { Button, IconButton } from '#renderer/kit/Button.tsx'
 import { Checkbox } from '#renderer/kit/choices.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 
-/** Runs that wait for their turn, in order. Alt and an arrow key move the one with the focus. */
+/** Waiting runs in order. Alt and an arrow key move the focused one. */
 export function QueueList() {
   const { data } = useAnswer('queue.get', undefined)
   const { runs } = useRuns()
@@ -48,7 +48,7 @@ export function QueueList() {
 interface QueueRowProps {
   readonly runId: string
   readonly run: RunEntry | undefined
-  /** From 0. */
+  /** Index, from 0. */
   readonly place: number
   readonly count: number
   readonly continueOnError: boolean
@@ -113,7 +113,7 @@ interface HaltedProps {
   readonly run: RunEntry | undefined
 }
 
-/** The queue waits behind a failure until someone says so. */
+/** Shows that the queue waits after a failure until the user resumes it. */
 function Halted({ halted: { runId, error }, run }: HaltedProps) {
   const { run: proceed, isRunning } = useCommand('queue.proceed')
   const title = run === undefined ? runId : runTitle(run)
@@ -140,7 +140,7 @@ function Halted({ halted: { runId, error }, run }: HaltedProps) {
   )
 }
 
-/** Where Alt and a key take an entry of the queue; null: nowhere. */
+/** Returns where Alt and a key move an entry of the queue, or null. */
 export function keyMove(
   { key, altKey }: { readonly key: string; readonly altKey: boolean },
   place: number,

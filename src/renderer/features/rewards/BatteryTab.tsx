@@ -15,7 +15,6 @@ export interface BatteryRun {
 
 interface BatteryTabProps {
   readonly battery: BatteryRun
-  /** Why it cannot be run, where that is so. */
   readonly missing: string | null
   /** Columns that may hold a good completion; '' is none. */
   readonly honestColumns: readonly string[]
@@ -35,7 +34,7 @@ const titles: Readonly<Record<string, string>> = {
   long: 'A long text about nothing',
 }
 
-/** Tries to earn the reward without solving anything; reads like a list of tests. */
+/** Reward-hacking tests: attempts to earn the reward without solving anything, listed like tests. */
 export function BatteryTab(props: BatteryTabProps) {
   const { battery, missing, honestColumns, honest, onHonest, isStale } = props
   const button = (

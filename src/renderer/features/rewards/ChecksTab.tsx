@@ -11,7 +11,7 @@ interface ChecksTabProps {
   readonly onGoTo: (line: number) => void
 }
 
-/** What every loss must pass before a run learns with it, each by name. */
+/** Checks that a loss must pass before a run learns with it. */
 export function ChecksTab({ check, onGoTo }: ChecksTabProps) {
   if (check === undefined) return <Loading label="Checking" />
   const { problem, checks, batch } = check
@@ -45,7 +45,7 @@ export function ChecksTab({ check, onGoTo }: ChecksTabProps) {
 
 interface CheckProps {
   readonly name: LossCheckName
-  /** undefined: an earlier fault leaves nothing to look at. */
+  /** Undefined if an earlier failure prevented the check. */
   readonly found: LossCheck['checks'][number] | undefined
   readonly batch: LossCheck['batch']
 }
@@ -81,7 +81,7 @@ interface SequenceProps {
   readonly batch: LossCheck['batch']
 }
 
-/** The sequence that shows a fault, token by token, with the one that shows it. */
+/** Shows the failing sequence by token, with the one at fault marked. */
 function Sequence({ token: { row, place }, batch }: SequenceProps) {
   const { turns, advantages } = batch[row] ?? { turns: [], advantages: [] }
   return (
@@ -90,7 +90,7 @@ function Sequence({ token: { row, place }, batch }: SequenceProps) {
       <span className="flex" aria-hidden>
         {turns.map((turn, t) => (
           <span
-            // Tokens have no names but their places.
+            // Tokens are identified by position only.
             key={t}
             title={turn < 0 ? 'not chosen by the policy' : `turn ${String(turn + 1)}`}
             className={classes(

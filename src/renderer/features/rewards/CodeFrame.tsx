@@ -1,4 +1,4 @@
-/** The page around code of the library, of whatever kind: its name and state, the list, versions that are saved. */
+/** Page around any code of the library: name and state, the list, saving of versions. */
 import { Copy, Save } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { keyWords, useKeys } from '#renderer/client/keys.ts'
@@ -17,13 +17,11 @@ interface OwnFrameProps {
   readonly reward: Reward
   readonly open: OpenReward
   readonly library: ReactNode
-  /** What is done with the code; saving stands beside it. */
   readonly main: ReactNode
-  /** What is shown when the code is there. */
+  /** Content once the code is loaded. */
   readonly children: ReactNode
 }
 
-/** Of code of one's own. */
 export function OwnFrame({ reward, open, library, main, children }: OwnFrameProps) {
   const save = () => void saveVersion(open)
   useKeys({ save })
@@ -60,12 +58,12 @@ interface GalleryFrameProps {
   readonly entry: GalleryEntry
   readonly library: ReactNode
   readonly onCopy: () => void
-  /** What is done with the code; without it, copying is what one does. */
+  /** Main action; copying if omitted. */
   readonly main?: ReactNode
   readonly children: ReactNode
 }
 
-/** Of code that comes with the program: to be read, tried and copied. */
+/** Frame of code from the gallery, which can be read, tried and copied. */
 export const GalleryFrame = ({ entry, library, onCopy, main, children }: GalleryFrameProps) => (
   <Page
     isFull
@@ -98,13 +96,12 @@ export const GalleryFrame = ({ entry, library, onCopy, main, children }: Gallery
   </Page>
 )
 
-/** What stands above the code of the gallery. */
 export const readOnly = <span>Read only: make a copy to change it</span>
 
 const canSave = ({ version, isSaving, isLoaded }: OpenReward): boolean =>
   version === null && !isSaving && isLoaded
 
-/** The gate goes on to the new version. */
+/** Saves a version and moves the gate to it. */
 export async function saveVersion(open: OpenReward): Promise<void> {
   if (!canSave(open)) return
   const number = open.versions.length + 1
@@ -118,7 +115,7 @@ function About({ open: { version, versions, isLoaded } }: { open: OpenReward }) 
   return <Badge>version {versionNumber(versions, version.hash)}</Badge>
 }
 
-/** What of the code is not as saved, and the way back. */
+/** Marks unsaved changes, with a way to discard them. */
 export function Changes({ open }: { open: OpenReward }) {
   const { version, versions, discard } = open
   const newest = versions.length

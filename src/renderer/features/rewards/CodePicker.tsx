@@ -1,4 +1,4 @@
-/** The one environment or workflow of a run: built in, of the library, or none. */
+/** Picker of a run's environment or workflow: built in, from the library, or none. */
 import type { ReactNode } from 'react'
 import { Field } from '#renderer/kit/Field.tsx'
 import { Select } from '#renderer/kit/choices.tsx'
@@ -21,7 +21,6 @@ interface PickerProps {
   readonly value: Choice | null
   readonly onChange: (value: Choice | null) => void
   readonly columns?: readonly string[]
-  /** What is wrong with it. */
   readonly problem?: string | undefined
 }
 
@@ -30,7 +29,6 @@ interface EnvironmentPickerProps extends PickerProps {
   readonly interpreter?: string | null
 }
 
-/** The world a run acts in. */
 export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentPickerProps) => (
   <CodePicker
     {...props}
@@ -56,7 +54,6 @@ export const EnvironmentPicker = ({ interpreter = null, ...props }: EnvironmentP
   />
 )
 
-/** How an episode of a run goes. */
 export const WorkflowPicker = (props: PickerProps) => (
   <CodePicker
     {...props}
@@ -71,7 +68,6 @@ interface CodePickerProps extends PickerProps {
   readonly kind: 'environment' | 'workflow'
   readonly label: string
   readonly help: string
-  /** The choice that is no choice. */
   readonly none: string
   readonly aside?: ReactNode
 }
@@ -147,7 +143,7 @@ function chosenKey(source: ChoiceSource | null): string {
   return source.kind === 'builtin' ? source.entry.id : source.path
 }
 
-/** Those of one's own that have a version, functions built in, and code of the gallery, which becomes a copy. */
+/** Returns custom ones with a saved version, built-in functions, and gallery code, which is copied when chosen. */
 const optionsOf = ({ rewards, gallery }: Library) => ({
   own: rewards.filter(({ versions }) => versions > 0).map(({ id, name }) => ({ value: id, label: name })),
   builtIn: gallery

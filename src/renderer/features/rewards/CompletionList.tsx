@@ -9,7 +9,7 @@ import type { EpisodeCompletion } from './episode.ts'
 
 const shownAtFirst = 8
 
-/** What the policy answered, token by token on ground by probability. */
+/** Completions of the policy, with tokens coloured by probability. */
 export function CompletionList({ completions }: { completions: readonly EpisodeCompletion[] }) {
   const [isWhole, setWhole] = useState(false)
   const shown = isWhole ? completions : completions.slice(0, shownAtFirst)

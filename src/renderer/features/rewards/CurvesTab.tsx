@@ -7,7 +7,7 @@ import { ErrorNote, EmptyState, Loading } from '#renderer/kit/states.tsx'
 import { failureWords } from './results.ts'
 import type { LossDrawing, LossState } from './useLoss.ts'
 
-/** Loss and gradient of one token, as the policy moves away from where it generated it. */
+/** Loss and gradient of one token as the policy moves away from the one that generated it. */
 export function CurvesTab({ state }: { state: LossState }) {
   const { check, drawing, error, isStale } = state
   if (check?.problem != null)

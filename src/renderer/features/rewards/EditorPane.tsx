@@ -9,31 +9,29 @@ import { shelfOf } from '../../parts/rewardLibrary.ts'
 import { failureWords } from './results.ts'
 import type { Code, CodeCheck, RewardKind } from '../../parts/rewardTypes.ts'
 
-/** What the sandbox says of the code, in a line. */
 export interface EditorStatus {
   readonly tone: 'good' | 'caution' | 'bad'
   readonly words: string
 }
 
 interface EditorPaneProps {
-  /** The reward it is the code of: another one is another editor, with its own undo. */
+  /** Reward that the code belongs to: another one gets a new editor with its own undo history. */
   readonly rewardKey: string
-  /** What a screen reader calls it. */
   readonly label?: string
   readonly code: Code
   readonly status: EditorStatus | undefined
   readonly problems: readonly CodeFailurePlace[]
   readonly context: CodeContext
   readonly goTo: { readonly line: number } | null
-  /** null: it comes with the program and is only read. */
+  /** Null for read-only gallery code. */
   readonly onChange: ((code: Code) => void) | null
   readonly onRun: () => void
   readonly onSave: () => void
-  /** Left of the language: what is open and in which state. */
+  /** Text left of the language: name and state of the code. */
   readonly about: ReactNode
 }
 
-/** The code with what the sandbox says of it underneath. */
+/** Code editor with the sandbox's verdict below. */
 export function EditorPane(props: EditorPaneProps) {
   const { rewardKey, label = 'Reward code', code, status, problems, context, goTo, about } = props
   const { onChange, onRun, onSave } = props
@@ -115,7 +113,7 @@ function StatusLine({ status, typeErrors }: { status: EditorStatus | undefined; 
   )
 }
 
-/** Of code that is to be of one of these kinds. */
+/** Returns the verdict on code that should be of one of these kinds. */
 export function codeStatus(
   check: CodeCheck | undefined,
   kinds: readonly RewardKind[],

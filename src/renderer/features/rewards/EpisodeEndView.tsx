@@ -14,7 +14,7 @@ const ends = {
   failed: { icon: CircleAlert, tone: 'text-bad' },
 } as const
 
-/** What came of the episode: trajectories, or why there are none. */
+/** Result of an episode: trajectories, or the reason why there are none. */
 export function EpisodeEndView({ end }: { end: EpisodeEnd }) {
   const [colour, setColour] = useState<TokenValue | 'none'>('action')
   const { icon: Icon, tone } = ends[end.end]
@@ -48,7 +48,7 @@ function endWords({ end, failure, requests, rounds, trajectories }: EpisodeEnd):
 interface TrajectoryCardProps {
   readonly title: string
   readonly trajectory: EpisodeTrajectory
-  /** Compared with some of the others only. */
+  /** True if it is compared with some of the other trajectories only. */
   readonly isGrouped: boolean
   readonly colour: TokenValue | 'none'
   readonly onColour: (colour: TokenValue | 'none') => void
@@ -86,7 +86,7 @@ function TrajectoryCard({ title, trajectory, isGrouped, colour, onColour }: Traj
   )
 }
 
-/** What was logged, and the parts of the reward where there are several. */
+/** Lists logged values, and the parts of the reward if there are several. */
 function factsOf({ parts, logged, metrics }: EpisodeTrajectory): (readonly [string, string])[] {
   const several = Object.keys(parts).length > 1 ? Object.entries(parts) : []
   return [

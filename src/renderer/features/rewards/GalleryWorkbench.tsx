@@ -29,7 +29,7 @@ interface GalleryWorkbenchProps {
 
 const noTestRun = { results: null, isRunning: false, error: null, run: () => {} }
 
-/** Code that comes with the program: to be tried as it is, and copied to be changed. */
+/** Workbench of gallery code, which can be tried as it is and copied to be changed. */
 export function GalleryWorkbench({ entry, models, library, onCopy }: GalleryWorkbenchProps) {
   const code: Code = { language: entry.language ?? 'ts', code: entry.code ?? '' }
   const key = galleryKey(entry)
@@ -131,7 +131,7 @@ export const trialTabs = ({ examples, bench, dryRun, battery }: Trials): readonl
   },
 ]
 
-/** A function without code to show: what it does, its settings, and an episode where it is an environment. */
+/** Page of a function without source: description, settings, and an episode if it is an environment. */
 export function BuiltInPage({ entry, library }: { entry: GalleryEntry; library: ReactNode }) {
   const [values, setValues] = useState({})
   const bench = useRewardBench()

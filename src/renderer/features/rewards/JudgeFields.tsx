@@ -10,7 +10,7 @@ import { ModelPlace, type Place } from '#renderer/kit/ModelPlace.tsx'
 import type { SettingValue, SettingValues } from '../../parts/rewardTypes.ts'
 
 interface JudgeFieldsProps {
-  /** Those that were changed. */
+  /** Changed settings only. */
   readonly values: SettingValues
   readonly onChange: (values: SettingValues) => void
 }
@@ -25,9 +25,9 @@ const machineNames = ['adapter', 'precision', 'device']
 const addressNames = ['address', 'servedModel', 'keyVariable']
 const requestNames = ['timeoutSeconds', 'retries', 'maxConcurrent', 'promptPrice', 'answerPrice', 'budget']
 
-/** Who judges, by what, and how the score is read. */
+/** Settings of a judge: model, rubric, and scale of the score. */
 export function JudgeFields({ values, onChange }: JudgeFieldsProps) {
-  // An address that is emptied is still one to be entered.
+  // A cleared address is still one to be entered.
   const isHere = values['address'] === undefined
   const set = (name: string, value: SettingValue | undefined) => {
     const { [name]: _, ...others } = values
@@ -94,7 +94,7 @@ const Rows = ({ names, values, set }: RowsProps & { readonly names: readonly str
           value={values[name] ?? usual}
           base={usual}
           isChanged={values[name] !== undefined}
-          // A text that is emptied stays empty.
+          // A cleared text stays empty.
           onChange={(next) =>
             set(name, (next ?? (typeof usual === 'string' ? '' : undefined)) as SettingValue)
           }
@@ -133,7 +133,7 @@ const rubricLabels: Readonly<Record<RubricName, string>> = {
 
 const isName = (rubric: string): rubric is RubricName => Object.hasOwn(rubrics, rubric)
 
-/** One that comes with the program, or a text of one's own, which begins as the one that was chosen. */
+/** Chooses a built-in rubric, or a custom one that starts as a copy of the previous choice. */
 function Rubric({
   value,
   onChange,

@@ -24,7 +24,7 @@ interface JudgeWorkbenchProps {
 const code = { builtIn: judgeFunction } as const
 const noSettings: SettingValues = {}
 
-/** A judge, tried on rows before a run learns from it. */
+/** Tries a judge on rows before a run learns from it. */
 export function JudgeWorkbench({ entry, models, library }: JudgeWorkbenchProps) {
   const [settings, setSettings] = useSetting<SettingValues>('rewards.judge', noSettings)
   const bench = useRewardBench()

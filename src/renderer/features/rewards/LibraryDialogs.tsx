@@ -12,7 +12,6 @@ import { LazyCodeView } from '#renderer/editor/lazyEditor.tsx'
 import { galleryKey, kindWords, type Shelf } from '../../parts/rewardLibrary.ts'
 import type { Code, GalleryEntry, Reward, RewardKind, TestCase } from '../../parts/rewardTypes.ts'
 
-/** What a new reward begins as. */
 export interface Beginning extends Code {
   readonly kind: RewardKind
   readonly name: string
@@ -29,7 +28,6 @@ interface NewDialogProps {
   readonly onCreate: (beginning: Beginning) => void
 }
 
-/** A name, a kind, and what it begins with. */
 export function NewRewardDialog({ shelf, gallery, taken, isBusy, onClose, onCreate }: NewDialogProps) {
   const [kind, setKind] = useState(shelf.kinds[0])
   const [name, setName] = useState('')
@@ -129,7 +127,7 @@ interface ArrivedDialogProps {
   readonly onCreate: (beginning: Beginning) => void
 }
 
-/** Code that was dropped into the window: shown before it is taken; it has not been run. */
+/** Shows dropped code before it is imported; it has not been run. */
 export function ArrivedDialog({ file, isBusy, onClose, onCreate }: ArrivedDialogProps) {
   const [kind, setKind] = useState<RewardKind>(guessKind(file.code))
   const [name, setName] = useState(file.name.replace(/\.[cm]?[jt]s$/, ''))
@@ -215,7 +213,7 @@ interface DeleteDialogProps {
   readonly onDeleted: () => void
 }
 
-/** Says which runs used it: they have copies of their own. */
+/** Asks for confirmation, naming the runs that used it, which have copies of their own. */
 export function DeleteDialog({ reward, onClose, onDeleted }: DeleteDialogProps) {
   const { data: uses } = useAnswer('rewards.usedBy', { rewardId: reward.id })
   const { runs } = useRuns()
@@ -321,7 +319,7 @@ export default defineWorkflow({
 
 export const startCode: Readonly<Record<RewardKind, string>> = { reward, environment, loss, workflow }
 
-/** From code alone: what it seems to be. The sandbox decides when it loads it. */
+/** Guesses the kind from the code alone; the sandbox decides when it loads it. */
 export const guessKind = (code: string): RewardKind => {
   if (/\bdefineLoss\s*\(/.test(code)) return 'loss'
   if (/\bdefineWorkflow\s*\(/.test(code)) return 'workflow'

@@ -10,7 +10,7 @@ import { Help } from '#renderer/kit/Tooltip.tsx'
 import { rangeWords, type SettingField } from '#shared/config/fields.ts'
 import { settingName, type LossCheck, type LossState } from './useLoss.ts'
 
-/** Its settings, to be tried, and what it says of itself. */
+/** Adjustable settings of a loss, and its description. */
 export function LossPane({ state }: { state: LossState }) {
   const { check, fields, values, setValues } = state
   if (check === undefined) return <Loading label="Reading the code" />
@@ -47,7 +47,7 @@ export function LossPane({ state }: { state: LossState }) {
 
 interface TriedSettingProps {
   readonly field: SettingField
-  /** undefined: its default. */
+  /** Undefined: its default. */
   readonly given: unknown
   readonly onChange: (value: unknown) => void
 }
@@ -100,7 +100,7 @@ function TriedSetting({ field, given, onChange }: TriedSettingProps) {
   )
 }
 
-/** Limits that somebody set; elsewhere around the default. */
+/** Returns the range of a slider: declared limits, else values around the default. */
 function sliderRange({ control, default: defaultValue }: SettingField): readonly [number, number] {
   if (control.kind !== 'number') return [0, 1]
   const size = Math.abs(Number(defaultValue ?? 0))

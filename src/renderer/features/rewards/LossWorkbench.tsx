@@ -15,7 +15,6 @@ import { faultsOf, useLoss, type LossState } from './useLoss.ts'
 import { useOpenReward } from './useRewards.ts'
 import { Count, Workbench, type WorkbenchTab } from './Workbench.tsx'
 
-/** A loss of one's own. */
 export function OwnLoss({ loss, library }: { loss: Reward; library: ReactNode }) {
   const open = useOpenReward(loss.id)
   const { data: uses } = useAnswer('rewards.usedBy', { rewardId: loss.id })
@@ -55,7 +54,7 @@ interface GalleryLossProps {
   readonly onCopy: () => void
 }
 
-/** A built-in algorithm as people write losses: to be read, drawn and copied. */
+/** A built-in algorithm in the form of a custom loss, to read, plot and copy. */
 export function GalleryLoss({ entry, library, onCopy }: GalleryLossProps) {
   const code: Code = { language: entry.language ?? 'ts', code: entry.code ?? '' }
   const state = useLoss(galleryKey(entry), code)
@@ -79,14 +78,14 @@ interface LossBenchProps {
   readonly code: Code
   readonly state: LossState
   readonly about: ReactNode
-  /** null: it comes with the program and is only read. */
+  /** Null for read-only gallery code. */
   readonly onChange: ((code: Code) => void) | null
   readonly onSave: () => void
-  /** After those that every loss has. */
+  /** Tabs after those of every loss. */
   readonly tabs: readonly WorkbenchTab[]
 }
 
-/** Code on the left, settings and what the code says of itself on the right, curves and checks below. */
+/** Code on the left, settings and description on the right, curves and checks below. */
 function LossBench({ lossKey, code, state, about, onChange, onSave, tabs }: LossBenchProps) {
   const [openTab, setOpenTab] = useState('curves')
   const [goTo, setGoTo] = useState<{ readonly line: number } | null>(null)

@@ -19,7 +19,7 @@ interface OwnWorkbenchProps {
   readonly library: ReactNode
 }
 
-/** A reward or environment of one's own. */
+/** Workbench of a custom reward or environment. */
 export function OwnWorkbench({ reward, models, library }: OwnWorkbenchProps) {
   const { open, bench, check, settings, tabs, run, problems, goTo, openTab, setTab } = useOwnWorkbench(reward)
   useKeys({ act: run })
@@ -66,7 +66,6 @@ export function OwnWorkbench({ reward, models, library }: OwnWorkbenchProps) {
   )
 }
 
-/** Everything that is known and tried of one's own code. */
 function useOwnWorkbench(reward: Reward) {
   const open = useOpenReward(reward.id)
   const bench = useRewardBench()

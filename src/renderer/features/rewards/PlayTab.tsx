@@ -13,12 +13,11 @@ import type { PlayedTurn } from '../../parts/rewardTypes.ts'
 
 interface PlayTabProps {
   readonly episode: Episode
-  /** The row an episode begins with, in words. */
   readonly rowWords: string
   readonly isStale: boolean
 }
 
-/** An episode by hand: what the policy would read, and what its turns would earn. */
+/** Plays an episode by hand: shows what the policy would read, and the rewards of its turns. */
 export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
   const { turns, maxTurns, error, isStarted, seed, setSeed, start } = episode
   const last = turns.at(-1)
@@ -92,7 +91,6 @@ export function PlayTab({ episode, rowWords, isStale }: PlayTabProps) {
   )
 }
 
-/** The last turn is what one looks at. */
 function Transcript({ turns }: { turns: readonly PlayedTurn[] }) {
   const list = useRef<HTMLOListElement>(null)
   useEffect(() => {

@@ -7,14 +7,14 @@ import { PythonConsent } from '../../parts/PythonConsent.tsx'
 import { isPython } from '../../parts/rewardChoice.ts'
 
 interface PythonFileProps {
-  /** What is named: “reward”, “environment”. */
+  /** Kind of code: “reward”, “environment”. */
   readonly what: string
   readonly example: string
   readonly disabled?: boolean
   readonly onChoose: (id: string) => void
 }
 
-/** Python code that a run names by its path: it stays where it is, and is not sandboxed. */
+/** Chooses Python code that a run names by its path: it stays where it is, and is not sandboxed. */
 export function PythonFile({ what, example, disabled = false, onChoose }: PythonFileProps) {
   const [id, setId] = useState('')
   const choose = () => {
@@ -49,7 +49,7 @@ interface PythonLineProps {
   readonly interpreter: string | null
 }
 
-/** Whether it may run, and where it can be tried. */
+/** Says whether the code may run, and links to where it can be tried. */
 export function PythonLine({ id, interpreter }: PythonLineProps) {
   return (
     <span className="flex flex-wrap items-center gap-3">

@@ -17,14 +17,14 @@ import { useBattery, useDryRun, useEpisode } from './useTrials.ts'
 import { Workbench } from './Workbench.tsx'
 
 interface PythonWorkbenchProps {
-  /** As a config names it: a path, with # and a name, or the id of a package. */
+  /** Name in configs: a path, with # and a name, or the id of a package. */
   readonly id: string
   readonly interpreter: string | null
   readonly models: readonly string[]
   readonly library: ReactNode
 }
 
-/** Python that a run names, tried as the run would use it. It is edited where it lies. */
+/** Tries Python code as a run would use it. It is edited outside of Turnwise. */
 export function PythonWorkbench({ id, interpreter, models, library }: PythonWorkbenchProps) {
   const code = { python: id, interpreter }
   const asked = { functions: [id], interpreter }

@@ -16,19 +16,18 @@ import type { DryRunItem } from '../../parts/rewardTypes.ts'
 interface ResultsTabProps {
   readonly rows: readonly ResultRow[]
   readonly task: Pick<Task<never, DryRunItem>, 'state' | 'error' | 'last' | 'cancel'>
-  /** Why nothing was run, where that is so. */
   readonly missing: string | null
-  /** The code has changed since. */
+  /** True if the code has changed since. */
   readonly isStale: boolean
-  /** A model wrote the completions: where all earn alike, it would learn nothing. */
+  /** True if a model wrote the completions: if all earn the same reward, training would learn nothing. */
   readonly isGenerated: boolean
-  /** null: tests cannot be kept for what is open. */
+  /** Null if tests cannot be saved for the open code. */
   readonly onAddTest: ((row: ResultRow) => void) | null
-  /** null: the code is only read. */
+  /** Null if the code is read-only. */
   readonly onGoTo: ((line: number) => void) | null
 }
 
-/** What every row earns, as it comes in. */
+/** Rewards of all rows, as they arrive. */
 export function ResultsTab({
   rows,
   task,

@@ -30,15 +30,15 @@ interface RewardPickerProps {
   readonly value: readonly RewardChoice[]
   readonly onChange: (value: readonly RewardChoice[]) => void
   readonly disabled?: boolean
-  /** What is wrong with an entry, by its place. */
+  /** Problems by index of the entry. */
   readonly problems?: Readonly<Record<number, string>>
-  /** Offered for settings that name a column. */
+  /** Suggestions for settings that name a column. */
   readonly columns?: readonly string[]
   /** `config.python.interpreter`. */
   readonly interpreter?: string | null
 }
 
-/** The reward of a run: functions with their weights, in order. */
+/** Edits the rewards of a run: functions with weights, in order. */
 export function RewardPicker({
   value,
   onChange,
@@ -55,7 +55,7 @@ export function RewardPicker({
         <ol className="flex flex-col rounded border border-line" aria-label="Rewards">
           {value.map((choice, i) => (
             <ChoiceItem
-              // Entries have no other identity than their place and function.
+              // Entries have no identity besides their position and function.
               key={`${String(i)} ${choice.function}`}
               choice={choice}
               index={i}
@@ -85,7 +85,7 @@ interface AddMenuProps {
   readonly onAdd: (choice: RewardChoice) => void
 }
 
-/** The library, the gallery (which makes a copy of its own) and the functions built in. */
+/** Lists the library, the gallery (which is copied when chosen) and the built-in functions. */
 function AddMenu({ taken, disabled, onAdd }: AddMenuProps) {
   const { rewards, gallery } = useRewardLibrary()
   const { addOwn, addCopy } = useAddChoice()
@@ -207,7 +207,7 @@ function withSettings(choice: RewardChoice, settings: SettingValues): RewardChoi
 
 type PartProps = Pick<ChoiceItemProps, 'choice' | 'disabled' | 'onChange'>
 
-/** The name on charts; kept when it is left, so that two may be alike for a moment. */
+/** Name on charts; applied when the field is left, so that two may be equal for a moment. */
 function NameField({ choice, disabled, onChange }: PartProps) {
   const [draft, setDraft] = useState<string | null>(null)
   const name = choiceName(choice)
@@ -255,7 +255,7 @@ function SourceLine({ source, choice, disabled, onChange }: PartProps & { readon
   return <VersionField source={source} choice={choice} disabled={disabled} onChange={onChange} />
 }
 
-/** Which version of one's own code, and which of its functions. */
+/** Chooses the version of custom code, and one of its functions. */
 export function VersionField(props: PartProps & { readonly source: Extract<ChoiceSource, { kind: 'own' }> }) {
   const { source, choice, disabled, onChange } = props
   const { reward, hash, part } = source
@@ -305,7 +305,7 @@ interface ChoiceSettingsProps {
   readonly onChange: (values: SettingValues) => void
 }
 
-/** Settings of whatever was chosen, asked of the code itself where it is code. */
+/** Settings of the chosen entry, queried from the code itself if it is code. */
 export function ChoiceSettings({ source, values, columns = [], onChange }: ChoiceSettingsProps) {
   const { known } = useChoiceSettings(source)
   if (source.kind === 'builtin' && source.entry.id === judgeFunction)

@@ -40,10 +40,10 @@ import { useDraftIds, useRewardLibrary } from './useRewards.ts'
 /** Rewards and environments: the list, and one of them with its code, rows and results. */
 export const RewardsScreen = () => <LibraryScreen key="rewards" shelf={shelves.rewards} />
 
-/** The same of losses, with their curves and checks. */
+/** Losses with their curves and checks. */
 export const LossesScreen = () => <LibraryScreen key="losses" shelf={shelves.losses} />
 
-/** The same of workflows, with an episode to play. */
+/** Workflows with an episode to play. */
 export const WorkflowsScreen = () => <LibraryScreen key="workflows" shelf={shelves.workflows} />
 
 function LibraryScreen({ shelf }: { shelf: Shelf }) {
@@ -121,9 +121,7 @@ interface RewardDialogsProps {
   readonly gallery: readonly GalleryEntry[]
   readonly dialogs: {
     readonly open: 'new' | 'rename' | 'delete' | null
-    /** What rename and delete are about. */
     readonly target: Reward | null
-    /** Code that was dropped into the window. */
     readonly arrived: { readonly name: string; readonly code: string } | null
     readonly isBusy: boolean
     readonly close: () => void
@@ -132,7 +130,6 @@ interface RewardDialogsProps {
   }
 }
 
-/** Whichever dialog of the library is open. */
 function RewardDialogs({ shelf, rewards, gallery, dialogs }: RewardDialogsProps) {
   const { open, target, arrived, isBusy, close, create, deleted } = dialogs
   if (arrived !== null)
@@ -164,7 +161,7 @@ function useLibraryPlace({ route, kinds }: Shelf) {
     key !== undefined &&
     (rewards.some(({ id }) => id === key) || findGalleryEntry(key, gallery) !== undefined)
   const asked = path[1] ?? null
-  // What was open last stands there again, by its address: another window may open something else meanwhile.
+  // Restores the last open entry by its address, since another window may open something else meanwhile.
   const last = asked === null && known(remembered) ? remembered : null
   const selected = asked ?? last
   const opened = asked !== null && known(asked) ? asked : null
@@ -200,7 +197,7 @@ function useLibraryPlace({ route, kinds }: Shelf) {
       if (own !== undefined) void making.duplicate(own)
       else if (entry !== undefined && entry.code !== null && entry.language !== null) {
         const { kind, title, language, code, examples } = entry
-        // Beside the built-in algorithm of this name.
+        // Listed beside the built-in algorithm of this name.
         const name = kind === 'loss' || kind === 'workflow' ? `${title} copy` : title
         void making.make({ kind, language, code, name, note: `Copy of “${title}”`, tests: examples })
       }
@@ -229,7 +226,7 @@ function useLibraryPlace({ route, kinds }: Shelf) {
   }
 }
 
-/** Makes a reward with its first version and its tests, and opens it. */
+/** Creates a reward with its first version and its tests, and opens it. */
 function useMakeReward(rewards: readonly Reward[]) {
   const client = useApi()
   const [isBusy, setBusy] = useState(false)
@@ -278,7 +275,7 @@ interface LibraryProps {
   readonly actions: LibraryActions
 }
 
-/** Everything that can be opened: one's own, and what comes with the program. */
+/** Lists everything that can be opened: custom code, and the gallery. */
 function Library({ shelf, rewards, gallery, selected, drafts, actions }: LibraryProps) {
   const [filter, setFilter] = useState('')
   const groups = libraryGroups(rewards, gallery, filter)

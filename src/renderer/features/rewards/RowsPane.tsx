@@ -14,13 +14,13 @@ import { CompletionSource, PromptSource } from './SampleSource.tsx'
 interface RowsPaneProps {
   readonly bench: RewardBench
   readonly models: readonly string[]
-  /** An environment starts from rows; it has no completions to score. */
+  /** True for environments, which start from rows and have no completions to score. */
   readonly isEnvironment: boolean
 }
 
 const byHand = 'by-hand'
 
-/** The rows a reward is tried on, and where their completions come from. */
+/** Chooses the rows to try a reward on, and the source of their completions. */
 export function RowsPane({ bench: own, models, isEnvironment }: RowsPaneProps) {
   const { bench, change, dataSets } = own
   const options = dataSetOptions(dataSets)
@@ -55,7 +55,7 @@ export function RowsPane({ bench: own, models, isEnvironment }: RowsPaneProps) {
   )
 }
 
-/** Versions that can be read, the newest by the name of their data set alone. */
+/** Returns readable versions; the newest is named by its data set alone. */
 export const dataSetOptions = (dataSets: RewardBench['dataSets']) =>
   dataSets.flatMap(({ name, versions }) =>
     versions.flatMap(({ id, unusable }, i) =>

@@ -12,7 +12,7 @@ const sources: readonly { readonly value: Bench['completions']; readonly label: 
   { value: 'model', label: 'Generated' },
 ]
 
-/** Completions from a column, by hand, or from a model. */
+/** Takes completions from a column, from the user, or from a model. */
 export function CompletionSource({ own, models }: { own: RewardBench; models: readonly string[] }) {
   const { bench, change, version } = own
   const columns = textColumns(version?.columns ?? [])
@@ -107,11 +107,10 @@ const Small = ({ label, width, unit, children }: SmallProps) => (
 interface PromptSourceProps {
   readonly bench: Bench & { readonly prompt: PromptForm }
   readonly columns: readonly DataColumn[]
-  /** null: as the data set says. */
+  /** Null: as the data set defines. */
   readonly onChange: (prompt: PromptForm | null) => void
 }
 
-/** How a row becomes a prompt. */
 export function PromptSource({ bench: { prompt }, columns, onChange }: PromptSourceProps) {
   const template = prompt['template']
   const [draft, setDraft] = useState(typeof template === 'string' ? template : '')

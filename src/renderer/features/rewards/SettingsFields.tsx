@@ -6,16 +6,16 @@ import { NumberInput, TextInput } from '#renderer/kit/inputs.tsx'
 import type { SettingValue, SettingValues } from '../../parts/rewardTypes.ts'
 
 interface SettingsFieldsProps {
-  /** Settings the code names, with their defaults. */
+  /** Settings declared by the code, with their defaults. */
   readonly known: SettingValues
-  /** Those that were changed. */
+  /** Changed settings only. */
   readonly values: SettingValues
   readonly onChange: (values: SettingValues) => void
-  /** Offered for settings that name a column. */
+  /** Suggestions for settings that name a column. */
   readonly columns?: readonly string[]
 }
 
-/** One control per setting, by the kind of its default; what was changed can be taken back. */
+/** Shows one control per setting, by the type of its default; changes can be reset. */
 export function SettingsFields({ known, values, onChange, columns = [] }: SettingsFieldsProps) {
   const set = (name: string, value: SettingValue | undefined) => {
     const { [name]: _, ...others } = values

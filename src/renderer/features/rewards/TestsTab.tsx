@@ -23,7 +23,7 @@ import {
 import type { TestCase, TestResult } from '../../parts/rewardTypes.ts'
 
 export interface TestRun {
-  /** Of the tests as they stood, in order; null: not run yet. */
+  /** Results in the order of the tests as run; null: not run yet. */
   readonly results: readonly TestResult[] | null
   readonly isRunning: boolean
   readonly error: Error | null
@@ -33,7 +33,7 @@ export interface TestRun {
 interface TestsTabProps {
   readonly tests: readonly TestCase[]
   readonly testRun: TestRun
-  /** null: they come with the program and are only read. */
+  /** Null for read-only tests of the gallery. */
   readonly onChange: ((tests: readonly TestCase[]) => void) | null
   readonly gate: {
     readonly isOn: boolean
@@ -49,7 +49,7 @@ interface Line {
 
 const blank: TestCase = { name: '', prompt: '', completion: '', row: {}, settings: {}, expect: { equals: 1 } }
 
-/** Samples with what they must earn. */
+/** Samples with their required rewards. */
 export function TestsTab({ tests, testRun, onChange, gate }: TestsTabProps) {
   const [edited, setEdited] = useState<number | 'new' | null>(null)
   const lines = tests.map((testCase): Line => ({
@@ -235,7 +235,7 @@ function columnsFor(actions: RowActions | null): Column<Line>[] {
   return [...base, buttons]
 }
 
-/** A copy under a name of its own. */
+/** Adds a copy under a unique name. */
 export const withTest = (tests: readonly TestCase[], testCase: TestCase): readonly TestCase[] => [
   ...tests,
   {
@@ -249,7 +249,6 @@ export const withTest = (tests: readonly TestCase[], testCase: TestCase): readon
 
 interface TestCaseDialogProps {
   readonly initial: TestCase
-  /** Names of the other tests. */
   readonly taken: readonly string[]
   readonly onClose: () => void
   readonly onKeep: (testCase: TestCase) => void

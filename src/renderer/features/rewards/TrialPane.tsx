@@ -15,7 +15,7 @@ import { PromptSource } from './SampleSource.tsx'
 import { SettingsFields } from './SettingsFields.tsx'
 import type { WorkflowTrial } from './useWorkflow.ts'
 
-/** What an episode is played with: a model, one row, what judges it, and how it is sampled. */
+/** Setup of an episode: model, row, rewards, and sampling. */
 export function TrialPane({ trial }: { trial: WorkflowTrial }) {
   const { choice, candidate, change, bench, settings } = trial
   const columns = (bench.version?.columns ?? []).map(({ name }) => name)
@@ -155,7 +155,6 @@ function HandRow({ own: { hand, setHand }, hasData }: RowProps & { readonly hasD
   )
 }
 
-/** The row as it is, and the prompt that is made of it. */
 function ShownRow({ own: { shown, problems } }: RowProps) {
   const [row] = shown.rows
   const [problem] = problems

@@ -11,7 +11,7 @@ import { saidOf, type EpisodeRequest, type PrintedLines } from './episode.ts'
 import { EpisodeEndView, RewardBadge } from './EpisodeEndView.tsx'
 import type { WorkflowTrial } from './useWorkflow.ts'
 
-/** One episode by the model: its requests as they come, and what is learned from. */
+/** Plays one episode with the model: requests as they arrive, and the resulting trajectories. */
 export function TryTab({ trial }: { trial: WorkflowTrial }) {
   const { code, missing, episode, error, isWaiting } = trial
   if (code === null) {
@@ -106,7 +106,7 @@ function Controls({ trial }: { trial: WorkflowTrial }) {
   )
 }
 
-/** The last request is what one looks at, and then the beginning of what came of them. */
+/** Scrolls to the last request, and finally to the start of the result. */
 function Scroller({ count, children }: { count: number; children: ReactNode }) {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -134,7 +134,6 @@ function Printed({ lines, after }: { lines: readonly PrintedLines[]; after: numb
   )
 }
 
-/** What was sent, and what came back. */
 function RequestCard({ request, isRunning }: { request: EpisodeRequest; isRunning: boolean }) {
   const { number, round, kind, prompt, completions, answer } = request
   const { messages, options } = saidOf(request)
@@ -204,7 +203,7 @@ function Ids({ label, tokens: { ids, texts } }: IdsProps) {
   )
 }
 
-/** Judgements with their numbers first, anything else as JSON; nothing where ids were all of it. */
+/** Shows judgements by their numbers and anything else as JSON; renders nothing if only ids remain. */
 function AnswerText({ answer }: { answer: unknown }) {
   const [isWhole, setWhole] = useState(false)
   if (answer === null || (typeof answer === 'object' && Object.keys(answer).length === 0)) return null

@@ -21,7 +21,7 @@ interface UsedByTabProps {
   readonly rewardId: string
   readonly kind: RewardKind
   readonly versions: readonly RewardVersion[]
-  /** undefined: not known yet. */
+  /** Undefined while loading. */
   readonly uses: readonly { readonly runId: string; readonly version: string }[] | undefined
 }
 
@@ -30,7 +30,7 @@ interface Line {
   readonly version: string
 }
 
-/** Runs that were trained with it, and what another version would have paid them. */
+/** Lists runs trained with the code, and their rewards under another version. */
 export function UsedByTab({ rewardId, kind, versions, uses }: UsedByTabProps) {
   const { runs } = useRuns()
   const [rescored, setRescored] = useState<Line | null>(null)
@@ -136,7 +136,7 @@ function columnsFor(
 interface RescorePaneProps {
   readonly rewardId: string
   readonly run: RunEntry
-  /** The version it was trained with. */
+  /** Version it was trained with. */
   readonly used: string
   readonly versions: readonly RewardVersion[]
   readonly onClose: () => void
@@ -144,7 +144,7 @@ interface RescorePaneProps {
 
 const maxShown = 50
 
-/** What another version would have paid for the samples a run has kept. */
+/** Rescores the stored samples of a run with another version. */
 function RescorePane({ rewardId, run, used, versions, onClose }: RescorePaneProps) {
   const [version, setVersion] = useState(versions[0]?.hash ?? used)
   const { task, start, scores, samples, partName } = useRescore({ runId: run.id, version, rewardId })
@@ -258,20 +258,20 @@ interface Comparison {
   readonly samples: number
   readonly changed: number
   readonly failed: number
-  /** Over samples that had and have a reward; null without any. */
+  /** Mean over samples with a reward before and after; null without any. */
   readonly meanBefore: number | null
   readonly meanAfter: number | null
-  /** The largest difference first. */
+  /** Largest difference first. */
   readonly changes: readonly Change[]
 }
 
-/** The sum of the parts that apply; null where none does. */
+/** Sums the parts that apply; null if none does. */
 const totalOf = (parts: Readonly<Record<string, number | null>>): number | null => {
   const values = Object.values(parts).filter((value) => value !== null)
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0)
 }
 
-/** Parts of one entry of the config: its own name, or the names of its functions behind it. */
+/** Returns the parts of one config entry: its own name, or names of its functions after it. */
 const partsOf = (parts: Sample['parts'], name: string): Sample['parts'] =>
   Object.fromEntries(Object.entries(parts).filter(([part]) => part === name || part.startsWith(`${name}.`)))
 
@@ -280,7 +280,10 @@ const tolerance = 1e-9
 const difference = ({ before, after }: Change): number =>
   before === null || after === null ? (before === after ? 0 : Infinity) : Math.abs(after - before)
 
-/** `name`: the part of the run's reward that the code was; a run with other rewards beside it is compared by that part. */
+/**
+ * Compares scores. `name`: part of the run's reward that the code produced; a run with other rewards is compared by
+ * that part.
+ */
 export function compareScores(
   samples: readonly Sample[],
   scores: readonly Rescored[],

@@ -1,9 +1,9 @@
 /**
- * Code on the left, rows on the right, what came of it below. Reading guide of this folder: Workbench.tsx (here) puts a
- * reward's page together; OwnWorkbench.tsx and GalleryWorkbench.tsx say what stands in it; EditorPane, RowsPane and the
- * …Tab files are its parts; LossWorkbench.tsx and WorkflowWorkbench.tsx do the same for losses and workflows; CodeFrame.tsx is the
- * page around all of them, RewardsScreen.tsx has the list on its left; RewardPicker.tsx serves other places.
- * Pure logic: bench.ts, episode.ts, results.ts, testForm.ts, library.ts.
+ * Code on the left, rows on the right, results below. Reading guide of this folder: Workbench.tsx (here) puts a
+ * reward's page together; OwnWorkbench.tsx and GalleryWorkbench.tsx provide its content; EditorPane, RowsPane and the
+ * …Tab files are its parts; LossWorkbench.tsx and WorkflowWorkbench.tsx do the same for losses and workflows;
+ * CodeFrame.tsx is the page around all of them, RewardsScreen.tsx has the list on its left; RewardPicker.tsx serves
+ * other places. Pure logic: bench.ts, episode.ts, results.ts, testForm.ts, library.ts.
  */
 import type { ReactNode } from 'react'
 import { Help } from '#renderer/kit/Tooltip.tsx'
@@ -20,7 +20,7 @@ export interface WorkbenchTab {
 interface WorkbenchProps {
   readonly editor: ReactNode
   readonly rows: ReactNode
-  /** absent: its rows have them. */
+  /** Omitted if its rows contain them. */
   readonly settings?: {
     readonly known: SettingValues
     readonly values: SettingValues
@@ -30,7 +30,7 @@ interface WorkbenchProps {
   readonly tabs: readonly WorkbenchTab[]
   readonly openTab: string
   readonly onOpenTab: (id: string) => void
-  /** What stands in the tabs needs as much room as the code. */
+  /** True if the tabs need as much room as the code. */
   readonly isTall?: boolean
 }
 
@@ -83,7 +83,7 @@ const SettingsSection = ({ known, values, onChange, columns }: NonNullable<Workb
   </section>
 )
 
-/** How many there are, beside a tab's name; nothing for none. */
+/** Count beside a tab's name; hidden if 0. */
 export const Count = ({ of: count }: { of: number }) =>
   count === 0 ? null : (
     <span className="rounded-full bg-raised px-1.5 text-xs text-muted tabular-nums">{count}</span>

@@ -16,7 +16,6 @@ import { useOpenReward } from './useRewards.ts'
 import { useWorkflow, type WorkflowTrial } from './useWorkflow.ts'
 import { Workbench, type WorkbenchTab } from './Workbench.tsx'
 
-/** A workflow of one's own. */
 export function OwnWorkflow({ workflow, library }: { workflow: Reward; library: ReactNode }) {
   const open = useOpenReward(workflow.id)
   const { data: uses } = useAnswer('rewards.usedBy', { rewardId: workflow.id })
@@ -57,7 +56,6 @@ interface GalleryWorkflowProps {
   readonly onCopy: () => void
 }
 
-/** A way to play that comes with the program: to be read, played and copied. */
 export function GalleryWorkflow({ entry, library, onCopy }: GalleryWorkflowProps) {
   const code: Code = { language: entry.language ?? 'ts', code: entry.code ?? '' }
   const bench = useWorkflowBench(galleryKey(entry), code)
@@ -105,14 +103,14 @@ interface WorkflowBenchProps {
   readonly setOpenTab: (id: string) => void
   readonly play: () => void
   readonly about: ReactNode
-  /** null: it comes with the program and is only read. */
+  /** Null for read-only gallery code. */
   readonly onChange: ((code: Code) => void) | null
   readonly onSave: () => void
-  /** After the trial. */
+  /** Tabs after the trial. */
   readonly tabs: readonly WorkbenchTab[]
 }
 
-/** Code on the left, what an episode is played with on the right, the episode below. */
+/** Code on the left, setup of an episode on the right, the episode below. */
 function WorkflowBench(props: WorkflowBenchProps) {
   const { workflowKey, code, trial, openTab, setOpenTab, play, about, onChange, onSave, tabs } = props
   return (

@@ -1,4 +1,4 @@
-/** What a reward is tried on: rows of a data set, how they become prompts, and where the completions come from. */
+/** Data for trying a reward: rows of a data set, their prompts, and the source of completions. */
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
 import type { DataColumn, DataRow } from '../../parts/rewardTypes.ts'
@@ -6,16 +6,16 @@ import type { DataColumn, DataRow } from '../../parts/rewardTypes.ts'
 export type PromptForm = Readonly<Record<string, unknown>>
 
 export interface Bench {
-  /** A version of a data set; null: a sample written by hand. */
+  /** Version of a data set; null: a sample written by hand. */
   readonly versionId: string | null
   readonly from: number
   readonly count: number
-  /** null: as the data set says. */
+  /** Null: as the data set defines. */
   readonly prompt: PromptForm | null
   readonly completions: 'column' | 'typed' | 'model'
-  /** null: the first that fits. */
+  /** Null: the first suitable one. */
   readonly column: string | null
-  /** Its chat template and, where asked, its completions. */
+  /** Model that provides the chat template and, if requested, completions. */
   readonly model: string | null
   readonly temperature: number
   readonly maxNewTokens: number
@@ -27,7 +27,7 @@ export const defaultBench: Bench = {
   ...{ model: null, temperature: 1, maxNewTokens: 256, seed: 42 },
 }
 
-/** A sample that a person writes, row as JSON. */
+/** Sample written by hand, with its row as JSON. */
 export interface HandSample {
   readonly prompt: string
   readonly completion: string
@@ -38,7 +38,7 @@ export const emptyHandSample: HandSample = { prompt: '', completion: '', row: '{
 
 const has = (column: DataColumn, kind: string): boolean => (column.kinds[kind] ?? 0) > 0
 
-/** Columns that hold text in at least one row. */
+/** Returns columns with text in at least one row. */
 export const textColumns = (columns: readonly DataColumn[]): readonly string[] =>
   columns.filter((column) => has(column, 'text')).map(({ name }) => name)
 
@@ -53,14 +53,12 @@ const completionNames = [
   'chosen',
 ]
 
-/** The column a completion is taken from where nobody chose one. */
 export function defaultColumn(columns: readonly DataColumn[], answer: string | null): string | null {
   const texts = textColumns(columns)
   const named = [answer, ...completionNames].find((name) => name !== null && texts.includes(name))
   return named ?? texts.at(-1) ?? null
 }
 
-/** How rows become prompts where nobody said so. */
 export function defaultPrompt(columns: readonly DataColumn[], own: PromptForm | null): PromptForm {
   if (own !== null) return own
   const texts = textColumns(columns)
@@ -68,7 +66,6 @@ export function defaultPrompt(columns: readonly DataColumn[], own: PromptForm | 
   return { column: named ?? texts[0] ?? 'prompt' }
 }
 
-/** In a few words, for a list. */
 export function promptWords(form: PromptForm): string {
   if (typeof form['column'] === 'string') return `Column ${form['column']}`
   if (typeof form['template'] === 'string') return 'Template'
@@ -80,19 +77,19 @@ export type DryRunOn = InputOf<Api, 'rewards.dryRun'>['on']
 export interface Shown {
   readonly from: number
   readonly rows: readonly DataRow[]
-  /** Prompts of the rows, in order; null: none came of it. */
+  /** Prompts of the rows, in order; null if a row has none. */
   readonly prompts: readonly (string | null)[]
-  /** By place in the data set. */
+  /** Typed completions by row of the data set. */
   readonly typed: Readonly<Record<number, string>>
 }
 
 export interface Asked {
   readonly on: DryRunOn
-  /** Row of the data set by index of the answer. */
+  /** Row of the data set for each index of the answer. */
   readonly rows: readonly (number | null)[]
 }
 
-/** What to ask the host, or the sentence that says what is missing. */
+/** Returns the request to the host, or a sentence on what is missing. */
 export function dryRunOn(
   bench: Bench & { readonly prompt: PromptForm },
   shown: Shown,
@@ -133,7 +130,6 @@ function handOn({ prompt, completion, row }: HandSample): Asked | { readonly mis
   return { on: [{ prompt, completion, row: columns }], rows: [null] }
 }
 
-/** null: no JSON object. */
 export function parseRow(text: string): DataRow | null {
   try {
     const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text)
@@ -143,6 +139,5 @@ export function parseRow(text: string): DataRow | null {
   }
 }
 
-/** A value of a row on one line. */
 export const cellText = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)

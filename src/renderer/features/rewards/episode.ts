@@ -1,4 +1,4 @@
-/** From what an episode of a workflow tells, item by item, to its requests with their answers. */
+/** Assembles the progress of a workflow's episode, item by item, into requests with their answers. */
 import type { Answer } from '#renderer/client/api.tsx'
 
 export type TrialItem = Answer<'workflows.try'>
@@ -9,14 +9,14 @@ export type EpisodeTrajectory = EpisodeEnd['trajectories'][number]
 export type EpisodeCompletion = Item<'completions'>['completions'][number]
 
 export interface EpisodeRequest extends Item<'request'> {
-  /** null: not known yet, or a tool's. */
+  /** Null: not known yet, or a request to a tool. */
   readonly prompt: Item<'prompt'> | null
   readonly completions: readonly EpisodeCompletion[] | null
-  /** Of a tool. */
+  /** Answer of a tool. */
   readonly answer: Item<'answer'> | null
 }
 
-/** Lines that the code printed, with the number of requests made before them. */
+/** Lines printed by the code, with the number of requests made before them. */
 export interface PrintedLines {
   readonly after: number
   readonly lines: readonly string[]
@@ -60,7 +60,7 @@ function printedIn(items: readonly TrialItem[]): PrintedLines[] {
   })
 }
 
-/** The part of it that is shown: `steps` requests, and the end with one step more; null: all there is. */
+/** Truncates an episode to `steps` requests, and its end to one step more; null: everything. */
 export function upTo(episode: Episode, steps: number | null): Episode {
   if (steps === null) return episode
   const { requests, printed, failed, end } = episode
@@ -73,7 +73,7 @@ export function upTo(episode: Episode, steps: number | null): Episode {
   }
 }
 
-/** What a request says of sampling, and the rest of what it says. */
+/** Splits a request into its messages and its sampling options. */
 export function saidOf({ said }: Pick<EpisodeRequest, 'said'>): {
   readonly messages: readonly { readonly role: string; readonly content: string }[]
   readonly options: readonly string[]

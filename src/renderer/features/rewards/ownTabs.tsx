@@ -1,4 +1,4 @@
-/** What stands below the code of a reward or environment of one's own. */
+/** Tabs below the code of a custom reward or environment. */
 import { RotateCcw, ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
 import { toast } from '#renderer/client/toasts.ts'
@@ -36,7 +36,6 @@ export interface OwnState {
   readonly testRun: TestRun
   readonly uses: readonly { readonly runId: string; readonly version: string }[] | undefined
   readonly openTab: (id: string) => void
-  /** In the editor. */
   readonly goToLine: (line: number) => void
 }
 
@@ -83,7 +82,7 @@ const testsTab = ({ tests, testRun, open }: OwnState): WorkbenchTab => ({
       testRun={tests.error === null ? testRun : { ...testRun, error: tests.error }}
       onChange={tests.set}
       gate={{
-        // The gate is a version's: that of the code in the editor.
+        // The gate belongs to a version: that of the code in the editor.
         isOn: open.version?.gatesStart ?? open.versions[0]?.gatesStart ?? false,
         isFixed: open.version === null,
         set: (gatesStart) => void open.save({ gatesStart }),
@@ -152,14 +151,14 @@ interface VersionsTabProps {
   readonly onNote: (version: RewardVersion, note: string) => void
 }
 
-/** Where two columns of code have room. */
+/** Width from which two columns of code fit. */
 const wide = matchMedia('(min-width: 1600px)')
 
-/** What was saved, and what the code in the editor changes about it. */
+/** Lists saved versions, and compares them with the code in the editor. */
 function VersionsTab({ versions, code, onRestore, onNote }: VersionsTabProps) {
   const [chosen, setChosen] = useState<string | null>(null)
   const [layout, setLayout] = useState<'unified' | 'split'>(wide.matches ? 'split' : 'unified')
-  // Where nothing was changed since the newest, the one before says more.
+  // Without changes since the newest version, a comparison with the previous one says more.
   const usual = versions[0]?.code === code.code ? (versions[1] ?? versions[0]) : versions[0]
   const open = versions.find(({ hash }) => hash === chosen) ?? usual
   if (open === undefined) return <EmptyState title="Saving the code makes the first version." />

@@ -1,26 +1,28 @@
-/** From what a dry run tells, item by item, to rows of a table, a summary, and places in the code. */
+/** Assembles the progress of a dry run, item by item, into table rows, a summary, and places in the code. */
 import { meanOf } from '#shared/mean.ts'
 import type { CodeFailurePlace } from '#renderer/editor/problemLines.ts'
 import type { CodeFailure, DataRow, DryRunItem, Score } from '../../parts/rewardTypes.ts'
 
 export interface Failure extends CodeFailure {
-  /** The function it happened in. */
   readonly part: string
 }
 
 export interface ResultRow {
-  /** Counts what was asked about, from 0. */
+  /** Index of the request, from 0. */
   readonly index: number
-  /** Of the data set; null where the sample came from nowhere. */
+  /** Row of the data set; null for a sample written by hand. */
   readonly row: number | null
   readonly input: { readonly prompt: string; readonly completion: string; readonly row: DataRow } | null
   readonly score: Score | null
   readonly failures: readonly Failure[]
-  /** Why there was nothing to score. */
+  /** Reason why there was nothing to score. */
   readonly problem: string | null
 }
 
-/** In the order of the rows; `rows[index]` is an item's row of the data set. A later item of a row replaces an earlier one. */
+/**
+ * Returns results in row order; `rows[index]` is an item's row of the data set. A later item of a row replaces an
+ * earlier one.
+ */
 export function resultRows(items: readonly DryRunItem[], rows: readonly (number | null)[]): ResultRow[] {
   const byIndex = new Map<number, ResultRow>()
   for (const item of items) byIndex.set(item.index, resultRow(item, rows[item.index] ?? null))
@@ -35,25 +37,24 @@ function resultRow(item: DryRunItem, row: number | null): ResultRow {
   return { ...place, input, score, failures, problem: null }
 }
 
-/** Functions in the order they were first seen; one alone needs no columns. */
+/** Returns functions in order of first appearance; a single one needs no columns. */
 export function partNames(rows: readonly ResultRow[]): readonly string[] {
   const names = [...new Set(rows.flatMap(({ score }) => Object.keys(score?.parts ?? {})))]
   return names.length > 1 ? names : []
 }
 
-/** Columns that the code logged. */
 export const loggedNames = (rows: readonly ResultRow[]): readonly string[] => [
   ...new Set(rows.flatMap(({ score }) => Object.keys(score?.columns ?? {}))),
 ]
 
 export interface ResultSummary {
   readonly rows: number
-  /** Over rows that have a score; null without any. */
+  /** Mean over rows with a score; null without any. */
   readonly mean: number | null
   readonly minimum: number | null
   readonly maximum: number | null
   readonly failed: number
-  /** No function applied. */
+  /** Number of rows to which no function applied. */
   readonly notScored: number
   readonly meanMs: number | null
 }
@@ -73,7 +74,7 @@ export function summaryOf(rows: readonly ResultRow[]): ResultSummary {
   }
 }
 
-/** Lines on which the code failed, once per sample. */
+/** Returns lines on which the code failed, once per sample. */
 export const placesOf = (rows: readonly ResultRow[]): CodeFailurePlace[] =>
   rows.flatMap(({ failures }) =>
     failures.flatMap(({ line, column, message }) =>

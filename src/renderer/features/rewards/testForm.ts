@@ -1,4 +1,4 @@
-/** A test case as a form: what is expected as one choice with its numbers, objects as JSON text. */
+/** Form of a test case: the expectation as one choice with its numbers, objects as JSON text. */
 import { parseRow } from './bench.ts'
 import type { SettingValues, TestCase } from '../../parts/rewardTypes.ts'
 
@@ -47,7 +47,6 @@ function expectationOf({
 
 export type FormFaults = Readonly<Partial<Record<keyof TestForm, string>>>
 
-/** The case, or what is wrong by field. */
 export function caseOf(form: TestForm): { readonly testCase: TestCase } | { readonly faults: FormFaults } {
   const row = parseRow(form.row)
   const settings = parseRow(form.settings)
@@ -104,7 +103,6 @@ export function expectWords({ min, max, equals }: TestCase['expect']): string {
   return min === undefined ? `≤ ${String(max)}` : `≥ ${String(min)}`
 }
 
-/** A name that no case has yet. */
 export function freeName(wanted: string, taken: readonly string[]): string {
   if (!taken.includes(wanted)) return wanted
   for (let number = 2; ; number++) {
@@ -113,7 +111,7 @@ export function freeName(wanted: string, taken: readonly string[]): string {
   }
 }
 
-/** A case that expects what a sample has just earned. */
+/** Makes a case that expects the sample's current reward. */
 export function caseFromSample(
   sample: {
     readonly prompt: string

@@ -1,4 +1,4 @@
-/** What is known of a loss in the editor: its check, its settings, its curves. */
+/** Analysis of a loss in the editor: its check, settings and curves. */
 import { useMemo } from 'react'
 import { useAnswer, type Answer } from '#renderer/client/api.tsx'
 import { useSetting } from '#renderer/client/settings.ts'
@@ -16,20 +16,19 @@ type Values = Readonly<Record<string, unknown>>
 
 const settleMs = 400
 
-/** Name of a setting as the code has it. */
 export const settingName = ({ key }: SettingField): string => key.slice('algorithm.settings.'.length)
 
 const noFields: readonly SettingField[] = []
 const noValues: Values = {}
 
-/** Everything that can be said of code, a moment after it was last changed. `key`: of the loss in the library. */
+/** Analyses code shortly after its last change. `key`: of the loss in the library. */
 export function useLoss(key: string, code: Code) {
   const [stored, setStored] = useSetting<Values>(`losses.values.${key.replaceAll('_', '-')}`, noValues)
   const [axis, setAxis] = useSetting<LossAxisChoice>('losses.axis', defaultAxis)
   const settled = useSettled(code, settleMs)
   const asked = { language: settled.language, code: settled.code }
   const enabled = settled.code.trim() !== ''
-  // Values of settings that the code no longer has would be refused.
+  // Values of settings that no longer exist in the code would be refused.
   const said = useAnswer('losses.check', { code: asked }, { enabled, keep: true }).data
   const fields = said?.description?.settings ?? noFields
   const values = useMemo(() => {
@@ -68,9 +67,8 @@ const drawingOf = ({ data, error }: { data: Answer<'losses.draw'> | undefined; e
 
 export type LossState = ReturnType<typeof useLoss>
 
-/** What is drawn beside the loss, and how far; the same for all losses. */
+/** Comparison and range of the plots, the same for all losses. */
 export interface LossAxisChoice {
-  /** A built-in algorithm. */
   readonly compare: string | null
   readonly rollout?: readonly [number, number]
   readonly preferences?: readonly [number, number]
@@ -103,6 +101,5 @@ function statusOf(check: LossCheck | undefined): EditorStatus | undefined {
 
 type Fault = NonNullable<LossCheck['checks'][number]['fault']>
 
-/** The checks that found something. */
 export const faultsOf = (check: LossCheck | undefined): { readonly name: string; readonly fault: Fault }[] =>
   (check?.checks ?? []).flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]))

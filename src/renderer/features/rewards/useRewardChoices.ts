@@ -1,4 +1,4 @@
-/** Rewards and environments as a run names them: what can be set, and the files of library and gallery. */
+/** Rewards and environments as configs name them: their settings, and the files of library and gallery. */
 import { useCallback } from 'react'
 import type { ChoiceSource } from '../../parts/rewardChoice.ts'
 import type { GalleryEntry } from '../../parts/rewardTypes.ts'
@@ -7,7 +7,7 @@ import { asError, toastError } from '#renderer/client/toasts.ts'
 
 const noFunctions: readonly string[] = []
 
-/** What an entry of a run can be set to: the settings and functions of its code, and the versions there are. */
+/** Returns the options of a config entry: settings and functions of its code, and its versions. */
 export function useChoiceSettings(source: ChoiceSource) {
   const { rewardId, version, isOwn, usual } = askedOf(source)
   const versions = useAnswer('rewards.versions', { rewardId }, { enabled: isOwn })
@@ -27,7 +27,7 @@ function askedOf(source: ChoiceSource) {
   return { isOwn: false, rewardId: '', version: '', usual }
 }
 
-/** Finds or makes the file that a config names; null where that failed, which was told. */
+/** Finds or creates the file that a config names; null on failure, which was reported. */
 export function useAddChoice() {
   const client = useApi()
   const newestFile = useCallback(
@@ -43,7 +43,7 @@ export function useAddChoice() {
   }
   return {
     addOwn: useCallback((rewardId: string) => newestFile(rewardId).catch(told), [newestFile]),
-    /** Code of the gallery becomes a reward of one's own, with its examples as tests. */
+    /** Copies gallery code into a custom reward, with its examples as tests. */
     addCopy: useCallback(
       async ({ kind, title, language, code, examples }: GalleryEntry): Promise<string | null> => {
         if (code === null || language === null) return null

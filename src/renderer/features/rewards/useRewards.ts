@@ -1,4 +1,4 @@
-/** The library of rewards, drafts of their code, and what they are tried on. */
+/** Library of rewards, drafts of their code, and data to try them on. */
 import { useSettled } from '#renderer/client/settled.ts'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
@@ -40,7 +40,6 @@ export interface RewardLibrary {
   readonly error: Error | null
 }
 
-/** What it has of these kinds. */
 export function useRewardLibrary(kinds: readonly RewardKind[] = shelves.rewards.kinds): RewardLibrary {
   const rewards = useAnswer('rewards.list', {})
   const gallery = useAnswer('rewards.gallery', undefined)
@@ -56,7 +55,7 @@ interface Drafts {
   readonly byId: Readonly<Record<string, Draft | null>>
 }
 
-/** Drafts of this page, above what is stored; null: looked up, there is none. */
+/** Drafts of this page, which override stored ones; null: looked up, none exists. */
 const useDrafts = create<Drafts>(() => ({ byId: {} }))
 
 const hostDelayMs = 600
@@ -75,7 +74,6 @@ function keepDraft(client: ApiClient, rewardId: string, draft: Draft | null): vo
   waiting.set(rewardId, setTimeout(tell, draft === null ? 0 : hostDelayMs))
 }
 
-/** Ids of rewards whose code was changed and not saved. */
 export function useDraftIds(): ReadonlySet<string> {
   const { data } = useAnswer('settings.all', undefined)
   const byId = useDrafts((state) => state.byId)
@@ -97,26 +95,25 @@ export interface OpenReward {
   readonly code: Code
   /** Newest first. */
   readonly versions: readonly RewardVersion[]
-  /** The version whose code stands in the editor; null: it was changed. */
+  /** Version in the editor; null if it was changed. */
   readonly version: RewardVersion | null
   readonly isLoaded: boolean
   readonly error: Error | null
   readonly change: (code: Code) => void
-  /** Return to the newest version. */
   readonly discard: () => void
   readonly save: (also?: {
     readonly note?: string
     readonly gatesStart?: boolean
   }) => Promise<RewardVersion | undefined>
   readonly isSaving: boolean
-  /** What is written about a version; its code stays. */
+  /** Edits the note of a version; its code stays. */
   readonly note: (version: RewardVersion, note: string) => void
 }
 
 const nothing: Code = { language: 'ts', code: '' }
 const noVersions: readonly RewardVersion[] = []
 
-/** The code of a reward of the library: its draft, else its newest version. */
+/** Opens a library reward: its draft, else its newest version. */
 export function useOpenReward(rewardId: string): OpenReward {
   const client = useApi()
   const queries = useQueryClient()
@@ -148,7 +145,7 @@ export function useOpenReward(rewardId: string): OpenReward {
       if (saved === undefined) return undefined
       await queries.invalidateQueries({ queryKey: ['rewards.versions', { rewardId }] })
       const newest = queries.getQueryData<readonly RewardVersion[]>(['rewards.versions', { rewardId }])?.[0]
-      // An older version that was saved again is not the newest: then the draft says which is open.
+      // An older version that was saved again is not the newest: the draft then tells which one is open.
       if (newest?.hash === saved.hash) keepDraft(client, rewardId, null)
       return saved
     },
@@ -166,7 +163,7 @@ export function useOpenReward(rewardId: string): OpenReward {
   }
 }
 
-/** What the sandbox says of code that has not changed for a moment; the answer before until then. */
+/** Returns the sandbox's verdict on code once it has settled; the previous one until then. */
 export function useCodeCheck(code: Code): CodeCheck | undefined {
   const { language, code: text } = useSettled(code, 800)
   const { data } = useAnswer(
@@ -177,7 +174,7 @@ export function useCodeCheck(code: Code): CodeCheck | undefined {
   return data
 }
 
-/** Settings of code as a person set them, without those that it no longer has. */
+/** Returns the user's settings, without those that the code no longer has. */
 export function useCodeSettings(key: string, check: CodeCheck | undefined) {
   const [stored, setStored] = useSetting<SettingValues>(`rewards.values.${key.replaceAll('_', '-')}`, {})
   const known = check !== undefined && 'settings' in check ? check.settings : null
@@ -195,7 +192,7 @@ export function useCodeSettings(key: string, check: CodeCheck | undefined) {
 
 interface Written {
   readonly hand: HandSample
-  /** Completions typed beside rows, by version of the data set. */
+  /** Typed completions by row, by version of the data set. */
   readonly typed: Readonly<Record<string, Readonly<Record<number, string>>>>
 }
 
@@ -214,17 +211,16 @@ export interface RewardBench {
   readonly shown: Shown
   readonly problems: readonly (string | null)[]
   readonly isShownLoaded: boolean
-  /** For the editor; null: nothing is known of the rows. */
+  /** Columns for the editor; null if the rows are unknown. */
   readonly columns: readonly RowColumn[] | null
   readonly hand: HandSample
   readonly setHand: (hand: HandSample) => void
   readonly type: (row: number, completion: string | null) => void
 }
 
-/** What rewards are tried on. */
 export const useRewardBench = (): RewardBench => useBench('rewards.bench', defaultBench)
 
-/** What code is tried on; one choice for all of a place, kept by the host under this name. */
+/** Data to try code on; one choice per screen, stored by the host under this key. */
 export function useBench(key: string, usual: Bench): RewardBench {
   const [stored, setStored] = useSetting<Partial<Bench>>(key, {})
   const { data: dataSets, isPending } = useAnswer('datasets.list', undefined)
@@ -242,7 +238,7 @@ export function useBench(key: string, usual: Bench): RewardBench {
   const bench = useMemo(() => {
     const columns = version?.columns ?? []
     const names = columns.map(({ name }) => name)
-    // As runs on this version have it.
+    // The prompt that runs on this version use.
     const ofRuns = (JSON.parse(saved) as PromptForm | null) ?? detectedPrompt(shape?.prompt, columns)
     const column = wanted.column !== null && names.includes(wanted.column) ? wanted.column : null
     return {
@@ -282,7 +278,9 @@ function typeCompletion(versionId: string | null, row: number, completion: strin
   })
 }
 
-/** undefined: nobody chose or used one, so the newest of the first; null: a sample by hand. */
+/**
+ * Returns the chosen version. Undefined: none chosen or used, so the newest of the first data set; null: a sample by hand.
+ */
 function chosenVersion(dataSets: readonly DataSet[], versionId: string | null | undefined) {
   if (versionId === null) return { dataSet: null, version: null }
   for (const dataSet of dataSets) {
@@ -300,7 +298,7 @@ function useShownRows(bench: RewardBench['bench'], isKnown: boolean) {
   const id = versionId ?? ''
   const enabled = versionId !== null && isKnown
   const rows = useAnswer('datasets.rows', { versionId: id, from, count }, { enabled })
-  // Previews come in pages of at most so many.
+  // Previews are limited in page size.
   const preview = useAnswer(
     'datasets.preview',
     { versionId: id, from, count: Math.min(100, count), prompt, ...(model === null ? {} : { model }) },
@@ -323,24 +321,24 @@ function useShownRows(bench: RewardBench['bench'], isKnown: boolean) {
   return { shown, problems, isShownLoaded: !enabled || rows.data !== undefined }
 }
 
-/** Values of the rows at hand say what lists and objects hold. */
+/** Infers the contents of lists and objects from the loaded rows. */
 const columnsOf = (version: DataVersion, rows: readonly Readonly<Record<string, unknown>>[]): RowColumn[] =>
   version.columns.map(({ name, kinds, missing }) => ({
     ...{ name, kinds, missing },
     examples: rows.slice(0, 20).flatMap((row) => (name in row ? [row[name]] : [])),
   }))
 
-// Code that was changed and not saved yet. It is kept twice: in the page's own storage at every key press, and at the
-// host a moment later, because a page that comes from another port finds an empty storage.
+// Unsaved code. It is kept twice: in the page's own storage at every key press, and at the
+// host a moment later, because a page from another port finds an empty storage.
 
 interface Draft {
   readonly language: CodeLanguage
   readonly code: string
-  /** When it was last changed, epoch ms: of two copies the later one holds. */
+  /** Time of the last change, epoch ms: the later of two copies wins. */
   readonly at: number
 }
 
-/** Name of its setting at the host; ids have an underscore, names of settings must not. */
+/** Setting that stores a draft at the host; ids have an underscore, names of settings must not. */
 export const draftSetting = (rewardId: string): string => `rewards.draft.${rewardId.replaceAll('_', '-')}`
 
 const storageKey = (rewardId: string): string => `turnwise.draft.${rewardId}`
@@ -352,7 +350,7 @@ export function readDraft(storage: DraftStorage, rewardId: string): Draft | null
   return text === null ? null : parseDraft(parsed(text))
 }
 
-/** A full storage loses nothing: the host has the other copy. */
+/** Writes a draft to browser storage, ignoring a full one: the host has the other copy. */
 export function writeDraft(storage: DraftStorage, rewardId: string, draft: Draft | null): void {
   try {
     if (draft === null) storage.removeItem(storageKey(rewardId))
@@ -362,7 +360,7 @@ export function writeDraft(storage: DraftStorage, rewardId: string, draft: Draft
   }
 }
 
-/** What either place holds, whatever its form. */
+/** Parses a draft from either storage, in any of its formats. */
 export function parseDraft(value: unknown): Draft | null {
   if (typeof value !== 'object' || value === null) return null
   const { language, code, at } = value as Partial<Record<keyof Draft, unknown>>
@@ -381,7 +379,7 @@ interface VersionCode {
   readonly code: string
 }
 
-/** The version whose code it is; null: it is no version's. */
+/** Returns the version with this code, or null. */
 export const versionOf = <Version extends VersionCode>(
   { language, code }: VersionCode,
   versions: readonly Version[],

@@ -1,4 +1,4 @@
-/** Trying code out: dry runs, tests, the reward-hacking tests, episodes by hand, stored samples scored again. */
+/** Trials of code: dry runs, tests, reward-hacking tests, episodes by hand, rescoring of stored samples. */
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { InputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
@@ -37,7 +37,7 @@ export interface DryRun {
   readonly rows: readonly ResultRow[]
   readonly task: Pick<Task<never, DryRunItem>, 'state' | 'error' | 'last' | 'cancel'>
   readonly missing: string | null
-  /** The code has changed since. */
+  /** True if the code has changed since. */
   readonly isStale: boolean
   readonly problems: readonly CodeFailurePlace[]
 }
@@ -48,7 +48,7 @@ interface Trial {
   readonly bench: RewardBench
 }
 
-/** Scores the rows of the bench with the code as it stands. */
+/** Scores the rows of the bench with the current code. */
 export function useDryRun({ code, settings, bench }: Trial): DryRun {
   const { start, cancel, items, last, state, error } = useTask('rewards.dryRun')
   const [asked, setAsked] = useState<{
@@ -71,7 +71,7 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
     error !== null && codeOf(error) === 'sandbox/failed' ? (asked?.code ?? null) : null,
   )
   const key = JSON.stringify(broken ?? placesOf(rows))
-  // The same places are the same list: the editor shows a new one once.
+  // Returns the same list for the same places, since the editor shows a new one once.
   const problems = useMemo(() => JSON.parse(key) as CodeFailurePlace[], [key])
   return {
     ...{ run, rows, missing, problems },
@@ -80,7 +80,7 @@ export function useDryRun({ code, settings, bench }: Trial): DryRun {
   }
 }
 
-/** Where code that does not load is wrong. */
+/** Returns where code fails to load. */
 function useBrokenPlace(code: Tried | null): readonly CodeFailurePlace[] | null {
   const { data } = useAnswer(
     'rewards.check',
@@ -99,7 +99,7 @@ interface Asking<Output> {
   readonly ask: (call: () => Promise<Output>) => void
 }
 
-/** One question at a time whose answer stays until the next. */
+/** Makes one request at a time; its answer stays until the next. */
 function useAsking<Output>(): Asking<Output> {
   const [view, setView] = useState<Omit<Asking<Output>, 'ask'>>({
     output: null,
@@ -116,7 +116,6 @@ function useAsking<Output>(): Asking<Output> {
   return { ...view, ask }
 }
 
-/** Runs the tests of a reward on the code as it stands. */
 export function useTestRun(rewardId: string, code: Code): TestRun {
   const client = useApi()
   const { output, isRunning, error, ask } = useAsking<readonly TestResult[]>()
@@ -185,7 +184,7 @@ interface World {
 
 const noTurns: readonly PlayedTurn[] = []
 
-/** An episode of an environment, played as it stood when the episode began. */
+/** Plays an episode with the environment's code as of its start. */
 export function useEpisode(world: World): Episode {
   const [seed, setSeed] = useState(42)
   const [asked, setAsked] = useState<Played | null>(null)
@@ -217,7 +216,7 @@ interface RescoreRequest {
   readonly rewardId: string
 }
 
-/** The samples a run has kept, under one version of a reward. Scores that are there already need no new run. */
+/** Rescores the stored samples of a run with one version of a reward; existing scores are reused. */
 export function useRescore({ runId, version, rewardId }: RescoreRequest) {
   const task = useTask('samples.rescore')
   const { state } = task
@@ -249,7 +248,7 @@ type Sample = Answer<'samples.list'>[number]
 const noSamples: readonly Sample[] = []
 const samplesAtOnce = 500
 
-/** All samples of a run, page by page; null: not there yet. */
+/** Reads all samples of a run, page by page; null while loading. */
 function useSamples(runId: string, isWanted: boolean): readonly Sample[] | null {
   const client = useApi()
   const [samples, setSamples] = useState<readonly Sample[] | null>(null)
@@ -275,7 +274,7 @@ function useSamples(runId: string, isWanted: boolean): readonly Sample[] | null 
   return samples
 }
 
-/** Tests of a reward and the way to change them: shown at once. */
+/** Tests of a reward and their setter; changes show at once. */
 export function useTests(rewardId: string) {
   const client = useApi()
   const { data, refetch } = useAnswer('rewards.tests', { rewardId })
@@ -292,7 +291,7 @@ export function useTests(rewardId: string) {
     },
     [ask, client, refetch, rewardId],
   )
-  // Once the host tells what was set, its word counts again.
+  // The host's value counts again once it has reported the change.
   const isTold = pending !== null && JSON.stringify(pending) === JSON.stringify(data)
   return { tests: pending !== null && !isTold ? pending : (data ?? noTests), set, error, isSaving: isRunning }
 }

@@ -1,4 +1,4 @@
-/** A workflow in the editor: what it is tried on, and the episode that is played. */
+/** A workflow in the editor: its trial data, and the episode being played. */
 import { useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
 import type { InputOf } from '#shared/api/contract.ts'
@@ -14,15 +14,15 @@ import type { EnvironmentChoice, RewardChoice } from '../../parts/rewardChoice.t
 import type { Code } from '../../parts/rewardTypes.ts'
 import { useBench, useCodeCheck, useCodeSettings, type RewardBench } from './useRewards.ts'
 
-/** What an episode meets; one choice for all workflows. */
+/** Trial data of an episode; one choice for all workflows. */
 export interface TrialChoice {
-  /** null: the first model there is. */
+  /** Null: the first available model. */
   readonly candidate: ModelChoice | null
   readonly rewards: readonly RewardChoice[]
   readonly environment: EnvironmentChoice | null
   readonly isEvaluation: boolean
   readonly temperature: number
-  /** null: as many as leave room for prompts. */
+  /** Null: as many as leave room for prompts. */
   readonly maxNewTokens: number | null
   readonly seed: number
 }
@@ -36,7 +36,7 @@ const oneRow = { ...defaultBench, count: 1 }
 
 export type WorkflowTrial = ReturnType<typeof useWorkflow>
 
-/** `key`: of the workflow in the library. */
+/** Opens a workflow; `key`: of the workflow in the library. */
 export function useWorkflow(key: string, code: Code) {
   const bench = useBench('workflows.bench', oneRow)
   const check = useCodeCheck(code)
@@ -62,7 +62,7 @@ export function useWorkflow(key: string, code: Code) {
   return {
     ...{ bench, settings, choice, candidate, change },
     ...playing,
-    /** What must be chosen first. */
+    /** Choices still to be made. */
     missing,
     play: () => (playing.isHeld ? playing.release() : begin(null)),
     step: () => (playing.isHeld ? playing.next() : begin(1)),
@@ -76,7 +76,7 @@ export function useWorkflow(key: string, code: Code) {
 const noModel = 'There is no model yet: add one in Models.'
 const noRow = 'The row must be a JSON object, such as {"prompt": "What is 2 plus 3?"}.'
 
-/** null: what was written by hand is no row. */
+/** Null if the sample by hand is not a valid row. */
 function rowOf({ bench: { versionId, from }, hand }: RewardBench): TryRequest['on'] | null {
   if (versionId !== null) return { versionId, row: from }
   const row = parseRow(hand.row)
@@ -91,7 +91,7 @@ function useTrialChoice({ change: changeBench }: RewardBench) {
   const candidate = choice.candidate ?? (usable === undefined ? null : { model: usable.name })
   const change = (changes: Partial<TrialChoice>) => {
     setStored({ ...stored, ...changes })
-    // Its chat template marks up the prompt that is shown.
+    // Its chat template formats the displayed prompt.
     if (changes.candidate) changeBench({ model: changes.candidate.model })
   }
   return { choice, candidate, change }
@@ -99,7 +99,7 @@ function useTrialChoice({ change: changeBench }: RewardBench) {
 
 type TryRequest = InputOf<Api, 'workflows.try'> & { readonly code: Code }
 
-/** The episode as it is played, shown as far as the person went. */
+/** Plays an episode, shown as far as the user has stepped. */
 function usePlaying() {
   const { start, cancel, items, state, error } = useTask('workflows.try')
   const [code, setCode] = useState<Code | null>(null)
@@ -117,11 +117,11 @@ function usePlaying() {
     ...{ episode, problems, cancel, isRunning },
     error: isComplete ? error : null,
     isStopped: isComplete && state === 'cancelled',
-    /** That is played; null: nothing was yet. */
+    /** Code being played; null before the first episode. */
     code,
-    /** The person goes on step by step. */
+    /** True while stepping through the episode. */
     isHeld: code !== null && steps !== null && !isComplete,
-    /** All that is shown was answered, and more is to come. */
+    /** True while everything shown is answered and more is to come. */
     isWaiting: isRunning && (steps === null || steps > whole.requests.length),
     begin: (request: TryRequest, first: number | null) => {
       setCode(request.code)

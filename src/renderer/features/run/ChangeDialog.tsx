@@ -20,7 +20,6 @@ import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
 
 interface Props {
   readonly run: RunEntry
-  /** As it is now. */
   readonly config: RunConfig
   readonly onClose: () => void
 }
@@ -28,7 +27,7 @@ interface Props {
 type Verdict = Answer<'runs.checkChanges'>
 type Possible = Extract<Verdict, { readonly made: unknown }>
 
-/** Settings with which a paused or stopped run goes on; what cannot change says why. */
+/** Changes settings with which a paused or stopped run continues; fixed ones say why. */
 export function ChangeDialog({ run, config, onClose }: Props) {
   const known = useRunSettings()
   const rows = useMemo(
@@ -104,7 +103,7 @@ interface GoOn {
   readonly run: (changes: JsonObject) => void
 }
 
-/** A paused process goes on, a stopped run gets a new one. */
+/** Resumes a paused process, or starts a new one for a stopped run. */
 function useGoOn({ id: runId }: RunEntry, onClose: () => void): GoOn {
   const isPaused = useWorkerOf(runId)?.activity === 'paused'
   const onDone = () => {
@@ -121,7 +120,7 @@ function useGoOn({ id: runId }: RunEntry, onClose: () => void): GoOn {
   }
 }
 
-/** What comes of it, and from when on. */
+/** Describes the effect of the changes, and from which step on. */
 function Effect({ possible: { step, made, steps, warnings }, run }: { possible: Possible; run: RunEntry }) {
   if (made.length === 0) return null
   return (

@@ -15,11 +15,10 @@ export type CheckpointItem = Answer<'checkpoints.list'>[number]
 interface Props {
   readonly run: RunEntry
   readonly checkpoints: readonly CheckpointItem[]
-  /** That says which checkpoints are best. */
   readonly metric: string
 }
 
-/** The checkpoints where they lie on the way, over the score that ranks them. */
+/** Shows checkpoints along the run, over the score that ranks them. */
 export function CheckpointTimeline({ run, checkpoints, metric }: Props) {
   const color = useRunStyles()(run.id).color
   const { byMetric } = useSeries({ runIds: [run.id], metrics: [metric] })

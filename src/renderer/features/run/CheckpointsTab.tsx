@@ -42,7 +42,7 @@ interface Props {
   readonly onFork: (proposal: ForkProposal) => void
 }
 
-/** Where one can go back to, go on from and take a model out. */
+/** Lists checkpoints to return to, continue from, or export. */
 export function CheckpointsTab({ run, config, onFork }: Props) {
   const { data: checkpoints, error } = useAnswer('checkpoints.list', { runId: run.id }, { keep: true })
   const [deleting, setDeleting] = useState<CheckpointItem | null>(null)
@@ -109,7 +109,7 @@ const firstWords = (config: RunConfig | null): string => {
     : 'A checkpoint is kept when the run ends or is stopped'
 }
 
-/** What stays and what makes room, as the settings say. */
+/** Describes which checkpoints the settings keep and which they delete. */
 function keptWords(
   { checkpoints: { keepLast, keepBest, keepEvery, diskBudgetMb } }: RunConfig,
   bytes: number,
@@ -129,10 +129,10 @@ function keptWords(
 interface TableProps {
   readonly run: RunEntry
   readonly checkpoints: readonly CheckpointItem[]
-  /** That ranks them. */
+  /** Metric that ranks them. */
   readonly metric: string
   readonly onFork: (proposal: ForkProposal) => void
-  /** To another tool. */
+  /** Continues from it in another tool. */
   readonly onSend: (step: number) => void
   readonly onDelete: (checkpoint: CheckpointItem) => void
 }
@@ -226,7 +226,7 @@ function Score({ score, first }: { score: number | null; first: number | null })
   )
 }
 
-/** What ranks a checkpoint: the reward measured with it, or any other metric of its step. */
+/** Returns the score of a checkpoint: the reward measured with it, or any other metric of its step. */
 function useScores(runId: string, metric: string): (item: CheckpointItem) => number | null {
   const isReward = metric === 'eval_reward'
   const { byMetric } = useSeries({ runIds: [runId], metrics: isReward ? [] : [metric] })

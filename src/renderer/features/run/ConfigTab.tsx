@@ -30,7 +30,7 @@ interface Props {
   readonly config: RunConfig | null
 }
 
-/** Every setting the run has, what differs from the default, and what it depends on. */
+/** Lists all settings of the run, differences from the defaults, and the manifest. */
 export function ConfigTab({ run, record, config }: Props) {
   const known = useRunSettings()
   const [text, setText] = useState('')
@@ -96,7 +96,7 @@ export function ConfigTab({ run, record, config }: Props) {
   )
 }
 
-/** Under the first part of their key, in order. */
+/** Groups rows by the first part of their key, in order. */
 function sectionsOf(rows: readonly RunSetting[]) {
   const bySection = Map.groupBy(
     rows,
@@ -110,7 +110,6 @@ const fileName = ({ name, id }: RunEntry): string => (name ?? id).replace(/[^\w.
 interface SettingProps {
   readonly row: RunSetting
   readonly section: string
-  /** Of the run's settings. */
   readonly changes: RunEntry['settingChanges']
 }
 
@@ -155,7 +154,7 @@ function Setting({ row: { field, value, isChanged }, section, changes }: Setting
   )
 }
 
-/** Digests of all that determines the run. */
+/** Shows digests of everything that determines the run. */
 function Manifest({ record: { manifest, id, directory, seed } }: { record: RunRecord }) {
   const entries: readonly (readonly [string, string])[] =
     manifest === null

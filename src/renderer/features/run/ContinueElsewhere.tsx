@@ -18,12 +18,12 @@ import { checkpointWords } from '#renderer/client/modelChoice.ts'
 
 interface ContinueElsewhereProps {
   readonly run: RunEntry
-  /** Of the checkpoint that is proposed; null: as the run began. */
+  /** Step of the proposed checkpoint; null: the start of the run. */
   readonly step: number | null
   readonly onClose: () => void
 }
 
-/** A run as a folder that another tool starts from: data, rewards, every setting, and the adapter so far. */
+/** Exports a run as a folder that another tool starts from: data, rewards, all settings, and the current adapter. */
 export function ContinueElsewhere({ run, step, onClose }: ContinueElsewhereProps) {
   const [report, setReport] = useState<ProjectReport | null>(null)
   if (report !== null) return <Written report={report} onAgain={() => setReport(null)} onClose={onClose} />
@@ -119,7 +119,7 @@ function ProjectForm({ run, step: proposed, onDone, onClose }: FormProps) {
   )
 }
 
-/** Among the exports, under a name that is free, unless the person says otherwise. */
+/** Folder of the project: by default a free name among the exports. */
 function useProjectFolder(name: string) {
   const [own, setOwn] = useState<string | null>(null)
   const { data: system } = useAnswer('system.info', undefined)
@@ -146,7 +146,7 @@ interface WrittenProps {
   readonly onClose: () => void
 }
 
-/** What is there now, how it is started, and the differences from Turnwise. */
+/** Lists the written files, how to start them, and differences from Turnwise. */
 function Written({ report, onAgain, onClose }: WrittenProps) {
   const { directory, files, fixtures, notes, version } = report
   const lines = startLines(report)
@@ -228,12 +228,12 @@ function Written({ report, onAgain, onClose }: WrittenProps) {
   )
 }
 
-// A run on its way to another tool: what its folder is called, and how training is started there.
+// Export of a run to another tool: name of the folder, and commands to start training there.
 
 type ProjectReport = Answer<'runs.exportProject'>
 type ProjectTool = ProjectReport['tool']
 
-/** `arith 3` at step 40 → `arith-3-step-40-trl`; as the run began, without a step. */
+/** Formats `arith 3` at step 40 as `arith-3-step-40-trl`; at the start of the run, without a step. */
 export const projectName = (run: string, step: number | null, tool: ProjectTool): string =>
   [slugOf(run), ...(step === null ? [] : [`step-${String(step)}`]), tool].join('-')
 
@@ -242,7 +242,7 @@ const launches: Readonly<Record<ProjectTool, string>> = {
   agilerl: 'python train.py',
 }
 
-/** Lines for a shell on the machine that is to train. */
+/** Returns shell commands for the machine that will train. */
 export const startLines = ({
   directory,
   tool,
@@ -252,7 +252,7 @@ export const startLines = ({
   launches[tool],
 ]
 
-/** What may stand in a name of a folder everywhere. */
+/** Reduces a name to characters that are valid in folder names everywhere. */
 const slugOf = (name: string): string =>
   name.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-').replaceAll(/^[-.]+|[-.]+$/g, '') || 'run'
 

@@ -39,7 +39,7 @@ interface Props {
   readonly onFork: (proposal: ForkProposal) => void
 }
 
-/** What the numbers say is wrong, what that rests on, and what to do about it. */
+/** Problems found in the metrics, their evidence, and what to do about them. */
 export function DiagnosisTab({ run, config, diagnosis: { data, error }, onFork }: Props) {
   const checkpoints = useAnswer('checkpoints.list', { runId: run.id }).data ?? []
   const newest = checkpoints.findLast(({ problem }) => problem === null)?.step ?? null
@@ -168,7 +168,7 @@ function ProposalItem({ proposal, runId, rewards, newest, onFork }: ItemProps) {
   )
 }
 
-/** Where no checkpoint is sound there is nothing to fork from: the settings go to a new run. */
+/** Applies a proposal in a fork; without a sound checkpoint, in a new run. */
 function ApplyButton({
   proposal: { changes, from },
   runId,
@@ -236,7 +236,7 @@ function lookOf(at: LookAt, { runId, rewards, onFork }: Omit<LookProps, 'lookAt'
   }
 }
 
-/** What was looked at, with its figure and when that would be a warning. */
+/** Lists what was checked, with its value and the threshold of a warning. */
 const CheckList = ({ checks }: { checks: readonly Check[] }) => (
   <section className="rounded border border-line bg-bg">
     <h2 className="border-b border-line px-4 py-2 text-sm font-medium text-muted">What was checked</h2>
@@ -285,7 +285,7 @@ function CheckRow({ check }: { check: Check }) {
   )
 }
 
-// What was looked at and that all is well, in words.
+// Summary of the checks if all is well.
 
 const stepsWords = (from: number, to: number): string =>
   from === to ? `step ${String(from)}` : `steps ${String(from)}–${String(to)}`
@@ -308,6 +308,6 @@ const units: Readonly<Record<Check['unit'], (value: number) => string>> = {
   count: formatNumber,
 }
 
-/** The figure of a check, with how it was at the start where that counts. */
+/** Formats the value of a check, with the initial one if it matters. */
 const checkFigure = ({ before, value, unit }: Check): string =>
   before === null ? units[unit](value) : `${units[unit](before)} → ${units[unit](value)}`

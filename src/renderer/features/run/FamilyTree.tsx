@@ -11,7 +11,7 @@ import { classes } from '#renderer/kit/classes.ts'
 import { Panel } from '#renderer/kit/Page.tsx'
 import { LineMark } from '#renderer/charts/marks.tsx'
 
-/** Ancestors and forks of a run; nothing where it has none. */
+/** Ancestors and forks of a run; renders nothing if it has none. */
 export function FamilyTree({ run }: { run: RunEntry }) {
   const { data: family = [] } = useAnswer('runs.family', { runId: run.id })
   const styleOf = useRunStyles()
@@ -75,7 +75,7 @@ export function FamilyTree({ run }: { run: RunEntry }) {
 const changedAt = ({ settingChanges }: RunEntry): string =>
   [...new Set(settingChanges.map(({ step }) => step))].join(', ')
 
-/** Runs that descend from each other, as an indented list. */
+/** Related run in an indented list. */
 interface Member {
   readonly id: string
   readonly parentRunId: string | null
@@ -84,11 +84,11 @@ interface Member {
 
 interface Placed<Run> {
   readonly member: Run
-  /** 0: nobody in the list is its parent. */
+  /** 0 for runs whose parent is not in the list. */
   readonly depth: number
 }
 
-/** Every run under its parent, the oldest first. */
+/** Orders every run below its parent, oldest first. */
 export function treeOf<Run extends Member>(family: readonly Run[]): readonly Placed<Run>[] {
   const ids = new Set(family.map(({ id }) => id))
   const inOrder = family.toSorted((a, b) => a.createdAt - b.createdAt)

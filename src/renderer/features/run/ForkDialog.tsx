@@ -17,9 +17,8 @@ import { lengthChange } from './forkChanges.ts'
 import { AddSetting, ChangedSettings } from './SettingChanges.tsx'
 
 export interface ForkProposal {
-  /** Of the checkpoint it begins from. */
   readonly step: number
-  /** Proposed; a person may change them further. */
+  /** Proposed changes, which the user may edit. */
   readonly changes: JsonObject
 }
 
@@ -30,7 +29,7 @@ interface Props {
   readonly onClose: () => void
 }
 
-/** A new run from a checkpoint with some settings changed; shows what will be different before anything starts. */
+/** Sets up a run from a checkpoint with some settings changed; shows the differences before anything starts. */
 export function ForkDialog({ run, config, proposal, onClose }: Props) {
   const known = useRunSettings()
   const rows = useMemo(

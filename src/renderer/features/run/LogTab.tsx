@@ -22,7 +22,7 @@ interface Props {
   readonly events: readonly StoredEvent[]
 }
 
-/** What happened, in words, and what the process wrote. */
+/** Events in words, and the output of the process. */
 export function LogTab({ run, events }: Props) {
   const [text, setText] = useState('')
   const [isFollowing, setFollowing] = useState(true)
@@ -168,13 +168,13 @@ function ProcessOutput({ run, text, isFollowing }: OutputProps) {
   )
 }
 
-// The events of a run as sentences.
+// Events of a run as sentences.
 
 interface EventWords {
   readonly title: string
   readonly detail?: string
   readonly tone: 'plain' | 'good' | 'caution' | 'bad'
-  /** null: it belongs to no step. */
+  /** Null if it belongs to no step. */
   readonly step: number | null
 }
 
@@ -273,7 +273,6 @@ export function eventWords({ event }: StoredEvent): EventWords {
   return { ...told, step: number(event['step']) }
 }
 
-/** Lines whose words have the text. */
 export function matchesEvent(words: EventWords, wanted: string): boolean {
   const hay = `${words.title} ${words.detail ?? ''} ${words.step === null ? '' : `step ${String(words.step)}`}`
   return hay.toLowerCase().includes(wanted.trim().toLowerCase())

@@ -32,7 +32,7 @@ interface Props {
   readonly run: RunEntry
   readonly config: RunConfig | null
   readonly events: readonly StoredEvent[]
-  /** That call for action. */
+  /** Findings that call for action. */
   readonly findings: readonly Finding[]
 }
 
@@ -43,7 +43,7 @@ interface Plan {
   readonly learning: readonly PlannedChart[]
 }
 
-/** The run in curves, live: what matters most at the top, what never moves in one line, the loss last. */
+/** Live curves of the run: the most important at the top, constant ones in one line, the loss last. */
 export function OverviewTab({ run, config, events, findings }: Props) {
   const names = useAnswer('metrics.names', { runIds: [run.id] }, { keep: true }).data ?? noNames
   const { data: algorithms } = useAnswer('settings.algorithms', undefined)
@@ -85,7 +85,7 @@ export function OverviewTab({ run, config, events, findings }: Props) {
     />
   )
   const small = plan.small.filter(moves)
-  // Beside the time stands the loss; where that is 0 all along, the first of the others.
+  // The loss is shown beside the time; if it is always 0, the first of the others.
   const [beside, ...learning] = [...(plan.loss === null ? [] : [plan.loss]), ...plan.learning].filter(moves)
   return (
     <div className="flex min-w-0 flex-col gap-3 px-page py-4">
@@ -146,7 +146,7 @@ interface CurveBarProps {
   readonly marks: readonly ChartEvent[]
 }
 
-/** How the curves are looked at, and what the marks in them mean. */
+/** Display options of the curves, and a legend of their marks. */
 const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: CurveBarProps) => (
   <div role="toolbar" aria-label="Curves" className="flex flex-wrap items-center gap-x-3 gap-y-2">
     <CurveControls look={look} axes={axesOf(names)} smoothing={look.smoothing} onChange={setLook} />
@@ -161,7 +161,7 @@ const CurveBar = ({ overview: { look, setLook, zoom, setZoom }, names, marks }: 
   </div>
 )
 
-/** The same list as long as it says the same: most news of a run change no mark, and every chart reads them. */
+/** Returns the same list while its contents are equal: most updates of a run change no mark, and every chart reads them. */
 function useMarks(
   { parentRunId, parentCheckpointStep, settingChanges: changes }: RunEntry,
   events: readonly StoredEvent[],
@@ -196,7 +196,7 @@ function planOf(
   const charts = planCharts(names, facts)
   const wide = charts.filter(({ size }) => size === 'wide')
   const loss = planLoss(names, facts)
-  // Beside a lone chart at the top there is room for it; learning from answers it says a lot.
+  // A single chart at the top leaves room for it, and it says a lot in learning from answers.
   const isLossFirst = wide.length % 2 === 1 && loss !== null
   return {
     wide: isLossFirst ? [...wide, loss] : wide,
@@ -228,7 +228,7 @@ interface PlannedPanelProps {
   readonly byMetric: SeriesByMetric
   readonly events: readonly ChartEvent[]
   readonly height: number
-  /** Of the run; further lines take the hues after it. */
+  /** Colour of the run; further lines take the hues after it. */
   readonly color: string
   readonly look: Overview['look']
   readonly place: Placement
@@ -244,7 +244,7 @@ const others = [
   'var(--run-7)',
 ] as const
 
-/** What was measured on the validation split is dashed, in the colour of text. */
+/** Returns the look of a line; validation metrics are dashed, in the text colour. */
 function lookOf(
   metric: string,
   place: number,
@@ -256,11 +256,10 @@ function lookOf(
   return { color: hues[(place - 1) % hues.length] ?? color }
 }
 
-/** The map around the lists changes with every value of any metric; they do not. */
+/** Compares members, since the map around the lists changes with every value of any metric. */
 const hasSameMembers = (before: readonly unknown[], now: readonly unknown[]): boolean =>
   before.length === now.length && before.every((item, i) => item === now[i])
 
-/** One planned chart with its values. */
 function PlannedPanel(props: PlannedPanelProps) {
   const { runId, chart, byMetric, events, height, color, look, place, range } = props
   const client = useApi()
@@ -303,11 +302,11 @@ function PlannedPanel(props: PlannedPanelProps) {
 }
 
 const maxBeside = 5
-/** So that a title can be read. */
+/** Smallest width of a chart with a readable title, in px. */
 const narrowest = 196
 const gap = 12
 
-/** Rows of about equally many, each as wide as the page. */
+/** Arranges charts in full-width rows of about equal counts. */
 function SmallCharts({ children }: { children: readonly ReactNode[] }) {
   const { size, setElement } = useSize()
   if (children.length === 0) return null
@@ -334,7 +333,7 @@ interface FlatChartsProps {
   readonly children: (chart: PlannedChart) => ReactNode
 }
 
-/** Charts that never moved: their names and values in one line, drawn when someone asks. */
+/** Lists constant charts with names and values in one line, drawn on request. */
 function FlatCharts({ flat, children }: FlatChartsProps) {
   const [isOpen, setOpen] = useState(false)
   if (flat.length === 0) return null

@@ -37,7 +37,6 @@ import type { ForkProposal } from './ForkDialog.tsx'
 import { dataName, deviceWords, engineWords, rewardWords, serverWords } from '../../parts/runFacts.ts'
 import { TagsDialog } from './TagsDialog.tsx'
 
-/** The name, which a click lets one change in place. */
 export function RunName({ run }: { run: RunEntry }) {
   const [draft, setDraft] = useState<string | null>(null)
   const rename = useCommand('runs.rename')
@@ -83,11 +82,10 @@ export function RunName({ run }: { run: RunEntry }) {
   )
 }
 
-/** Status and what it learns from, in one line. */
 interface RunFactsProps {
   readonly run: RunEntry
   readonly config: RunConfig | null
-  /** null: it has not begun, or an earlier version that did not say so trained it. */
+  /** Null if it has not started, or was trained by an earlier version that did not record it. */
   readonly device: DeviceKind | null
 }
 
@@ -127,11 +125,11 @@ export function RunFacts({ run, config, device }: RunFactsProps) {
 interface ActionsProps {
   readonly run: RunEntry
   readonly onFork: (proposal: ForkProposal) => void
-  /** Asks for the settings with which it goes on. */
+  /** Opens the dialog that changes settings before resuming. */
   readonly onChange: () => void
 }
 
-/** Pause or go on, stop and save, and everything else behind ⋯. */
+/** Pause or resume, stop and save, and everything else behind ⋯. */
 export function RunActions({ run, onFork, onChange }: ActionsProps) {
   const worker = useWorkerOf(run.id)
   const pause = useCommand('runs.pause')
@@ -201,13 +199,13 @@ const resumable: ReadonlySet<RunEntry['status']> = new Set([
   'paused',
 ])
 
-/** Begun, but not over, and not between two steps that follow each other. */
+/** True for runs that have started and are paused, stopped, failed or interrupted. */
 const isChangeable = (activity: WorkerView['activity'] | undefined, { status }: RunEntry): boolean =>
   activity === undefined
     ? ['stopped', 'failed', 'interrupted', 'paused'].includes(status)
     : activity === 'paused'
 
-/** Says from which step it goes on, and why not from the newest checkpoint where that is so. */
+/** Reports the step from which it resumes, and why that is not the newest checkpoint if so. */
 export function useResume() {
   return useCommand('runs.resume', {
     onDone: ({ step, fallBack }) =>

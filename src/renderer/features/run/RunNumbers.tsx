@@ -19,7 +19,7 @@ interface Props {
   readonly byMetric: SeriesByMetric
 }
 
-/** How far it is, what it has gained, how fast it goes. */
+/** Progress, reward gained, and speed. */
 export function RunNumbers({ run, byMetric }: Props) {
   const eta = useEta(run.id)
   const worker = useWorkerOf(run.id)
@@ -73,7 +73,7 @@ export function RunNumbers({ run, byMetric }: Props) {
   )
 }
 
-/** Seconds, of the last steps; null before the first. */
+/** Mean over the last steps, in seconds; null before the first. */
 function meanStepTime(run: RunEntry, byMetric: SeriesByMetric): number | null {
   const times = lastValues(byMetric.get('step_time')?.get(run.id)?.points ?? [], 20)
   return times.length === 0 ? null : times.reduce((a, b) => a + b, 0) / times.length

@@ -50,7 +50,7 @@ export function RunScreen() {
 
 interface RunPageProps {
   readonly runId: string
-  /** As the address has it; anything else is the overview. */
+  /** Tab of the address; anything else shows the overview. */
   readonly tab?: string | undefined
 }
 
@@ -95,7 +95,7 @@ function KnownRun({ run, view, tab }: KnownProps) {
   const go = (to: RunTab) =>
     goToTab(run.id, to, to === 'samples' || tab === 'samples' ? keptQuery(query) : {})
   const worker = useWorkerOf(run.id)
-  // A fork goes on as this run did from its checkpoint.
+  // A fork continues as this run did from its checkpoint.
   const parent = proposal && configAfter(record?.config, run.settingChanges, proposal.step)
   const shown = {
     overview: <OverviewTab run={run} config={config} events={view.events} findings={serious} />,
@@ -152,7 +152,7 @@ function tabsOf(findings: readonly { readonly severity: string }[]): readonly Ta
   return runTabs.map((id) => ({ id, label: titles[id], ...(id === 'diagnosis' && mark ? { mark } : {}) }))
 }
 
-/** A pinned step goes along from the charts to the samples and back. */
+/** Keeps a pinned step between charts and samples. */
 const keptQuery = (query: URLSearchParams) => ({ step: query.get('step') })
 
 interface Props {
@@ -165,12 +165,12 @@ interface NoticesProps extends Props {
   readonly tab: RunTab
 }
 
-/** What needs the person: why a run ended and what is safe, or that it takes longer than it used to. */
+/** Notices that need attention: why a run ended and what is safe, or that it has become slow. */
 function RunNotices({ run, config, tab, onFork }: NoticesProps) {
   const isOver =
     useWorkerOf(run.id) === undefined &&
     (run.status === 'failed' || run.status === 'interrupted') &&
-    // To resume what was ended for its own good would only go on with what is left of it.
+    // A run ended because it was ruined would only continue from that state.
     run.error?.code !== 'run/destroyed'
   return (
     <div className="flex shrink-0 flex-col gap-2 px-page not-empty:py-3">
@@ -181,7 +181,7 @@ function RunNotices({ run, config, tab, onFork }: NoticesProps) {
   )
 }
 
-/** What the run says is wrong with it, wherever the diagnosis does not stand below; and that it was ended for it. */
+/** Shows the run's own finding unless the diagnosis is shown below, and whether it ended the run. */
 function Finding({ run: { id, finding, error, step }, tab }: { run: RunEntry; tab: RunTab }) {
   const wasEnded = error?.code === 'run/destroyed'
   const isDiagnosis = tab === 'diagnosis'
@@ -268,7 +268,7 @@ const safeWords = (step: number | undefined): string =>
     ? 'No checkpoint was kept yet; a resumed run begins from the start.'
     : `Checkpoint ${String(step)} is complete; nothing before it is lost.`
 
-/** The line that most likely says why. */
+/** Returns the line most likely to give the reason. */
 function lastLineOf(words: string | null): string | null {
   const lines = (words ?? '').split('\n').filter((line) => line.trim() !== '')
   const line = lines.findLast((candidate) => /error|killed|signal|abort/i.test(candidate)) ?? lines.at(-1)
@@ -278,12 +278,12 @@ function lastLineOf(words: string | null): string | null {
 interface MemoryProps {
   readonly run: RunEntry
   readonly config: RunConfig
-  /** Of the newest complete checkpoint. */
+  /** Step of the newest complete checkpoint. */
   readonly step: number | null
   readonly onFork: (proposal: ForkProposal) => void
 }
 
-/** The cheapest way to less memory first. */
+/** Proposes ways to use less memory, the cheapest first. */
 function MemoryHelp({ run, config, step, onFork }: MemoryProps) {
   const start = useCommand('runs.start', { onDone: ({ runId }) => goToTab(runId, 'overview') })
   const apply = ({ changes }: MemoryProposal) => {

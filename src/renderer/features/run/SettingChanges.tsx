@@ -1,4 +1,4 @@
-/** Parts of the dialogs in which settings of a run are changed. */
+/** Parts of the dialogs that change settings of a run. */
 import { Lock } from 'lucide-react'
 import { useState } from 'react'
 import type { JsonObject } from '#shared/config/paths.ts'
@@ -17,18 +17,15 @@ import { problemsAt, problemWords } from '#renderer/features/newRun/problems.ts'
 import { Sentence } from '#renderer/features/newRun/Sentence.tsx'
 
 interface ChangedProps {
-  /** Settings as they are. */
   readonly rows: readonly RunSetting[]
   readonly changes: JsonObject
-  /** What stands there before any is chosen. */
   readonly empty: string
-  /** Of a setting with this value. */
   readonly noteOf: (value: string) => string
   readonly problems?: readonly Problem[]
   readonly onChange: (changes: JsonObject) => void
 }
 
-/** What was chosen, each with its new value and what it was. */
+/** Lists the chosen settings, each with its new and previous value. */
 export function ChangedSettings({ rows, changes, empty, noteOf, problems = [], onChange }: ChangedProps) {
   const keys = Object.keys(changes)
   if (keys.length === 0) return <p className="text-muted">{empty}</p>
@@ -60,7 +57,7 @@ interface AddProps {
   readonly rows: readonly RunSetting[]
   readonly changes: JsonObject
   readonly toolNames: ToolNames
-  /** Why one cannot be changed; null where it can. */
+  /** Returns why a setting cannot be changed, or null. */
   readonly whyFixed?: (key: string) => string | null
   readonly onAdd: (row: RunSetting) => void
 }
@@ -74,7 +71,7 @@ const first: readonly string[] = [
   'algorithm.settings.klCoefficient',
 ]
 
-/** Every setting by its name or what it does; without a search those that are changed most. */
+/** Searches settings by name or explanation; lists the most frequently changed without a search. */
 export function AddSetting({ rows, changes, toolNames, whyFixed = () => null, onAdd }: AddProps) {
   const [text, setText] = useState('')
   const open = rows.filter(({ field }) => !(field.key in changes))
@@ -110,7 +107,7 @@ export function AddSetting({ rows, changes, toolNames, whyFixed = () => null, on
 
 interface OpenProps {
   readonly row: RunSetting
-  /** Why it cannot be changed; null where it can. */
+  /** Reason why it cannot be changed, or null. */
   readonly reason: string | null
   readonly onAdd: (row: RunSetting) => void
 }

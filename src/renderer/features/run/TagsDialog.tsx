@@ -16,7 +16,7 @@ interface Props {
 const most = 50
 
 export function TagsDialog({ run, onClose }: Props) {
-  // As they were when this opened: what another window writes meanwhile is not taken for a change made here.
+  // Values at opening: another window's later changes do not count as made here.
   const [before] = useState({ tags: run.tags, notes: run.notes })
   const [tags, setTags] = useState<readonly string[]>(before.tags)
   const [notes, setNotes] = useState(before.notes)

@@ -25,13 +25,13 @@ export const timeMetrics = [
 interface Props {
   readonly runId: string
   readonly byMetric: SeriesByMetric
-  /** It samples completions; otherwise answers are given. */
+  /** True if it samples completions, false if answers are given. */
   readonly isGenerating: boolean
 }
 
 const averaged = 20
 
-/** Where the time of a step goes, and how that changed. */
+/** Time of a step by part, and its development. */
 export function TimePanel({ runId, byMetric, isGenerating }: Props) {
   const points = (metric: string) => byMetric.get(metric)?.get(runId)?.points ?? []
   const meanOf = (metric: string) => {
@@ -98,7 +98,7 @@ interface ServerFacts {
   readonly staleness: number | null
 }
 
-/** Of servers that generate in place of this machine; nothing without one. */
+/** Facts on servers that generate in place of this machine; empty without one. */
 function serverFacts({ servers, adapters, retries, staleness }: ServerFacts): string[] {
   const holding = servers === 1 ? 'The server holds' : `${formatNumber(servers)} servers hold`
   return [
@@ -115,7 +115,7 @@ function serverFacts({ servers, adapters, retries, staleness }: ServerFacts): st
 const maxColumns = 60
 const parts = ['time/rollout', 'time/reward', 'time/score', 'time/update'] as const
 
-/** `pointsOf`: the series of a part. */
+/** Computes time shares; `pointsOf` returns the series of a part. */
 export function timeShares(
   whole: readonly SeriesPoint[],
   pointsOf: (metric: string) => readonly SeriesPoint[],
@@ -137,7 +137,7 @@ export function timeShares(
   return columns
 }
 
-/** By the number of values in each stretch; null of none. */
+/** Mean weighted by the number of values in each range; null if empty. */
 function meanOf(points: readonly SeriesPoint[]): number | null {
   const count = points.reduce((sum, point) => sum + point.count, 0)
   return count === 0 ? null : points.reduce((sum, point) => sum + point.mean * point.count, 0) / count

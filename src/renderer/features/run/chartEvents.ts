@@ -1,4 +1,4 @@
-/** What happened to a run, as marks on its charts. */
+/** Events of a run as marks on its charts. */
 import type { Finding } from '#shared/diagnosis.ts'
 import { madeWords } from '#renderer/client/runSettings.ts'
 import type { RunEntry, StoredEvent } from '#renderer/client/runs.ts'
@@ -10,7 +10,10 @@ interface Happened {
   readonly findings: readonly Finding[]
 }
 
-/** Checkpoints that are still there, resumptions, the point of a fork, changes of settings, and where findings begin, in order of step. */
+/**
+ * Returns existing checkpoints, resumptions, the fork point, changes of settings, and the starts of findings, sorted by
+ * step.
+ */
 export function chartEvents({ run, events, findings }: Happened): readonly ChartEvent[] {
   const marks: ChartEvent[] = []
   if (run.parentRunId !== null && run.parentCheckpointStep !== null) {
@@ -34,14 +37,14 @@ export function chartEvents({ run, events, findings }: Happened): readonly Chart
   )
 }
 
-/** One for each step after which settings changed. */
+/** Returns one mark per step after which settings changed. */
 const settingMarks = (changes: RunEntry['settingChanges']): readonly ChartEvent[] =>
   [...Map.groupBy(changes, ({ step }) => step)].map(([x, made]) => ({
     ...{ id: `settings-${String(x)}`, x, kind: 'setting' },
     label: madeWords(made),
   }))
 
-/** For small charts: what one must see everywhere. */
+/** Selects the events shown even in small charts. */
 export const gravestEvents = (events: readonly ChartEvent[]): readonly ChartEvent[] =>
   events.filter(({ kind }) => kind !== 'checkpoint')
 
@@ -50,7 +53,6 @@ function removedSteps(events: readonly StoredEvent[]): ReadonlySet<number> {
   return new Set(gone.flatMap(({ event }) => stepsOfFolders(event['directories'])))
 }
 
-/** Folders of checkpoints end with their step. */
 export function stepsOfFolders(directories: unknown): readonly number[] {
   if (!Array.isArray(directories)) return []
   return (directories as readonly unknown[]).flatMap((directory) => {
@@ -60,7 +62,7 @@ export function stepsOfFolders(directories: unknown): readonly number[] {
 }
 
 function alarmOf({ id, words, evidence }: Finding): readonly ChartEvent[] {
-  // Some of it says how things were before.
+  // Some evidence describes an earlier state.
   const x = evidence.reduce((latest, { fromStep }) => Math.max(latest, fromStep), -1)
   return x < 0 ? [] : [{ id: `finding-${id}`, x, kind: 'alarm', label: words }]
 }

@@ -1,4 +1,4 @@
-/** Which charts a run gets: those its numbers and its way of learning call for. */
+/** Charts of a run, selected by its metrics and its kind of learning. */
 import {
   findDeclaration,
   metricDeclarations,
@@ -23,9 +23,9 @@ export interface PlannedChart {
   readonly unit: string | undefined
   readonly better: 'higher' | 'lower' | 'none'
   readonly help: string
-  /** Always in view. */
+  /** Values that are always in view. */
   readonly include?: readonly number[]
-  /** Smaller values are 0. */
+  /** Magnitude below which values count as 0. */
   readonly noise: number
   readonly emptyText: string
 }
@@ -37,11 +37,10 @@ interface ChartSpec extends Omit<MetricChart, 'line' | 'also'> {
 
 export interface PlanFacts {
   readonly kinds: readonly ExperienceKind[]
-  /** Steps between evaluations; null: none are made. */
+  /** Steps between evaluations; null: no evaluations. */
   readonly evaluationEvery: number | null
 }
 
-/** As the metrics are declared. */
 const specsOf = (panel: 'overview' | 'learning'): readonly ChartSpec[] =>
   [...metricDeclarations].flatMap(([name, { label, chart }]) =>
     chart?.panel === panel
@@ -50,14 +49,14 @@ const specsOf = (panel: 'overview' | 'learning'): readonly ChartSpec[] =>
   )
 const [overview, learning] = [specsOf('overview'), specsOf('learning')]
 
-/** A mean of f32 numbers around 1 is no more exact. */
+/** Noise of a mean of f32 numbers around 1. */
 const lossNoise = 1e-7
 
-/** On its own samples the loss of a policy gradient is no measure; on given answers it is. */
+/** Help on the loss of a policy gradient, which on its own samples measures nothing; on given answers it does. */
 const lossHelp =
   'Near 0 is normal: on fresh samples the policy is compared with itself, so the value says little. Look at reward and gradient norm.'
 
-/** `names`: metrics that have values. */
+/** Plans the charts; `names`: metrics that have values. */
 export function planCharts(names: readonly string[], facts: PlanFacts): readonly PlannedChart[] {
   const known = new Set(names)
   const plans = overview.flatMap((spec) => planOf(spec, known, facts) ?? [])
@@ -65,7 +64,7 @@ export function planCharts(names: readonly string[], facts: PlanFacts): readonly
   return parts === null ? plans : plans.toSpliced(plans.findIndex(({ id }) => id === 'reward') + 1, 0, parts)
 }
 
-/** What is looked at when something is wrong. */
+/** Plans the charts for investigating problems. */
 export const planLearning = (names: readonly string[], facts: PlanFacts): readonly PlannedChart[] =>
   [...learning, ...loggedSpecs(names)].flatMap((spec) => planOf(spec, new Set(names), facts) ?? [])
 
@@ -84,7 +83,7 @@ export function planLoss(names: readonly string[], facts: PlanFacts): PlannedCha
   return planOf(spec, new Set(names), facts)
 }
 
-/** Numbers that the code of rewards logs. */
+/** Returns charts of numbers that reward code logs. */
 const loggedSpecs = (names: readonly string[]): readonly ChartSpec[] =>
   names
     .filter((name) => name.startsWith('logged/'))
@@ -136,7 +135,7 @@ function meaningOf(metric: string, { title, size: asked, help }: ChartSpec) {
     title: title ?? metricLabel(metric),
     size,
     unit: unitOf(metric),
-    // Beside a small chart there is room for one number.
+    // A small chart has room for one number.
     better: size === 'wide' ? (declaration?.better ?? 'none') : 'none',
     help: help ?? declaration?.explanation ?? '',
   } as const
@@ -150,7 +149,6 @@ function emptyWords({ metrics }: ChartSpec, { evaluationEvery }: PlanFacts): str
     : first
 }
 
-/** Every metric that the charts read. */
 export const metricsOf = (charts: readonly PlannedChart[]): readonly string[] => [
   ...new Set(
     charts.flatMap(({ lines, bandMetric }) => [

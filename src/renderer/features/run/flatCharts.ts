@@ -1,16 +1,16 @@
-/** Charts that never move: one line says as much as they do. */
+/** Charts of constant values, which are summed up in one line. */
 import type { Series, SeriesPoint } from '#renderer/charts/lines.ts'
 import { readNumber } from '#renderer/charts/axes.ts'
 import { inUnit } from '#renderer/charts/units.ts'
 import type { PlannedChart } from './chartPlan.ts'
 
-/** With fewer values nobody knows yet. */
+/** Smallest number of values that counts as constant. */
 const fewest = 3
 
-/** Differences of this share come from rounding. */
+/** Relative difference attributed to rounding. */
 const rounding = 1e-9
 
-/** Values within the noise of the sums they come from are 0: drawn as they are, they would fill a panel with nothing. */
+/** Sets values within numerical noise to 0: drawn as they are, they would fill a panel with nothing. */
 export function quieted(series: Series | undefined, noise: number): Series | undefined {
   if (series === undefined || noise === 0) return series
   const quiet = (value: number) => (Math.abs(value) < noise ? 0 : value)
@@ -24,7 +24,7 @@ export function quieted(series: Series | undefined, noise: number): Series | und
   return { ...series, points }
 }
 
-/** The value of a chart that has had no other so far, as it is written; null: it moves, or there is little of it. */
+/** Returns the formatted value of a constant chart; null if it varies or has too few values. */
 export function flatValue(
   chart: PlannedChart,
   seriesOf: (metric: string) => Series | undefined,

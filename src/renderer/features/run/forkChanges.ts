@@ -1,16 +1,16 @@
-/** What a fork does differently from its parent. */
+/** Differences of a fork from its parent. */
 import type { JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 
 interface Length {
-  /** Of the whole run; null: not known yet. */
+  /** Steps of the whole run; null: unknown. */
   readonly steps: number | null
   readonly stages: number
 }
 
 /**
- * A fork from the last checkpoint has nothing left to do: it is given as many steps again. Runs of several stages are as
- * long as their stages.
+ * Gives a fork from the last checkpoint, which has nothing left to do, as many steps again. Runs of several stages are
+ * as long as their stages.
  */
 export function lengthChange({ steps, stages }: Length, step: number): JsonObject {
   if (stages > 0 || steps === null || step < steps) return {}
@@ -19,7 +19,6 @@ export function lengthChange({ steps, stages }: Length, step: number): JsonObjec
 
 export interface MemoryProposal {
   readonly words: string
-  /** What it costs. */
   readonly price: string
   readonly changes: JsonObject
 }
@@ -29,10 +28,10 @@ type MemorySettings = {
   readonly rollout: Pick<RunConfig['rollout'], 'maxNewTokens' | 'groupSize'>
 }
 
-/** Tokens learned from at once: the least that the engine takes by itself, and where proposals end. */
+/** Tokens per learning batch: the engine's own minimum, and the smallest one proposed. */
 const [defaultTokens, minTokens] = [512, 64]
 
-/** What makes a run fit into less memory, that which costs least first. */
+/** Proposes settings that use less memory, the cheapest first. */
 export function memoryProposals({ optimization, rollout }: MemorySettings): readonly MemoryProposal[] {
   const { tokenBudget, memory } = optimization
   const { maxNewTokens, groupSize } = rollout

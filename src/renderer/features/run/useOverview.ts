@@ -1,4 +1,4 @@
-/** The numbers of one run as its overview draws them: series, their places along the chosen axis, and what is zoomed. */
+/** Data of a run's overview: series, their placement on the chosen axis, and the zoom. */
 import { useCallback, useMemo, useState } from 'react'
 import { type CurveLook, useCurveLook } from '#renderer/charts/curveLook.ts'
 import { type Range, metricsOfAxis } from '#renderer/charts/axes.ts'
@@ -9,9 +9,7 @@ import type { RunEntry } from '#renderer/client/runs.ts'
 
 export interface OverviewRequest {
   readonly run: RunEntry
-  /** Metrics there are. */
   readonly names: readonly string[]
-  /** Those to be read. */
   readonly metrics: readonly string[]
   readonly isPaused: boolean
 }
@@ -19,13 +17,12 @@ export interface OverviewRequest {
 export interface Overview {
   readonly byMetric: SeriesByMetric
   readonly error: Error | null
-  /** With the smoothing that is used. */
+  /** Display options with the smoothing in effect. */
   readonly look: CurveLook & { readonly smoothing: number }
   readonly setLook: (changes: Partial<CurveLook>) => void
   readonly place: Placement
-  /** From the first to the last value of any series: one range for all charts, so that their cursors stand in line. */
+  /** Range from the first to the last value of any series, shared by all charts so that their cursors align. */
   readonly range: Range | null
-  /** On the x axis. */
   readonly zoom: Range | null
   readonly setZoom: (zoom: Range | null) => void
 }
@@ -35,7 +32,7 @@ export function useOverview({ run, names, metrics, isPaused }: OverviewRequest):
   const [zoom, setZoom] = useState<Range | null>(null)
   const setLook = useCallback(
     (changes: Partial<CurveLook>) => {
-      // Places on one axis are none on another.
+      // A zoom on one axis means nothing on another.
       if (changes.x !== undefined) setZoom(null)
       change(changes)
     },

@@ -11,12 +11,12 @@ import { Dialog } from '#renderer/kit/Dialog.tsx'
 
 type Trashed = Answer<'runs.trash'>[number]
 
-/** The way to what was deleted; nothing where nothing was. */
+/** Link to deleted runs; renders nothing if there are none. */
 export function DeletedRuns() {
   const { runs } = useRuns()
   const { data: trashed = [], refetch } = useAnswer('runs.trash', undefined, { staleMs: 0 })
   const [isOpen, setOpen] = useState(false)
-  // Also those that another window or a command deleted or brought back.
+  // Includes runs deleted or restored by another window or a command.
   useEffect(refetch, [refetch, runs.length])
   return (
     <>

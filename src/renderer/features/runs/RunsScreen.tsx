@@ -32,7 +32,7 @@ import { Select } from '#renderer/kit/choices.tsx'
 
 const unsorted = { isDescending: true }
 
-/** Every run of the history. */
+/** All runs of the history. */
 export function RunsScreen() {
   const { runs, isLoaded } = useRuns()
   const { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks } = useShownRuns(runs)
@@ -123,7 +123,7 @@ export function RunsScreen() {
   )
 }
 
-/** The page of a run; several seeds are compared. */
+/** Opens the page of a run, or the comparison of several seeds. */
 function openRow({ run, seeds }: Row, baseline: string | null): void {
   if (seeds) navigate('/compare', { ...compareQuery(seeds.runs, baseline), group: 'seed' })
   else navigate(`/runs/${run.id}`)
@@ -161,7 +161,7 @@ const NoRuns = () => (
 
 const shown = 3
 
-/** Runs that are missing from the list, and why. */
+/** Lists runs that could not be read, and why. */
 function UnreadableRuns() {
   const { unreadable, pending } = useRuns()
   if (unreadable.length + pending === 0) return null
@@ -192,7 +192,7 @@ function UnreadableRuns() {
 interface RowActions {
   readonly isBaseline: boolean
   readonly isPinned: boolean
-  /** The column of notes is shown, so they can be edited in place. */
+  /** True if the column of notes is shown, so that they can be edited in place. */
   readonly hasNotes: boolean
   readonly onEdit: RowState['onEdit']
   readonly onBaseline: (runId: string) => void
@@ -232,7 +232,6 @@ interface SelectionBarProps {
   readonly onClear: () => void
 }
 
-/** What can be done with all that is selected. */
 function SelectionBar({ runs, onExport, onDelete, onClear }: SelectionBarProps) {
   return (
     <div

@@ -83,11 +83,11 @@ export function NameCell({
 interface EditProps {
   readonly label: string
   readonly value: string
-  /** null: given up. */
+  /** Receives null if editing was cancelled. */
   readonly onEnd: (value: string | null) => void
 }
 
-/** Enter keeps, Escape gives up, leaving keeps. */
+/** Text field in which Enter or leaving saves, and Escape cancels. */
 function EditInPlace({ label, value, onEnd }: EditProps) {
   const [draft, setDraft] = useState(value)
   const onKeyDown = (event: KeyboardEvent) => {
@@ -110,7 +110,7 @@ function EditInPlace({ label, value, onEnd }: EditProps) {
   )
 }
 
-/** Tags, written as a list between commas. */
+/** Tags, edited as a list separated by commas. */
 export function TagsCell({
   run,
   isEditing,
@@ -167,7 +167,7 @@ export function TagsCell({
   )
 }
 
-/** As many as have room, but one at least. */
+/** Returns how many tags fit, at least one. */
 function fitting(tags: readonly string[]): number {
   let letters = 0
   const count = tags.findIndex((tag) => (letters += tag.length + 3) > lettersOfTags)
@@ -176,7 +176,6 @@ function fitting(tags: readonly string[]): number {
 
 const lettersOfTags = 14
 
-/** Words between commas. */
 export const tagsOf = (text: string): readonly string[] => [
   ...new Set(
     text
@@ -226,7 +225,7 @@ export function NotesCell({
 
 const sparkPoints = 40
 
-/** The reward as it went; asked for again as the run grows. */
+/** Reward curve, refetched as the run grows. */
 function useRewardCurve(run: RunEntry) {
   const { data } = useAnswer(
     'metrics.series',
@@ -250,7 +249,7 @@ export function BestCell({ run }: { run: RunEntry }) {
   return <>{formatReward(best)}</>
 }
 
-/** Eval reward before and after; the last training reward where nothing was evaluated. */
+/** Eval reward before and after; the last training reward without evaluations. */
 export function RewardCell({ run: { reward, rewardBefore, rewardAfter } }: { run: RunEntry }) {
   if (rewardAfter === null && rewardBefore === null) return <>{formatReward(reward)}</>
   return (
@@ -268,7 +267,7 @@ export function DurationCell({ run }: { run: RunEntry }) {
   return <>{parts[0] === undefined ? noNumber : formatDuration(seconds * 1000)}</>
 }
 
-/** Of a metric over all steps; undefined until it is known. */
+/** Sum of a metric over all steps; undefined while loading. */
 function useTotal(run: RunEntry, metric: string): number | undefined {
   const { data } = useAnswer(
     'metrics.series',

@@ -41,7 +41,7 @@ export interface RowState extends SeedRowState {
   readonly menuOf: (run: RunEntry) => readonly (readonly MenuItem[])[]
 }
 
-/** Those that may be left out, in their order. */
+/** Optional columns in their order. */
 export const optionalColumns = [
   ['status', 'Status'],
   ['algorithm', 'Method'],
@@ -74,7 +74,7 @@ export const defaultColumns: readonly ColumnId[] = [
   'tags',
 ]
 
-/** `sorting`: how the rows are sorted; null: families stand together, so they cannot be. */
+/** Returns the columns; `sorting`: order of the rows; null: families stand together, so they cannot be sorted. */
 export function columnsOf(
   chosen: readonly ColumnId[],
   state: RowState,
@@ -95,7 +95,7 @@ export function columnsOf(
 
 type SortBy = NonNullable<Column<Row>['sortBy']>
 
-/** Seeds stay under their row, which sorts by what it shows: rows that sort alike keep their order. */
+/** Sorts seeds by the row above them, so that they stay below it: rows that compare equal keep their order. */
 const sortBySeeds =
   (columnId: string, sortBy: SortBy): SortBy =>
   (row) => {
@@ -103,7 +103,7 @@ const sortBySeeds =
     return seedSorting(columnId, head) ?? sortBy(head)
   }
 
-/** Pinned runs stand first whichever way the others are sorted. */
+/** Keeps pinned runs first in either direction. */
 function pinnedFirst(sortBy: SortBy, pinned: ReadonlySet<string>, isDescending: boolean): SortBy {
   return (row) => {
     const value = sortBy(row)
@@ -127,7 +127,7 @@ function fixedColumns(state: RowState): readonly Column<Row>[] {
       cell: ({ run }) => (
         <span
           className="inline-flex py-1"
-          // With shift held everything in between is meant; the checkbox itself cannot tell.
+          // With shift held, the whole range is selected, which the checkbox itself cannot tell.
           onClickCapture={(event) => {
             event.preventDefault()
             event.stopPropagation()

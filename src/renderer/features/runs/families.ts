@@ -1,4 +1,4 @@
-/** Runs and their forks as a tree, or runs over seeds under one row for them all, written as a list. */
+/** Runs as a list of rows: with their forks as a tree, or over seeds under a common row. */
 import { seedFamily, type SeedFamily, type SeedMember } from '#shared/seeds.ts'
 
 export interface Descendant {
@@ -9,23 +9,23 @@ export interface Descendant {
 
 export interface FamilyRow<Run> {
   readonly run: Run
-  /** 0: no parent among those shown. */
+  /** 0 if its parent is not shown. */
   readonly depth: number
-  /** Forks among those shown. */
+  /** Number of forks shown. */
   readonly forks: number
-  /** The row is of several runs, which differ in nothing but their seed; `run` is the first of them. */
+  /** Set for rows of several runs that differ only in their seed; `run` is the first of them. */
   readonly seeds?: SeedRow<Run>
-  /** The row for all seeds under which this one stands. */
+  /** Common row of the seeds that this one belongs to. */
   readonly under?: FamilyRow<Run>
 }
 
 interface SeedRow<Run> extends SeedFamily {
   readonly runs: readonly Run[]
-  /** A row for each of its runs follows. */
+  /** True if rows of its runs follow. */
   readonly isOpen: boolean
 }
 
-/** Parents before their forks; families stand where their first run does in the given order, forks by age. */
+/** Orders parents before their forks; families stand where their first run is in the given order, forks by age. */
 export function familyRows<Run extends Descendant>(runs: readonly Run[]): readonly FamilyRow<Run>[] {
   const known = new Set(runs.map(({ id }) => id))
   const children = Map.groupBy(
@@ -41,13 +41,12 @@ export function familyRows<Run extends Descendant>(runs: readonly Run[]): readon
     .flatMap((run) => rowsOf(run, 0))
 }
 
-/** As they come, with the number of their forks. */
 export function flatRows<Run extends Descendant>(runs: readonly Run[]): readonly FamilyRow<Run>[] {
   const forks = Map.groupBy(runs, ({ parentRunId }) => parentRunId)
   return runs.map((run) => ({ run, depth: 0, forks: forks.get(run.id)?.length ?? 0 }))
 }
 
-/** Runs over seeds as one row, which stands where the first of them did. `families`: their ids; `open`: any of them. */
+/** Combines runs over seeds into one row, at the position of the first. `families`: their ids; `open`: any of them. */
 export function seedRows<Run extends Descendant & SeedMember>(
   rows: readonly FamilyRow<Run>[],
   families: readonly (readonly string[])[],

@@ -1,4 +1,4 @@
-/** The cells of the row that stands for several seeds: each number is a mean with its 95 % interval. */
+/** Cells of the common row of several seeds: each number is a mean with its 95 % interval. */
 import { ChevronDown, ChevronRight } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { StatusBadge } from '#renderer/kit/Badge.tsx'
@@ -11,16 +11,16 @@ import type { FamilyRow } from './families.ts'
 type Row = FamilyRow<RunEntry>
 type Seeds = NonNullable<Row['seeds']>
 
-/** What the row of several seeds shows and can do; so can the others. */
+/** State and actions of seed rows, available to all rows. */
 export interface SeedRowState {
   readonly selected: ReadonlySet<string>
   readonly now: number
   readonly onSelect: (runId: string, isRange: boolean) => void
-  /** Shows the rows of its runs, or hides them. */
+  /** Shows or hides the rows of its runs. */
   readonly onToggleSeeds: (runIds: readonly string[]) => void
 }
 
-/** undefined: the cell of a run, which all seeds share where it tells of settings. */
+/** Undefined: the cell of a single run, valid for all seeds if it shows settings. */
 export function seedCell(columnId: string, { seeds }: Row, state: SeedRowState): ReactNode | undefined {
   if (seeds === undefined) return undefined
   const cell = cells[columnId]
@@ -30,7 +30,7 @@ export function seedCell(columnId: string, { seeds }: Row, state: SeedRowState):
 
 const sharedColumns = ['algorithm', 'model', 'data']
 
-/** undefined: as its first run does. */
+/** Undefined: sorted like its first run. */
 export function seedSorting(columnId: string, { seeds }: Row): string | number | undefined {
   if (columnId === 'name') return seeds?.name
   if (columnId === 'progress') return seeds?.step
@@ -59,7 +59,7 @@ interface SelectProps extends Pick<SeedRowState, 'selected' | 'onSelect'> {
   readonly seeds: Seeds
 }
 
-/** All of them; none where all were. */
+/** Selects all seeds, or none if all were selected. */
 function SelectSeeds({ seeds: { name, runIds }, selected, onSelect }: SelectProps) {
   const missing = runIds.filter((id) => !selected.has(id))
   return (
@@ -98,7 +98,7 @@ const SeedName = ({ seeds: { name, seeds, isOpen }, onToggle }: { seeds: Seeds; 
   </span>
 )
 
-/** That of all, or how many have finished. */
+/** Common status, or the number of finished runs. */
 function SeedStatus({ runs }: { runs: readonly RunEntry[] }) {
   const [first] = runs
   if (first && runs.every(({ status }) => status === first.status))
@@ -113,7 +113,7 @@ function SeedStatus({ runs }: { runs: readonly RunEntry[] }) {
   )
 }
 
-/** Eval reward; the last training reward where nothing was evaluated. */
+/** Eval reward; the last training reward without evaluations. */
 function MeanReward({ seeds: { reward, rewardAfter, count, step } }: { seeds: Seeds }) {
   const mean = rewardAfter ?? reward
   return (

@@ -1,4 +1,4 @@
-/** What a person has set up on the table of runs, and what can be done with its rows. */
+/** View settings of the table of runs, and actions on its rows. */
 import { useCallback, useMemo, useState } from 'react'
 import type { Sorting } from '#renderer/kit/Table.tsx'
 import { shell } from '#renderer/client/connection.ts'
@@ -18,7 +18,7 @@ const nobody: readonly string[] = []
 const noFamilies: readonly (readonly string[])[] = []
 const compareLimit = 64
 
-/** Pinned runs stand first; the baseline is what others are compared with. Both are remembered. */
+/** Pinned runs come first; the baseline is what others are compared with. Both are remembered. */
 function useMarks() {
   const [pinnedIds, setPinned] = useSetting<readonly string[]>('runs.pinned', nobody)
   const [baseline, setBaseline] = useSetting<string | null>('runs.baseline', null)
@@ -29,7 +29,7 @@ function useMarks() {
   return { pinned, baseline, togglePin, toggleBaseline }
 }
 
-/** The rows of the table: what fits the filter, pinned ones first, seeds as one row, or forks under their parents. */
+/** Returns the rows that match the filter, pinned ones first, with seeds combined, or forks below their parents. */
 export function useShownRuns(runs: readonly RunEntry[]) {
   const { query } = useRoute()
   const [filter, setFilter] = useState({ ...noFilter, study: query.get('study') ?? '' })
@@ -58,14 +58,14 @@ export function useShownRuns(runs: readonly RunEntry[]) {
   return { filter, setFilter, isTree, setTree, shown, order, toggleSeeds, marks }
 }
 
-/** Which columns there are and what they are sorted by; remembered. */
+/** Columns shown and their sorting; remembered. */
 export function useColumns() {
   const [columns, setColumns] = useSetting<readonly ColumnId[]>('runs.columns', defaultColumns)
   const [sorting, setSorting] = useSetting<Sorting | null>('runs.sorting', null)
   return { columns, setColumns, sorting, setSorting }
 }
 
-/** Which rows are chosen. `order`: ids as they stand, for choosing everything between two of them. */
+/** Selected rows. `order`: ids in the order shown, for selecting ranges. */
 export function useSelection(order: readonly string[]) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(() => new Set())
   const [last, setLast] = useState<string | null>(null)
@@ -90,7 +90,7 @@ export function useSelection(order: readonly string[]) {
   return { selected, select, clear, forget }
 }
 
-/** Where the comparison of some runs is, the oldest first: it is the baseline where none is marked. */
+/** Returns the query of a comparison, oldest run first: it is the baseline if none is marked. */
 export function compareQuery(runs: readonly RunEntry[], baseline: string | null) {
   const runIds = runs
     .toSorted((a, b) => a.createdAt - b.createdAt)
@@ -108,11 +108,11 @@ interface RunKeys {
   readonly onBaseline: (runId: string) => void
   readonly onPin: (runId: string) => void
   readonly onCompare: () => void
-  /** Where no row has the focus, the only one is meant; two or more can be compared. */
+  /** Selected runs. A single one is the target of keys while no row has the focus; two or more can be compared. */
   readonly chosen: readonly RunEntry[]
 }
 
-/** The keys of the table; most mean the row that has the focus. */
+/** Keys of the table; most act on the focused row. */
 export function useRunKeys({ onFilter, onSelect, onBaseline, onPin, onCompare, chosen }: RunKeys): void {
   const onFocused = (act: (runId: string) => void) => () => {
     const runId = focusedRunId() ?? (chosen.length === 1 ? chosen[0]?.id : undefined)
@@ -129,7 +129,7 @@ export function useRunKeys({ onFilter, onSelect, onBaseline, onPin, onCompare, c
   })
 }
 
-/** Writes bundles where a person says: one file, or one per run into a folder. */
+/** Writes bundles to a chosen location: one file, or one per run into a folder. */
 export function useExportBundles(): (runs: readonly RunEntry[]) => void {
   const client = useApi()
   const choose = useFileDialog((state) => state.choose)
@@ -142,7 +142,7 @@ export function useExportBundles(): (runs: readonly RunEntry[]) => void {
             ? await choose({ kind: 'save', title: 'Export bundle', suggestedName: bundleName(only) })
             : await choose({ kind: 'folder', title: 'Folder for the bundles' })
         if (target === null) return
-        // The system's dialog has asked by itself whether a file that is there may go.
+        // The system's dialog has already asked whether to replace an existing file.
         await writeAll(target, runs.length === 1 && shell !== null)
       }
       const writeAll = async (target: string, overwrite: boolean) => {
@@ -171,7 +171,7 @@ export function useExportBundles(): (runs: readonly RunEntry[]) => void {
   )
 }
 
-/** Unlike those of others, even where names are the same. */
+/** Returns a unique file name, even if names of runs are equal. */
 const bundleName = (run: RunEntry): string =>
   `${runTitle(run).replace(/[^\w.-]+/g, '-')}-${run.id.slice(-6)}.run.json`
 
@@ -180,11 +180,11 @@ const bundleName = (run: RunEntry): string =>
 const rowOf = (element: Element | null): HTMLElement | null =>
   element?.closest<HTMLElement>('[role="row"][data-index]') ?? null
 
-/** null: no row has it. */
+/** Null if no row has the focus. */
 const focusedRunId = (): string | null =>
   rowOf(document.activeElement)?.querySelector<HTMLElement>('[data-run]')?.dataset['run'] ?? null
 
-/** To the next or the previous row; to the first where none has the focus. */
+/** Moves to the next or previous row; to the first if none has the focus. */
 function moveRowFocus(direction: 1 | -1): void {
   const row = rowOf(document.activeElement)
   if (row === null) {

@@ -32,7 +32,7 @@ interface Props {
 
 const none: ReadonlyMap<string, number> = new Map()
 
-/** One completion: its tokens, what it was worth and why, and a copy to try things on. */
+/** One completion: its tokens, its reward with the reasons, and an editable copy for experiments. */
 export function CompletionPane({ config, sample, group, colour }: Props) {
   const weights = useMemo(() => (config === null ? none : rewardWeights(config)), [config])
   if (sample === undefined) return <p className="p-4 text-muted">Choose a completion.</p>
@@ -77,11 +77,11 @@ const Part = ({ title, aside, children }: { title: string; aside?: ReactNode; ch
 
 type TokensProps = Pick<Props, 'group' | 'colour'> & {
   readonly sample: Sample
-  /** Rollouts run ahead of learning, so that which policy generated it is a question. */
+  /** True if rollouts run ahead of learning, which raises the question of the generating policy. */
   readonly isAhead: boolean
 }
 
-/** The text itself, coloured where the run recorded its tokens. */
+/** Shows the text, coloured if the run recorded its tokens. */
 function Tokens({ sample, group, colour, isAhead }: TokensProps) {
   const { data: arrays, error } = useAnswer(
     'samples.arrays',
@@ -144,7 +144,7 @@ interface RewardTermsProps {
   readonly weights: ReadonlyMap<string, number>
 }
 
-/** The sum that the reward is, term by term, and what went wrong in it. */
+/** Shows the reward as a sum, term by term, with its failures. */
 function RewardTerms({ sample: { reward, parts, failures }, weights }: RewardTermsProps) {
   const terms = rewardTerms(parts, weights)
   return (

@@ -9,7 +9,7 @@ import { TextArea } from '#renderer/kit/inputs.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import type { Sample } from '../../parts/groups.ts'
 
-/** A copy of a completion that is scored while one types: what does the reward really look at? */
+/** Rescores an edited copy of a completion while typing, to find out what the reward depends on. */
 export function EditedCopy({ sample }: { sample: Sample }) {
   const [text, setText] = useState<string | null>(null)
   if (text === null) {
@@ -19,7 +19,7 @@ export function EditedCopy({ sample }: { sample: Sample }) {
           small
           icon={<Pencil size={13} aria-hidden />}
           onClick={() => {
-            // The newest step is shown where the address names none: the next one must not take the place of this.
+            // Without a step in the address the newest is shown: pin this one, so that the next does not replace it.
             setQuery({ step: String(sample.step), sample: String(sample.id) })
             setText(sample.completion)
           }}
@@ -112,21 +112,21 @@ function Change({ sample, score }: { sample: Sample; score: TextScore }) {
   )
 }
 
-// What rewards say of a completion and of an edited copy of it.
+// Rewards of a completion and of its edited copy.
 
 type Parts = Readonly<Record<string, number | null>>
 
 interface RewardTerm {
   readonly name: string
-  /** What the function said; null: it does not apply or failed. */
+  /** Value of the function; null if it does not apply or failed. */
   readonly value: number | null
-  /** null: not among the settings of the run. */
+  /** Null if it is not among the settings of the run. */
   readonly weight: number | null
   /** Value times weight. */
   readonly share: number | null
 }
 
-/** Every part with its weight, those of the settings first and in their order. */
+/** Returns every part with its weight, those of the settings first and in their order. */
 export function rewardTerms(parts: Parts, weights: ReadonlyMap<string, number>): readonly RewardTerm[] {
   const names = [...new Set([...[...weights.keys()].filter((name) => name in parts), ...Object.keys(parts)])]
   return names.map((name) => {
@@ -137,9 +137,9 @@ export function rewardTerms(parts: Parts, weights: ReadonlyMap<string, number>):
 }
 
 interface ScoreChange {
-  /** null: one of the two has no reward. */
+  /** Null if one of the two has no reward. */
   readonly delta: number | null
-  /** Parts that say something else now, the largest difference first. */
+  /** Changed parts, largest difference first. */
   readonly parts: readonly {
     readonly name: string
     readonly before: number | null
@@ -152,7 +152,7 @@ interface Scored {
   readonly parts: Parts
 }
 
-/** Rewards are sums of floating-point products: smaller differences are none. */
+/** Tolerance of rewards, which are sums of floating-point products. */
 const smallest = 1e-9
 
 export function scoreChange(before: Scored, after: Scored): ScoreChange {
@@ -171,7 +171,7 @@ const differ = (a: number | null, b: number | null): boolean =>
 const sizeOf = ({ before, after }: ScoreChange['parts'][number]): number =>
   before === null || after === null ? Infinity : Math.abs(after - before)
 
-/** “correct lost”, “format 0.5 → 1”. */
+/** Formats “correct lost”, “format 0.5 → 1”. */
 export function partWords(
   { name, before, after }: ScoreChange['parts'][number],
   write: (value: number | null) => string,

@@ -22,12 +22,12 @@ interface Props {
   readonly group: SampleGroup | undefined
   readonly sampleId: number | null
   readonly address: SampleAddress
-  /** Completions of a group as the run generates them, of which it may keep fewer; null: not known. */
+  /** Completions generated per group, of which the run may keep fewer; null: unknown. */
   readonly groupSize: number | null
   readonly onMore: () => void
 }
 
-/** As high as the longest completion needs, up to three lines. */
+/** Returns the height in px that the longest completion needs, up to three lines. */
 export const cardHeight = (samples: readonly Sample[], charactersPerLine = 34): number => {
   const longest = samples.reduce(
     (most, { completion }) => Math.max(most, linesOf(completion, charactersPerLine)),
@@ -39,7 +39,7 @@ export const cardHeight = (samples: readonly Sample[], charactersPerLine = 34): 
 const linesOf = (text: string, width: number): number =>
   text.split('\n').reduce((lines, line) => lines + Math.max(1, Math.ceil(line.length / width)), 0)
 
-/** The completions of one prompt in one step, with what they were worth. */
+/** Completions of one prompt in one step, with their rewards. */
 export function GroupPane({ group, sampleId, address, groupSize, onMore }: Props) {
   const samples = group?.samples ?? []
   const spread = spreadOf(samples)
@@ -101,7 +101,7 @@ export function GroupHeader({ view, children }: { view: SampleAddress['view']; c
   )
 }
 
-/** Standard deviation of the rewards; null where there are not two. */
+/** Standard deviation of the rewards; null with fewer than two. */
 function spreadOf(samples: readonly Sample[]): number | null {
   const rewards = samples.map(({ reward }) => reward).filter((reward) => reward !== null)
   const mean = meanOf(rewards)
@@ -114,7 +114,6 @@ function spreadOf(samples: readonly Sample[]): number | null {
 interface CardProps {
   readonly sample: Sample
   readonly isChosen: boolean
-  /** In front of the numbers. */
   readonly place?: string
 }
 
@@ -169,7 +168,6 @@ export function SampleCard({ sample, isChosen, place }: CardProps) {
   )
 }
 
-/** A reward that is seen at a glance, and read. */
 function RewardMark({ reward }: { reward: number | null }) {
   return (
     <span className="min-w-9 font-mono font-medium" title="Reward">

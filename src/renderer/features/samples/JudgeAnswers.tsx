@@ -5,14 +5,13 @@ import { rewardName } from '#renderer/parts/runFacts.ts'
 import type { Sample } from '../../parts/groups.ts'
 
 interface Judged {
-  /** Of the reward. */
   readonly name: string
   readonly answer: string
-  /** On the judge's own scale; null: it gave none. */
+  /** Score on the judge's own scale; null: it gave none. */
   readonly score: number | null
 }
 
-/** What judges said of a completion, and what else was logged. */
+/** Returns judges' answers on a completion, and other logged values. */
 export function judgedIn(
   { logged }: Pick<Sample, 'logged'>,
   config: Pick<RunConfig, 'rewards'> | null,

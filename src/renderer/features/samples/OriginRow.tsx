@@ -7,7 +7,7 @@ import { KeyValue } from '#renderer/kit/Page.tsx'
 import { ErrorNote, Loading } from '#renderer/kit/states.tsx'
 import { rowWords, type Sample } from '../../parts/groups.ts'
 
-/** The row of the data that the prompt was made of: what the reward was given besides the completion. */
+/** Data row behind the prompt: the reward's other input besides the completion. */
 export function OriginRow({ sample }: { sample: Sample }) {
   const words = rowWords(sample)
   const [isOpen, setOpen] = useState(false)

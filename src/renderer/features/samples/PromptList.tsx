@@ -9,24 +9,23 @@ import { VirtualList } from './VirtualList.tsx'
 
 interface Props {
   readonly groups: readonly SampleGroup[]
-  /** Of rewards, over all of them. */
   readonly range: readonly [number, number]
   readonly chosenKey: string | null
-  /** Groups are of several steps. */
+  /** True if groups belong to several steps. */
   readonly hasSteps: boolean
   readonly hasMore: boolean
   readonly onMore: () => void
-  /** Steps that came while one was looking. */
+  /** Number of steps that arrived since the list was opened. */
   readonly newer: number
   readonly onNewer: () => void
   readonly onChoose: (group: SampleGroup) => void
 }
 
 const rowHeight = 52
-/** More bars than this would be thinner than a pixel. */
+/** Largest number of bars; more would be thinner than a pixel. */
 const maxBars = 32
 
-/** The prompts, each with the rewards of its group as bars. */
+/** Lists prompts, each with the rewards of its group as bars. */
 export function PromptList(props: Props) {
   const { groups, range, chosenKey, hasSteps, hasMore, onMore, newer, onNewer, onChoose } = props
   const words = useMemo(() => distinctWords(groups.map(({ prompt }) => prompt)), [groups])

@@ -15,13 +15,13 @@ interface Props {
   readonly run: RunEntry
   readonly address: SampleAddress
   readonly steps: readonly number[]
-  /** null: none has samples. */
+  /** Null if none has samples. */
   readonly step: number | null
 }
 
 type Scope = 'step' | 'range' | 'all'
 
-/** Through time and into the heap: step, source, filter. All of it stands in the address. */
+/** Chooses step, source and filter, all stored in the address. */
 export function SampleToolbar({ run, address, steps, step }: Props) {
   const search = useRef<HTMLInputElement>(null)
   useKeys({ filter: () => search.current?.focus() })
@@ -93,7 +93,6 @@ export function SampleToolbar({ run, address, steps, step }: Props) {
 }
 
 interface ControlProps extends Pick<Props, 'run' | 'steps' | 'step'> {
-  /** It follows the run. */
   readonly isNewest: boolean
 }
 
@@ -169,15 +168,15 @@ function FilterMenu({ address: { filter } }: { address: SampleAddress }) {
 }
 
 interface StepScrubberProps {
-  /** That have samples, in order. */
+  /** Steps with samples, in order. */
   readonly steps: readonly number[]
   readonly step: number | null
-  /** Last step of the run; null: not known. */
+  /** Last step of the run; null: unknown. */
   readonly last: number | null
   readonly onStep: (step: number) => void
 }
 
-/** Moves through the steps that have samples; the whole page follows. */
+/** Moves through the steps with samples; the whole page follows. */
 function StepScrubber({ steps, step, last, onStep }: StepScrubberProps) {
   const place = step === null ? 0 : Math.max(0, steps.indexOf(step))
   const words =

@@ -32,7 +32,7 @@ interface Props {
   readonly events: readonly StoredEvent[]
 }
 
-/** What the model wrote: prompts on the left, the completions of one beside them, one completion token by token. */
+/** Outputs of the model: prompts on the left, the completions of one beside them, one completion token by token. */
 export function SamplesTab({ run, config, events }: Props) {
   const { query } = useRoute()
   const address = useMemo(() => readAddress(query), [query])
@@ -95,7 +95,7 @@ interface MiddleProps {
   readonly onMore: () => void
 }
 
-/** The completions of a prompt in one step, or the same prompt over time. */
+/** Completions of a prompt in one step, or the same prompt over time. */
 function MiddlePane({ config, address, chosen, group, sampleId, revision, onMore }: MiddleProps) {
   const { data: algorithms } = useAnswer('settings.algorithms', undefined)
   if (address.view === 'time' && chosen !== undefined)
@@ -119,7 +119,7 @@ interface Place {
   readonly revision: number
 }
 
-/** What the left pane lists. A list of all steps stands still while the run goes on. */
+/** Lists the left pane. A list of all steps stays fixed while the run continues. */
 function useGroups(runId: string, { address, steps, step, revision }: Place) {
   const { until, showNewest } = useSeenUntil(steps.at(-1) ?? null)
   const pages = useSamplePages(requestFor(runId, address, step, until), revision)
@@ -143,7 +143,7 @@ interface Chosen {
   readonly sample: Sample | undefined
 }
 
-/** [ and ] through the steps, J and K through the completions and on to the next prompt. */
+/** Keys: [ and ] through the steps, J and K through the completions and on to the next prompt. */
 function useSampleKeys({ steps, step, groups, chosen, group, sample }: Chosen): void {
   const goStep = (by: 1 | -1) => {
     const next = neighbour(steps, step === null ? -1 : steps.indexOf(step), by)
@@ -151,7 +151,7 @@ function useSampleKeys({ steps, step, groups, chosen, group, sample }: Chosen): 
   }
   const goSample = (by: 1 | -1) => {
     const next = group && sample ? neighbour(group.samples, group.samples.indexOf(sample), by) : undefined
-    // What one looks at stays, though the run goes on.
+    // The current view stays, though the run goes on.
     if (next) setQuery({ sample: String(next.id), row: String(next.row), step: String(next.step) })
     else
       choose(
@@ -189,7 +189,7 @@ const memberRequest = (runId: string, { step, source, row }: SampleGroup): Sampl
   row,
 })
 
-/** By the sample of the address, else by its row, else the first. */
+/** Selects a group by the sample of the address, else by its row, else the first. */
 function chosenGroup(
   groups: readonly SampleGroup[],
   { sample, row, step }: SampleAddress,
@@ -200,7 +200,6 @@ function chosenGroup(
   return bySample ?? ofRow.find((group) => group.step === step) ?? ofRow[0] ?? groups[0]
 }
 
-/** With the members that a filter left out. */
 function wholeGroup(group: SampleGroup | undefined, members: readonly Sample[]): SampleGroup | undefined {
   if (group === undefined) return undefined
   return groupsOf(members).find(({ key }) => key === group.key) ?? group
@@ -216,7 +215,7 @@ interface NothingProps {
   readonly address: SampleAddress
   readonly run: RunEntry
   readonly hasSteps: boolean
-  /** Trajectories the run reports per step. */
+  /** Number of trajectories that the run reports per step. */
   readonly shown: number
 }
 
@@ -257,7 +256,7 @@ interface FilmStripProps {
   readonly revision: number
 }
 
-/** The same prompt from step to step: of each group its first completion, of validation rows the greedy one. */
+/** Same prompt from step to step: the first completion of each group, for validation rows the greedy one. */
 function FilmStrip({ runId, group: { row, source }, sampleId, revision }: FilmStripProps) {
   const { samples, isLoaded, loadMore } = useSamplePages({ runId, row, source }, `${String(revision)} film`)
   const groups = useMemo(() => groupsOf(samples).toReversed(), [samples])

@@ -6,19 +6,19 @@ interface Props<Item> {
   readonly label: string
   readonly items: readonly Item[]
   readonly itemKey: (item: Item) => string
-  /** In px, of every item. */
+  /** Height of every item in px. */
   readonly itemHeight: number
   readonly chosenKey: string | null
   readonly onChoose: (item: Item) => void
-  /** The last items come into view: there may be more. */
+  /** Runs when the last items come into view, to load more. */
   readonly onEnd?: () => void
   readonly children: (item: Item, index: number, isChosen: boolean) => ReactNode
 }
 
-/** More are asked for when only so many lie below what is seen. */
+/** Number of items below the view at which more are loaded. */
 const fewLeft = 15
 
-/** A list of which one item is chosen and only the visible ones are mounted; arrow keys choose. */
+/** Virtualized list with one selected item; arrow keys move the selection. */
 export function VirtualList<Item>(props: Props<Item>) {
   const { label, items, itemKey, itemHeight, chosenKey, onChoose, onEnd, children } = props
   const id = useId()

@@ -1,17 +1,17 @@
-/** What the samples page shows, as it stands in the address: a link brings someone else to the same token. */
+/** State of the samples page in the address, so that a link leads to the same token. */
 import { heatSpecs } from '../../parts/heat.ts'
 import type { SampleSource } from '../../parts/groups.ts'
 import type { TokenValue } from '../../parts/tokenRows.ts'
 
 export interface SampleAddress {
   readonly source: SampleSource
-  /** null: the newest. */
+  /** Null: the newest. */
   readonly step: number | null
-  /** A stretch of steps instead of one; `all` of them. */
+  /** Range of steps instead of one; `all` of them. */
   readonly range: readonly [from: number, to: number] | 'all' | null
   readonly row: number | null
   readonly sample: number | null
-  /** null: what says most. */
+  /** Null: the most informative value. */
   readonly colour: TokenValue | 'none' | null
   readonly view: 'group' | 'time'
   readonly filter: SampleFilter
@@ -21,11 +21,11 @@ export interface SampleFilter {
   readonly text: string
   readonly minReward: number | null
   readonly maxReward: number | null
-  /** Row of the data set as Data shows it, from 1. */
+  /** Row of the data set as numbered in Data, from 1. */
   readonly onlyRow: number | null
-  /** Something went wrong in a reward function. */
+  /** Keeps samples for which a reward function failed. */
   readonly hasFailures: boolean
-  /** Ended by the length limit. */
+  /** Keeps samples ended by the length limit. */
   readonly isCutOff: boolean
 }
 
@@ -60,16 +60,14 @@ function numberOf(text: string | null): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-/** How many of the filters in the menu are set; the text stands beside it. */
+/** Number of active filters in the menu; the text field is separate. */
 export const filterCount = ({ minReward, maxReward, onlyRow, hasFailures, isCutOff }: SampleFilter): number =>
   [minReward !== null || maxReward !== null, onlyRow !== null, hasFailures, isCutOff].filter(Boolean).length
 
 export const isFiltered = (filter: SampleFilter): boolean => filter.text !== '' || filterCount(filter) > 0
 
-/** Empties everything a filter put into the address. */
 export const noFilter = { text: null, min: null, max: null, only: null, failures: null, cut: null } as const
 
-/** The filter as the host takes it. */
 export const requestOf = ({ text, minReward, maxReward, onlyRow, hasFailures }: SampleFilter) => ({
   ...(text === '' ? {} : { text }),
   ...(minReward === null ? {} : { minReward }),

@@ -1,4 +1,4 @@
-/** Stored samples of a run, page by page, and what its rewards say of an edited one. */
+/** Stored samples of a run, page by page, and rewards of an edited one. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Api } from '#shared/api/api.ts'
@@ -7,7 +7,7 @@ import type { Sample, SampleSource } from '../../parts/groups.ts'
 import { useAnswer, useApi, type Answer } from '#renderer/client/api.tsx'
 import { useSettled } from '#renderer/client/settled.ts'
 
-/** As the host answers at most. */
+/** Limit of the host per answer. */
 const pageSize = 500
 
 export type SampleRequest = Omit<InputOf<Api, 'samples.list'>, 'limit' | 'before'>
@@ -22,8 +22,8 @@ export interface SamplePages {
 }
 
 /**
- * What is stored of a step never changes, so it is read once; `revision` tells histories apart after a run went back to
- * an earlier step.
+ * Reads pages of samples once, since stored steps never change; `revision` distinguishes histories after a run returned
+ * to an earlier step.
  */
 export function useSamplePages(request: SampleRequest | null, revision: string | number): SamplePages {
   const client = useApi()
@@ -59,7 +59,7 @@ export function useSamplePages(request: SampleRequest | null, revision: string |
   }
 }
 
-/** Steps of one source that have samples, in order. */
+/** Returns the steps of one source that have samples, in order. */
 export function useSampleSteps(runId: string, source: SampleSource): readonly number[] {
   const { data } = useAnswer('samples.steps', { runId, source }, { keep: true })
   return useMemo(() => {
@@ -68,14 +68,14 @@ export function useSampleSteps(runId: string, source: SampleSource): readonly nu
   }, [data, source])
 }
 
-/** The newest a person has seen of a list that grows at its front: it stands still until they ask for more. */
+/** Freezes a list that grows at its front at the newest item seen, until the user asks for more. */
 export function useSeenUntil(newest: number | null): {
   readonly until: number | null
   readonly showNewest: () => void
 } {
   const [seen, setSeen] = useState<number | null>(newest)
   if (seen === null && newest !== null) setSeen(newest)
-  // The run went back.
+  // The run returned to an earlier step.
   if (seen !== null && newest !== null && newest < seen) setSeen(newest)
   return { until: seen ?? newest, showNewest: () => setSeen(newest) }
 }
@@ -83,13 +83,13 @@ export function useSeenUntil(newest: number | null): {
 export type TextScore = Answer<'samples.scoreText'>
 
 export interface TextScoring {
-  /** Of the text as it is now; null where it is on its way. */
+  /** Score of the current text; null while pending. */
   readonly score: TextScore | null
   readonly error: Error | null
   readonly isScoring: boolean
 }
 
-/** Scores a text in the place of a sample's completion as soon as typing rests. */
+/** Scores a text in place of a sample's completion when typing pauses. */
 export function useTextScore(sampleId: number, completion: string): TextScoring {
   const asked = useSettled(completion, 250)
   const { data, error } = useAnswer('samples.scoreText', { sampleId, completion: asked })

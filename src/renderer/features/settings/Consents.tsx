@@ -1,4 +1,4 @@
-/** Lists of what the owner of this machine allowed, to be taken back. */
+/** Permissions granted by the owner of this machine, with a way to withdraw them. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { shownText } from '#shared/shownText.ts'
@@ -7,7 +7,6 @@ import { invalidate, useAnswer, useCommand } from '#renderer/client/api.tsx'
 import { Button } from '#renderer/kit/Button.tsx'
 import { Section } from './Section.tsx'
 
-/** Python that may run unconfined. */
 export function PythonSection() {
   const queries = useQueryClient()
   const { data: allowed = [] } = useAnswer('python.allowed', undefined, { staleMs: 0 })
@@ -30,7 +29,7 @@ export function PythonSection() {
   )
 }
 
-/** Environment variables whose values may be sent. */
+/** Lists environment variables whose values may be sent. */
 export function SentKeysSection() {
   const queries = useQueryClient()
   const { data: allowed = [] } = useAnswer('keys.allowed', undefined, { staleMs: 0 })
@@ -57,12 +56,11 @@ export function SentKeysSection() {
 interface ConsentListProps {
   readonly title: string
   readonly about: string
-  /** Said where nothing is allowed. */
   readonly none: string
   readonly columns: readonly [string, string]
   readonly rows: readonly { readonly cells: readonly [string, string]; readonly at: number }[]
   readonly isBusy: boolean
-  /** By their places in `rows`. */
+  /** Receives indices into `rows`. */
   readonly onWithdraw: (which: readonly number[]) => void
 }
 

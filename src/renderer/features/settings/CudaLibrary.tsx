@@ -16,7 +16,7 @@ import { Section } from './Section.tsx'
 
 type Library = NonNullable<Answer<'libraries.cuda'>>
 
-/** Fetched when a person asks for it, and removed again; nothing where there can be none. */
+/** Installs the CUDA library on request and removes it; renders nothing on systems without one. */
 export function CudaLibrary() {
   const { data: library } = useAnswer('libraries.cuda', undefined, { staleMs: 0 })
   const { installing, error, start, cancel } = useCudaInstallation()
@@ -131,14 +131,13 @@ function Remove({ library }: { library: Library }) {
 interface Installing {
   readonly doneBytes: number
   readonly totalBytes: number | null
-  /** Milliseconds until its end, at the pace so far; null: not known yet. */
+  /** Remaining time in ms at the current pace; null: unknown. */
   readonly leftMs: number | null
 }
 
 interface Installation {
-  /** null where none is under way. */
+  /** Null if no installation is under way. */
   readonly installing: Installing | null
-  /** Of the last one. */
   readonly error: Error | null
 }
 
@@ -146,7 +145,6 @@ const idle: Installation = { installing: null, error: null }
 const useInstallation = create<Installation>(() => idle)
 let current: AbortController | null = null
 
-/** As it is now, and what can be done about it. */
 function useCudaInstallation(): Installation & { start: () => void; cancel: () => void } {
   const client = useApi()
   const queries = useQueryClient()

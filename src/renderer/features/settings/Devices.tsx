@@ -19,7 +19,7 @@ import { Button } from '#renderer/kit/Button.tsx'
 import { CudaLibrary } from './CudaLibrary.tsx'
 import { Section } from './Section.tsx'
 
-/** What computes here, and what runs where. */
+/** Devices of this machine, and the work that runs on each. */
 export function DevicesSection() {
   const { data, error, refetch } = useAnswer('system.info', undefined)
   const load = useLoad()
@@ -107,13 +107,12 @@ const WhatRunsWhere = () => (
   </table>
 )
 
-/** Of all runs that train. */
 const totalMemory = (runs: Load['memory']['training']) => ({
   privateBytes: runs.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
   mappedBytes: runs.reduce((sum, { mappedBytes }) => sum + mappedBytes, 0),
 })
 
-/** Every kind of device with its state in words; those that can be used first. */
+/** Lists every kind of device with its state; usable ones come first. */
 function DeviceList({ devices }: { devices: readonly DeviceReport[] }) {
   const checks = useDeviceChecks()
   return (
@@ -135,7 +134,7 @@ function DeviceList({ devices }: { devices: readonly DeviceReport[] }) {
 
 interface AvailableProps {
   readonly kind: DeviceReport['kind']
-  /** null: not checked with the driver and the runtime there are now. */
+  /** Null if not checked with the current driver and runtime. */
   readonly check: DeviceCheck | null
 }
 
@@ -195,7 +194,6 @@ function CheckBadge({ kind, check }: AvailableProps) {
 
 const unchecked = (kind: DeviceReport['kind']): string => (kind === 'cpu' ? 'Available' : 'Not checked')
 
-/** What the check found, as sentences. */
 function CheckWords({ kind, check }: AvailableProps) {
   const isCpu = kind === 'cpu'
   if (check === null) {
@@ -249,7 +247,7 @@ function speedWords(speeds: readonly DeviceSpeed[]): string {
   return `Compared with the CPU: ${parts.join(', ')}.`
 }
 
-/** What is missing for a device is told to those who ask: most machines lack most of them. */
+/** Explains on request what a device lacks: most machines lack most of them. */
 const MissingDevice = ({ device }: { device: Extract<DeviceReport, { available: false }> }) => (
   <details className="group">
     <summary className="flex min-h-9 list-none items-center gap-3 px-3 -outline-offset-2 hover:bg-panel">

@@ -8,7 +8,7 @@ import { Kbd } from '#renderer/kit/states.tsx'
 import { useLatest } from '#renderer/client/api.tsx'
 import { Section } from './Section.tsx'
 
-/** Every shortcut, to be set by pressing it. */
+/** Lists all shortcuts; pressing a key sets one. */
 export function KeysSection() {
   const { bindings, setBindings, singles, setSingles } = useKeyBindings()
   const [waiting, setWaiting] = useState<KeyId | null>(null)
@@ -136,7 +136,7 @@ function KeyRow({ id, bindings, areSinglesOn, isWaiting, onChange, onReset }: Ke
   )
 }
 
-/** Takes the next press for itself, before any shortcut hears it. */
+/** Captures the next key press before any shortcut handles it. */
 function useKeyCapture(
   isOn: boolean,
   onCapture: (capture: Exclude<Capture, { kind: 'wait' }>) => void,
@@ -155,14 +155,14 @@ function useKeyCapture(
   }, [isOn, latest])
 }
 
-// Shortcuts of one's own: what they are, which of them collide.
+// Custom shortcuts and their conflicts.
 
 export const keyIds = Object.keys(keyTable) as KeyId[]
 const keyGroups = [...new Set(keyIds.map((id) => keyTable[id].group))]
 
 const boundKeys = (id: KeyId, bindings: Bindings): readonly string[] => bindings[id] ?? keyTable[id].keys
 
-/** Labels of the other things that one of its keys does as well. */
+/** Labels other actions that share one of its keys. */
 export function conflictsOf(id: KeyId, bindings: Bindings): string[] {
   const own = boundKeys(id, bindings)
   return keyIds
@@ -170,7 +170,7 @@ export function conflictsOf(id: KeyId, bindings: Bindings): string[] {
     .map((other) => keyTable[other].label)
 }
 
-/** Bound as by default is not bound by oneself. */
+/** Rebinds an action; the default binding is not stored. */
 export function rebound(bindings: Bindings, id: KeyId, keys: readonly string[] | null): Bindings {
   const { [id]: _, ...others } = bindings
   const defaultKeys = keyTable[id].keys
@@ -183,10 +183,10 @@ type Capture =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'cancel' }
   | { readonly kind: 'remove' }
-  /** A modifier alone: the key is still to come. */
+  /** Modifier alone: the key is still to come. */
   | { readonly kind: 'wait' }
 
-/** What a press means while a shortcut is being set. */
+/** Interprets a key press while a shortcut is being set. */
 export function captured(
   event: Pick<KeyboardEvent, 'code' | 'key' | 'metaKey' | 'ctrlKey' | 'altKey' | 'shiftKey'>,
 ): Capture {

@@ -2,13 +2,12 @@ import type { ReactNode } from 'react'
 
 interface SectionProps {
   readonly title: string
-  /** One sentence under the title. */
+  /** One sentence below the title. */
   readonly about?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
 }
 
-/** A group of settings under its name. */
 export const Section = ({ title, about, actions, children }: SectionProps) => (
   <section className="mb-6">
     <header className="mb-2 flex min-h-7 items-center gap-3">

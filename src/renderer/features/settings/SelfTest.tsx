@@ -12,13 +12,13 @@ import { Section } from './Section.tsx'
 
 type Finding = Answer<'system.selftest'>['finding']
 
-/** Findings of one part have names that begin alike, up to a slash. */
+/** Title of a group of findings by the common start of their names, up to a slash. */
 const partTitle = (part: string): string => {
   if (part === 'operators') return 'Gradients of operators'
   return part === 'probes' || part === 'probe' ? 'Learning a simple task' : `A whole model: ${part}`
 }
 
-/** Whether this installation computes rightly, in words. */
+/** Self-test of the numerics of this installation, in words. */
 export function SelfTestSection() {
   const { start, cancel, items, state, error } = useTask('system.selftest')
   const { data: info } = useAnswer('system.info', undefined)
@@ -89,7 +89,6 @@ interface Outcome {
   readonly checks: number
   readonly failed: number
   readonly isWhole: boolean
-  /** In words. */
   readonly device: string
 }
 
@@ -112,7 +111,7 @@ function partsOf(findings: readonly Finding[]): [string, Finding[]][] {
 
 function Findings({ title, findings }: { title: string; findings: readonly Finding[] }) {
   const [first] = findings
-  // One sentence for all is said once.
+  // A sentence common to all is shown once.
   const common = findings.length > 1 && findings.every(({ sentence }) => sentence === first?.sentence)
   return (
     <div className="mb-5">

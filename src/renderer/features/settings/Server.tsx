@@ -13,7 +13,7 @@ import { Section } from './Section.tsx'
 
 const highestPort = 65_535
 
-/** A model for other programs on this machine. */
+/** Serves a model to other programs on this machine. */
 export function ServerSection() {
   const { data: status } = useAnswer('serving.status', undefined, { staleMs: 0 })
   if (status === undefined) return <Loading />
@@ -66,7 +66,7 @@ function StoppedServer({ status }: { readonly status: Exclude<ServingStatus, { r
   const { data: models = [] } = useAnswer('models.list', undefined)
   const [chosen, setChosen] = useState<string | null>(null)
   const [port, setPort] = useSetting('serving.port', 8430)
-  // What is wrong with it is in the status too.
+  // Its error is in the status too.
   const { run } = useCommand('serving.start', { quiet: true })
   const usable = models.filter((each) => !('problem' in each))
   const model = chosen ?? usable[0]?.name

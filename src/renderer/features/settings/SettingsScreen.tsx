@@ -37,7 +37,7 @@ const sections: readonly { readonly id: string; readonly title: string; readonly
     { id: 'about', title: 'About', Content: AboutSection },
   ]
 
-/** What holds for the program as a whole; settings of runs stand where a run is set up. */
+/** Settings of the program; settings of runs are in the run setup. */
 export function SettingsScreen() {
   const { path } = useRoute()
   const shown = sections.find(({ id }) => id === path[1]) ?? sections[0]
@@ -76,7 +76,6 @@ export function SettingsScreen() {
   )
 }
 
-/** Of others, in this program. */
 const licences: readonly (readonly [string, string])[] = [
   [
     'ONNX Runtime, Node.js, better-sqlite3, QuickJS, React, Radix UI, CodeMirror, Recharts, TanStack, cmdk, Zustand, Tailwind CSS, hyparquet, Papa Parse, Jinja for JavaScript, ws, zod, Electron',
@@ -179,7 +178,7 @@ function AppearanceSection() {
   )
 }
 
-/** A small window in the colours of a theme, whichever one is on. */
+/** Preview of a window in a theme's colours, independent of the current theme. */
 function Sketch({ theme }: { theme: Theme }) {
   if (theme === 'system') {
     return (
@@ -200,7 +199,7 @@ function Sketch({ theme }: { theme: Theme }) {
   )
 }
 
-/** Ground, panel, line, text, accent, a run. */
+/** Background, panel, border, text, accent, and a run's colour. */
 const looks = {
   light: ['#ffffff', '#fafafa', '#e4e4e7', '#52525b', '#4f46e5', '#0072b2'],
   dark: ['#0c0c0e', '#141417', '#2a2a2f', '#adadb6', '#818cf8', '#56b4e9'],
@@ -230,7 +229,7 @@ function SketchOf({
   )
 }
 
-/** The figure in the foot of the window, explained. */
+/** Explains the network figure in the status strip. */
 function PrivacySection() {
   const load = useLoad()
   return (
@@ -282,11 +281,11 @@ function PrivacySection() {
   )
 }
 
-/** Where models are fetched from. */
+/** Server for model downloads, and access to it. */
 function HubAccess() {
   const [endpoint, setEndpoint] = useSetting('hub.endpoint', '')
   const [token, setToken] = useSetting('hub.token', '')
-  // Whoever typed it sees it until the page is left; nobody is told it again.
+  // Shown until the page is left to whoever typed it, and never sent back.
   const [typed, setTyped] = useState('')
   const change = (text: string) => {
     setTyped(text)
@@ -369,7 +368,7 @@ function Network(network: Pick<Load, 'connections' | 'outboundRequests'>) {
   )
 }
 
-/** Older versions let ONNX Runtime report its use to its maker. */
+/** Files left by older versions, in which ONNX Runtime reported its use to its maker. */
 function TelemetryFiles() {
   const { data: files = [], refetch } = useAnswer('system.telemetryFiles', undefined)
   const { run, isRunning } = useCommand('system.removeTelemetryFiles', { onDone: refetch })

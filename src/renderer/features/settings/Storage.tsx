@@ -13,7 +13,7 @@ import { CopyButton, ErrorNote, Loading, Progress } from '#renderer/kit/states.t
 import { DeleteRuns } from '#renderer/parts/DeleteRuns.tsx'
 import { Section } from './Section.tsx'
 
-/** What takes up the disk, and what of it can go. */
+/** Disk use, and what can be removed. */
 export function StorageSection() {
   const { data: info } = useAnswer('system.info', undefined)
   const { data: folders, error, refetch } = useAnswer('system.storage', undefined, { staleMs: 0 })
@@ -127,7 +127,6 @@ function Clear({ command, onDone }: { command: keyof typeof clearing; onDone: ()
 
 const maxRuns = 100
 
-/** The newest runs by what they take up. */
 function RunSizes({ onDeleted }: { onDeleted: () => void }) {
   const { runs } = useRuns()
   const [newest] = useState(() => runs.slice(0, maxRuns).map(({ id }) => id))

@@ -18,16 +18,16 @@ interface CurvesProps {
   readonly metric: string
 }
 
-/** As many runs as the host reads at once. */
+/** Limit of the host per read. */
 const maxRuns = 64
-/** Of each curve, so that all together are drawn within a few frames. */
+/** Number of points per curve, so that all together draw within a few frames. */
 const pointsFor = (runs: number): number => Math.max(120, Math.min(400, Math.floor(3000 / Math.max(1, runs))))
 
-/** Those that are shown: the newest that have begun. */
+/** Returns the trials shown: the newest that have started. */
 export const shownTrials = ({ trials }: StudyEntry) =>
   trials.filter(({ runId }) => runId !== null).slice(-maxRuns)
 
-/** A metric of the trials at every step. */
+/** Plots a metric of all trials over steps. */
 export function Curves({ study, metric }: CurvesProps) {
   const styleOf = useRunStyles()
   const named = useKept(
@@ -65,7 +65,7 @@ export function Curves({ study, metric }: CurvesProps) {
   )
 }
 
-/** Of runs that differ in their seed alone, with its 95 % interval. */
+/** Mean over runs that differ only in their seed, with its 95 % interval. */
 function meanOf(lines: readonly ChartLine[]): ChartLine {
   const dots = lines.map(({ points }) => points.map(({ endX, mean }) => ({ x: endX, y: mean })))
   return { id: 'mean', label: 'Mean', color: 'var(--text)', isBaseline: true, ...bandOf(dots, 'interval') }
@@ -82,7 +82,7 @@ function parentOf({ trials }: StudyEntry, { parent }: StudyTrial): NamedTrial['p
   return trial === undefined || parent === null ? null : { id: lineId(trial), step: parent.step }
 }
 
-/** A line for each run; those of clones once more, with what their ancestors did before. */
+/** Returns a line for each run, and for clones a second one that includes their ancestors. */
 function curvesOf(
   named: readonly NamedTrial[],
   series: ReadonlyMap<string, Series> | undefined,

@@ -17,7 +17,7 @@ interface FitnessProps {
   readonly onChoose: (lineId: string) => void
 }
 
-/** What trials are compared by: over generations or rungs, or trial by trial where each is measured once. */
+/** Plots fitness over generations or rungs, or by trial if each is measured once. */
 export function FitnessChart({ study, lineage, onChoose }: FitnessProps) {
   const isOnce = study.search.kind === 'sweep' && study.search.early === null
   return isOnce ? (
@@ -27,7 +27,7 @@ export function FitnessChart({ study, lineage, onChoose }: FitnessProps) {
   )
 }
 
-/** As many as Compare shows; of more, the living ones and those that ended last. */
+/** Limit of Compare; beyond it, active trials and those that ended last are shown. */
 const maxLines = 64
 
 function FitnessOverSteps({ study, lineage }: Omit<FitnessProps, 'onChoose'>) {
@@ -61,7 +61,7 @@ function FitnessOverSteps({ study, lineage }: Omit<FitnessProps, 'onChoose'>) {
 
 type StyleOf = ReturnType<typeof useRunStyles>
 
-/** A line for each trial from which no other goes on, through its ancestors; `others`: those of all other trials. */
+/** Returns a line for each trial without successors, through its ancestors; `others`: those of all other trials. */
 function fitnessLines(study: StudyEntry, lineage: Lineage, styleOf: StyleOf) {
   const line = (place: Place): ChartLine => ({
     id: lineId(place.trial),

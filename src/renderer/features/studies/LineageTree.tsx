@@ -35,7 +35,7 @@ const row = 34
 const topOf = (rank: number): number => column.top + rank * row
 const leftOf = (generation: number): number => column.left + generation * column.width
 
-/** Generations from left to right, in each the best at the top; lines lead from a member to itself and to its clones. */
+/** Generations from left to right, best at the top; lines lead from a member to itself and to its clones. */
 export function LineageTree({ study, lineage, onChoose }: TreeProps) {
   const { generations } = lineage
   const scroller = useRef<HTMLDivElement>(null)
@@ -119,16 +119,16 @@ interface EdgesProps {
   readonly lineage: Lineage
   readonly shown: readonly VirtualItem[]
   readonly ranks: ReadonlyMap<string, number>
-  /** Keys of those that stand out; null: none does. */
+  /** Keys of highlighted members; null: none. */
   readonly family: ReadonlySet<string> | null
   readonly height: number
 }
 
-/** A solid line where a member trains on, a dashed one to a clone. */
+/** Draws a solid line where a member continues training, a dashed one to a clone. */
 function Edges({ lineage: { generations }, shown, ranks, family, height }: EdgesProps) {
   const styleOf = useRunStyles()
   const columnOf = new Map(generations.map(({ step }, i) => [step, i]))
-  // One more, for the lines that leave the last one.
+  // One more generation for the lines that leave the last one.
   const last = Math.min(generations.length - 1, (shown.at(-1)?.index ?? -1) + 1)
   const places = generations.slice(shown[0]?.index ?? 0, last + 1).flatMap((each) => each.places)
   const middle = node.height / 2
@@ -168,7 +168,7 @@ interface ColumnProps {
   readonly study: StudyEntry
   readonly generation: Generation | undefined
   readonly index: number
-  /** Key of the one that Tab leads to. */
+  /** Key of the member that Tab leads to. */
   readonly active: string | null
   readonly family: ReadonlySet<string> | null
   readonly height: number
@@ -211,7 +211,7 @@ function Column({ study, generation, index, active, family, height, act }: Colum
   )
 }
 
-/** All of it in one sentence, for those who do not see where it stands. */
+/** Describes a member in one sentence for screen readers. */
 function labelOfPlace(study: StudyEntry, { trial, step, result, from, next }: Place): string {
   const came =
     result === undefined
@@ -241,7 +241,7 @@ interface NodeProps {
   readonly color: string
   readonly number: number
   readonly label: string
-  /** null: it goes on. */
+  /** Null while it continues. */
   readonly state: TrialState | null
   readonly isBest: boolean
   readonly isActive: boolean

@@ -17,13 +17,13 @@ interface SearchedProps {
   readonly onChoose: (trial: StudyTrial) => void
 }
 
-/** What trials differ in and what they came to: brushed, compared, and read as shares of importance. */
+/** Settings that vary between trials with their results: brushing, comparison, and importance. */
 export function SearchedSettings({ study, onChoose }: SearchedProps) {
   const { axes, lines } = useMemo(() => trialLines(study), [study])
   const [brushes, setBrushes] = useState<Brushes>({})
   const front = useFront()
   const pointing = usePointing()
-  // Lines follow the pointer at once, the table when there is time.
+  // Lines follow the pointer at once, the table when the browser is idle.
   const settled = useDeferredValue(brushes)
   const chosen = useMemo(
     () => chosenOf(axes, lines, settled).map(({ trial }) => trial),
@@ -75,9 +75,9 @@ export function SearchedSettings({ study, onChoose }: SearchedProps) {
 
 interface ActionProps {
   readonly isBrushed: boolean
-  /** Trials with a result. */
+  /** Number of trials with a result. */
   readonly all: number
-  /** Within all brushes, the best last. */
+  /** Trials within all brushes, best last. */
   readonly chosen: readonly StudyTrial[]
   readonly onClear: () => void
 }

@@ -9,7 +9,7 @@ import { Panel } from '#renderer/kit/Page.tsx'
 import { ErrorNote } from '#renderer/kit/states.tsx'
 import { Help } from '#renderer/kit/Tooltip.tsx'
 
-/** How much each searched setting matters, as a share of the variance of fitness with its 95 % interval. */
+/** Importance of each searched setting, as a share of the variance of fitness with its 95 % interval. */
 export function SettingImportance({ study }: { readonly study: StudyEntry }) {
   const { data: importance, error } = useAnswer('studies.importance', { id: study.id }, { keep: true })
   return (
@@ -54,7 +54,7 @@ function Shares({ study, importance }: { study: StudyEntry; importance: StudyImp
   )
 }
 
-/** What is below 0 is chance. */
+/** Formats a share; values below 0 are due to chance. */
 const percentOf = (share: number): string => `${String(Math.round(100 * Math.max(0, share)))} %`
 
 type Setting = StudyImportance['settings'][number]

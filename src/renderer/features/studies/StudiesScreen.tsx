@@ -32,7 +32,7 @@ export function StudiesScreen() {
   )
 }
 
-/** Those that are missing from the list, and why. */
+/** Lists studies that could not be read, and why. */
 function Damaged({ studies }: { studies: readonly UnreadableStudy[] }) {
   const remove = useCommand('studies.delete')
   if (studies.length === 0) return null

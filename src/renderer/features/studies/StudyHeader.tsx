@@ -24,7 +24,6 @@ import { Progress } from '#renderer/kit/states.tsx'
 import { lastResult } from '../../parts/lineage.ts'
 import { kindTitles, trialTitle } from '../../parts/studyWords.ts'
 
-/** Status and what it is, in one line. */
 export function StudyFacts({ study }: { study: StudyEntry }) {
   const { search, steps, parallel, trials } = study
   const facts = [
@@ -100,7 +99,7 @@ export function StudyActions({ study }: { study: StudyEntry }) {
   )
 }
 
-/** The best trial as a model to export, and its config as that of a run. */
+/** Exports the best trial as a model, and its config as that of a run. */
 function TakeOut({ study: { id, name, search } }: { study: StudyEntry }) {
   const client = useApi()
   const promote = useCommand('studies.promote', {
@@ -139,7 +138,6 @@ function TakeOut({ study: { id, name, search } }: { study: StudyEntry }) {
   )
 }
 
-/** How far it is and what it came to. */
 export function StudyNumbers({ study }: { study: StudyEntry }) {
   const { trained, plannedSteps } = study
   const left = useTimeLeft(study)
@@ -193,7 +191,7 @@ function Best({ study }: { study: StudyEntry }) {
   )
 }
 
-/** Over the seeds that came to the end. */
+/** Mean over the seeds that finished. */
 function Mean({ study }: { study: StudyEntry }) {
   const values = study.trials.flatMap((trial) => {
     const last = lastResult(trial)
@@ -216,7 +214,7 @@ function Mean({ study }: { study: StudyEntry }) {
   )
 }
 
-/** Of what was measured; null where nothing is known or nothing trains. */
+/** Remaining time from measurements; null if unknown or if nothing trains. */
 function useTimeLeft({
   status,
   trained,

@@ -82,7 +82,7 @@ interface PartProps {
 
 const noNames: readonly string[] = []
 
-/** What was compared, and how the runs went between. */
+/** Fitness of the trials, and the curves of their runs in between. */
 function Charts({
   study,
   lineage,
@@ -158,7 +158,7 @@ function Parts({ study, lineage, onChoose }: PartProps) {
   )
 }
 
-/** The trial that stands out, else the best. */
+/** Highlighted trial, else the best. */
 function FrontTrial({ study, lineage, onChoose }: PartProps) {
   const front = useFront()
   const trial = study.trials.find((each) => lineId(each) === front) ?? study.trials[study.best?.trial ?? 0]

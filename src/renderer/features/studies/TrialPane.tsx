@@ -23,7 +23,7 @@ interface TrialPaneProps {
   readonly onChoose: (trial: StudyTrial) => void
 }
 
-/** Makes what a trial came to an adapter with a name, to export or to continue from. */
+/** Saves a trial's result as a named adapter, to export or continue from. */
 function PromoteButton({ id, trial }: { id: string; trial: number }) {
   const promote = useCommand('studies.promote', {
     onDone: ({ name }) =>
@@ -46,7 +46,7 @@ function PromoteButton({ id, trial }: { id: string; trial: number }) {
   )
 }
 
-/** One trial: what it came to, where it comes from and what came from it. */
+/** One trial: its result, its ancestors and its descendants. */
 export function TrialPane({ study, lineage, trial, onChoose }: TrialPaneProps) {
   const style = useRunStyles()(trial.runId ?? '')
   const { tone, words } = stateLooks[stateOf(trial, study)]
@@ -95,7 +95,7 @@ export function TrialPane({ study, lineage, trial, onChoose }: TrialPaneProps) {
 
 type OriginProps = Omit<TrialPaneProps, 'lineage'>
 
-/** Of a population: whom it was cloned from, what was mutated, and its own clones. */
+/** Origin of a population member: its parent, its mutations, and its own clones. */
 function originOf({ study, trial, onChoose }: OriginProps): (readonly [string, ReactNode])[] {
   if (study.search.kind !== 'population') return []
   const parent = study.trials[trial.parent?.index ?? -1]
@@ -128,7 +128,7 @@ function originOf({ study, trial, onChoose }: OriginProps): (readonly [string, R
   ]
 }
 
-/** What it was compared by, its ancestors’ first. */
+/** Fitness measurements, its ancestors’ first. */
 function Results({ study, lineage, trial }: Omit<TrialPaneProps, 'onChoose'>) {
   const last = lastPlace(lineage, trial)
   const way = last === undefined ? [] : wayTo(last).filter(({ result }) => result !== undefined)

@@ -17,17 +17,15 @@ import { changeWords, stateLooks, trialTitle, valueWords } from '../../parts/stu
 
 interface TrialsProps {
   readonly study: StudyEntry
-  /** Those that are listed. */
   readonly trials: readonly StudyTrial[]
-  /** Before those of the table. */
   readonly actions?: ReactNode
   readonly onChoose: (trial: StudyTrial) => void
 }
 
-/** As many as Compare takes. */
+/** Limit of Compare. */
 export const maxCompared = 64
 
-/** Trials with their settings and results; those that are ticked are compared. */
+/** Lists trials with settings and results; ticked ones can be compared. */
 export function TrialsTable({ study, trials, actions, onChoose }: TrialsProps) {
   const styleOf = useRunStyles()
   const front = useFront()
@@ -177,7 +175,7 @@ const nameColumns = ({ study, styleOf, ticked, toggle }: Columns): readonly Colu
   },
 ]
 
-/** `start`: what it is in the config. */
+/** Column of a setting; `start`: its value in the config. */
 function settingColumn(key: string, start: unknown): Column<StudyTrial> {
   const valueOf = ({ settings }: StudyTrial) => settings[key] ?? start
   return {

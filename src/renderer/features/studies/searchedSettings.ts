@@ -1,4 +1,4 @@
-/** The trials of a study as lines over axes: one for each searched setting, and what they came to. */
+/** Trials of a study as lines over axes: one per searched setting, and one for the result. */
 import { range } from 'd3-array'
 import type { StudyEntry, StudyTrial } from '#shared/api/studies.ts'
 import { labelOf } from '#shared/config/fields.ts'
@@ -16,14 +16,13 @@ interface TrialLine extends ParallelRun {
 
 interface TrialLines {
   readonly axes: readonly AxisSpec[]
-  /** The worst first, those that failed before them: the best is drawn above all. */
+  /** Worst first, preceded by failed ones, so that the best is drawn on top. */
   readonly lines: readonly TrialLine[]
 }
 
-/** Keys of axes that are no settings, which have letters first. */
+/** Keys of axes for step and fitness, distinct from settings, whose keys start with letters. */
 const [stepKey, fitnessKey] = ['1 step', '2 fitness']
 
-/** Of trials with a result. */
 export function trialLines(study: StudyEntry): TrialLines {
   const { search, start, trials } = study
   const searched = Object.entries(searchedParameters(search)).map(([key, parameter]) => {
@@ -63,7 +62,7 @@ export function trialLines(study: StudyEntry): TrialLines {
   return { axes, lines }
 }
 
-/** The least number there is, where a trial failed. */
+/** Signed fitness; failed trials get the smallest number. */
 const worthOf = (fitness: number | null, sign: number): number =>
   fitness === null ? -Number.MAX_VALUE : sign * fitness
 
@@ -73,12 +72,11 @@ function colorOf(fitness: number | null, worst: number, best: number): string {
   return fitness === null || shade === undefined ? 'var(--bad)' : shade
 }
 
-/** From the worst to the best. */
 const shades: readonly string[] = range(10).map(
   (i) => `color-mix(in oklab, var(--accent) ${String(Math.round((100 * i) / 9))}%, var(--line-strong))`,
 )
 
-/** Only where trials ended at different steps: fitness means something else there. */
+/** Axis of steps, only if trials ended at different steps, where fitness is not comparable. */
 const stepAxis = (steps: readonly number[]): AxisSpec[] => {
   const [min, max] = [Math.min(...steps), Math.max(...steps)]
   return min < max ? [{ key: stepKey, label: 'Step', range: { min, max, isLog: false } }] : []
@@ -93,7 +91,7 @@ function specOf(key: string, parameter: Parameter, names: Names | null): AxisSpe
 
 type Names = ReadonlyMap<string, string>
 
-/** Of values, by their JSON: numbers in order, objects by their `id` where that tells them apart. */
+/** Names values by their JSON, numbers in order, objects by their `id` if it is unique. */
 function namesOf(values: readonly unknown[]): Names {
   const isNumeric = values.every((value) => typeof value === 'number')
   const ordered = isNumeric ? values.toSorted((a, b) => a - b) : values
