@@ -17,9 +17,7 @@ export const hubEndpoint = [
 
 const addressForm = /^(?:https?:\/\/\S+|(?:datasets\/)?[\w-][\w.-]*\/[\w-][\w.-]*(?:@\S+)?)$/
 
-/**
- * True if an argument names a hub: it has the form of an address, and is neither a local file nor named like a data file.
- */
+/** True if an argument names a hub: it has the form of an address, and is no local file and not named like a data file. */
 export const isHubAddress = (given: string): boolean =>
   !existsSync(given) && addressForm.test(given) && (given.includes(':') || !isDataFile(given))
 

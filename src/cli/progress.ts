@@ -79,9 +79,7 @@ function plainProgress(output: Output, clock: () => number): Progress {
   }
 }
 
-/**
- * Estimates seconds per unit from the units done since the first update, so that a resumed run does not count earlier ones.
- */
+/** Estimates seconds per unit since the first update, so that a resumed run does not count what was done earlier. */
 function createPace(clock: () => number): (state: ProgressState) => number | null {
   let first: { at: number; done: number } | null = null
   return ({ done }) => {

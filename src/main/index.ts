@@ -41,9 +41,7 @@ if (!hasProfile()) app.exit(1)
 else if (app.requestSingleInstanceLock({ ...handover })) start()
 else app.exit(0)
 
-/**
- * Puts Chromium's own files beside the runs, so that one data directory belongs to one program and nothing lies elsewhere.
- */
+/** Puts Chromium's own files beside the runs: one data directory belongs to one program, and nothing lies elsewhere. */
 function hasProfile(): boolean {
   const profile = path.join(dataDirectory, 'window')
   try {

@@ -239,10 +239,7 @@ const blockedRequestsKey = 'network.blockedRequests'
 
 const writeAfterMs = 1000
 
-/**
- * Counts in memory and writes the sum occasionally, so that a page that sends requests in a loop does not keep the disk
- * busy.
- */
+/** Counts in memory and writes the sum occasionally: a page that sends requests in a loop must not keep the disk busy. */
 function countBlockedRequests({ store, notifier }: Pick<Host, 'store' | 'notifier'>): () => void {
   const stored = store.settings.get(blockedRequestsKey)
   let count = typeof stored === 'number' ? stored : 0

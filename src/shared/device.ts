@@ -50,9 +50,7 @@ export const deviceRemarks = (kind: DeviceKind): string[] => [
     : []),
 ]
 
-/**
- * True if tensors can stay on the device between runs: the binding supports buffers of WebGPU only (onnxruntime-node 1.30).
- */
+/** True if tensors can stay on the device between runs: the binding supports WebGPU buffers only (onnxruntime-node 1.30). */
 export const holdsTensors = ({ kind }: Pick<Device, 'kind'>): boolean => kind === 'webgpu'
 
 /** Base precisions of each kind of device beside f32 and blocks. WebGPU widens f16, and has no bf16. */

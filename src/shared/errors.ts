@@ -105,9 +105,7 @@ export interface Problem {
   /** Dotted path, list entries by number: `rewards[0].weight`; empty: the config as a whole. */
   readonly path: string
   readonly code: ProblemCode
-  /**
-   * Sentence without the path in front, without a capital: “expected at least 1, got 0.” Settings it names are in backticks.
-   */
+  /** Sentence without the path in front and without a capital: “expected at least 1, got 0.” Settings are in backticks. */
   readonly message: string
   /** Index of the stage, from 0, for settings that a stage overrides. */
   readonly stage: number | null

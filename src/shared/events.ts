@@ -63,10 +63,7 @@ export interface TokenArrays {
   readonly entropies: string | null
   /** [T−1] f32. */
   readonly advantages: string | null
-  /**
-   * [T−1] f32, reward of the token itself, or of its turn if only turns have rewards; absent if a single reward applies
-   * to all.
-   */
+  /** [T−1] f32, reward of the token, or of its turn if only turns have rewards; absent if a single reward applies to all. */
   readonly rewards?: string
 }
 

@@ -1,6 +1,4 @@
-/**
- * Values embedded in a text as JSON or as printed by Python: tables that pandas wrote contain lists and dicts in that form.
- */
+/** Values in a text as JSON or as printed by Python: tables that pandas wrote contain lists and dicts in that form. */
 import { parsedJson } from './parsedJson.ts'
 
 /** Returns the value of a text in JSON or Python notation; null for any other text. */

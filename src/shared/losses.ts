@@ -11,10 +11,7 @@ export type HeadName = (typeof headNames)[number]
 
 export const inputNames = [
   ...headNames,
-  /**
-   * Log-probabilities under the policy that generated the trajectory and the reference policy, and as recorded by the
-   * sampler.
-   */
+  /** Log-probabilities under the policy that generated the trajectory, the reference policy, and as the sampler recorded. */
   ...(['oldLogp', 'refLogp', 'samplerLogp'] as const),
   ...(['oldEntropy', 'oldValues', 'advantages', 'returns'] as const),
   /** Weight that corrects for the gap between sampler and learner; 1 without. */
@@ -207,8 +204,6 @@ export const advantagesSchema = z.array(
 
 // ---- curves of a loss ----
 
-/**
- * Axes: the importance ratio of a token, the margin of the chosen answer (nats), or the log-probability of a given token.
- */
+/** Axes: importance ratio of a token, margin of the chosen answer (nats), or log-probability of a given token. */
 export const lossAxes = ['ratio', 'margin', 'logp'] as const
 export type LossAxis = (typeof lossAxes)[number]

@@ -117,9 +117,7 @@ function unreadCalls(listed: unknown): Fields {
 const nameOf = (entry: Fields, names: readonly string[]): string | null =>
   names.find((name) => typeof entry[name] === 'string') ?? null
 
-/**
- * Reads a turn such as {human: …, assistant: …}; null if the keys are not roles: the “model” beside an answer makes no turn.
- */
+/** Reads a turn such as {human: …, assistant: …}; null if the keys are no roles: “model” beside an answer makes no turn. */
 function turnOf(entry: Fields): readonly ChatMessage[] | null {
   const parts = Object.entries(entry).filter(([name]) => roles.has(name.toLowerCase()))
   const isWhole = parts.length === Object.keys(entry).length
@@ -189,9 +187,7 @@ export function chatInText(text: string): readonly ChatMessage[] | null {
   return isNoChat(read) ? null : read
 }
 
-/**
- * True for a list that is already {role, content} with the usual roles and plain texts, so that reading it changes nothing.
- */
+/** True for a list that is already {role, content} with the usual roles and plain texts: reading changes nothing. */
 export const isPlainChat = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.length > 0 &&

@@ -13,10 +13,7 @@ export function shorten(text: string): string {
   return cut.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '�')
 }
 
-/**
- * Makes a name for a file or folder: characters other than letters, digits, dots and underscores become dashes; may be
- * empty.
- */
+/** Makes a name for a file or folder: anything but letters, digits, dots and underscores becomes a dash; may be empty. */
 export const slugOf = (text: string): string =>
   text
     .normalize('NFKD')

@@ -59,9 +59,7 @@ export function remainingOf(timings: RunTimings): Remaining | null {
   }
 }
 
-/**
- * Returns the range `elapsed` seconds later: the current part counts as finished when due, and not before it is reported.
- */
+/** Returns the range `elapsed` seconds later: the current part ends when due, and not before it is reported. */
 export function rangeAfter(
   { low, high, current }: Remaining,
   elapsed: number,

@@ -8,9 +8,7 @@ export const shownText = (text: string): string =>
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   )
 
-/**
- * Escapes text for a terminal, keeping its line ends: nothing in it moves the cursor or turns the direction of what follows.
- */
+/** Escapes text for a terminal, keeping line ends: nothing in it moves the cursor or turns the direction of later text. */
 export const terminalText = (text: string): string =>
   text.replaceAll(/[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, shownText)
 

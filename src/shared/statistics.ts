@@ -1,7 +1,4 @@
-/**
- * Means with their uncertainty, and tests of differences: of evaluations by prompts, of runs by seeds. Intervals are of
- * 95 %.
- */
+/** Means with their uncertainty, and tests of differences: evaluations by prompts, runs by seeds. Intervals are of 95 %. */
 import { randomStream } from './random.ts'
 
 export interface Interval {

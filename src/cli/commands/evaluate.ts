@@ -1,6 +1,4 @@
-/**
- * `evaluate`: rewards of a checkpoint, an adapter or a model on rows, in an environment or in the episodes of a workflow.
- */
+/** `evaluate`: rewards of a checkpoint, an adapter or a model on rows, in an environment or in episodes of a workflow. */
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'

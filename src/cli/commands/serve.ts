@@ -161,8 +161,7 @@ interface ServingOptions {
 }
 
 /**
- * Serves until interrupted: the first Ctrl-C stops all runs after their step, the second at once. Errors: those of
- * serveHost.
+ * Serves until interrupted: the first Ctrl-C stops runs after their step, the second at once. Errors: those of serveHost.
  */
 async function serveUntilInterrupted(
   { onServed, ...options }: ServingOptions,

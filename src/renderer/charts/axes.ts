@@ -56,9 +56,7 @@ export interface ValueAxis {
 /** Decades shown on a log axis. Smaller values count as 0, since they would compress everything else. */
 const maxDecades = 8
 
-/**
- * Returns a y axis padded above and below its values; NaN and infinities are ignored. It is linear if no value is above 0.
- */
+/** Returns a y axis padded above and below its values, ignoring NaN and infinities; linear if no value is above 0. */
 export function valueAxis(values: readonly number[], scale: ScaleKind, tickCount = 4): ValueAxis {
   const known = values.filter((value) => Number.isFinite(value))
   const [low = 0, high = 1] = extent(known)
@@ -111,10 +109,7 @@ const besideEnd = 0.09
 export const withEnd = (all: readonly number[], low: number, end: number): readonly number[] =>
   end > low ? [...all.filter((tick) => end - tick >= (end - low) * besideEnd), end] : all
 
-/**
- * Returns the powers of ten inside the range; if those are few, also 2 and 5 times them; if still few, evenly spaced
- * numbers.
- */
+/** Returns the powers of ten inside the range; if few, also 2 and 5 times them; if still few, evenly spaced numbers. */
 export function logTicks(low: number, high: number): readonly number[] {
   const powers = range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1)
   const inside = (factors: readonly number[]) =>

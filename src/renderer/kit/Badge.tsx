@@ -60,10 +60,7 @@ const statuses: Readonly<Record<Status, StatusLook>> = {
 
 export const statusWords = (status: Status): string => statuses[status].words
 
-/**
- * Badge of a status. `finding`: the most severe one of the run's diagnosis, since a run that ended with one is not
- * simply fine.
- */
+/** Badge of a status. `finding`: most severe one of the diagnosis, since a run that ended with one is not simply fine. */
 export function StatusBadge({ status, finding = null }: { status: Status; finding?: Remark | null }) {
   const { tone, Icon, words } = statuses[status]
   if (finding === null) {

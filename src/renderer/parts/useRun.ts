@@ -49,9 +49,7 @@ const sections = [
   'stages',
 ] as const satisfies readonly (keyof RunConfig)[]
 
-/**
- * False for runs of other versions whose config lacks what this page reads; it then shows only what does not need settings.
- */
+/** False for configs of other versions that lack what this page reads; it then shows what does not need settings. */
 const isWhole = (config: unknown): config is RunConfig =>
   typeof config === 'object' && config !== null && sections.every((key) => key in config)
 

@@ -1,6 +1,5 @@
 /**
- * Consent to sending values of environment variables to other programs: given on this machine by its owner, never by a
- * config.
+ * Consent to sending environment variables' values to other programs: given here by the machine's owner, never by a config.
  */
 import { z } from 'zod'
 import { instant, keyUse, runId } from './common.ts'

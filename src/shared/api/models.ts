@@ -150,7 +150,7 @@ export const modelsApi = {
   /** Inspects a folder before it is imported. */
   inspect: query(folderSource, z.union([details, z.object({ problem: z.string() })])),
   /**
-   * Copies a folder into the data directory and removes an upload. Without `hubId`, the one stated in the folder is used.
+   * Copies a folder into the data directory and removes an upload. Without `hubId`, the one stated in the folder applies.
    */
   import: stream(
     z.intersection(folderSource, importName.extend({ hubId: z.string().max(200).nullish() })),
@@ -158,10 +158,7 @@ export const modelsApi = {
   ),
   /** Refused while an unfinished run needs it. */
   delete: command(z.object({ name: z.string() }), z.void()),
-  /**
-   * Imported and promoted adapters; those of runs are in their checkpoints. Configs refer to the folder as
-   * `adapter.initial`.
-   */
+  /** Imported and promoted adapters; those of runs are in checkpoints. Configs refer to the folder as `adapter.initial`. */
   adapters: query(z.void(), z.array(listedAdapter)),
   /** Checks every tensor, copies the folder into the data directory and removes an upload. */
   importAdapter: command(z.intersection(folderSource, importName), adapterSummary),

@@ -157,10 +157,7 @@ export const rewardsApi = {
       z.object({ problem: codeFailure }),
     ]),
   ),
-  /**
-   * Scores the given samples, or rows of a data set; `index` counts them from 0, and fresh completions arrive as they
-   * finish.
-   */
+  /** Scores the given samples, or rows of a data set; `index` counts from 0, and fresh completions arrive as they finish. */
   dryRun: stream(
     z.object({
       code: z.union([code, python, judge]),

@@ -293,10 +293,7 @@ export const runsApi = {
     }),
   ),
 
-  /**
-   * Sends everything first and after a lost connection (`isWhole`), then runs that are new or changed, and ids that are
-   * gone.
-   */
+  /** Sends everything first and after a lost connection (`isWhole`), then new or changed runs, and ids that are gone. */
   watch: feed(
     z.void(),
     z.object({

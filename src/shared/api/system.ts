@@ -90,9 +90,7 @@ export const systemApi = {
   deviceChecks: query(z.void(), z.partialRecord(z.enum(deviceKinds), deviceCheck)),
   /** Runs the self-test on a device and compares its speed with the CPU; the result is stored. Null: it was cancelled. */
   checkDevice: stream(z.object({ device: z.enum(deviceKinds) }), progressOr(deviceCheck.nullable())),
-  /**
-   * Measures the operations per second of the CPU and of every device that passed its check; stored for estimates of models.
-   */
+  /** Measures operations per second of the CPU and of every device that passed its check; stored for model estimates. */
   measureSpeed: stream(z.void(), progressOr(z.null())),
   /** Disk use of the data directory, and the part that can be recreated. */
   storage: query(

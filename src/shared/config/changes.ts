@@ -50,9 +50,7 @@ export function withMadeChanges(
   return [...kept, ...real].sort((a, b) => a.step - b.step)
 }
 
-/**
- * Changeable settings: read anew whenever a run is taken up, and part of nothing computed before. Sections end with a dot.
- */
+/** Changeable settings: read anew when a run is taken up, and part of nothing computed before. Sections end with a dot. */
 const changeable = [
   'algorithm.settings.',
   'rollout.temperature',

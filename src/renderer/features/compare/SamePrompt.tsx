@@ -230,9 +230,7 @@ export function sharedPrompts(samples: readonly (readonly SampleLike[])[]): read
   return [...found.values()].filter(({ runs }) => runs > 1).sort((a, b) => b.runs - a.runs || a.row - b.row)
 }
 
-/**
- * Returns the sample of the first or last step, preferring greedy ones of evaluations over sampled ones of the same step.
- */
+/** Returns the sample of the first or last step, preferring greedy ones of evaluations over sampled ones of that step. */
 export function sampleAt<Sample extends SampleLike>(
   samples: readonly Sample[],
   at: 'first' | 'last',

@@ -255,9 +255,7 @@ interface HubSplit {
   readonly split: Config['splits'][number]
 }
 
-/**
- * Fills in defaults for choices that are missing or invalid: the first config, the training rows. Null if there are none.
- */
+/** Fills in defaults for missing or invalid choices: the first config, the training rows. Null if there are none. */
 export function chosenSplit(configs: readonly Config[], choice: HubChoice): HubSplit | null {
   const config = configs.find(({ name }) => name === choice.config) ?? configs[0]
   const splits = config?.splits ?? []

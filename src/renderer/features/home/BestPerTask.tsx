@@ -158,9 +158,7 @@ interface Task<Run extends MeasuredRun> {
 
 type TaskConfig = Pick<RunConfig, 'data' | 'rewards' | 'environment'>
 
-/**
- * Groups runs by task, the one with the newest run first. Runs without a measurement or with unknown settings are left out.
- */
+/** Groups runs by task, the newest run's first. Runs without a measurement or with unknown settings are left out. */
 export function tasksOf<Run extends MeasuredRun>(
   runs: readonly Run[],
   configs: ReadonlyMap<string, TaskConfig>,

@@ -1,6 +1,4 @@
-/**
- * Changes that accompany a choice of other rows: held-out rows, prompt and columns of another task would measure that task.
- */
+/** Changes that accompany other rows: held-out rows, prompt and columns of another task would measure that task. */
 import { defaultSplit } from '#renderer/parts/preparation.ts'
 import { valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import { defaultNewTokens, fittingNewTokens } from '#shared/config/settings.ts'

@@ -50,9 +50,7 @@ const open: readonly {
 /** Keys about this machine and this run only, which no other tool sets. */
 const ownKeys = ['name', 'device']
 
-/**
- * Merges the settings of the file, and its search, into the draft; rows, model and rewards stay unless the file names them.
- */
+/** Merges the file's settings and search into the draft; rows, model and rewards stay unless the file names them. */
 export function takenOver(
   now: JsonObject,
   { config, notes, study }: Pick<ImportedConfig, 'config' | 'notes' | 'study'>,

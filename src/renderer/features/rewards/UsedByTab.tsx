@@ -280,10 +280,7 @@ const tolerance = 1e-9
 const difference = ({ before, after }: Change): number =>
   before === null || after === null ? (before === after ? 0 : Infinity) : Math.abs(after - before)
 
-/**
- * Compares scores. `name`: part of the run's reward that the code produced; a run with other rewards is compared by
- * that part.
- */
+/** Compares scores. `name`: part of the run's reward from this code, which alone is compared if there are others. */
 export function compareScores(
   samples: readonly Sample[],
   scores: readonly Rescored[],

@@ -20,8 +20,7 @@ export interface ResultRow {
 }
 
 /**
- * Returns results in row order; `rows[index]` is an item's row of the data set. A later item of a row replaces an
- * earlier one.
+ * Returns results in row order; `rows[index]` is an item's row of the data set. Later items of a row replace earlier ones.
  */
 export function resultRows(items: readonly DryRunItem[], rows: readonly (number | null)[]): ResultRow[] {
   const byIndex = new Map<number, ResultRow>()

@@ -278,9 +278,7 @@ function typeCompletion(versionId: string | null, row: number, completion: strin
   })
 }
 
-/**
- * Returns the chosen version. Undefined: none chosen or used, so the newest of the first data set; null: a sample by hand.
- */
+/** Returns the chosen version. Undefined: none chosen or used, so the newest of the first data set; null: a hand sample. */
 function chosenVersion(dataSets: readonly DataSet[], versionId: string | null | undefined) {
   if (versionId === null) return { dataSet: null, version: null }
   for (const dataSet of dataSets) {

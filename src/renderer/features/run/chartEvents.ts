@@ -10,10 +10,7 @@ interface Happened {
   readonly findings: readonly Finding[]
 }
 
-/**
- * Returns existing checkpoints, resumptions, the fork point, changes of settings, and the starts of findings, sorted by
- * step.
- */
+/** Returns checkpoints still present, resumptions, the fork point, changed settings, and starts of findings, by step. */
 export function chartEvents({ run, events, findings }: Happened): readonly ChartEvent[] {
   const marks: ChartEvent[] = []
   if (run.parentRunId !== null && run.parentCheckpointStep !== null) {
