@@ -1,16 +1,7 @@
 /** The part of the table that belongs to algorithms. */
 import { always, clipCap, clipOffsets, off, one, ratioBounds, upperDistance, words } from './links.ts'
-import {
-  agilerlKl,
-  agilerlOffPolicy,
-  arealAdvantageNorm,
-  arealKl,
-  verlAdvantageNorm,
-  verlClip,
-  verlEstimator,
-  verlKl,
-} from './specialLinks.ts'
-import { actor, groups, type SettingRow } from './settingRow.ts'
+import { agilerlKl, agilerlOffPolicy, arealAdvantageNorm, arealKl } from './specialLinks.ts'
+import { groups, type SettingRow } from './settingRow.ts'
 import { otherAlgorithms } from './otherAlgorithmSettings.ts'
 
 const setting = (name: string) => `algorithm.settings.${name}`
@@ -22,7 +13,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     for: groups,
     trl: one('beta', 0, off(0, 0, null)),
     agilerl: agilerlKl(0.001),
-    verl: verlKl,
     areal: arealKl,
   },
   {
@@ -30,7 +20,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     for: [...groups, 'ppo'],
     needs: setting('klCoefficient'),
     off: 'k3',
-    verl: verlEstimator,
   },
   {
     ours: setting('klImportanceWeighting'),
@@ -38,7 +27,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     needs: setting('klCoefficient'),
     trl: one('use_bias_correction_kl', true),
     agilerl: one('use_bias_correction_kl', true),
-    verl: always(false),
     areal: always(false),
   },
   {
@@ -48,7 +36,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     off: null,
     trl: always(null),
     agilerl: one('kl_clamp', 10),
-    verl: always(null),
     areal: always(null),
   },
   {
@@ -62,7 +49,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     for: clipped,
     trl: clipOffsets('epsilon', 'epsilon_high', 0.2),
     agilerl: one('clip_coef', 0.2, ratioBounds),
-    verl: verlClip,
     areal: clipOffsets('actor.eps_clip', 'actor.eps_clip_higher', 0.2),
   },
   {
@@ -70,28 +56,24 @@ const groupAlgorithms: readonly SettingRow[] = [
     for: ['cispo'],
     trl: clipCap('epsilon_high'),
     agilerl: one('clip_coef', 0.2, upperDistance),
-    verl: verlClip,
   },
   {
     ours: setting('ratioLimit'),
     for: [...clipped, 'ppo'],
     off: null,
     trl: one('delta', null),
-    verl: one(actor('clip_ratio_c'), 3),
     areal: one('actor.c_clip', null),
   },
   {
     ours: setting('positiveTemperature'),
     for: ['sapo'],
     trl: one('sapo_temperature_pos', 1),
-    verl: one(actor('tau_pos'), 1),
     areal: one('actor.sapo_tau_pos', 1),
   },
   {
     ours: setting('negativeTemperature'),
     for: ['sapo'],
     trl: one('sapo_temperature_neg', 1.05),
-    verl: one(actor('tau_neg'), 1.05),
     areal: one('actor.sapo_tau_neg', 1.05),
   },
   {
@@ -132,7 +114,6 @@ const groupAlgorithms: readonly SettingRow[] = [
       ),
     ),
     agilerl: one('adv_norm', 'mean_only', words({ 'mean-std': 'mean_std', 'mean-only': 'mean_only' })),
-    verl: verlAdvantageNorm,
     areal: arealAdvantageNorm,
   },
   {
@@ -170,15 +151,6 @@ const groupAlgorithms: readonly SettingRow[] = [
         { episode: 'trajectory-mean' },
       ),
     ),
-    verl: one(
-      actor('loss_agg_mode'),
-      'token-mean',
-      words({
-        'token-mean': 'token-mean',
-        'trajectory-mean': 'seq-mean-token-mean',
-        'constant-length': 'seq-mean-token-sum-norm',
-      }),
-    ),
     areal: one('actor.loss_norm', 'token', words({ 'token-mean': 'token' })),
   },
   {
@@ -193,15 +165,6 @@ const groupAlgorithms: readonly SettingRow[] = [
         { episode: 'trajectory-mean' },
       ),
     ),
-    verl: one(
-      actor('loss_agg_mode'),
-      'token-mean',
-      words({
-        'token-mean': 'token-mean',
-        'trajectory-mean': 'seq-mean-token-mean',
-        'constant-length': 'seq-mean-token-sum-norm',
-      }),
-    ),
   },
   {
     ours: setting('lossNorm'),
@@ -215,7 +178,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     for: groups,
     off: 0,
     trl: one('entropy_coef', 0),
-    verl: one(actor('entropy_coeff'), 0),
   },
   {
     ours: setting('maskTruncated'),
@@ -241,7 +203,6 @@ const groupAlgorithms: readonly SettingRow[] = [
     ours: setting('dynamicSampling'),
     for: [...groups, 'rloo', 'reinforce-plus-plus'],
     off: false,
-    verl: one('algorithm.filter_groups.enable', false),
     areal: one('dynamic_bs', false),
   },
   { ours: setting('refillRounds'), for: [...groups, 'rloo', 'reinforce-plus-plus'], isCarried: true },

@@ -206,25 +206,6 @@ export const warmupOf = (initial: number): Link => ({
   },
 })
 
-const verl = (name: string) => `actor_rollout_ref.${name}`
-
-const verlKeys = {
-  'data.train_batch_size': 1024,
-  [verl('rollout.n')]: 1,
-  [verl('actor.ppo_mini_batch_size')]: 256,
-}
-
-/** verl counts its mini-batches in prompts. */
-export const verlMinibatch: Link = {
-  keys: verlKeys,
-  read(given) {
-    const groupSize = countOf(given, verl('rollout.n'))
-    const perStep = countOf(given, 'data.train_batch_size') * groupSize
-    const perUpdate = Math.min(perStep, countOf(given, verl('actor.ppo_mini_batch_size')) * groupSize)
-    return minibatchOf({ groupSize, perStep, perUpdate, epochs: 1 })
-  },
-}
-
 /** AReaL says into how many mini-batches a step is cut. */
 export const arealMinibatch: Link = {
   keys: { 'actor.ppo_n_minibatches': 4, 'train_dataset.batch_size': 1, 'gconfig.n_samples': 1 },

@@ -3,7 +3,6 @@ import { isObject } from '#shared/config/paths.ts'
 import type { ToolId } from '#shared/tools.ts'
 import { isGiven, type Evidence } from './evidence.ts'
 import { entryOf } from './links.ts'
-import { actor, model } from './settingRow.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { NamedValue } from './taking.ts'
 
@@ -21,15 +20,10 @@ export class FileNames implements Evidence {
   readonly hasUnread: boolean
   readonly program: string | null
   readonly #tool: ToolId | null
-  readonly #isVerlAnswers: boolean
-  readonly #isOlderVerl: boolean
   readonly #searched: ReadonlySet<string>
 
   constructor(tool: ToolId | null, { settings, searched }: FoundNames, source: SettingsSource) {
     this.#tool = tool
-    this.#isVerlAnswers = tool === 'verl' && isVerlAnswers(settings, source.program)
-    this.#isOlderVerl =
-      /fsdp_sft_trainer/.test(source.program ?? '') || settings.has('model.partial_pretrain')
     this.program = source.program
     this.hasUnread = source.hasUnread
     const named = [...gathered(tool, settings)].map(
@@ -49,14 +43,7 @@ export class FileNames implements Evidence {
   /** A name as the table has it. */
   readonly common = (written: string): string => {
     if (this.#tool === null) return written
-    return this.#isVerlAnswers ? (entryOf(verlAliases, written) ?? written) : commonName(this.#tool, written)
-  }
-
-  /** What the file would call a name of the table that does not stand in it. */
-  readonly inTool = (name: string): string => {
-    if (!this.#isVerlAnswers) return name
-    const names = Object.keys(verlAliases).filter((alias) => verlAliases[alias] === name)
-    return (this.#isOlderVerl ? names[0] : names.at(-1)) ?? name
+    return commonName(this.#tool, written)
   }
 
   readonly given = (name: string): unknown => this.values.get(name)?.value
@@ -97,30 +84,6 @@ function commonName(tool: ToolId, written: string): string {
 const trlName = (written: string): string => {
   const name = written.replaceAll('-', '_').replace(/^_+/, '')
   return entryOf(trlAliases, name) ?? name
-}
-
-/** verl's trainers on given answers, the older and the newer one, have names of their own. */
-const isVerlAnswers = (settings: FlatSettings, program: string | null): boolean =>
-  /sft_trainer/.test(program ?? '') ||
-  settings.has('model.partial_pretrain') ||
-  (settings.has('optim.lr') && ![...settings.keys()].some((name) => name.startsWith('actor_rollout_ref')))
-
-/** Of two names for the same thing the older trainer's stands first. */
-const verlAliases: Readonly<Record<string, string>> = {
-  'model.partial_pretrain': model('path'),
-  'model.path': model('path'),
-  'model.lora_rank': model('lora_rank'),
-  'model.lora_alpha': model('lora_alpha'),
-  'model.target_modules': model('target_modules'),
-  'model.lora_adapter_path': model('lora_adapter_path'),
-  'optim.lr': actor('optim.lr'),
-  'optim.lr_scheduler': actor('optim.lr_scheduler_type'),
-  'optim.lr_scheduler_type': actor('optim.lr_scheduler_type'),
-  'optim.warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
-  'optim.lr_warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
-  'optim.weight_decay': actor('optim.weight_decay'),
-  'optim.clip_grad': actor('grad_clip'),
-  'trainer.seed': 'data.seed',
 }
 
 /** Names of earlier versions. */

@@ -3,7 +3,7 @@
  * machine. An exported project writes the value the run had; an imported file with another value gets a note.
  */
 import type { ToolId } from '#shared/tools.ts'
-import { groups, model, type FixedSetting } from './settingRow.ts'
+import { groups, type FixedSetting } from './settingRow.ts'
 import { axolotl, llamafactory } from './trainerFixed.ts'
 import { trlConstants } from './trlConstants.ts'
 
@@ -240,72 +240,6 @@ const agilerl: readonly FixedSetting[] = [
   ...unread('it is implied by the algorithm', ['algo', 'loss_type', 'task_type', 'api_version']),
 ]
 
-const verl: readonly FixedSetting[] = [
-  { name: model('lora_rank'), initial: 0, because: allWeights('verl') },
-  ...unread('rewards are functions in Turnwise: set them in `rewards`', [
-    'reward_model.enable',
-    'custom_reward_function.path',
-    'custom_reward_function.name',
-    'reward.custom_reward_function.path',
-    'reward.custom_reward_function.name',
-    'reward_model.reward_manager',
-  ]),
-  ...unread('Turnwise uses one machine', [
-    'trainer.nnodes',
-    'trainer.n_gpus_per_node',
-    'actor_rollout_ref.rollout.tensor_model_parallel_size',
-  ]),
-  ...unread(engine, [
-    'actor_rollout_ref.rollout.name',
-    'actor_rollout_ref.rollout.mode',
-    'actor_rollout_ref.rollout.gpu_memory_utilization',
-    'actor_rollout_ref.rollout.load_format',
-    'actor_rollout_ref.rollout.max_model_len',
-    'actor_rollout_ref.rollout.layered_summon',
-  ]),
-  ...unread(machine, [
-    'actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu',
-    'actor_rollout_ref.actor.use_dynamic_bsz',
-    'actor_rollout_ref.actor.ppo_max_token_len_per_gpu',
-    'actor_rollout_ref.model.enable_gradient_checkpointing',
-    'actor_rollout_ref.model.use_remove_padding',
-    'actor_rollout_ref.actor.fsdp_config.param_offload',
-    'actor_rollout_ref.actor.fsdp_config.optimizer_offload',
-    'actor_rollout_ref.ref.fsdp_config.param_offload',
-    'actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu',
-    'actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu',
-  ]),
-  ...unread('Turnwise leaves out long rows', ['data.filter_overlong_prompts', 'data.truncation']),
-  ...unread(machine, [
-    'data.micro_batch_size_per_gpu',
-    'data.micro_batch_size',
-    'model.enable_gradient_checkpointing',
-    'model.strategy',
-    'model.use_liger',
-    'model.fsdp_config.model_dtype',
-    'use_remove_padding',
-    'ulysses_sequence_parallel_size',
-  ]),
-  ...unread('set optimization.beta1 and optimization.beta2', ['optim.betas']),
-  ...unread('conversations are split into prompts and answers when they are imported', [
-    'data.multiturn.enable',
-    'data.multiturn.messages_key',
-    'data.messages_key',
-  ]),
-  ...unread(display, [
-    'trainer.logger',
-    'trainer.project_name',
-    'trainer.val_before_train',
-    'trainer.log_val_generations',
-    'trainer.critic_warmup',
-  ]),
-  ...unread('Turnwise chooses where to write results', [
-    'trainer.default_local_dir',
-    'trainer.rollout_data_dir',
-    'trainer.resume_mode',
-  ]),
-]
-
 const areal: readonly FixedSetting[] = [
   { name: 'actor.use_lora', value: true, initial: false, because: allWeights('AReaL') },
   ...fixed(true, 'the policy generates with the adapter that it learns', ['rollout.use_lora']),
@@ -363,7 +297,6 @@ const plainText = unread(
 export const fixedSettings: Readonly<Record<ToolId, readonly FixedSetting[]>> = {
   trl: [...trl, ...trlRest, ...plainText],
   agilerl,
-  verl,
   areal,
   llamafactory,
   axolotl,

@@ -1,23 +1,16 @@
 /** The part of the table about rollouts. */
 import { rowsPerUpdate, trlPrompts } from './batches.ts'
 import { always, off, offBeyond, one, onlyRead, words } from './links.ts'
-import { answering, generating, groups, others, perTrainer, rollout, type SettingRow } from './settingRow.ts'
+import { answering, generating, groups, others, perTrainer, type SettingRow } from './settingRow.ts'
 import { decoupled, minimumTokens } from './specialLinks.ts'
 
 const correction = words({ auto: true, on: true, off: false })
-const verlCorrection = one(
-  'algorithm.rollout_correction.rollout_is',
-  null,
-  words({ auto: null, on: 'token', off: 'none' }, { sequence: 'on' }),
-)
 const prompts = {
   agilerl: one('batch_size', 16),
-  verl: one('data.train_batch_size', 1024),
   areal: one('train_dataset.batch_size', 1),
 }
 const newTokens = {
   agilerl: one('max_output_tokens', null, off(undefined, null)),
-  verl: one('data.max_response_length', 512),
   areal: one('gconfig.max_new_tokens', 16_384),
 }
 export const generationSettings: readonly SettingRow[] = [
@@ -26,7 +19,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: groups,
     trl: one('num_generations', 8),
     agilerl: one('group_size', 8),
-    verl: one(rollout('n'), 1),
     areal: one('gconfig.n_samples', 1),
   },
   {
@@ -34,7 +26,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: others.filter((id) => id !== 'ppo'),
     off: 1,
     trl: one('num_generations', 2),
-    verl: one(rollout('n'), 1),
     areal: one('gconfig.n_samples', 1),
   },
   {
@@ -42,7 +33,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: ['ppo'],
     off: 1,
     trl: always(1),
-    verl: one(rollout('n'), 1),
     areal: one('gconfig.n_samples', 1),
   },
   ...perTrainer('rollout.promptsPerStep', ({ trl }) => ({ trl: trlPrompts(trl), ...prompts })),
@@ -53,14 +43,12 @@ export const generationSettings: readonly SettingRow[] = [
     llamafactory: onlyRead(rowsPerUpdate('per_device_train_batch_size', 8)),
     axolotl: onlyRead(rowsPerUpdate('micro_batch_size', 1)),
     ...prompts,
-    verl: one('data.train_batch_size', 256),
   },
   {
     ours: 'rollout.temperature',
     for: generating,
     trl: one('temperature', 1),
     agilerl: one('temperature', 0.9),
-    verl: one(rollout('temperature'), 1),
     areal: one('gconfig.temperature', 1),
   },
   {
@@ -68,7 +56,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: generating,
     trl: one('top_k', 0, off(0, 0, null)),
     agilerl: one('top_k', 50),
-    verl: one(rollout('top_k'), -1, off(0, -1)),
     areal: one('gconfig.top_k', 1e8, offBeyond(1e8)),
   },
   {
@@ -76,7 +63,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: generating,
     trl: one('top_p', 1),
     agilerl: one('top_p', 1),
-    verl: one(rollout('top_p'), 1),
     areal: one('gconfig.top_p', 1),
   },
   { ours: 'rollout.minP', for: generating, trl: one('min_p', null, off(0, null)), agilerl: one('min_p', 0) },
@@ -85,7 +71,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: generating,
     trl: one('repetition_penalty', 1),
     agilerl: one('repetition_penalty', 1),
-    verl: one(rollout('repetition_penalty'), 1),
   },
   {
     ours: 'rollout.minNewTokens',
@@ -109,14 +94,12 @@ export const generationSettings: readonly SettingRow[] = [
     for: groups,
     trl: one('vllm_importance_sampling_correction', true, correction),
     agilerl: one('vllm_importance_sampling_correction', true, correction),
-    verl: verlCorrection,
     areal: decoupled,
   },
   {
     ours: 'rollout.mismatchCorrection',
     for: others,
     agilerl: one('vllm_importance_sampling_correction', true, correction),
-    verl: verlCorrection,
   },
   {
     ours: 'rollout.mismatchMode',
@@ -135,7 +118,6 @@ export const generationSettings: readonly SettingRow[] = [
     for: groups,
     trl: one('vllm_importance_sampling_clip_max', 3),
     agilerl: one('vllm_importance_sampling_cap', 2),
-    verl: one('algorithm.rollout_correction.rollout_is_threshold', 2),
     areal: one('actor.rejection_sampling.upper', 5),
   },
   {
@@ -143,6 +125,5 @@ export const generationSettings: readonly SettingRow[] = [
     for: others,
     isCarried: true,
     agilerl: one('vllm_importance_sampling_cap', 2),
-    verl: one('algorithm.rollout_correction.rollout_is_threshold', 2),
   },
 ]

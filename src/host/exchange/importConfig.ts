@@ -7,7 +7,7 @@
  *   recognition.ts    whose settings they are, by names that one tool alone has; foreignFiles.ts what is no settings file
  *   toolAlgorithms.ts which algorithm a file means, and why (trlAlgorithm.ts that of TRL's files); evidence.ts the words for it
  *   fileNames.ts      its names as the table has them; taking.ts goes through the table with a file
- *   importStudy.ts    a search in such a file (agilerlSearch.ts; W&B and Optuna: sweepFiles.ts) as the section of a study
+ *   importStudy.ts    a search in such a file (agilerlSearch.ts; of W&B: wandbSweep.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
  *   settingsTable.ts  the table that import and export read: our settings, the names and the defaults there
@@ -75,7 +75,7 @@ export function importConfig(
 }
 
 const searchedIn = (search: FoundSearch | null): readonly string[] =>
-  search?.parameters.flatMap(({ names }) => names) ?? []
+  search?.parameters.map(({ name }) => name) ?? []
 
 interface Recognised {
   readonly source: SettingsSource
@@ -154,10 +154,10 @@ interface TakenRun {
 function takenRun(
   tool: ToolId,
   { id, names: decided }: AlgorithmFinding,
-  { values: settings, withoutValue: unknown, hasUnread, inTool }: FileNames,
+  { values: settings, withoutValue: unknown, hasUnread }: FileNames,
 ): TakenRun {
   const initial = initialConfig(id)
-  const taking = new Taking({ tool, algorithm: id, settings, unknown, hasUnread, inTool, initial })
+  const taking = new Taking({ tool, algorithm: id, settings, unknown, hasUnread, initial })
   taking.takeAll()
   taking.noteRest([...decided])
   return taking

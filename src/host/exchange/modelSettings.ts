@@ -5,14 +5,11 @@ import {
   axolotlCompletion,
   axolotlFiles,
   axolotlPrompt,
-  columnOf,
   filesOf,
   heldOutOf,
   llamafactoryFiles,
   trlFiles,
   trlPrompt,
-  verlAnswerPrompt,
-  verlCompletion,
 } from './dataLinks.ts'
 import {
   asNumber,
@@ -25,7 +22,7 @@ import {
   trlTargets,
   type Link,
 } from './links.ts'
-import { answering, generating, model, type SettingRow } from './settingRow.ts'
+import { answering, generating, type SettingRow } from './settingRow.ts'
 import { axolotlTargets, llamafactoryAlpha, llamafactoryTargets, orElse } from './trainerLinks.ts'
 
 const unnamed = off(undefined, null, '')
@@ -60,7 +57,6 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     trl: onlyRead(one('run_name', null, off(undefined, null))),
     llamafactory: onlyRead(one('run_name', null, off(undefined, null))),
-    verl: onlyRead(one('trainer.experiment_name', null, off(undefined, null))),
     areal: onlyRead(one('experiment_name', null, off(undefined, null))),
   },
   {
@@ -69,7 +65,6 @@ const identity: readonly SettingRow[] = [
     llamafactory: onlyRead(one('model_name_or_path', null, unnamed)),
     axolotl: onlyRead(one('base_model', null, unnamed)),
     agilerl: one('pretrained_model_name_or_path', null, unnamed),
-    verl: one(model('path'), null, unnamed),
     areal: one('actor.path', null, unnamed),
   },
   {
@@ -79,7 +74,6 @@ const identity: readonly SettingRow[] = [
     agilerl: onlyRead(filesOf('dataset')),
     llamafactory: llamafactoryFiles('dataset'),
     axolotl: axolotlFiles('datasets'),
-    verl: onlyRead(filesOf('data.train_files')),
     areal: onlyRead(filesOf('train_dataset.path')),
   },
   {
@@ -89,7 +83,6 @@ const identity: readonly SettingRow[] = [
     agilerl: agilerlSplit,
     llamafactory: heldOutOf('val_size', llamafactoryFiles('eval_dataset')),
     axolotl: heldOutOf('val_set_size', axolotlFiles('test_datasets')),
-    verl: onlyRead(filesOf('data.val_files')),
     areal: onlyRead(filesOf('valid_dataset.path')),
   },
   {
@@ -98,14 +91,12 @@ const identity: readonly SettingRow[] = [
     for: generating,
     trl: trlPrompt,
     agilerl: agilerlPrompt,
-    verl: columnOf('data.prompt_key'),
   },
   {
     ours: 'data.prompt',
     isCarried: true,
     for: answering,
     agilerl: agilerlPrompt,
-    verl: verlAnswerPrompt,
     axolotl: axolotlPrompt,
   },
   {
@@ -113,7 +104,6 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     for: ['sft'],
     agilerl: one('response_column', null, off(undefined, null)),
-    verl: verlCompletion,
     axolotl: axolotlCompletion,
   },
   {
@@ -121,7 +111,6 @@ const identity: readonly SettingRow[] = [
     isCarried: true,
     for: generating,
     trl: onlyRead(one('max_prompt_length', null)),
-    verl: onlyRead(one('data.max_prompt_length', 512)),
     areal: onlyRead(one('train_dataset.max_length', null)),
   },
   {
@@ -134,7 +123,6 @@ const identity: readonly SettingRow[] = [
     ours: 'data.shuffle',
     for: generating,
     trl: one('shuffle_dataset', true),
-    verl: one('data.shuffle', true),
     areal: one('train_dataset.shuffle', true),
   },
   {
@@ -148,7 +136,6 @@ const identity: readonly SettingRow[] = [
     llamafactory: one('seed', 42),
     axolotl: orElse('seed', 42),
     agilerl: one('seed', 42),
-    verl: one('data.seed', 42, off(42, null)),
     areal: one('seed', 1),
   },
 ]
@@ -168,7 +155,6 @@ const adapter: readonly SettingRow[] = [
     trl: contextOf('max_length', 'max_seq_length'),
     agilerl: contextOf('max_context_length'),
     areal: contextOf('train_dataset.max_length'),
-    verl: rowLength('data.max_length', 1024),
     llamafactory: rowLength('cutoff_len', 2048),
     axolotl: rowLength('sequence_len', 512),
   },
@@ -186,16 +172,6 @@ const adapter: readonly SettingRow[] = [
     llamafactory: one('lora_rank', 8),
     axolotl: one('lora_r', null, off(undefined, null)),
     agilerl: one('lora_r', 16),
-    verl: one(model('lora_rank'), 0, {
-      read(value, remark) {
-        if (value !== 0) return value
-        remark(
-          'verl would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers.',
-        )
-        return undefined
-      },
-      write: (value) => value,
-    }),
     areal: one('actor.lora_rank', 32),
   },
   {
@@ -204,7 +180,6 @@ const adapter: readonly SettingRow[] = [
     llamafactory: llamafactoryAlpha,
     axolotl: one('lora_alpha', null, off(undefined, null)),
     agilerl: one('lora_alpha', 32),
-    verl: one(model('lora_alpha'), 16),
     areal: one('actor.lora_alpha', 16),
   },
   {
@@ -220,7 +195,6 @@ const adapter: readonly SettingRow[] = [
     llamafactory: llamafactoryTargets,
     axolotl: axolotlTargets,
     agilerl: one('target_modules', 'all-linear', targetModules),
-    verl: one(model('target_modules'), 'all-linear', targetModules),
     areal: one('actor.target_modules', 'all-linear', targetModules),
   },
   {
@@ -234,7 +208,6 @@ const adapter: readonly SettingRow[] = [
   {
     ours: 'adapter.initial',
     isCarried: true,
-    verl: onlyRead(one(model('lora_adapter_path'), null)),
     llamafactory: onlyRead(one('adapter_name_or_path', null)),
   },
 ]

@@ -1,15 +1,7 @@
 /** The part of the table for the algorithms without groups, and for RLOO. */
 import { clipDistance, one, words } from './links.ts'
-import {
-  labelSmoothing,
-  nllWeight,
-  preferenceLoss,
-  agilerlKl,
-  arealKl,
-  rewardRange,
-  verlKl,
-} from './specialLinks.ts'
-import { actor, type SettingRow } from './settingRow.ts'
+import { labelSmoothing, nllWeight, preferenceLoss, agilerlKl, arealKl, rewardRange } from './specialLinks.ts'
+import type { SettingRow } from './settingRow.ts'
 import {
   axolotlLoss,
   axolotlSmoothing,
@@ -21,12 +13,11 @@ import {
 const setting = (name: string) => `algorithm.settings.${name}`
 
 export const otherAlgorithms: readonly SettingRow[] = [
-  { ours: setting('klCoefficient'), for: ['rloo'], trl: one('beta', 0.05), verl: verlKl, areal: arealKl },
+  { ours: setting('klCoefficient'), for: ['rloo'], trl: one('beta', 0.05), areal: arealKl },
   {
     ours: setting('clipCoefficient'),
     for: ['rloo'],
     trl: clipDistance('epsilon', 'epsilon_high', 0.2),
-    verl: one(actor('clip_ratio'), 0.2),
     areal: one('actor.eps_clip', 0.2),
   },
   {
@@ -40,14 +31,12 @@ export const otherAlgorithms: readonly SettingRow[] = [
     ours: setting('klCoefficient'),
     for: ['reinforce', 'remax', 'reinforce-plus-plus'],
     agilerl: agilerlKl(0.001),
-    verl: verlKl,
     areal: arealKl,
   },
   {
     ours: setting('clipCoefficient'),
     for: ['reinforce', 'reinforce-plus-plus'],
     agilerl: one('clip_coef', 0.2),
-    verl: one(actor('clip_ratio'), 0.2),
     areal: one('actor.eps_clip', 0.2),
   },
   {
@@ -55,7 +44,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['reinforce'],
     off: 1,
     agilerl: one('gamma', 1),
-    verl: one('algorithm.gamma', 1),
     areal: one('actor.discount', 1),
   },
   {
@@ -87,7 +75,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['ppo'],
     trl: one('kl_coef', 0.05),
     agilerl: agilerlKl(0.001),
-    verl: verlKl,
     areal: arealKl,
   },
   {
@@ -95,7 +82,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['ppo'],
     trl: one('cliprange', 0.2),
     agilerl: one('clip_coef', 0.2),
-    verl: one(actor('clip_ratio'), 0.2),
     areal: one('actor.eps_clip', 0.2),
   },
   {
@@ -103,7 +89,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['ppo'],
     trl: one('gamma', 1),
     agilerl: one('gamma', 1),
-    verl: one('algorithm.gamma', 1),
     areal: one('actor.discount', 1),
   },
   {
@@ -111,7 +96,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['ppo'],
     trl: one('lam', 0.95),
     agilerl: one('gae_lambda', 0.95),
-    verl: one('algorithm.lam', 1),
     areal: one('actor.gae_lambda', 1),
   },
   { ours: setting('valueCoefficient'), for: ['ppo'], trl: one('vf_coef', 0.1), agilerl: one('vf_coef', 0.5) },
@@ -120,7 +104,6 @@ export const otherAlgorithms: readonly SettingRow[] = [
     for: ['ppo'],
     off: null,
     trl: one('cliprange_value', 0.2),
-    verl: one('critic.cliprange_value', 0.5),
     areal: one('critic.value_eps_clip', 0.2),
   },
   { ours: setting('turnLevelClip'), for: ['ppo'], off: true, agilerl: one('turn_level_clip', true) },
@@ -135,7 +118,7 @@ export const otherAlgorithms: readonly SettingRow[] = [
     ),
   },
   { ours: setting('whitenAdvantages'), for: ['ppo'], agilerl: one('whiten_advantages', true) },
-  { ours: setting('entropyCoefficient'), for: ['ppo'], off: 0, verl: one(actor('entropy_coeff'), 0) },
+  { ours: setting('entropyCoefficient'), for: ['ppo'], off: 0 },
   {
     ours: setting('loss'),
     for: ['dpo'],

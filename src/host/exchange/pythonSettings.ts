@@ -261,9 +261,7 @@ const pick = (values: JsonObject, names: readonly string[]): JsonObject =>
 const isComputed = (value: unknown): boolean =>
   value === computed ||
   (Array.isArray(value) && value.some(isComputed)) ||
-  (value instanceof PythonCall && !isRange(value))
-
-const isRange = ({ method }: PythonCall): boolean => /^(suggest_\w+|RLParameter)$/.test(method)
+  (value instanceof PythonCall && value.method !== 'RLParameter')
 
 interface NotebookCell {
   readonly cell_type?: unknown

@@ -20,8 +20,7 @@ export interface PythonSource {
 /** A file of Python, rather than YAML, JSON or a command. */
 export const isPython = (text: string): boolean =>
   /^(from\s+[\w.]+\s+import\s|import\s+\w|def\s+\w+\s*\(|class\s+\w)/m.test(text) ||
-  /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text) ||
-  /\.suggest_\w+\(/.test(text)
+  /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text)
 
 /** What is not worked out until it is asked for. */
 type Expression = () => unknown

@@ -23,12 +23,6 @@ interface ToolSign {
 
 const toolSigns: readonly ToolSign[] = [
   {
-    tool: 'verl',
-    names:
-      /^(actor_rollout_ref|algorithm\.adv_estimator|trainer\.total_epochs|model\.partial_pretrain)(\.|$)/,
-    needs: 1,
-  },
-  {
     tool: 'areal',
     names:
       /^(gconfig\.|actor\.(path|optimizer|eps_clip|mb_spec|reward_norm|use_\w+)(\.|$)|train_dataset\.(path|type|batch_size)$)/,

@@ -40,11 +40,6 @@ export const generating = idsOf(({ experience }) => experience === 'rollout')
 export const others = generating.filter((id) => !groups.includes(id))
 export const answering = idsOf(({ experience }) => experience !== 'rollout')
 
-/** verl's long prefixes. */
-export const actor = (name: string) => `actor_rollout_ref.actor.${name}`
-export const rollout = (name: string) => `actor_rollout_ref.rollout.${name}`
-export const model = (name: string) => `actor_rollout_ref.model.${name}`
-
 /** Completions per prompt where a file says nothing. */
 export interface DefaultSizes {
   readonly trl: number

@@ -5,7 +5,7 @@
  */
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { algorithmSettings } from './algorithmSettings.ts'
-import { type SettingRow, actor, answering, generating, perTrainer } from './settingRow.ts'
+import { type SettingRow, answering, generating, perTrainer } from './settingRow.ts'
 import {
   agilerlMinibatch,
   arealMinibatch,
@@ -13,7 +13,6 @@ import {
   trlLength,
   trlMinibatch,
   warmupOf,
-  verlMinibatch,
 } from './batches.ts'
 import { off, one, words } from './links.ts'
 import {
@@ -36,20 +35,16 @@ const saves = { strategy: 'save_strategy', steps: 'save_steps', initial: 'steps'
 
 const steps = (groupSize: number) => ({
   agilerl: agilerlLength(groupSize),
-  verl: one('trainer.total_training_steps', null),
   areal: one('total_train_steps', null),
 })
 const evaluation = {
   agilerl: one('evaluation_interval', null, off(0, null)),
-  verl: one('trainer.test_freq', -1, off(0, -1)),
   areal: one('evaluator.freq_steps', null, off(0, null)),
 }
 const checkpoint = {
-  verl: one('trainer.save_freq', -1, off(0, -1)),
   areal: one('saver.freq_steps', null, off(0, null)),
 }
 const schedule = {
-  verl: one(actor('optim.lr_scheduler_type'), 'constant', words({ constant: 'constant', cosine: 'cosine' })),
   areal: one(
     'actor.optimizer.lr_scheduler_type',
     'constant',
@@ -57,7 +52,6 @@ const schedule = {
   ),
 }
 const warmup = {
-  verl: one(actor('optim.lr_warmup_steps_ratio'), 0),
   areal: one('actor.optimizer.warmup_steps_proportion', 0.001),
 }
 
@@ -74,7 +68,7 @@ const adam = (name: string, initial: number) => ({
   axolotl: orElse(name, initial),
 })
 
-const epochs = { agilerl: one('update_epochs', 1), verl: one(actor('ppo_epochs'), 1) }
+const epochs = { agilerl: one('update_epochs', 1) }
 
 const trlSchedule = transformersSchedule('lr_scheduler_type', 'linear')
 
@@ -85,7 +79,6 @@ const updating: readonly SettingRow[] = [
     trl: one('learning_rate', 1e-6),
     ...rates,
     agilerl: one('lr', 5e-7),
-    verl: one(actor('optim.lr'), 1e-6),
     areal: one('actor.optimizer.lr', 1e-3),
   },
   {
@@ -93,7 +86,6 @@ const updating: readonly SettingRow[] = [
     for: ['ppo'],
     trl: one('learning_rate', 3e-6),
     agilerl: agilerlActorRate,
-    verl: one(actor('optim.lr'), 1e-6),
     areal: one('actor.optimizer.lr', 1e-3),
   },
   {
@@ -102,7 +94,6 @@ const updating: readonly SettingRow[] = [
     trl: one('learning_rate', 2e-5),
     ...rates,
     agilerl: one('lr', 5e-5),
-    verl: one(actor('optim.lr'), 1e-5),
     areal: one('actor.optimizer.lr', 1e-3),
   },
   {
@@ -110,7 +101,6 @@ const updating: readonly SettingRow[] = [
     for: ['ppo'],
     off: null,
     agilerl: one('lr_critic', 5e-5),
-    verl: one('critic.optim.lr', 1e-5),
     areal: one('critic.optimizer.lr', 1e-3),
   },
   { ours: 'optimization.schedule', for: generating, trl: trlSchedule, agilerl: agilerlSchedule, ...schedule },
@@ -122,11 +112,6 @@ const updating: readonly SettingRow[] = [
     llamafactory: trlSchedule,
     axolotl: transformersSchedule('lr_scheduler', 'cosine'),
     ...schedule,
-    verl: one(
-      actor('optim.lr_scheduler_type'),
-      'cosine',
-      words({ constant: 'constant', cosine: 'cosine' }, { wsd: 'constant' }),
-    ),
   },
   {
     ours: 'optimization.warmupProportion',
@@ -143,7 +128,6 @@ const updating: readonly SettingRow[] = [
     llamafactory: warmupOf(0),
     axolotl: warmupOf(0.03),
     ...warmup,
-    verl: one(actor('optim.lr_warmup_steps_ratio'), 0.1),
   },
   { ours: 'optimization.beta1', ...adam('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
   { ours: 'optimization.beta2', ...adam('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
@@ -151,7 +135,6 @@ const updating: readonly SettingRow[] = [
   {
     ours: 'optimization.weightDecay',
     ...adam('weight_decay', 0),
-    verl: one(actor('optim.weight_decay'), 0.01),
     areal: one('actor.optimizer.weight_decay', 0.01),
   },
   {
@@ -163,7 +146,6 @@ const updating: readonly SettingRow[] = [
       write: (value) => value,
     }),
     agilerl: one('max_grad_norm', 0.1, off(null, 0)),
-    verl: one(actor('grad_clip'), 1, off(null, null, 0)),
     areal: one('actor.optimizer.gradient_clipping', 1, off(null, 0)),
   },
   {
@@ -178,7 +160,6 @@ const updating: readonly SettingRow[] = [
   ...perTrainer('optimization.minibatchSize', ({ trl, agilerl }) => ({
     trl: trlMinibatch(trl),
     agilerl: agilerlMinibatch(agilerl),
-    verl: verlMinibatch,
     areal: arealMinibatch,
   })),
   { ours: 'optimization.minibatchSize', for: ['dpo'], trl: trlAccumulated, agilerl: agilerlMinibatch(1, 2) },
@@ -207,8 +188,8 @@ const length: readonly SettingRow[] = [
     axolotl: trlLength(null),
     ...steps(1),
   },
-  { ours: 'passes', for: generating, ...passes, verl: one('trainer.total_epochs', 30) },
-  { ours: 'passes', for: answering, ...passes, verl: one('trainer.total_epochs', 4) },
+  { ours: 'passes', for: generating, ...passes },
+  { ours: 'passes', for: answering, ...passes },
   ...perTrainer('evaluation.every', ({ trl }) => ({ trl: trlInterval(evaluations, trl), ...evaluation })),
   {
     ours: 'evaluation.every',

@@ -1,16 +1,6 @@
 /** Links specific to one tool: schedules, penalties, norms. */
 import { smoothedLosses, type PreferenceLossName } from '#rl/algorithms/dpo.ts'
-import {
-  asNumber,
-  atMost,
-  clipOffsets,
-  one,
-  words,
-  type Link,
-  type Quantities,
-  tidy,
-  type Given,
-} from './links.ts'
+import { asNumber, atMost, one, type Link, type Quantities, tidy, type Given } from './links.ts'
 
 /** TRL's generation arguments hold it. */
 export const minimumTokens: Link = {
@@ -119,32 +109,6 @@ export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 
   write: (value) => value,
 })
 
-const actor = (name: string) => `actor_rollout_ref.actor.${name}`
-
-/** In the loss, or in the reward, or nowhere. */
-export const verlKl: Link = {
-  keys: {
-    [actor('use_kl_loss')]: false,
-    [actor('kl_loss_coef')]: 0.001,
-    'algorithm.use_kl_in_reward': false,
-    'algorithm.kl_ctrl.kl_coef': 0.001,
-  },
-  read(given, remark) {
-    if (given(actor('use_kl_loss')) === true) return given(actor('kl_loss_coef'))
-    if (given('algorithm.use_kl_in_reward') !== true) return 0
-    remark(
-      'The file puts the KL term into the reward; in Turnwise the algorithm decides where it is applied.',
-    )
-    return given('algorithm.kl_ctrl.kl_coef')
-  },
-}
-
-export const verlEstimator: Link = one(
-  actor('kl_loss_type'),
-  'low_var_kl',
-  words({ k3: 'low_var_kl', k1: 'kl', k2: 'mse' }, { k3: 'k3', k1: 'k1', k2: 'k2' }),
-)
-
 /** AReaL subtracts it from the reward. */
 export const arealKl: Link = {
   keys: { 'actor.kl_ctl': 0.1 },
@@ -155,21 +119,6 @@ export const arealKl: Link = {
         'AReaL puts the KL term into the reward (k1 unless kl_estimator says otherwise); in Turnwise the algorithm decides where it is applied.',
       )
     return value
-  },
-}
-
-export const verlAdvantageNorm: Link = one('algorithm.norm_adv_by_std_in_grpo', true, {
-  read: (value) => (value === false ? 'mean-only' : 'mean-std'),
-  write: (value) => value !== 'mean-only',
-})
-
-/** Distances below and above; without them one for both. */
-export const verlClip: Link = {
-  keys: { [actor('clip_ratio')]: 0.2, [actor('clip_ratio_low')]: null, [actor('clip_ratio_high')]: null },
-  read(given, remark) {
-    const both = asNumber(given(actor('clip_ratio'))) ?? 0.2
-    const [low, high] = [given(actor('clip_ratio_low')) ?? both, given(actor('clip_ratio_high')) ?? both]
-    return clipOffsets('low', 'high', both).read?.((name) => (name === 'low' ? low : high), remark)
   },
 }
 

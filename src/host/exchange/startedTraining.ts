@@ -24,7 +24,7 @@ export function meantProgram<Each extends Started>(
   if (first === undefined) return started[0]
   const kinds = [...new Set(trainings.map(({ trainer }) => trainer))]
   if (kinds.length === 1) return first.each
-  const meant = trainings.find(({ each, trainer }) => wanted !== null && isWanted(each, trainer, wanted))
+  const meant = trainings.find(({ trainer }) => trainer === wanted)
   if (meant !== undefined) return meant.each
   const names = [...new Set(trainings.map(({ each, trainer }) => described(each, trainer)))]
   const choices = kinds.filter((kind) => trainers.some((known) => known === kind))
@@ -34,10 +34,6 @@ export function meantProgram<Each extends Started>(
     `Choose the algorithm whose settings are meant: ${choices.join(', ')}; on the command line with --algorithm.`,
   )
 }
-
-/** verl starts every algorithm with rewards by the same program. */
-const isWanted = ({ program }: Started, trainer: string, wanted: string): boolean =>
-  trainer === wanted || (program.name.endsWith('main_ppo') && wanted !== 'sft')
 
 const described = ({ program, stage }: Started, trainer: string): string =>
   stage === null || program.name.includes(trainer) ? program.name : `${program.name} (stage ${stage})`

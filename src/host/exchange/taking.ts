@@ -27,8 +27,6 @@ export interface TakingFrom {
   readonly unknown: ReadonlySet<string>
   /** True if the file may have settings that cannot be read. */
   readonly hasUnread: boolean
-  /** What the file would call a name of the table that does not stand in it. */
-  readonly inTool: (name: string) => string
   /** Default config of the algorithm. */
   readonly initial: RunConfig
 }
@@ -43,17 +41,15 @@ export class Taking {
   readonly #settings: ReadonlyMap<string, NamedValue>
   readonly #unknown: ReadonlySet<string>
   readonly #hasUnread: boolean
-  readonly #inTool: (name: string) => string
   readonly #taken = new Set<string>()
   readonly #initial: RunConfig
 
-  constructor({ tool, algorithm, settings, unknown, hasUnread, inTool, initial }: TakingFrom) {
+  constructor({ tool, algorithm, settings, unknown, hasUnread, initial }: TakingFrom) {
     this.#tool = tool
     this.#algorithm = algorithm
     this.#settings = settings
     this.#unknown = unknown
     this.#hasUnread = hasUnread
-    this.#inTool = inTool
     this.#initial = initial
     this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
   }
@@ -111,7 +107,7 @@ export class Taking {
     }
     const isOpen = this.#hasUnread || this.#unknown.has(name)
     const silence = isOpen ? 'the file has no known value of' : 'the file does not set'
-    const text = `${ours} is ${shown(value)}: ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
+    const text = `${ours} is ${shown(value)}: ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
 
@@ -127,7 +123,7 @@ export class Taking {
       const isSaid = this.#settings.has(name) || this.#unknown.has(name)
       if (initial === undefined || isSaid || isEqual(initial, value)) continue
       const silence = this.#hasUnread ? 'has no known value of' : 'does not set'
-      const text = `The file ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
+      const text = `The file ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
   }

@@ -13,7 +13,6 @@ export type ProjectTool = (typeof projectTools)[number]
 export const toolVersions: Readonly<Record<ToolId, string>> = {
   trl: '1.16.0',
   agilerl: '2.58.0',
-  verl: 'main of August 2026',
   areal: '1.0.4',
   llamafactory: 'main of August 2026',
   axolotl: 'main of July 2026',

@@ -248,8 +248,7 @@ export const runsApi = {
 
   /**
    * The settings of another tool as a run config, with a note on each that was not taken over or was filled in; `tool` and
-   * `algorithm` null: their names tell, and where they do not, the error asks. A population of AgileRL, a sweep of W&B and ranges of Optuna come with the section of a
-   * study.
+   * `algorithm` null: their names tell, and where they do not, the error asks. A population of AgileRL and a sweep of W&B come with the section of a study.
    */
   importConfig: query(
     z.object({
