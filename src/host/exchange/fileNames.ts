@@ -1,8 +1,10 @@
 /** The names of a file as the table of settings has them, whatever sections, capitals and earlier versions they are written in. */
-import { isObject } from '#shared/config/paths.ts'
+import { isEqual, isObject } from '#shared/config/paths.ts'
 import type { ToolId } from '#shared/tools.ts'
 import { isGiven, type Evidence } from './evidence.ts'
-import { entryOf } from './links.ts'
+import type { ImportNote } from './importNotes.ts'
+import { asText, entryOf } from './links.ts'
+import { namesIn } from './settingsTable.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { NamedValue } from './taking.ts'
 
@@ -18,6 +20,8 @@ export class FileNames implements Evidence {
   /** Names whose values the file does not tell. */
   readonly unknown: ReadonlySet<string>
   readonly hasUnread: boolean
+  /** On names that mean a setting which another name of the file sets differently. */
+  readonly notes: readonly ImportNote[]
   readonly program: string | null
   readonly #tool: ToolId | null
   readonly #searched: ReadonlySet<string>
@@ -26,10 +30,11 @@ export class FileNames implements Evidence {
     this.#tool = tool
     this.program = source.program
     this.hasUnread = source.hasUnread
-    const named = [...gathered(tool, settings)].map(
-      ([written, value]) => [this.common(written), { written, value }] as const,
-    )
-    this.values = new Map(named)
+    const all = [...gathered(tool, settings)].map(([written, value]) => ({ written, value }))
+    const named = Map.groupBy(all, ({ written }) => this.common(written))
+    const known = tool === null ? new Set() : namesIn(tool)
+    this.values = new Map([...named].map(([name, each]) => [name, meant(each)]))
+    this.notes = [...named].flatMap(([name, each]) => (known.has(name) ? others(each) : []))
     this.#searched = new Set(searched.map(this.common))
     const left = source.notes.flatMap(({ kind, name }) => (kind === 'left-out' ? [name] : []))
     this.unknown = new Set([...left, ...source.computed].map(this.common))
@@ -53,8 +58,26 @@ export class FileNames implements Evidence {
   readonly isUnknown = (name: string): boolean => this.unknown.has(name)
 }
 
+type Names = readonly [NamedValue, ...NamedValue[]]
+
+/** Of several names for a setting: that which the tool lets stand over the others, else the last. */
+const meant = (named: readonly NamedValue[]): NamedValue =>
+  named.find(({ written }) => /^(algorithm\.|vllm_importance_sampling_cap$)/.test(written)) ??
+  (named as Names).at(-1) ??
+  (named as Names)[0]
+
+const others = (named: readonly NamedValue[]): ImportNote[] => {
+  const { written: taken, value } = meant(named)
+  return named
+    .filter((each) => !isEqual(each.value, value))
+    .map((each) => ({
+      ...{ kind: 'left-out', name: each.written },
+      text: `${each.written} (${asText(each.value)}) was skipped: ${taken} (${asText(value)}) stands for the same setting and was taken.`,
+    }))
+}
+
 /** Sections whose names are a person's own, which are one value. */
-const ownSections = /^((?:.*\.)?(?:prompt_template|columns)|dataset_mixer)\.(.+)$/i
+const ownSections = /^((?:.*\.)?(?:prompt_template|columns)|dataset_mixer|chat_template_kwargs)\.(.+)$/i
 
 function gathered(tool: ToolId | null, settings: FlatSettings): FlatSettings {
   if (tool !== 'agilerl' && tool !== 'trl') return settings
@@ -90,6 +113,7 @@ const trlName = (written: string): string => {
 const trlAliases: Readonly<Record<string, string>> = {
   evaluation_strategy: 'eval_strategy',
   torch_dtype: 'dtype',
+  vllm_importance_sampling_cap: 'vllm_importance_sampling_clip_max',
 }
 
 /** Names of earlier versions, and of its classes where manifests have others. */

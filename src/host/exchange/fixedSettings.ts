@@ -120,6 +120,9 @@ const trl: readonly FixedSetting[] = [
     'datasets',
     'dataset_streaming',
   ]),
+  ...unread('a completion ends at texts, which are `rollout.stopStrings`', [
+    'generation_kwargs.stop_token_ids',
+  ]),
   ...unread(display, ['eval_on_start', 'do_eval', 'do_train', 'save_only_model', 'project']),
   ...unread(machine, [
     'per_device_eval_batch_size',

@@ -2,7 +2,7 @@
 import { rowsPerUpdate, trlPrompts } from './batches.ts'
 import { always, off, offBeyond, one, onlyRead, words } from './links.ts'
 import { answering, generating, groups, others, perTrainer, type SettingRow } from './settingRow.ts'
-import { decoupled, minimumTokens } from './specialLinks.ts'
+import { decoupled, minimumTokens, stopTexts } from './specialLinks.ts'
 
 const correction = words({ auto: true, on: true, off: false })
 const prompts = {
@@ -86,7 +86,12 @@ export const generationSettings: readonly SettingRow[] = [
     ...newTokens,
   },
   { ours: 'rollout.maxNewTokens', for: ['ppo'], trl: one('response_length', 53), ...newTokens },
-  { ours: 'rollout.stopStrings', for: generating, areal: one('gconfig.stop', null, off([], null)) },
+  {
+    ours: 'rollout.stopStrings',
+    for: generating,
+    trl: stopTexts,
+    areal: one('gconfig.stop', null, off([], null)),
+  },
   { ours: 'rollout.precision', off: 'f32', for: generating },
   { ours: 'rollout.maxStaleness', off: 0, for: generating },
   {

@@ -93,7 +93,7 @@ function imported({ source, found, recognised, names, algorithm, hasCard }: Reco
   const taken = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
   const run = tool === null || hasCard ? taken : withoutCard(taken)
   const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
-  run.notes.push(...source.notes, ...left.map(computedNote), ...scriptNotes(source, tool))
+  run.notes.push(...names.notes, ...source.notes, ...left.map(computedNote), ...scriptNotes(source, tool))
   const config = finished(run, names.given, isLeftOpen(tool, names))
   const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
   if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }

@@ -22,6 +22,7 @@ import {
   trlTargets,
   type Link,
 } from './links.ts'
+import { templateSwitches } from './specialLinks.ts'
 import { answering, generating, type SettingRow } from './settingRow.ts'
 import { axolotlTargets, llamafactoryAlpha, llamafactoryTargets, orElse } from './trainerLinks.ts'
 
@@ -106,6 +107,7 @@ const identity: readonly SettingRow[] = [
     agilerl: one('response_column', null, off(undefined, null)),
     axolotl: axolotlCompletion,
   },
+  { ours: 'data.templateVariables', isCarried: true, for: generating, trl: templateSwitches },
   {
     ours: 'data.maxPromptTokens',
     isCarried: true,

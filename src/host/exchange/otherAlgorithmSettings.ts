@@ -3,6 +3,7 @@ import { clipDistance, one, words } from './links.ts'
 import { labelSmoothing, nllWeight, preferenceLoss, agilerlKl, arealKl, rewardRange } from './specialLinks.ts'
 import type { SettingRow } from './settingRow.ts'
 import {
+  axolotlBeta,
   axolotlLoss,
   axolotlSmoothing,
   llamafactoryLoss,
@@ -133,7 +134,7 @@ export const otherAlgorithms: readonly SettingRow[] = [
     agilerl: one('beta', 0.001),
     areal: one('actor.beta', 0.1),
     llamafactory: one('pref_beta', 0.1),
-    axolotl: orElse('rl_beta', 0.1),
+    axolotl: axolotlBeta,
   },
   {
     ours: setting('nllAlpha'),

@@ -3,6 +3,7 @@
  * export read nothing else. A row with `for` belongs to those algorithms only; a tool without an entry has no such
  * setting, and nothing is lost there at the value `off`.
  */
+import type { ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { algorithmSettings } from './algorithmSettings.ts'
 import { type SettingRow, answering, generating, perTrainer } from './settingRow.ts'
@@ -235,6 +236,10 @@ const commonSettings: readonly SettingRow[] = [
 ]
 
 export const settingsTable: readonly SettingRow[] = [...commonSettings, ...algorithmSettings]
+
+/** The names that a tool has for settings here, of any algorithm. */
+export const namesIn = (tool: ToolId): ReadonlySet<string> =>
+  new Set(settingsTable.flatMap((row) => Object.keys(row[tool]?.keys ?? {})))
 
 /** Those of one algorithm; no tool has a setting of its own that the table does not name. */
 export function rowsFor(algorithm: string): SettingRow[] {

@@ -176,7 +176,6 @@ class Script {
 
   /** What a written word stands for: several words for a list, none for the script's own arguments. */
   #expanded(written: string, place: Place, depth = 0): ShellWord[] {
-    if (depth > maxDepth) throw endless()
     if (/^"?\$\{?[@*]\}?"?$/.test(written)) return []
     const words: ShellWord[] = []
     const parts: ShellWord[] = []
@@ -214,7 +213,7 @@ class Script {
   /** Nothing in double quotes is split, but a list stays one. */
   #quoted(text: string, place: Place, depth: number): readonly ShellWord[] {
     if (place === 'words' && /^\$\{\w+\[@\]\}$/.test(text)) return this.#reference(text, depth)
-    return this.#expanded(text, 'quotes', depth + 1)
+    return this.#expanded(text, 'quotes', deeper(depth))
   }
 
   /** `$NAME`, `${NAME}`, `${NAME[@]}`, `${NAME:-value}`; everything else is unknown, and so are the arguments of the script. */
@@ -224,7 +223,7 @@ class Script {
     const [, name = '', colon, initial] = parts
     const variable = this.#variable(name, colon === ':')
     if (variable === null)
-      return initial === undefined ? [unknown(written)] : this.#expanded(initial, 'value', depth + 1)
+      return initial === undefined ? [unknown(written)] : this.#expanded(initial, 'value', deeper(depth))
     return variable.isConditional
       ? variable.words.map((word) => ({ ...word, conditional: [...word.conditional, name] }))
       : variable.words
@@ -248,6 +247,11 @@ function piecesOf(written: string, place: Place): string[] {
     at = next
   }
   return pieces
+}
+
+function deeper(depth: number): number {
+  if (depth >= maxDepth) throw endless()
+  return depth + 1
 }
 
 const plain = (text: string): ShellWord => ({ text, unknown: [], conditional: [], usesHome: false })

@@ -1,12 +1,44 @@
 /** Links specific to one tool: schedules, penalties, norms. */
 import { smoothedLosses, type PreferenceLossName } from '#rl/algorithms/dpo.ts'
-import { asNumber, atMost, one, type Link, type Quantities, tidy, type Given } from './links.ts'
+import { isObject } from '#shared/config/paths.ts'
+import { asNumber, asText, atMost, one, type Link, type Quantities, tidy, type Given } from './links.ts'
 
 /** TRL's generation arguments hold it. */
 export const minimumTokens: Link = {
   keys: { 'generation_kwargs.min_new_tokens': null, generation_kwargs: null },
   read: (given) => asNumber(given('generation_kwargs.min_new_tokens')) ?? 0,
   write: (value) => ({ generation_kwargs: { min_new_tokens: value } }),
+}
+
+const stops = ['stop', 'stop_strings'].map((name) => `generation_kwargs.${name}`)
+
+/** Those of vLLM and of transformers; a project has no way to say them. */
+export const stopTexts: Link = {
+  keys: Object.fromEntries(stops.map((name) => [name, null])),
+  read(given, remark) {
+    const found = stops.flatMap((name) => listOf(given(name)).map((value) => ({ name, value })))
+    const texts = found.flatMap(({ name, value }) => {
+      if (typeof value === 'string' && value !== '') return [value]
+      remark(`${name}: ${asText(value)} was left aside: a completion ends at texts.`)
+      return []
+    })
+    return [...new Set(texts)]
+  },
+}
+
+/** Switches of the chat template. */
+export const templateSwitches: Link = {
+  keys: { chat_template_kwargs: null },
+  read(given, remark) {
+    const value = given('chat_template_kwargs')
+    const [taken, left] = [new Map<string, unknown>(), new Array<string>()]
+    for (const [name, each] of Object.entries(isObject(value) ? value : {}))
+      if (['string', 'number', 'boolean'].includes(typeof each)) taken.set(name, each)
+      else left.push(name)
+    if (left.length > 0)
+      remark(`${left.join(', ')} left aside: a template gets texts, numbers and true or false.`)
+    return Object.fromEntries(taken)
+  },
 }
 
 /** Ours ends a quarter of the way round, that of transformers halfway: num_cycles says which. */

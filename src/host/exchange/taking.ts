@@ -2,6 +2,7 @@
 import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
 import { fixedSettings } from './fixedSettings.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { asText, type Link } from './links.ts'
@@ -134,16 +135,29 @@ export class Taking {
     return this.#taken.has(name) || [...this.#taken].some(isPart)
   }
 
+  /** A coefficient may be that of another algorithm or tool than the file's. */
+  #whyUnknown(written: string): string {
+    const tool = toolTitles[this.#tool]
+    const row = rowsFor(this.#algorithm).find(({ ours }) => ourCoefficients.includes(ours))
+    const own = Object.keys(row?.[this.#tool]?.keys ?? {})[0]
+    if (own === undefined || !coefficients.test(written))
+      return `it is not among the settings of ${tool} that Turnwise knows for ${this.#algorithm}`
+    return `it is no setting of ${algorithmById(this.#algorithm).title} in ${tool}, which reads ${own}`
+  }
+
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
     if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
     if (fixed?.unless !== undefined && this.#settings.get(fixed.unless)?.value === true) return
-    const because =
-      fixed?.because ??
-      `it is not among the settings of ${toolTitles[this.#tool]} that Turnwise knows for ${this.#algorithm}`
+    const because = fixed?.because ?? this.#whyUnknown(written)
     const text = `${written} (${shown(value)}) was skipped: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
   }
 }
+
+/** The coefficient of the reference by the names that algorithms and tools give it. */
+const coefficients =
+  /(^|\.)(beta|(dpo|rl|pref|grpo|kl)_beta|(init_)?kl_coef|kl_ctl|kl_coefficient|kl_penalty)$/i
+const ourCoefficients = ['algorithm.settings.klCoefficient', 'algorithm.settings.beta']
 
 export const fixedFor = (tool: ToolId, algorithm: string) =>
   fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))

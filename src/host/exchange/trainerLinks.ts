@@ -111,5 +111,16 @@ const smoothingOf = (link: Link): Link => ({
 export const llamafactorySmoothing = smoothingOf(llamafactoryLoss)
 export const axolotlSmoothing = smoothingOf(axolotlLoss)
 
+/** axolotl hands `trl.beta` over to TRL where it is set, else `rl_beta`. */
+export const axolotlBeta: Link = {
+  keys: { rl_beta: null, 'trl.beta': null },
+  read(given, remark) {
+    const [own, passed] = [asNumber(given('rl_beta')), asNumber(given('trl.beta'))]
+    if (own !== null && passed !== null && own !== passed)
+      remark(`rl_beta (${own}) was left aside: axolotl takes trl.beta (${passed}) where both are set.`)
+    return passed ?? own ?? 0.1
+  },
+}
+
 /** A number that the program leaves to transformers where the file does not say it. */
 export const orElse = (name: string, initial: number): Link => one(name, null, off(initial, null))
