@@ -147,6 +147,14 @@ export const trlLength = (groupSize: number | null): Link => ({
   write: (_, quantities) => ({ max_steps: quantities.steps * quantities.updatesPerStep }),
 })
 
+export const evaluations = {
+  strategy: 'eval_strategy',
+  steps: 'eval_steps',
+  initial: 'no',
+  every: null,
+} as const
+export const saves = { strategy: 'save_strategy', steps: 'save_steps', initial: 'steps', every: 500 } as const
+
 /** Steps between evaluations or checkpoints; 0 is never. */
 export const trlInterval = (
   name: {

@@ -232,3 +232,19 @@ function messagesOf(template: unknown): readonly Message[] {
     typeof role === 'string' && typeof content === 'string' ? [{ role, content }] : [],
   )
 }
+
+/** Tokens of a whole row; longer ones are cut there and left out here. */
+export const contextOf = (...names: readonly [string, ...string[]]): Link => ({
+  keys: Object.fromEntries(names.map((name) => [name, null])),
+  read(given, remark) {
+    const name = names.find((each) => asNumber(given(each)) !== null)
+    if (name === undefined) return undefined
+    remark(`${name} truncates longer rows; Turnwise skips them.`)
+    return given(name)
+  },
+})
+
+export const rowLength = (name: string, initial: number): Link => ({
+  ...contextOf(name),
+  keys: { [name]: initial },
+})

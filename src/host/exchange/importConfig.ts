@@ -10,9 +10,9 @@
  *   importStudy.ts    a search in such a file (agilerlSearch.ts; of W&B: wandbSweep.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
- *   settingsTable.ts  the table that import and export read: our settings, the names and the defaults there
+ *   settingsTable.ts  the table that import and export read: our settings; by tool their names and defaults there, and what is a
+ *                     setting there and none here (trlSettings.ts with trlFixed.ts, agilerlSettings.ts and so on)
  *   links.ts, batches.ts, dataLinks.ts, trainerLinks.ts, specialLinks.ts   units and conversions of its entries
- *   fixedSettings.ts  what is a setting there and none here
  *   tools.ts          the tools and what each can do
  *   project/          a run as a folder that the other tool starts from
  */
@@ -30,7 +30,7 @@ import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStu
 import type { Given } from './links.ts'
 import { hubPart, type HubPart } from './dataLinks.ts'
 import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
-import { settingsTable } from './settingsTable.ts'
+import { settingsOf } from './settingsTable.ts'
 import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
@@ -256,8 +256,8 @@ const isLeftOpen =
   (tool: ToolId | null, { unknown }: FileNames) =>
   (ours: string): boolean =>
     tool !== null &&
-    settingsTable.some(
-      (row) => row.ours === ours && Object.keys(row[tool]?.keys ?? {}).some((name) => unknown.has(name)),
+    settingsOf[tool].some(
+      (row) => row.ours === ours && Object.keys(row.link.keys).some((name) => unknown.has(name)),
     )
 
 function finished(

@@ -3,9 +3,8 @@ import { AppError } from '#shared/errors.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { stands, type AlgorithmFinding } from './evidence.ts'
-import { fixedSettings } from './fixedSettings.ts'
 import { requireOwnKind, requireOwnProgram } from './foreignFiles.ts'
-import { namesIn } from './settingsTable.ts'
+import { fixedSettings, namesIn } from './settingsTable.ts'
 import type { SettingsSource } from './settingsSource.ts'
 
 export interface RecognisedTool {

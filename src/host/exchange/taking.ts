@@ -3,11 +3,10 @@ import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/pat
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { fixedSettings } from './fixedSettings.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { asText, type Link } from './links.ts'
 import type { FixedSetting } from './settingRow.ts'
-import { rowsFor } from './settingsTable.ts'
+import { fixedFor, rowsFor } from './settingsTable.ts'
 
 /** A row without a file; the person chooses one. */
 export const unnamedModel = 'model'
@@ -158,9 +157,6 @@ export class Taking {
 const coefficients =
   /(^|\.)(beta|(dpo|rl|pref|grpo|kl)_beta|(init_)?kl_coef|kl_ctl|kl_coefficient|kl_penalty)$/i
 const ourCoefficients = ['algorithm.settings.klCoefficient', 'algorithm.settings.beta']
-
-export const fixedFor = (tool: ToolId, algorithm: string) =>
-  fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))
 
 const shown = (value: unknown): string => {
   const text = asText(value)

@@ -1,15 +1,5 @@
 /** Links for LLaMA-Factory and axolotl, which train on given answers with the settings of transformers and PEFT. */
-import {
-  asNumber,
-  asText,
-  off,
-  one,
-  targetModules,
-  words,
-  type Given,
-  type Link,
-  type Remark,
-} from './links.ts'
+import { asNumber, asText, targetModules, words, type Given, type Link, type Remark } from './links.ts'
 
 /** Rank times two where the file does not say it. */
 export const llamafactoryAlpha: Link = {
@@ -121,6 +111,3 @@ export const axolotlBeta: Link = {
     return passed ?? own ?? 0.1
   },
 }
-
-/** A number that the program leaves to transformers where the file does not say it. */
-export const orElse = (name: string, initial: number): Link => one(name, null, off(initial, null))

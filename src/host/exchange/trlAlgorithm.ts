@@ -5,7 +5,7 @@
 import { AppError } from '#shared/errors.ts'
 import { asText, entryOf } from './links.ts'
 import { groups } from './settingRow.ts'
-import { settingsTable } from './settingsTable.ts'
+import { trlSettings } from './trlSettings.ts'
 import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
 import { missing, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
 
@@ -79,7 +79,7 @@ const signs = {
 type Trainer = keyof typeof signs
 
 const namesOf = (isMeant: (algorithms: readonly string[]) => boolean): string[] =>
-  settingsTable.filter((row) => isMeant(row.for ?? [])).flatMap((row) => Object.keys(row.trl?.keys ?? {}))
+  trlSettings.filter(({ when }) => isMeant(when ?? [])).flatMap(({ link }) => Object.keys(link.keys))
 
 /** Those of the table of settings that no other trainer than GRPO’s has, too. */
 function grpoNames(): readonly string[] {
