@@ -8,7 +8,7 @@ import { requireOwnProgram } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
 import { scalar } from './scalars.ts'
 import { readShell, type ShellCommand, type ShellWord } from './shellSource.ts'
-import { meantProgram } from './startedTraining.ts'
+import { trainerNamed, trainers } from './trlAlgorithm.ts'
 
 export interface CommandSettings {
   readonly settings: ReadonlyMap<string, unknown>
@@ -233,3 +233,36 @@ function programOf(command: ShellCommand): Program | null {
   )
   return module === -1 ? null : { name: words[module] ?? '', at: module }
 }
+
+interface Named {
+  readonly program: { readonly name: string }
+  /** What it says it trains with besides its name, such as a `stage`; null: nothing. */
+  readonly stage: string | null
+}
+
+/**
+ * The program whose settings count: the only training, or that of the `wanted` trainer. Of several that say the same, the first.
+ * Errors: AppError 'config/invalid' where trainings of several kinds are started and none of them is wanted.
+ */
+function meantProgram<Each extends Named>(started: readonly [Each, ...Each[]], wanted: string | null): Each {
+  const trainings = started.flatMap((each) => {
+    const trainer = trainerNamed(each.program.name) ?? each.stage
+    return trainer === null ? [] : [{ each, trainer }]
+  })
+  const [first] = trainings
+  if (first === undefined) return started[0]
+  const kinds = [...new Set(trainings.map(({ trainer }) => trainer))]
+  if (kinds.length === 1) return first.each
+  const meant = trainings.find(({ trainer }) => trainer === wanted)
+  if (meant !== undefined) return meant.each
+  const names = [...new Set(trainings.map(({ each, trainer }) => described(each, trainer)))]
+  const choices = kinds.filter((kind) => trainers.some((known) => known === kind))
+  throw new AppError(
+    'config/invalid',
+    `The script starts several trainings, ${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}, each with its own settings.`,
+    `Choose the algorithm whose settings are meant: ${choices.join(', ')}; on the command line with --algorithm.`,
+  )
+}
+
+const described = ({ program, stage }: Named, trainer: string): string =>
+  stage === null || program.name.includes(trainer) ? program.name : `${program.name} (stage ${stage})`

@@ -58,13 +58,11 @@ export class FileNames implements Evidence {
   readonly isUnknown = (name: string): boolean => this.unknown.has(name)
 }
 
-type Names = readonly [NamedValue, ...NamedValue[]]
-
 /** Of several names for a setting: that which the tool lets stand over the others, else the last. */
 const meant = (named: readonly NamedValue[]): NamedValue =>
-  named.find(({ written }) => /^(algorithm\.|vllm_importance_sampling_cap$)/.test(written)) ??
-  (named as Names).at(-1) ??
-  (named as Names)[0]
+  named.reduce((taken, each) =>
+    /^(algorithm\.|vllm_importance_sampling_cap$)/.test(taken.written) ? taken : each,
+  )
 
 const others = (named: readonly NamedValue[]): ImportNote[] => {
   const { written: taken, value } = meant(named)

@@ -3,7 +3,7 @@
  *
  *   importConfig.ts   (here) a file of another tool as a run config, with a note on all that was not taken over
  *   settingsSource.ts the file as a flat list: YAML and JSON (interpolation.ts), commands (commandSettings.ts, shellSource.ts), Python
- *                     and notebooks (pythonSettings.ts, pythonSource.ts, pythonConditions.ts, pythonValues.ts)
+ *                     and notebooks (pythonSettings.ts, pythonSource.ts, pythonValues.ts)
  *   recognition.ts    whose settings they are, by names that one tool alone has; foreignFiles.ts what is no settings file
  *   toolAlgorithms.ts which algorithm a file means, and why (trlAlgorithm.ts that of TRL's files); evidence.ts the words for it
  *   fileNames.ts      its names as the table has them; taking.ts goes through the table with a file

@@ -4,8 +4,15 @@
  * would have to be computed is `computed`.
  */
 import { entryOf } from './links.ts'
-import { conditionalPlaces } from './pythonConditions.ts'
-import { computed, nesting, newLine, tokensOf, tooLong, type Token } from './pythonTokens.ts'
+import {
+  computed,
+  conditionalPlaces,
+  nesting,
+  newLine,
+  tokensOf,
+  tooLong,
+  type Token,
+} from './pythonTokens.ts'
 import { arithmetic, itemOf, joined, literalCalls, PythonCall, spreadOf, withUnread } from './pythonValues.ts'
 
 export interface PythonSource {
