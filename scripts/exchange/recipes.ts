@@ -188,6 +188,7 @@ const kindOf = (refusal: string): string =>
     .replace(/^The command starts \S+( \S+)? and sets nothing itself.*$/, 'the command sets nothing itself')
     .replace(/ \([^)]*\)/g, '')
     .replace(/^The file is /, '')
+    .replace(/; nothing was changed\.$/, '')
     .replace(/ has no equivalent in Turnwise\.$/, '')
     .replace(/\.$/, '')
     .replaceAll('|', '\\|')
