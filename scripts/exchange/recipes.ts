@@ -30,7 +30,7 @@ const recipeFolders =
   /(^|\/)(recipes|examples?|configs?|scripts|benchmarking|training|tutorials?|notebooks|exp|recipe)\//
 /** Parts of the repositories that are no recipes, by their folders and names. */
 const others =
-  /(^|\/)(\.github|tests?|docker|node_modules|deepspeed[\w-]*|accelerate[\w-]*|fsdp[\w-]*|_build|data|dataset|assets|requirements)(\/|[\w.-]*$)|(compose|mkdocs|pre-commit|environment|dataset_info)[\w.-]*$|verl\/trainer\/config\/\w+\/|(tool|interaction)_config\//i
+  /(^|\/)(\.github|tests?|docker|node_modules|deepspeed[\w-]*|accelerate[\w-]*|fsdp[\w-]*|_build|data|dataset|assets|requirements)(\/|[\w.-]*$)|(compose|mkdocs|pre-commit|environment|dataset_info)[\w.-]*$/i
 
 /** Whether Python makes a trainer of a tool that is imported. */
 const trains = (code: string): boolean =>
@@ -69,23 +69,14 @@ type Fact = 'algorithm' | 'model' | 'data' | 'learning rate' | 'batch' | 'length
 type Plain = Readonly<Partial<Record<Fact, unknown>>>
 
 const namesFor: Readonly<Record<Exclude<Fact, 'algorithm' | 'batch'>, readonly string[]>> = {
-  model: [
-    ...['model_name_or_path', 'base_model', 'pretrained_model_name_or_path', 'actor.path'],
-    ...['actor_rollout_ref.model.path', 'model.partial_pretrain'],
-  ],
-  data: ['dataset_name', 'dataset_mixer', 'train_dataset.path', 'data.train_files', 'datasets', 'dataset'],
-  'learning rate': [
-    'learning_rate',
-    'lr',
-    'actor.optimizer.lr',
-    'actor_rollout_ref.actor.optim.lr',
-    'optim.lr',
-  ],
+  model: [...['model_name_or_path', 'base_model', 'pretrained_model_name_or_path', 'actor.path']],
+  data: ['dataset_name', 'dataset_mixer', 'train_dataset.path', 'datasets', 'dataset'],
+  'learning rate': ['learning_rate', 'lr', 'actor.optimizer.lr'],
   length: [
-    ...['max_completion_length', 'max_output_tokens', 'gconfig.max_new_tokens', 'data.max_response_length'],
-    ...['sequence_len', 'cutoff_len', 'max_length', 'max_seq_length', 'data.max_length'],
+    ...['max_completion_length', 'max_output_tokens', 'gconfig.max_new_tokens'],
+    ...['sequence_len', 'cutoff_len', 'max_length', 'max_seq_length'],
   ],
-  rank: ['lora_r', 'lora_rank', 'actor.lora_rank', 'actor_rollout_ref.model.lora_rank', 'model.lora_rank'],
+  rank: ['lora_r', 'lora_rank', 'actor.lora_rank'],
 }
 
 function plainReading(text: string, { tool }: ImportedConfig): Plain | null {
@@ -114,7 +105,7 @@ function plainAlgorithm(find: (name: string) => unknown): unknown {
 
 /** Rows of an update; of groups the numbers differ, and are left to `num_generations`. */
 function plainBatch(find: (name: string) => unknown): unknown {
-  const whole = find('train_dataset.batch_size') ?? find('data.train_batch_size')
+  const whole = find('train_dataset.batch_size')
   if (whole !== undefined) return whole
   const each = find('per_device_train_batch_size') ?? find('micro_batch_size')
   const grouped = find('num_generations') !== undefined
@@ -197,6 +188,7 @@ const kindOf = (refusal: string): string =>
     .replace(/^The command starts \S+( \S+)? and sets nothing itself.*$/, 'the command sets nothing itself')
     .replace(/ \([^)]*\)/g, '')
     .replace(/^The file is /, '')
+    .replace(/; nothing was changed\.$/, '')
     .replace(/ has no equivalent in Turnwise\.$/, '')
     .replace(/\.$/, '')
     .replaceAll('|', '\\|')

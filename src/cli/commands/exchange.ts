@@ -233,7 +233,7 @@ const kinds: Readonly<Record<ImportNote['kind'], string>> = {
 const importSettings = (context: Context) =>
   new Command('import')
     .description(
-      'Convert settings of TRL, AgileRL, verl, AReaL, LLaMA-Factory or axolotl to a run config, and a search of AgileRL, W&B or Optuna to the file of a study.\n\nThe first line on standard error says what the file was taken for, and why. Settings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
+      'Convert settings of TRL, AgileRL, AReaL, LLaMA-Factory or axolotl to a run config, and a search of AgileRL or W&B to the file of a study.\n\nThe first line on standard error says what the file was taken for, and why. Settings without a counterpart and defaults that were filled in are listed on standard error, with warnings about values that are probably mistakes.',
     )
     .argument(
       '<FILE>',

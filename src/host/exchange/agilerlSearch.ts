@@ -7,7 +7,7 @@ import { asNumber, asText, entryOf, tidy } from './links.ts'
 import { PythonCall } from './pythonValues.ts'
 import type { ImportNote } from './importNotes.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
-import type { FoundParameter } from './sweepFiles.ts'
+import type { FoundParameter } from './wandbSweep.ts'
 
 export interface FoundPopulation {
   readonly from: 'agilerl'
@@ -130,7 +130,7 @@ function rangesOf(settings: FlatSettings, calls: readonly PythonCall[]): FoundPa
   if (config !== undefined)
     return Object.entries(config.keywords).flatMap(([name, value]) =>
       value instanceof PythonCall
-        ? [{ names: [name], range: rangeOf((key, place) => value.argument(place, key)) }]
+        ? [{ name, range: rangeOf((key, place) => value.argument(place, key)) }]
         : [],
     )
   const selected = [...settings.keys()].flatMap(
@@ -139,7 +139,7 @@ function rangesOf(settings: FlatSettings, calls: readonly PythonCall[]): FoundPa
   const found: FoundParameter<JsonObject>[] = []
   for (let i = 0; i < selected.length; i += 3)
     found.push({
-      names: [selected[i + 2] ?? ''],
+      name: selected[i + 2] ?? '',
       range: rangeOf((key) => settings.get(`${selected[i + 1]}.${key}`)),
     })
   if (found.length > 0) return found
@@ -149,7 +149,7 @@ function rangesOf(settings: FlatSettings, calls: readonly PythonCall[]): FoundPa
     const max = [...settings].find(
       ([other]) => other.toLowerCase() === `${section}max_${key}`.toLowerCase(),
     )?.[1]
-    return [{ names: [key.toLowerCase()], range: { min, max } }]
+    return [{ name: key.toLowerCase(), range: { min, max } }]
   })
 }
 

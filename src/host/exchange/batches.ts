@@ -147,6 +147,14 @@ export const trlLength = (groupSize: number | null): Link => ({
   write: (_, quantities) => ({ max_steps: quantities.steps * quantities.updatesPerStep }),
 })
 
+export const evaluations = {
+  strategy: 'eval_strategy',
+  steps: 'eval_steps',
+  initial: 'no',
+  every: null,
+} as const
+export const saves = { strategy: 'save_strategy', steps: 'save_steps', initial: 'steps', every: 500 } as const
+
 /** Steps between evaluations or checkpoints; 0 is never. */
 export const trlInterval = (
   name: {
@@ -205,25 +213,6 @@ export const warmupOf = (initial: number): Link => ({
     return { warmup_steps: isWhole ? share : Math.floor(all * share) }
   },
 })
-
-const verl = (name: string) => `actor_rollout_ref.${name}`
-
-const verlKeys = {
-  'data.train_batch_size': 1024,
-  [verl('rollout.n')]: 1,
-  [verl('actor.ppo_mini_batch_size')]: 256,
-}
-
-/** verl counts its mini-batches in prompts. */
-export const verlMinibatch: Link = {
-  keys: verlKeys,
-  read(given) {
-    const groupSize = countOf(given, verl('rollout.n'))
-    const perStep = countOf(given, 'data.train_batch_size') * groupSize
-    const perUpdate = Math.min(perStep, countOf(given, verl('actor.ppo_mini_batch_size')) * groupSize)
-    return minibatchOf({ groupSize, perStep, perUpdate, epochs: 1 })
-  },
-}
 
 /** AReaL says into how many mini-batches a step is cut. */
 export const arealMinibatch: Link = {

@@ -1,19 +1,19 @@
 /**
- * Settings that stand in a command: flags (`trl dpo --beta 0.1`, `accelerate launch dpo.py --beta=0.1`) and words of Hydra
- * (`data.train_batch_size=128`), with the values that the script around it sets (shellSource.ts).
+ * Settings that stand in a command: flags (`trl dpo --beta 0.1`, `accelerate launch dpo.py --beta=0.1`) and words of
+ * OmegaConf (`train_dataset.batch_size=128`), with the values that the script around it sets (shellSource.ts).
  */
 import { AppError } from '#shared/errors.ts'
 import { isObject, leaves } from '#shared/config/paths.ts'
+import { requireOwnProgram } from './foreignFiles.ts'
 import type { ImportNote } from './importNotes.ts'
 import { scalar } from './scalars.ts'
-import { readShell, type ShellCommand } from './shellSource.ts'
-import type { ShellWord } from './shellWords.ts'
-import { meantProgram } from './startedTraining.ts'
+import { readShell, type ShellCommand, type ShellWord } from './shellSource.ts'
+import { trainerNamed, trainers } from './trlAlgorithm.ts'
 
 export interface CommandSettings {
   readonly settings: ReadonlyMap<string, unknown>
   readonly notes: readonly ImportNote[]
-  /** The program as written: `trl dpo`, `scripts/dpo.py`, `verl.trainer.main_ppo`. */
+  /** The program as written: `trl dpo`, `scripts/dpo.py`. */
   readonly program: string | null
 }
 
@@ -36,7 +36,7 @@ export function isScript(text: string): boolean {
 
 const pairPattern = /^\+{0,2}[A-Za-z_][\w.]*=/
 
-/** Words of Hydra of the meant program, and of lines that start none. */
+/** Words of OmegaConf of the meant program, and of lines that start none. */
 function fromWords(commands: readonly ShellCommand[], wanted: string | null): CommandSettings | null {
   const having = commands.filter((words) => words.some(({ text }) => pairPattern.test(text)))
   const started = having.flatMap((words) => {
@@ -53,7 +53,6 @@ function fromWords(commands: readonly ShellCommand[], wanted: string | null): Co
   if (pairs.length === 0) return null
   const taking = new Words()
   for (const word of pairs) taking.addPair(word)
-  if (meant !== null) taking.noteConfigs(meant.words)
   for (const { program } of left) taking.noteProgram(program.name)
   return { ...taking.taken, program: meant?.program.name ?? null }
 }
@@ -75,6 +74,7 @@ function fromFlags(commands: readonly ShellCommand[], wanted: string | null): Co
   const [first, ...rest] = started
   if (first !== undefined) return commandOf(meantProgram([first, ...rest], wanted), started)
   if (silent === null) return null
+  requireOwnProgram(silent.name)
   throw new AppError(
     'config/invalid',
     `The command starts ${silent.name} and sets nothing itself.`,
@@ -169,18 +169,6 @@ class Words {
     this.#note('left-out', program, `The script also starts ${program}, whose settings were not taken.`)
   }
 
-  /** Files that Hydra adds, other than verl's own defaults. */
-  noteConfigs(command: ShellCommand): void {
-    for (const { name, values } of flagsOf(command)) {
-      const file = values.map(({ text }) => text).join(' ')
-      if (
-        name === 'config_name' &&
-        !/^_?(ppo(_megatron)?_trainer|sft_trainer(_engine)?)(\.yaml)?$/.test(file)
-      )
-        this.noteConfig('config-name', file)
-    }
-  }
-
   /** Processes that the launcher starts on each machine. */
   addProcesses(flags: readonly Flag[]): void {
     const numberOf = (...names: readonly string[]) => {
@@ -245,3 +233,36 @@ function programOf(command: ShellCommand): Program | null {
   )
   return module === -1 ? null : { name: words[module] ?? '', at: module }
 }
+
+interface Named {
+  readonly program: { readonly name: string }
+  /** What it says it trains with besides its name, such as a `stage`; null: nothing. */
+  readonly stage: string | null
+}
+
+/**
+ * The program whose settings count: the only training, or that of the `wanted` trainer. Of several that say the same, the first.
+ * Errors: AppError 'config/invalid' where trainings of several kinds are started and none of them is wanted.
+ */
+function meantProgram<Each extends Named>(started: readonly [Each, ...Each[]], wanted: string | null): Each {
+  const trainings = started.flatMap((each) => {
+    const trainer = trainerNamed(each.program.name) ?? each.stage
+    return trainer === null ? [] : [{ each, trainer }]
+  })
+  const [first] = trainings
+  if (first === undefined) return started[0]
+  const kinds = [...new Set(trainings.map(({ trainer }) => trainer))]
+  if (kinds.length === 1) return first.each
+  const meant = trainings.find(({ trainer }) => trainer === wanted)
+  if (meant !== undefined) return meant.each
+  const names = [...new Set(trainings.map(({ each, trainer }) => described(each, trainer)))]
+  const choices = kinds.filter((kind) => trainers.some((known) => known === kind))
+  throw new AppError(
+    'config/invalid',
+    `The script starts several trainings, ${names.slice(0, -1).join(', ')} and ${names.at(-1) ?? ''}, each with its own settings.`,
+    `Choose the algorithm whose settings are meant: ${choices.join(', ')}; on the command line with --algorithm.`,
+  )
+}
+
+const described = ({ program, stage }: Named, trainer: string): string =>
+  stage === null || program.name.includes(trainer) ? program.name : `${program.name} (stage ${stage})`

@@ -126,67 +126,6 @@ export const axolotlCompletion: Link = {
   },
 }
 
-/** A column by its name. */
-export const columnOf = (name: string): Link => ({
-  keys: { [name]: null },
-  read(given) {
-    const column = given(name)
-    return typeof column === 'string' && column !== '' ? { column } : undefined
-  },
-})
-
-type VerlColumn = readonly [key: string, ours: string]
-
-const verlColumns: readonly VerlColumn[] = [
-  ['prompt', 'prompt'],
-  ['response', 'completion'],
-]
-
-/** Keys that lead, where a column holds a record, to its part. */
-function verlPath(given: Given, key: string): readonly string[] {
-  const [column, keys] = [given(`data.${key}_key`), given(`data.${key}_dict_keys`)]
-  const parts = (Array.isArray(keys) ? (keys as unknown[]) : []).filter((part) => typeof part === 'string')
-  return typeof column === 'string' && column !== '' ? [column, ...parts] : []
-}
-
-/** A run reads whole columns, so parts of one have to become columns. */
-function remarkParts(given: Given, remark: Remark): void {
-  const parts = verlColumns.flatMap(([key, ours]) => {
-    const path = verlPath(given, key)
-    return path.length > 1 ? [{ from: path.join('.'), to: ours }] : []
-  })
-  if (parts.length === 0) return
-  const read = parts.map(({ from, to }) => `the ${to} is ${from}`).join(' and ')
-  const columns = parts.map(({ to }) => to).join(' and ')
-  remark(
-    `In verl ${read}, inside a column; a run reads whole columns. The run config names ${columns}: write ${parts.length === 1 ? 'a column of that name' : 'columns of those names'} into the rows before you start it.`,
-  )
-}
-
-const verlColumn = (given: Given, [key, ours]: VerlColumn): string | undefined => {
-  const path = verlPath(given, key)
-  return path.length > 1 ? ours : path[0]
-}
-
-export const verlAnswerPrompt: Link = {
-  keys: Object.fromEntries(
-    verlColumns.flatMap(([key]) => [
-      [`data.${key}_key`, null],
-      [`data.${key}_dict_keys`, null],
-    ]),
-  ),
-  read(given, remark) {
-    remarkParts(given, remark)
-    const column = verlColumn(given, ['prompt', 'prompt'])
-    return column === undefined ? undefined : { column }
-  },
-}
-
-export const verlCompletion: Link = {
-  keys: { 'data.response_key': null, 'data.response_dict_keys': null },
-  read: (given) => verlColumn(given, ['response', 'completion']),
-}
-
 /** The part of a data set on a hub that a file trains on, and the split that it validates on. */
 export interface HubPart {
   readonly config: string | null
@@ -293,3 +232,19 @@ function messagesOf(template: unknown): readonly Message[] {
     typeof role === 'string' && typeof content === 'string' ? [{ role, content }] : [],
   )
 }
+
+/** Tokens of a whole row; longer ones are cut there and left out here. */
+export const contextOf = (...names: readonly [string, ...string[]]): Link => ({
+  keys: Object.fromEntries(names.map((name) => [name, null])),
+  read(given, remark) {
+    const name = names.find((each) => asNumber(given(each)) !== null)
+    if (name === undefined) return undefined
+    remark(`${name} truncates longer rows; Turnwise skips them.`)
+    return given(name)
+  },
+})
+
+export const rowLength = (name: string, initial: number): Link => ({
+  ...contextOf(name),
+  keys: { [name]: initial },
+})

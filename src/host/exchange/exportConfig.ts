@@ -12,8 +12,7 @@ import { codeReference } from '#host/code/rewardCode.ts'
 import { type SettingRow, groups } from './settingRow.ts'
 import { initialConfig } from './importConfig.ts'
 import type { Quantities } from './links.ts'
-import { rowsFor } from './settingsTable.ts'
-import { fixedFor } from './taking.ts'
+import { fixedFor, rowsFor } from './settingsTable.ts'
 import { projectAlgorithm, projectAlgorithms, type ProjectTool } from './tools.ts'
 
 export interface ExportedConfig {

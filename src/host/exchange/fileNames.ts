@@ -1,9 +1,10 @@
 /** The names of a file as the table of settings has them, whatever sections, capitals and earlier versions they are written in. */
-import { isObject } from '#shared/config/paths.ts'
+import { isEqual, isObject } from '#shared/config/paths.ts'
 import type { ToolId } from '#shared/tools.ts'
 import { isGiven, type Evidence } from './evidence.ts'
-import { entryOf } from './links.ts'
-import { actor, model } from './settingRow.ts'
+import type { ImportNote } from './importNotes.ts'
+import { asText, entryOf } from './links.ts'
+import { namesIn } from './settingsTable.ts'
 import type { FlatSettings, SettingsSource } from './settingsSource.ts'
 import type { NamedValue } from './taking.ts'
 
@@ -19,23 +20,21 @@ export class FileNames implements Evidence {
   /** Names whose values the file does not tell. */
   readonly unknown: ReadonlySet<string>
   readonly hasUnread: boolean
+  /** On names that mean a setting which another name of the file sets differently. */
+  readonly notes: readonly ImportNote[]
   readonly program: string | null
   readonly #tool: ToolId | null
-  readonly #isVerlAnswers: boolean
-  readonly #isOlderVerl: boolean
   readonly #searched: ReadonlySet<string>
 
   constructor(tool: ToolId | null, { settings, searched }: FoundNames, source: SettingsSource) {
     this.#tool = tool
-    this.#isVerlAnswers = tool === 'verl' && isVerlAnswers(settings, source.program)
-    this.#isOlderVerl =
-      /fsdp_sft_trainer/.test(source.program ?? '') || settings.has('model.partial_pretrain')
     this.program = source.program
     this.hasUnread = source.hasUnread
-    const named = [...gathered(tool, settings)].map(
-      ([written, value]) => [this.common(written), { written, value }] as const,
-    )
-    this.values = new Map(named)
+    const all = [...gathered(tool, settings)].map(([written, value]) => ({ written, value }))
+    const named = Map.groupBy(all, ({ written }) => this.common(written))
+    const known = tool === null ? new Set() : namesIn(tool)
+    this.values = new Map([...named].map(([name, each]) => [name, meant(each)]))
+    this.notes = [...named].flatMap(([name, each]) => (known.has(name) ? others(each) : []))
     this.#searched = new Set(searched.map(this.common))
     const left = source.notes.flatMap(({ kind, name }) => (kind === 'left-out' ? [name] : []))
     this.unknown = new Set([...left, ...source.computed].map(this.common))
@@ -49,14 +48,7 @@ export class FileNames implements Evidence {
   /** A name as the table has it. */
   readonly common = (written: string): string => {
     if (this.#tool === null) return written
-    return this.#isVerlAnswers ? (entryOf(verlAliases, written) ?? written) : commonName(this.#tool, written)
-  }
-
-  /** What the file would call a name of the table that does not stand in it. */
-  readonly inTool = (name: string): string => {
-    if (!this.#isVerlAnswers) return name
-    const names = Object.keys(verlAliases).filter((alias) => verlAliases[alias] === name)
-    return (this.#isOlderVerl ? names[0] : names.at(-1)) ?? name
+    return commonName(this.#tool, written)
   }
 
   readonly given = (name: string): unknown => this.values.get(name)?.value
@@ -66,8 +58,24 @@ export class FileNames implements Evidence {
   readonly isUnknown = (name: string): boolean => this.unknown.has(name)
 }
 
+/** Of several names for a setting: that which the tool lets stand over the others, else the last. */
+const meant = (named: readonly NamedValue[]): NamedValue =>
+  named.reduce((taken, each) =>
+    /^(algorithm\.|vllm_importance_sampling_cap$)/.test(taken.written) ? taken : each,
+  )
+
+const others = (named: readonly NamedValue[]): ImportNote[] => {
+  const { written: taken, value } = meant(named)
+  return named
+    .filter((each) => !isEqual(each.value, value))
+    .map((each) => ({
+      ...{ kind: 'left-out', name: each.written },
+      text: `${each.written} (${asText(each.value)}) was skipped: ${taken} (${asText(value)}) stands for the same setting and was taken.`,
+    }))
+}
+
 /** Sections whose names are a person's own, which are one value. */
-const ownSections = /^((?:.*\.)?(?:prompt_template|columns)|dataset_mixer)\.(.+)$/i
+const ownSections = /^((?:.*\.)?(?:prompt_template|columns)|dataset_mixer|chat_template_kwargs)\.(.+)$/i
 
 function gathered(tool: ToolId | null, settings: FlatSettings): FlatSettings {
   if (tool !== 'agilerl' && tool !== 'trl') return settings
@@ -99,34 +107,11 @@ const trlName = (written: string): string => {
   return entryOf(trlAliases, name) ?? name
 }
 
-/** verl's trainers on given answers, the older and the newer one, have names of their own. */
-const isVerlAnswers = (settings: FlatSettings, program: string | null): boolean =>
-  /sft_trainer/.test(program ?? '') ||
-  settings.has('model.partial_pretrain') ||
-  (settings.has('optim.lr') && ![...settings.keys()].some((name) => name.startsWith('actor_rollout_ref')))
-
-/** Of two names for the same thing the older trainer's stands first. */
-const verlAliases: Readonly<Record<string, string>> = {
-  'model.partial_pretrain': model('path'),
-  'model.path': model('path'),
-  'model.lora_rank': model('lora_rank'),
-  'model.lora_alpha': model('lora_alpha'),
-  'model.target_modules': model('target_modules'),
-  'model.lora_adapter_path': model('lora_adapter_path'),
-  'optim.lr': actor('optim.lr'),
-  'optim.lr_scheduler': actor('optim.lr_scheduler_type'),
-  'optim.lr_scheduler_type': actor('optim.lr_scheduler_type'),
-  'optim.warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
-  'optim.lr_warmup_steps_ratio': actor('optim.lr_warmup_steps_ratio'),
-  'optim.weight_decay': actor('optim.weight_decay'),
-  'optim.clip_grad': actor('grad_clip'),
-  'trainer.seed': 'data.seed',
-}
-
 /** Names of earlier versions. */
 const trlAliases: Readonly<Record<string, string>> = {
   evaluation_strategy: 'eval_strategy',
   torch_dtype: 'dtype',
+  vllm_importance_sampling_cap: 'vllm_importance_sampling_clip_max',
 }
 
 /** Names of earlier versions, and of its classes where manifests have others. */

@@ -13,8 +13,11 @@ interface Foreign {
 
 const training = 'Give the file with the settings of the training itself.'
 const otherTool =
-  'Turnwise imports settings of TRL, AgileRL, verl, AReaL, LLaMA-Factory and axolotl. Set the run up in New run.'
+  'Turnwise imports settings of TRL, AgileRL, AReaL, LLaMA-Factory and axolotl. Set the run up in New run.'
 const modelPart = 'It belongs to a model: open its folder as a model instead.'
+
+const verlNames =
+  'Set the run up in New run: actor_rollout_ref.model.path is model there, data.train_files data.train, data.train_batch_size rollout.promptsPerStep, actor_rollout_ref.rollout.n rollout.groupSize, data.max_response_length rollout.maxNewTokens, actor_rollout_ref.actor.optim.lr optimization.learningRate.'
 
 const foreign: readonly Foreign[] = [
   {
@@ -76,6 +79,13 @@ const foreign: readonly Foreign[] = [
     what: 'one of NeMo RL’s (grpo, policy, loss_fn), whose settings are not read',
     signs: [/^(grpo|dpo|sft|distillation|rm)\./, /^policy\./],
     hint: 'Set the run up in New run: policy.model_name is model there, grpo.num_prompts_per_step rollout.promptsPerStep, grpo.num_generations_per_prompt rollout.groupSize, policy.max_total_sequence_length contextLength, policy.optimizer.kwargs.lr optimization.learningRate.',
+  },
+  {
+    what: 'one of verl’s, whose settings are not read',
+    signs: [
+      /^(actor_rollout_ref|algorithm\.adv_estimator|trainer\.total_epochs|model\.partial_pretrain)(\.|$)/,
+    ],
+    hint: verlNames,
   },
   {
     what: 'one of DeepSpeed-Chat’s, whose settings are not read',
@@ -164,13 +174,18 @@ export function requireOwnKind(names: readonly string[]): void {
 }
 
 const refusal = ({ what, hint }: Pick<Foreign, 'what' | 'hint'>): AppError =>
-  new AppError('config/invalid', `The file is ${what}.`, hint)
+  new AppError('config/invalid', `The file is ${what}; nothing was changed.`, hint)
 
 const foreignTexts: readonly { readonly what: string; readonly sign: RegExp; readonly hint: string }[] = [
   {
     what: 'an Ollama Modelfile',
     sign: /^[ \t]*FROM[ \t]+\S+[ \t]*$[\s\S]*?^\s*(PARAMETER|TEMPLATE|SYSTEM|ADAPTER|MESSAGE|LICENSE)\s/im,
     hint: 'Open the model that it names as a model instead.',
+  },
+  {
+    what: 'a search of Optuna’s, whose ranges are not read',
+    sign: /^[^#\n]*\.suggest_(float|int|categorical|(log|discrete_)?uniform)\s*\(|"name\\?":\s*\\?"\w+Distribution\\?",\s*\\?"attributes\\?":/m,
+    hint: 'Write it as a sweep: `method` and `parameters` with ranges or values, as in “Populations, sweeps and seeds” of docs/reference.md. Sweeps of W&B are read.',
   },
   { what: 'a Dockerfile', sign: /^FROM\s+\S[\s\S]*?^(RUN|COPY|CMD|ENTRYPOINT)\s/m, hint: training },
   {
@@ -204,7 +219,12 @@ function isToml(lines: readonly string[]): boolean {
   )
 }
 
-const foreignPrograms: readonly { readonly sign: RegExp; readonly title: string }[] = [
+const foreignPrograms: readonly {
+  readonly sign: RegExp
+  readonly title: string
+  readonly hint?: string
+}[] = [
+  { sign: /^verl\./, title: 'verl', hint: verlNames },
   { sign: /^swift /, title: 'ms-swift' },
   { sign: /^tune /, title: 'torchtune' },
   { sign: /^openrlhf\./, title: 'OpenRLHF' },
@@ -217,7 +237,7 @@ export function requireOwnProgram(program: string | null): void {
   if (found !== undefined)
     throw new AppError(
       'config/invalid',
-      `The command ${program} is one of ${found.title}, whose settings are not imported.`,
-      otherTool,
+      `The command ${program} is one of ${found.title}, whose settings are not imported; nothing was changed.`,
+      found.hint ?? otherTool,
     )
 }

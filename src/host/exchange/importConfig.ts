@@ -3,16 +3,16 @@
  *
  *   importConfig.ts   (here) a file of another tool as a run config, with a note on all that was not taken over
  *   settingsSource.ts the file as a flat list: YAML and JSON (interpolation.ts), commands (commandSettings.ts, shellSource.ts), Python
- *                     and notebooks (pythonSettings.ts, pythonSource.ts, pythonConditions.ts, pythonValues.ts)
+ *                     and notebooks (pythonSettings.ts, pythonSource.ts, pythonValues.ts)
  *   recognition.ts    whose settings they are, by names that one tool alone has; foreignFiles.ts what is no settings file
  *   toolAlgorithms.ts which algorithm a file means, and why (trlAlgorithm.ts that of TRL's files); evidence.ts the words for it
  *   fileNames.ts      its names as the table has them; taking.ts goes through the table with a file
- *   importStudy.ts    a search in such a file (agilerlSearch.ts; W&B and Optuna: sweepFiles.ts) as the section of a study
+ *   importStudy.ts    a search in such a file (agilerlSearch.ts; of W&B: wandbSweep.ts) as the section of a study
  *   exportConfig.ts   a run config as the settings of TRL or AgileRL, with a note on all that has no name there, and
  *                     what the tool does otherwise although the names are the same
- *   settingsTable.ts  the table that import and export read: our settings, the names and the defaults there
+ *   settingsTable.ts  the table that import and export read: our settings; by tool their names and defaults there, and what is a
+ *                     setting there and none here (trlSettings.ts with trlFixed.ts, agilerlSettings.ts and so on)
  *   links.ts, batches.ts, dataLinks.ts, trainerLinks.ts, specialLinks.ts   units and conversions of its entries
- *   fixedSettings.ts  what is a setting there and none here
  *   tools.ts          the tools and what each can do
  *   project/          a run as a folder that the other tool starts from
  */
@@ -30,7 +30,7 @@ import { areOurs, foundSearch, importStudy, type FoundSearch } from './importStu
 import type { Given } from './links.ts'
 import { hubPart, type HubPart } from './dataLinks.ts'
 import { readingSentence, recognisedTool, type RecognisedTool } from './recognition.ts'
-import { settingsTable } from './settingsTable.ts'
+import { settingsOf } from './settingsTable.ts'
 import { readSource, type FlatSettings, type SettingsSource } from './settingsSource.ts'
 import { Taking, unnamedData, unnamedModel, unnamedRun } from './taking.ts'
 import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
@@ -75,7 +75,7 @@ export function importConfig(
 }
 
 const searchedIn = (search: FoundSearch | null): readonly string[] =>
-  search?.parameters.flatMap(({ names }) => names) ?? []
+  search?.parameters.map(({ name }) => name) ?? []
 
 interface Recognised {
   readonly source: SettingsSource
@@ -93,7 +93,7 @@ function imported({ source, found, recognised, names, algorithm, hasCard }: Reco
   const taken = tool === null ? ownRun(settings) : takenRun(tool, finding, names)
   const run = tool === null || hasCard ? taken : withoutCard(taken)
   const left = source.computed.filter((name) => !searched.some((each) => name.endsWith(each)))
-  run.notes.push(...source.notes, ...left.map(computedNote), ...scriptNotes(source, tool))
+  run.notes.push(...names.notes, ...source.notes, ...left.map(computedNote), ...scriptNotes(source, tool))
   const config = finished(run, names.given, isLeftOpen(tool, names))
   const reading = readingSentence({ recognised, finding, form: source.form, study: studyWord(search) })
   if (search === null) return { reading, tool, config, study: null, taken: run.taken, notes: run.notes }
@@ -154,10 +154,10 @@ interface TakenRun {
 function takenRun(
   tool: ToolId,
   { id, names: decided }: AlgorithmFinding,
-  { values: settings, withoutValue: unknown, hasUnread, inTool }: FileNames,
+  { values: settings, withoutValue: unknown, hasUnread }: FileNames,
 ): TakenRun {
   const initial = initialConfig(id)
-  const taking = new Taking({ tool, algorithm: id, settings, unknown, hasUnread, inTool, initial })
+  const taking = new Taking({ tool, algorithm: id, settings, unknown, hasUnread, initial })
   taking.takeAll()
   taking.noteRest([...decided])
   return taking
@@ -256,8 +256,8 @@ const isLeftOpen =
   (tool: ToolId | null, { unknown }: FileNames) =>
   (ours: string): boolean =>
     tool !== null &&
-    settingsTable.some(
-      (row) => row.ours === ours && Object.keys(row[tool]?.keys ?? {}).some((name) => unknown.has(name)),
+    settingsOf[tool].some(
+      (row) => row.ours === ours && Object.keys(row.link.keys).some((name) => unknown.has(name)),
     )
 
 function finished(

@@ -8,15 +8,13 @@ import { foundPopulation, type FoundPopulation } from './agilerlSearch.ts'
 import { rowsFor } from './settingsTable.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import type { SettingsSource } from './settingsSource.ts'
-import { optunaSweep } from './optunaSweep.ts'
-import type { FoundParameter, FoundSweep } from './sweepFiles.ts'
-import { wandbSweep } from './wandbSweep.ts'
+import { wandbSweep, type FoundParameter, type FoundSweep } from './wandbSweep.ts'
 
 export type FoundSearch = FoundPopulation | FoundSweep
 
 /** null: the file describes a single run. */
 export const foundSearch = (source: SettingsSource): FoundSearch | null =>
-  wandbSweep(source) ?? optunaSweep(source) ?? foundPopulation(source)
+  wandbSweep(source) ?? foundPopulation(source)
 
 /** Where names are looked up. */
 export interface NameSpace {
@@ -42,7 +40,7 @@ export function importStudy(search: FoundSearch, config: RunConfig, space: NameS
   const parameters: Record<string, unknown> = {}
   const taken: TakenSetting[] = []
   for (const parameter of search.parameters) {
-    const [written = ''] = parameter.names
+    const { name: written } = parameter
     const found = translated(parameter, space, notes)
     if (found === null) {
       const text = `${written} was skipped: ${space.algorithm} has no such setting in Turnwise.`
@@ -69,21 +67,17 @@ interface Translated {
 }
 
 function translated(
-  { names, range }: FoundParameter<Parameter | JsonObject>,
+  { name, range }: FoundParameter<Parameter | JsonObject>,
   space: NameSpace,
   notes: ImportNote[],
 ): Translated | null {
-  for (const name of names) {
-    const converter = converterOf(name, space)
-    if (converter === null) continue
-    const remarks = new Set<string>()
-    const convert = (value: unknown) => converter.read(value, (sentence) => remarks.add(sentence))
-    const ours = convertedRange(range, convert)
-    for (const text of remarks) notes.push({ kind: 'changed', name, text: `${name}: ${text}` })
-    if (ours === null) continue
-    return { ours: converter.ours, range: ours }
-  }
-  return null
+  const converter = converterOf(name, space)
+  if (converter === null) return null
+  const remarks = new Set<string>()
+  const convert = (value: unknown) => converter.read(value, (sentence) => remarks.add(sentence))
+  const ours = convertedRange(range, convert)
+  for (const text of remarks) notes.push({ kind: 'changed', name, text: `${name}: ${text}` })
+  return ours === null ? null : { ours: converter.ours, range: ours }
 }
 
 function convertedRange(

@@ -3,7 +3,7 @@ import { isObject, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import type { ImportNote } from './importNotes.ts'
 
 /** Sections of files that are read with OmegaConf. */
-const sections = ['actor', 'gconfig', 'train_dataset', 'actor_rollout_ref']
+const sections = ['actor', 'gconfig', 'train_dataset']
 
 const maxDepth = 20
 

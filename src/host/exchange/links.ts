@@ -253,3 +253,22 @@ export const atMost = (limit: number): Unit => ({
 })
 
 const upTo = (limit: number, value: number): number | undefined => (value > limit ? undefined : value)
+
+/** A flag beside the precision of the weights, which stay in 32 bits. */
+export const tf32: Link = {
+  keys: { tf32: null },
+  read(given, remark) {
+    const value = given('tf32')
+    if (typeof value !== 'boolean' && value !== null) remark(`“${asText(value)}” has no equivalent.`)
+    return value === true ? 'tf32' : undefined
+  },
+  write: (value) => ({ tf32: { f32: false, tf32: true }[String(value)] }),
+}
+
+export const unset = off(undefined, null)
+export const unnamed = off(undefined, null, '')
+
+export const correction = words({ auto: true, on: true, off: false })
+
+/** A number that the program leaves to transformers where the file does not say it. */
+export const orElse = (name: string, initial: number): Link => one(name, null, off(initial, null))

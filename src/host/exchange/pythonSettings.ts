@@ -1,6 +1,6 @@
 /** Settings in a Python file or the code cells of a notebook: arguments of calls and dicts that are known by their names. */
 import { AppError } from '#shared/errors.ts'
-import { isObject, type JsonObject } from '#shared/config/paths.ts'
+import { isEqual, isObject, type JsonObject } from '#shared/config/paths.ts'
 import type { ImportNote } from './importNotes.ts'
 import { asText } from './links.ts'
 import type { PythonSource } from './pythonSource.ts'
@@ -65,7 +65,9 @@ export function pythonSettings(
     if (settingDicts.test(name) && isObject(value))
       found.addAll(`${name.toUpperCase().replace(/^MUT_?P$/, 'MUTATION_PARAMS')}.`, value)
   const trainer = trainerOf(calls, wanted)
-  for (const call of calls) found.addCall(call, trainer)
+  const isOwn = ({ method }: PythonCall) => trainer !== null && trainerIn(method) === trainer
+  for (const call of calls) if (!isOwn(call)) found.addOther(call, trainer)
+  if (trainer !== null) for (const call of byRank(calls.filter(isOwn))) found.addTrainer(call, trainer)
   const documents = [...names.values(), ...returned, ...calls.flatMap(({ args }) => args)]
   return {
     ...{ settings: found.settings, computed: found.unknown, notes: found.notes },
@@ -107,11 +109,22 @@ function ownTrainer(calls: readonly PythonCall[], wanted: string | null): string
   )
 }
 
+/** The trainer's own arguments stand over the config that it is given, and that over others of the file. */
+function byRank(calls: readonly PythonCall[]): PythonCall[] {
+  const given = calls.flatMap(({ keywords, args }) => [keywords['args'], ...args])
+  const isGiven = ({ target }: PythonCall) =>
+    given.some((each) => each instanceof PythonCall && each.target === target)
+  const rank = (call: PythonCall) => (call.method.endsWith('Trainer') ? 0 : isGiven(call) ? 1 : 2)
+  return calls.toSorted((a, b) => rank(a) - rank(b))
+}
+
 class Found {
   readonly settings = new Map<string, unknown>()
   readonly notes: ImportNote[] = []
   hasUnread = false
   readonly #computed = new Set<string>()
+  /** Setting → the call of a trainer that set it. */
+  readonly #setters = new Map<string, string>()
 
   /** Names whose values only running the file would tell; a model may be named where it is loaded. */
   get unknown(): readonly string[] {
@@ -129,13 +142,8 @@ class Found {
     else if (!this.settings.has(name)) this.settings.set(name, value)
   }
 
-  addCall(call: PythonCall, trainer: string | null): void {
-    const own = trainerIn(call.method)
-    if (own === null) this.#addOther(call, trainer)
-    else if (own === trainer) this.#addTrainer(call, own)
-  }
-
-  #addOther(call: PythonCall, trainer: string | null): void {
+  addOther(call: PythonCall, trainer: string | null): void {
+    if (trainerIn(call.method) !== null) return
     const { method, name, keywords } = call
     this.#addPrefixed(call)
     if (adaptedModels.test(name) || method === 'LoraConfig') this.#noteUnread(call)
@@ -173,16 +181,30 @@ class Found {
     }
   }
 
-  #addTrainer(call: PythonCall, trainer: string): void {
+  addTrainer(call: PythonCall, trainer: string): void {
     const { method, keywords, args } = call
     this.#add('trainer', trainer)
     this.#noteUnread(call)
     const isConfig = method.endsWith('Config')
-    this.addAll('', isConfig ? keywords : pick(keywords, trainerKeywords))
+    const own = isConfig ? keywords : pick(keywords, trainerKeywords)
+    this.#noteOthers(call, own)
+    this.addAll('', own)
+    for (const name of Object.keys(own)) if (!this.#setters.has(name)) this.#setters.set(name, method)
     if (isConfig) return
     const model = keywords['model'] ?? args[0]
     // An object is what another call of the file loads.
     if (!(model instanceof PythonCall)) this.#addText('model_name_or_path', model)
+  }
+
+  /** Values that another call of the trainer sets already. */
+  #noteOthers({ method }: PythonCall, own: JsonObject): void {
+    for (const [name, value] of Object.entries(own)) {
+      const setter = this.#setters.get(name)
+      if (setter === undefined || isComputed(value) || isEqual(value, this.settings.get(name))) continue
+      const which = setter === method ? `another ${setter}(…)` : `${setter}(…)`
+      const text = `${name} (${asText(value)}) in ${method}(…) was skipped: ${which} sets it too.`
+      this.notes.push({ kind: 'changed', name, text })
+    }
   }
 
   /** unsloth's `FastLanguageModel`: the model, and its adapter. */
@@ -261,9 +283,7 @@ const pick = (values: JsonObject, names: readonly string[]): JsonObject =>
 const isComputed = (value: unknown): boolean =>
   value === computed ||
   (Array.isArray(value) && value.some(isComputed)) ||
-  (value instanceof PythonCall && !isRange(value))
-
-const isRange = ({ method }: PythonCall): boolean => /^(suggest_\w+|RLParameter)$/.test(method)
+  (value instanceof PythonCall && value.method !== 'RLParameter')
 
 interface NotebookCell {
   readonly cell_type?: unknown

@@ -4,8 +4,15 @@
  * would have to be computed is `computed`.
  */
 import { entryOf } from './links.ts'
-import { conditionalPlaces } from './pythonConditions.ts'
-import { computed, nesting, newLine, tokensOf, tooLong, type Token } from './pythonTokens.ts'
+import {
+  computed,
+  conditionalPlaces,
+  nesting,
+  newLine,
+  tokensOf,
+  tooLong,
+  type Token,
+} from './pythonTokens.ts'
 import { arithmetic, itemOf, joined, literalCalls, PythonCall, spreadOf, withUnread } from './pythonValues.ts'
 
 export interface PythonSource {
@@ -20,8 +27,7 @@ export interface PythonSource {
 /** A file of Python, rather than YAML, JSON or a command. */
 export const isPython = (text: string): boolean =>
   /^(from\s+[\w.]+\s+import\s|import\s+\w|def\s+\w+\s*\(|class\s+\w)/m.test(text) ||
-  /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text) ||
-  /\.suggest_\w+\(/.test(text)
+  /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text)
 
 /** What is not worked out until it is asked for. */
 type Expression = () => unknown

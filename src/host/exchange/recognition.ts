@@ -3,9 +3,8 @@ import { AppError } from '#shared/errors.ts'
 import { toolIds, toolTitles, type ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
 import { stands, type AlgorithmFinding } from './evidence.ts'
-import { fixedSettings } from './fixedSettings.ts'
 import { requireOwnKind, requireOwnProgram } from './foreignFiles.ts'
-import { settingsTable } from './settingsTable.ts'
+import { fixedSettings, namesIn } from './settingsTable.ts'
 import type { SettingsSource } from './settingsSource.ts'
 
 export interface RecognisedTool {
@@ -22,12 +21,6 @@ interface ToolSign {
 }
 
 const toolSigns: readonly ToolSign[] = [
-  {
-    tool: 'verl',
-    names:
-      /^(actor_rollout_ref|algorithm\.adv_estimator|trainer\.total_epochs|model\.partial_pretrain)(\.|$)/,
-    needs: 1,
-  },
   {
     tool: 'areal',
     names:
@@ -85,7 +78,8 @@ const fewest = 4
 /** Errors: AppError 'config/invalid' where most names are none of TRL's: those it has are those of every trainer then. */
 function requireMostly(names: readonly string[], known: ReadonlySet<string>): void {
   if (names.includes('trainer') || names.includes('model_name_or_path')) return
-  const others = names.filter((name) => !known.has(name))
+  // What lies inside of a value is as known as the value.
+  const others = names.filter((name) => !known.has(name) && !known.has(name.replace(/\..*$/, '')))
   if (others.length < fewest || 2 * others.length <= names.length) return
   throw new AppError(
     'config/invalid',
@@ -97,10 +91,8 @@ function requireMostly(names: readonly string[], known: ReadonlySet<string>): vo
 const listed = (words: readonly string[]): string =>
   `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`
 
-function knownNames(tool: ToolId): ReadonlySet<string> {
-  const mapped = settingsTable.flatMap((row) => Object.keys(row[tool]?.keys ?? {}))
-  return new Set([...mapped, ...fixedSettings[tool].map(({ name }) => name)])
-}
+const knownNames = (tool: ToolId): ReadonlySet<string> =>
+  new Set([...namesIn(tool), ...fixedSettings[tool].map(({ name }) => name)])
 
 export interface Reading {
   readonly recognised: RecognisedTool | null

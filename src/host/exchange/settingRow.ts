@@ -1,10 +1,11 @@
+/** What the tables of settings are made of. */
 import { algorithms } from '#rl/algorithms/registry.ts'
 import type { Algorithm } from '#rl/algorithms/define.ts'
 import type { ToolId } from '#shared/tools.ts'
 import type { Link } from './links.ts'
 
-/** One of our settings, and its name in each tool. */
-export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
+/** One of our settings. */
+export interface OurSetting {
   /** Dotted name in our run config. */
   readonly ours: string
   readonly for?: readonly string[]
@@ -15,6 +16,31 @@ export interface SettingRow extends Partial<Readonly<Record<ToolId, Link>>> {
   /** Already in the data, the rewards or the files of a project, or a matter of memory and speed alone. */
   readonly isCarried?: true
 }
+
+/** One of our settings as a tool has it, for the algorithms in `when`; absent: for all. */
+export interface ToolSetting {
+  readonly ours: string
+  readonly when?: readonly string[]
+  readonly link: Link
+}
+
+/** A setting for an algorithm, with its name in each tool that has it. */
+export type SettingRow = OurSetting & Partial<Readonly<Record<ToolId, Link>>>
+
+/** Our name, what it is there, and the algorithms; without them all. */
+type Row = readonly [ours: string, link: Link, when?: readonly string[]]
+
+export const ofAlgorithm = (name: string): string => `algorithm.settings.${name}`
+
+/** `own`: settings of algorithms, by the last part of their names. */
+export const rowsOf = (common: readonly Row[], own: readonly Row[]): readonly ToolSetting[] => [
+  ...common.map(([ours, link, when]) => ({ ours, link, ...(when === undefined ? {} : { when }) })),
+  ...own.map(([ours, link, when]) => ({
+    ours: ofAlgorithm(ours),
+    link,
+    ...(when === undefined ? {} : { when }),
+  })),
+]
 
 /** A setting of a tool that is none here. */
 export interface FixedSetting {
@@ -40,24 +66,43 @@ export const generating = idsOf(({ experience }) => experience === 'rollout')
 export const others = generating.filter((id) => !groups.includes(id))
 export const answering = idsOf(({ experience }) => experience !== 'rollout')
 
-/** verl's long prefixes. */
-export const actor = (name: string) => `actor_rollout_ref.actor.${name}`
-export const rollout = (name: string) => `actor_rollout_ref.rollout.${name}`
-export const model = (name: string) => `actor_rollout_ref.model.${name}`
+/** All that generate but PPO. */
+export const withoutPpo = generating.filter((id) => id !== 'ppo')
+export const ungrouped = others.filter((id) => id !== 'ppo')
 
-/** Completions per prompt where a file says nothing. */
-export interface DefaultSizes {
-  readonly trl: number
-  readonly agilerl: number
+/** Makes settings of names with spaces between. `value`: what a run here comes to. */
+type Naming = (names: TemplateStringsArray) => FixedSetting[]
+
+export const fixed =
+  (value: unknown, because: string, only?: readonly string[]): Naming =>
+  (names) =>
+    unread(because)(names).map((row) => ({ ...row, value, ...(only === undefined ? {} : { for: only }) }))
+
+/** Settings that are read and never taken over. */
+export const unread =
+  (because: string): Naming =>
+  ([names = '']) =>
+    names
+      .trim()
+      .split(/\s+/)
+      .map((name) => ({ name, because }))
+
+/** Why several tools’ settings are none here. */
+export const reasons = {
+  machine: 'it affects only memory and speed, which Turnwise chooses for the machine',
+  engine: 'the run generates itself unless `rollout.server` names a server',
+  quantised: 'a base in 8 or 4 bits is `base.precision`, rounded in Turnwise’s own way',
+  oneWay: 'Turnwise has no such variant',
+  display: 'it changes what is shown, not what is learned',
+  results: 'Turnwise chooses where to write results',
+  rows: 'rows are prepared when they are imported with `turnwise dataset import`',
+  rewards: 'rewards are functions in Turnwise: set them in `rewards`',
+  optimizer: 'Turnwise’s optimizer is AdamW',
+  answers: 'Turnwise learns only the answer',
+  code: 'code that comes with a model is never run',
+  precision: 'parameters and gradients are 32-bit floats in Turnwise',
+  template: 'Turnwise uses the chat template of the model itself',
+  packing: 'Turnwise does not concatenate rows',
+  allWeights: (tool: string) =>
+    `${tool} would train all weights; Turnwise trains a LoRA adapter, by default of all linear layers`,
 }
-
-/** Rows for the algorithms that generate. */
-export const perTrainer = (
-  ours: string,
-  links: (defaults: DefaultSizes) => Omit<SettingRow, 'ours' | 'for'>,
-): SettingRow[] => [
-  { ours, for: groups, ...links({ trl: 8, agilerl: 8 }) },
-  { ours, for: others.filter((id) => id !== 'ppo'), ...links({ trl: 2, agilerl: 1 }) },
-  // TRL's PPO has one completion per prompt, and no setting of it.
-  { ours, for: ['ppo'], ...links({ trl: 1, agilerl: 1 }) },
-]

@@ -1,264 +1,190 @@
 /**
- * The table of settings: Turnwise's, their names in the other tools, and each tool's default. Import and
- * export read nothing else. A row with `for` belongs to those algorithms only; a tool without an entry has no such
- * setting, and nothing is lost there at the value `off`.
+ * The table of settings: Turnwise's in the order of a run config, and by tool their names and defaults there (trlSettings.ts and its
+ * neighbours). Import and export read nothing else. A tool without an entry has no such setting, and nothing is lost there at the
+ * value `off`.
  */
+import { toolIds, type ToolId } from '#shared/tools.ts'
 import { algorithmById } from '#rl/algorithms/registry.ts'
-import { algorithmSettings } from './algorithmSettings.ts'
-import { type SettingRow, actor, answering, generating, perTrainer } from './settingRow.ts'
+import { agilerlFixed, agilerlSettings } from './agilerlSettings.ts'
+import { arealFixed, arealSettings } from './arealSettings.ts'
+import { axolotlFixed, axolotlSettings } from './axolotlSettings.ts'
+import { llamafactoryFixed, llamafactorySettings } from './llamafactorySettings.ts'
 import {
-  agilerlMinibatch,
-  arealMinibatch,
-  trlInterval,
-  trlLength,
-  trlMinibatch,
-  warmupOf,
-  verlMinibatch,
-} from './batches.ts'
-import { off, one, words } from './links.ts'
-import {
-  agilerlActorRate,
-  agilerlLength,
-  agilerlPasses,
-  agilerlSchedule,
-  agilerlWarmup,
-  trlAccumulated,
-  transformersSchedule,
-} from './specialLinks.ts'
-import { generationSettings } from './generationSettings.ts'
-import { modelSettings } from './modelSettings.ts'
-import { axolotlInterval, orElse } from './trainerLinks.ts'
+  answering,
+  generating,
+  groups,
+  ofAlgorithm,
+  others,
+  type FixedSetting,
+  type OurSetting,
+  type SettingRow,
+  type ToolSetting,
+} from './settingRow.ts'
+import { trlFixed } from './trlFixed.ts'
+import { trlSettings } from './trlSettings.ts'
 
-/* The part of the table that every algorithm shares. */
-
-const evaluations = { strategy: 'eval_strategy', steps: 'eval_steps', initial: 'no', every: null } as const
-const saves = { strategy: 'save_strategy', steps: 'save_steps', initial: 'steps', every: 500 } as const
-
-const steps = (groupSize: number) => ({
-  agilerl: agilerlLength(groupSize),
-  verl: one('trainer.total_training_steps', null),
-  areal: one('total_train_steps', null),
-})
-const evaluation = {
-  agilerl: one('evaluation_interval', null, off(0, null)),
-  verl: one('trainer.test_freq', -1, off(0, -1)),
-  areal: one('evaluator.freq_steps', null, off(0, null)),
-}
-const checkpoint = {
-  verl: one('trainer.save_freq', -1, off(0, -1)),
-  areal: one('saver.freq_steps', null, off(0, null)),
-}
-const schedule = {
-  verl: one(actor('optim.lr_scheduler_type'), 'constant', words({ constant: 'constant', cosine: 'cosine' })),
-  areal: one(
-    'actor.optimizer.lr_scheduler_type',
-    'constant',
-    words({ constant: 'constant', linear: 'linear', cosine: 'cosine' }),
-  ),
-}
-const warmup = {
-  verl: one(actor('optim.lr_warmup_steps_ratio'), 0),
-  areal: one('actor.optimizer.warmup_steps_proportion', 0.001),
-}
-
-/** Learning rates for SFT and DPO of tools whose settings are only imported. */
-const rates = {
-  llamafactory: one('learning_rate', 5e-5),
-  axolotl: one('learning_rate', null, off(undefined, null)),
-}
-
-/** Names and defaults that every trainer of transformers has. */
-const adam = (name: string, initial: number) => ({
-  trl: one(name, initial),
-  llamafactory: one(name, initial),
-  axolotl: orElse(name, initial),
-})
-
-const epochs = { agilerl: one('update_epochs', 1), verl: one(actor('ppo_epochs'), 1) }
-
-const trlSchedule = transformersSchedule('lr_scheduler_type', 'linear')
-
-const updating: readonly SettingRow[] = [
-  {
-    ours: 'optimization.learningRate',
-    for: [...generating.filter((id) => id !== 'ppo'), 'dpo'],
-    trl: one('learning_rate', 1e-6),
-    ...rates,
-    agilerl: one('lr', 5e-7),
-    verl: one(actor('optim.lr'), 1e-6),
-    areal: one('actor.optimizer.lr', 1e-3),
-  },
-  {
-    ours: 'optimization.learningRate',
-    for: ['ppo'],
-    trl: one('learning_rate', 3e-6),
-    agilerl: agilerlActorRate,
-    verl: one(actor('optim.lr'), 1e-6),
-    areal: one('actor.optimizer.lr', 1e-3),
-  },
-  {
-    ours: 'optimization.learningRate',
-    for: ['sft'],
-    trl: one('learning_rate', 2e-5),
-    ...rates,
-    agilerl: one('lr', 5e-5),
-    verl: one(actor('optim.lr'), 1e-5),
-    areal: one('actor.optimizer.lr', 1e-3),
-  },
-  {
-    ours: 'optimization.criticLearningRate',
-    for: ['ppo'],
-    off: null,
-    agilerl: one('lr_critic', 5e-5),
-    verl: one('critic.optim.lr', 1e-5),
-    areal: one('critic.optimizer.lr', 1e-3),
-  },
-  { ours: 'optimization.schedule', for: generating, trl: trlSchedule, agilerl: agilerlSchedule, ...schedule },
-  {
-    ours: 'optimization.schedule',
-    for: answering,
-    off: 'constant',
-    trl: trlSchedule,
-    llamafactory: trlSchedule,
-    axolotl: transformersSchedule('lr_scheduler', 'cosine'),
-    ...schedule,
-    verl: one(
-      actor('optim.lr_scheduler_type'),
-      'cosine',
-      words({ constant: 'constant', cosine: 'cosine' }, { wsd: 'constant' }),
-    ),
-  },
-  {
-    ours: 'optimization.warmupProportion',
-    for: generating,
-    trl: warmupOf(0),
-    agilerl: agilerlWarmup,
-    ...warmup,
-  },
-  {
-    ours: 'optimization.warmupProportion',
-    for: answering,
-    off: 0,
-    trl: warmupOf(0),
-    llamafactory: warmupOf(0),
-    axolotl: warmupOf(0.03),
-    ...warmup,
-    verl: one(actor('optim.lr_warmup_steps_ratio'), 0.1),
-  },
-  { ours: 'optimization.beta1', ...adam('adam_beta1', 0.9), areal: one('actor.optimizer.beta1', 0.9) },
-  { ours: 'optimization.beta2', ...adam('adam_beta2', 0.999), areal: one('actor.optimizer.beta2', 0.999) },
-  { ours: 'optimization.epsilon', ...adam('adam_epsilon', 1e-8), areal: one('actor.optimizer.eps', 1e-8) },
-  {
-    ours: 'optimization.weightDecay',
-    ...adam('weight_decay', 0),
-    verl: one(actor('optim.weight_decay'), 0.01),
-    areal: one('actor.optimizer.weight_decay', 0.01),
-  },
-  {
-    ours: 'optimization.maxGradNorm',
-    trl: one('max_grad_norm', 1, off(null, 0, null)),
-    llamafactory: one('max_grad_norm', 1, off(null, 0, null)),
-    axolotl: one('max_grad_norm', 1, {
-      read: (value) => (value === 0 ? null : (value ?? 1)),
-      write: (value) => value,
-    }),
-    agilerl: one('max_grad_norm', 0.1, off(null, 0)),
-    verl: one(actor('grad_clip'), 1, off(null, null, 0)),
-    areal: one('actor.optimizer.gradient_clipping', 1, off(null, 0)),
-  },
-  {
-    ours: 'optimization.epochs',
-    for: generating.filter((id) => id !== 'ppo'),
-    off: 1,
-    trl: one('num_iterations', 1),
-    ...epochs,
-  },
-  { ours: 'optimization.epochs', for: ['ppo'], off: 1, trl: one('num_ppo_epochs', 4), ...epochs },
-  { ours: 'optimization.epochs', for: answering, off: 1, agilerl: one('update_epochs', 1) },
-  ...perTrainer('optimization.minibatchSize', ({ trl, agilerl }) => ({
-    trl: trlMinibatch(trl),
-    agilerl: agilerlMinibatch(agilerl),
-    verl: verlMinibatch,
-    areal: arealMinibatch,
-  })),
-  { ours: 'optimization.minibatchSize', for: ['dpo'], trl: trlAccumulated, agilerl: agilerlMinibatch(1, 2) },
-  { ours: 'optimization.minibatchSize', for: ['sft'], trl: trlAccumulated, agilerl: agilerlMinibatch(1) },
+const common: readonly OurSetting[] = [
+  { ours: 'name', isCarried: true },
+  { ours: 'model' },
+  { ours: 'data.train', isCarried: true },
+  { ours: 'data.heldOut', isCarried: true },
+  { ours: 'data.prompt', isCarried: true },
+  { ours: 'data.completion', for: ['sft'], isCarried: true },
+  { ours: 'data.templateVariables', for: generating, isCarried: true },
+  { ours: 'data.maxPromptTokens', isCarried: true },
+  { ours: 'data.shuffle' },
+  { ours: 'seed' },
+  { ours: 'contextLength', isCarried: true },
+  { ours: 'base.precision', off: 'f32' },
+  { ours: 'base.products', isCarried: true },
+  { ours: 'adapter.rank' },
+  { ours: 'adapter.alpha' },
+  { ours: 'adapter.rsLora', off: false },
+  { ours: 'adapter.targets' },
+  { ours: 'adapter.dropout', off: 0 },
+  { ours: 'adapter.initial', isCarried: true },
+  { ours: 'rollout.groupSize', for: groups },
+  { ours: 'rollout.groupSize', for: others, off: 1 },
+  { ours: 'rollout.promptsPerStep' },
+  { ours: 'rollout.temperature', for: generating },
+  { ours: 'rollout.topK', for: generating },
+  { ours: 'rollout.topP', for: generating },
+  { ours: 'rollout.minP', for: generating },
+  { ours: 'rollout.repetitionPenalty', for: generating },
+  { ours: 'rollout.minNewTokens', for: generating },
+  { ours: 'rollout.maxNewTokens', for: generating },
+  { ours: 'rollout.stopStrings', for: generating },
+  { ours: 'rollout.precision', for: generating, off: 'f32' },
+  { ours: 'rollout.maxStaleness', for: generating, off: 0 },
+  { ours: 'rollout.mismatchCorrection', for: generating },
+  { ours: 'rollout.mismatchMode', for: generating, off: 'truncate' },
+  { ours: 'rollout.mismatchCap', for: groups },
+  { ours: 'rollout.mismatchCap', for: others, isCarried: true },
+  { ours: 'optimization.learningRate' },
+  { ours: 'optimization.criticLearningRate', for: ['ppo'], off: null },
+  { ours: 'optimization.schedule', for: generating },
+  { ours: 'optimization.schedule', for: answering, off: 'constant' },
+  { ours: 'optimization.warmupProportion', for: generating },
+  { ours: 'optimization.warmupProportion', for: answering, off: 0 },
+  { ours: 'optimization.beta1' },
+  { ours: 'optimization.beta2' },
+  { ours: 'optimization.epsilon' },
+  { ours: 'optimization.weightDecay' },
+  { ours: 'optimization.maxGradNorm' },
+  { ours: 'optimization.epochs', off: 1 },
+  { ours: 'optimization.minibatchSize' },
   { ours: 'optimization.tokenBudget', isCarried: true },
   { ours: 'optimization.memory', isCarried: true },
   { ours: 'optimization.zeroAdvantages', isCarried: true },
   { ours: 'optimization.unsoundUpdates', off: 'stop' },
-]
-
-const passes = {
-  trl: one('num_train_epochs', 3),
-  llamafactory: one('num_train_epochs', 3),
-  axolotl: one('num_epochs', 1),
-  agilerl: agilerlPasses,
-  areal: one('total_train_epochs', 1),
-}
-
-const length: readonly SettingRow[] = [
-  ...perTrainer('steps', ({ trl, agilerl }) => ({ trl: trlLength(trl), ...steps(agilerl) })),
-  {
-    ours: 'steps',
-    for: answering,
-    trl: trlLength(null),
-    llamafactory: trlLength(null),
-    axolotl: trlLength(null),
-    ...steps(1),
-  },
-  { ours: 'passes', for: generating, ...passes, verl: one('trainer.total_epochs', 30) },
-  { ours: 'passes', for: answering, ...passes, verl: one('trainer.total_epochs', 4) },
-  ...perTrainer('evaluation.every', ({ trl }) => ({ trl: trlInterval(evaluations, trl), ...evaluation })),
-  {
-    ours: 'evaluation.every',
-    for: answering,
-    trl: trlInterval(evaluations, null),
-    llamafactory: trlInterval(evaluations, null),
-    axolotl: axolotlInterval('eval_steps', 'evals_per_epoch'),
-    ...evaluation,
-  },
+  { ours: 'steps' },
+  { ours: 'passes' },
+  { ours: 'evaluation.every' },
   { ours: 'evaluation.rows', isCarried: true },
-  ...perTrainer('checkpoints.every', ({ trl }) => ({ trl: trlInterval(saves, trl), ...checkpoint })),
-  {
-    ours: 'checkpoints.every',
-    for: answering,
-    trl: trlInterval(saves, null),
-    llamafactory: trlInterval(saves, null),
-    axolotl: axolotlInterval('save_steps', 'saves_per_epoch'),
-    ...checkpoint,
-  },
-  {
-    ours: 'checkpoints.keepLast',
-    trl: one('save_total_limit', null, off(undefined, null)),
-    llamafactory: one('save_total_limit', null, off(undefined, null)),
-    axolotl: one('save_total_limit', null, off(undefined, null)),
-  },
+  { ours: 'checkpoints.every' },
+  { ours: 'checkpoints.keepLast' },
   { ours: 'checkpoints.keepBest', off: 0 },
   { ours: 'diagnosis.stopOn', off: 'never' },
-]
-
-const reference: readonly SettingRow[] = [
   { ours: 'reference.policy', off: 'start' },
   { ours: 'reference.adapter', off: null },
   { ours: 'reference.refreshSteps', off: null },
   { ours: 'reference.refreshPasses', off: null },
 ]
 
-const commonSettings: readonly SettingRow[] = [
-  ...modelSettings,
-  ...generationSettings,
-  ...updating,
-  ...length,
-  ...reference,
+/** By the last part of their names. */
+const own: readonly OurSetting[] = [
+  { ours: 'klCoefficient', for: generating },
+  { ours: 'klEstimator', for: [...groups, 'ppo'], off: 'k3', needs: ofAlgorithm('klCoefficient') },
+  { ours: 'klImportanceWeighting', for: groups, needs: ofAlgorithm('klCoefficient') },
+  { ours: 'klClamp', for: [...groups, 'ppo'], off: null, needs: ofAlgorithm('klCoefficient') },
+  { ours: 'klAdvantageShaping', for: groups, off: false },
+  {
+    ours: 'clipCoefficient',
+    for: ['grpo', 'gspo', 'cispo', 'rloo', 'reinforce', 'reinforce-plus-plus', 'ppo'],
+  },
+  { ours: 'ratioLimit', for: ['grpo', 'gspo', 'ppo'], off: null },
+  { ours: 'positiveTemperature', for: ['sapo'] },
+  { ours: 'negativeTemperature', for: ['sapo'] },
+  { ours: 'offPolicyThreshold', for: groups, off: null },
+  { ours: 'importanceSamplingLevel', for: ['grpo', 'cispo', 'sapo'] },
+  { ours: 'importanceSamplingLevel', for: ['reinforce'], off: 'token' },
+  { ours: 'importanceSamplingLevel', for: ['ppo'], off: 'auto' },
+  { ours: 'advantageNorm', for: groups },
+  { ours: 'advantageGranularity', for: [...groups, 'reinforce', 'ppo'], off: 'auto' },
+  { ours: 'turnAdvantageFallback', for: groups, isCarried: true },
+  { ours: 'whitenAdvantages', for: groups, off: false },
+  { ours: 'whitenAdvantages', for: ['ppo'] },
+  { ours: 'advantageClipRange', for: groups, off: null },
+  { ours: 'filterZeroAdvantages', for: groups, off: false },
+  { ours: 'advantageFilterEpsilon', for: groups, off: 0 },
+  { ours: 'lossNorm', for: groups },
+  { ours: 'lossNorm', for: ['sft'], off: 'token-mean' },
+  { ours: 'topEntropyShare', for: groups, off: 1 },
+  { ours: 'entropyCoefficient', for: [...groups, 'ppo'], off: 0 },
+  { ours: 'maskTruncated', for: [...groups, 'rloo'], off: false },
+  { ours: 'overlongBuffer', for: [...groups, 'rloo'], off: 0 },
+  { ours: 'overlongPenalty', for: [...groups, 'rloo'], isCarried: true },
+  { ours: 'dynamicSampling', for: [...groups, 'rloo', 'reinforce-plus-plus'], off: false },
+  { ours: 'refillRounds', for: [...groups, 'rloo', 'reinforce-plus-plus'], isCarried: true },
+  { ours: 'normalizeAdvantages', for: ['rloo'], off: false },
+  { ours: 'rewardClipRange', for: ['rloo'], off: null },
+  { ours: 'discount', for: ['reinforce'], off: 1 },
+  { ours: 'discount', for: ['ppo'] },
+  { ours: 'turnRatioPooling', for: ['reinforce', 'ppo'], off: 'sum' },
+  { ours: 'gaeLambda', for: ['ppo'] },
+  { ours: 'valueCoefficient', for: ['ppo'] },
+  { ours: 'valueClipCoefficient', for: ['ppo'], off: null },
+  { ours: 'turnLevelClip', for: ['ppo'], off: true },
+  { ours: 'turnValueReduction', for: ['ppo'], off: 'final-value' },
+  { ours: 'loss', for: ['dpo'] },
+  { ours: 'beta', for: ['dpo'] },
+  { ours: 'nllAlpha', for: ['dpo'], off: 0 },
+  { ours: 'labelSmoothing', for: ['dpo'], off: 0 },
 ]
 
-export const settingsTable: readonly SettingRow[] = [...commonSettings, ...algorithmSettings]
+export const ourSettings: readonly OurSetting[] = [
+  ...common,
+  ...own.map((row) => ({ ...row, ours: ofAlgorithm(row.ours) })),
+]
+
+export const settingsOf: Readonly<Record<ToolId, readonly ToolSetting[]>> = {
+  trl: trlSettings,
+  agilerl: agilerlSettings,
+  areal: arealSettings,
+  llamafactory: llamafactorySettings,
+  axolotl: axolotlSettings,
+}
+
+export const fixedSettings: Readonly<Record<ToolId, readonly FixedSetting[]>> = {
+  trl: trlFixed,
+  agilerl: agilerlFixed,
+  areal: arealFixed,
+  llamafactory: llamafactoryFixed,
+  axolotl: axolotlFixed,
+}
+
+export const fixedFor = (tool: ToolId, algorithm: string): readonly FixedSetting[] =>
+  fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))
+
+/** The names that a tool has for settings here, of any algorithm. */
+export const namesIn = (tool: ToolId): ReadonlySet<string> =>
+  new Set(settingsOf[tool].flatMap(({ link }) => Object.keys(link.keys)))
 
 /** Those of one algorithm; no tool has a setting of its own that the table does not name. */
 export function rowsFor(algorithm: string): SettingRow[] {
-  const rows = settingsTable.filter((row) => row.for === undefined || row.for.includes(algorithm))
+  const rows = ourSettings.filter((row) => row.for === undefined || row.for.includes(algorithm))
   const named = new Set(rows.map(({ ours }) => ours))
-  const own = Object.keys(algorithmById(algorithm).settings).map((name) => `algorithm.settings.${name}`)
-  return [...rows, ...own.filter((ours) => !named.has(ours)).map((ours) => ({ ours }))]
+  const rest = Object.keys(algorithmById(algorithm).settings).map(ofAlgorithm)
+  return [...rows, ...rest.filter((ours) => !named.has(ours)).map((ours) => ({ ours }))].map((row) => ({
+    ...row,
+    ...linksOf(row.ours, algorithm),
+  }))
+}
+
+function linksOf(ours: string, algorithm: string): Omit<SettingRow, 'ours'> {
+  const links = toolIds.map((tool) => {
+    const found = settingsOf[tool].find((row) => row.ours === ours && (row.when?.includes(algorithm) ?? true))
+    return [tool, found?.link] as const
+  })
+  return Object.fromEntries(links.filter(([, link]) => link !== undefined))
 }

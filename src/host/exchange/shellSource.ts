@@ -1,23 +1,35 @@
 /**
- * Reads the commands of a shell script without running it: names that the script itself gives a value, arrays, defaults
- * (`${NAME:-value}`) and whole-number arithmetic are filled in. The environment is not read, except for the home folder.
+ * Reads the commands of a shell script without running it: names that the script itself gives a value, lists and defaults
+ * (`${NAME:-value}`) are filled in, and what would have to be run stays unknown. The environment is not read, except for the home
+ * folder.
  */
-import {
-  afterSign,
-  added,
-  endless,
-  joined,
-  plain,
-  wordsIn,
-  type Variable,
-  type ShellWord,
-} from './shellWords.ts'
+import { AppError } from '#shared/errors.ts'
+
+export interface ShellWord {
+  /** The word with the script's variables filled in; unknown ones stay as written. */
+  readonly text: string
+  /** Unknown parts as written: `$MODEL_PATH`, `$(date)`. */
+  readonly unknown: readonly string[]
+  /** Names whose value stands under a condition; that of the first branch was taken. */
+  readonly conditional: readonly string[]
+  readonly usesHome: boolean
+}
 
 /** Words of one command, in order. */
 export type ShellCommand = readonly ShellWord[]
 
+interface Variable {
+  readonly words: readonly ShellWord[]
+  readonly isConditional: boolean
+}
+
 const maxLength = 200_000
 const maxWords = 20_000
+/** References, quotations and expansions within one another. */
+const maxDepth = 40
+
+const endless = (): AppError =>
+  new AppError('config/invalid', 'The script’s variables expand without end, so its settings cannot be read.')
 
 /** Errors: AppError 'config/invalid' for a script whose values grow without end. */
 export const readShell = (text: string, home: string): ShellCommand[] =>
@@ -54,10 +66,14 @@ const openers = ['if', 'case', 'for', 'while', 'until', 'select', '{']
 const closers = ['fi', 'esac', 'done', '}']
 const fillers = ['then', 'else', 'elif', 'do', 'time', '!', 'exec', 'nohup']
 const declarations = ['export', 'declare', 'local', 'readonly', 'typeset']
+const keywords = [...openers, ...closers, ...fillers, ...declarations]
+
+/** Several words, a single value, or what stands in double quotes. */
+type Place = 'words' | 'value' | 'quotes'
 
 class Script {
   readonly #text: string
-  readonly #home: string
+  readonly #home: ShellWord
   readonly #variables = new Map<string, Variable>()
   readonly #commands: ShellCommand[] = []
   #at = 0
@@ -68,7 +84,7 @@ class Script {
 
   constructor(text: string, home: string) {
     this.#text = text
-    this.#home = home
+    this.#home = { ...plain(home), usesHome: true }
   }
 
   read(): ShellCommand[] {
@@ -79,31 +95,23 @@ class Script {
 
   #step(): void {
     const sign = this.#text[this.#at] ?? ''
-    if (/[ \t]/.test(sign)) this.#at++
-    else if (/[\n;&|()]/.test(sign)) this.#separate()
-    else if (sign === '#') this.#at = this.#lineEnd()
-    else if (/[<>]/.test(sign)) this.#redirect()
+    if (/[\n;&|()]/.test(sign)) this.#end()
+    if (/[\s;&|()]/.test(sign)) this.#at++
+    else if (sign === '#') this.#skipLine()
+    else if (/^\d*[<>]/.test(this.#text.slice(this.#at, this.#at + 4))) this.#redirect()
     else this.#word()
   }
 
-  #lineEnd(): number {
+  #skipLine(): void {
     const end = this.#text.indexOf('\n', this.#at)
-    return end === -1 ? this.#text.length : end
-  }
-
-  #separate(): void {
-    this.#end()
-    this.#at++
+    this.#at = end === -1 ? this.#text.length : end
   }
 
   /** Files that are read and written are no words of a command. */
   #redirect(): void {
-    const rest = /^[<>&|]+[0-9-]*[ \t]*/.exec(this.#text.slice(this.#at, this.#at + 40))?.[0] ?? ' '
+    const rest = /^\d*[<>&|]+[0-9-]*[ \t]*/.exec(this.#text.slice(this.#at, this.#at + 40))?.[0] ?? ' '
     this.#at += rest.length
-    if (/[0-9-]\s*$/.test(rest)) return
-    const before = this.#words.length
-    if (/[^\s;&|()]/.test(this.#text[this.#at] ?? ' ')) this.#word()
-    this.#words.length = Math.min(this.#words.length, before)
+    if (!/[0-9-]\s*$/.test(rest) && /[^\s;&|()]/.test(this.#text[this.#at] ?? ' ')) this.#written()
   }
 
   #end(): void {
@@ -112,80 +120,201 @@ class Script {
   }
 
   #word(): void {
-    const assigned = this.#assignment()
+    const start = this.#text.slice(this.#at, this.#at + 200)
+    const assigned = this.#words.length === 0 ? /^([A-Za-z_]\w*)(\+?)=/.exec(start) : null
     if (assigned !== null) {
-      this.#assign(assigned)
+      const [all, name = '', plus] = assigned
+      this.#at += all.length
+      this.#assign(name, plus === '+')
       return
     }
-    const found = wordsIn(this.#readWord(), this)
-    this.#count += found.length
-    if (this.#count > maxWords) throw endless()
+    const found = this.#expanded(this.#written(), 'words')
     const [first] = found
-    if (this.#words.length === 0 && first !== undefined && this.#isKeyword(first.text)) return
-    this.#words.push(...found)
+    const isKeyword = this.#words.length === 0 && first !== undefined && this.#isKeyword(first.text)
+    if (!isKeyword) this.#words.push(...found)
   }
 
   /** Words of the shell itself, at the beginning of a command. */
   #isKeyword(text: string): boolean {
     if (openers.includes(text)) this.#inside++
     if (closers.includes(text)) this.#inside = Math.max(0, this.#inside - 1)
-    return [...openers, ...closers, ...fillers, ...declarations].includes(text)
+    return keywords.includes(text)
   }
 
-  /** `NAME=` or `NAME+=` where a command begins; null: an ordinary word. */
-  #assignment(): { readonly name: string; readonly adds: boolean } | null {
-    if (this.#words.length > 0) return null
-    const [all = '', name = '', plus] =
-      /^([A-Za-z_]\w*)(\+?)=/.exec(this.#text.slice(this.#at, this.#at + 200)) ?? []
-    if (all === '') return null
-    this.#at += all.length
-    return { name, adds: plus === '+' }
-  }
-
-  #assign({ name, adds }: { readonly name: string; readonly adds: boolean }): void {
+  /** `NAME=` or, with `adds`, `NAME+=`. */
+  #assign(name: string, adds: boolean): void {
     const isList = this.#text[this.#at] === '('
-    const value = isList ? this.#list() : [joined(this.#readWord(), this)]
+    const value = isList ? this.#list() : this.#expanded(this.#written(), 'value')
     const known = this.#variables.get(name)
     const isConditional = this.#inside > 0
     // The first branch of a condition counts, and what is set without one counts more.
     if (isConditional && known !== undefined && !adds) return
-    const words = adds && known !== undefined ? added(known.words, value, isList) : value
-    if (words.length > maxWords || words.some(({ text }) => text.length > maxLength)) throw endless()
-    this.#variables.set(name, { words, isConditional })
+    const all = adds && known !== undefined ? [...known.words, ...value] : value
+    this.#variables.set(name, { words: isList ? all : [merged(all)], isConditional })
   }
 
   #list(): ShellWord[] {
     const words: ShellWord[] = []
     for (this.#at++; this.#at < this.#text.length && this.#text[this.#at] !== ')';) {
       const sign = this.#text[this.#at] ?? ''
-      if (/\s/.test(sign)) this.#at++
-      else if (sign === '#') this.#at = this.#lineEnd()
-      else if (/[;&|(<>]/.test(sign)) this.#at++
-      else words.push(...wordsIn(this.#readWord(), this))
-      if (words.length > maxWords) throw endless()
+      if (sign === '#') this.#skipLine()
+      else if (/[\s;&|(<>]/.test(sign)) this.#at++
+      else words.push(...this.#expanded(this.#written(), 'words'))
     }
     this.#at++
     return words
   }
 
   /** Takes a word up to a space or an operator outside of quotes and brackets. */
-  #readWord(): string {
+  #written(): string {
     const from = this.#at
-    while (this.#at < this.#text.length) {
-      const sign = this.#text[this.#at] ?? ''
-      if (/[\s;&|()<>]/.test(sign)) break
+    while (this.#at < this.#text.length && !/[\s;&|()<>]/.test(this.#text[this.#at] ?? ''))
       this.#at = afterSign(this.#text, this.#at)
-    }
     if (this.#at === from) this.#at++
     return this.#text.slice(from, this.#at)
   }
 
-  variable(name: string): Variable | undefined {
-    if (name === 'HOME') return { words: [{ ...plain(this.#home), usesHome: true }], isConditional: false }
-    return this.#variables.get(name)
+  /** What a written word stands for: several words for a list, none for the script's own arguments. */
+  #expanded(written: string, place: Place, depth = 0): ShellWord[] {
+    if (/^"?\$\{?[@*]\}?"?$/.test(written)) return []
+    const words: ShellWord[] = []
+    const parts: ShellWord[] = []
+    for (const piece of piecesOf(written, place)) {
+      const found =
+        /^~(\/|$)/.test(written) && piece === '~' ? [this.#home] : this.#valueOf(piece, place, depth)
+      // The first continues this word, and the last is continued.
+      for (const [i, word] of found.entries()) {
+        if (i > 0) words.push(merged(parts.splice(0)))
+        parts.push(word)
+      }
+    }
+    return this.#counted(parts.length === 0 && words.length > 0 ? words : [...words, merged(parts)])
   }
 
-  get home(): string {
-    return this.#home
+  #counted(words: ShellWord[]): ShellWord[] {
+    this.#count += words.length
+    if (this.#count > maxWords || words.some(({ text }) => text.length > maxLength)) throw endless()
+    return words
   }
+
+  /** Of one sign, quotation or reference. */
+  #valueOf(piece: string, place: Place, depth: number): readonly ShellWord[] {
+    const sign = piece.charAt(0)
+    if (sign === '`') return [unknown(piece)]
+    if (sign === '$') {
+      const found = this.#reference(piece, depth)
+      return place === 'words' ? found.flatMap(splitWords) : [merged(spaced(found))]
+    }
+    if (place === 'quotes') return [plain(piece.replace(/^\\(?=[$"\\`])/, ''))]
+    if (sign === '"') return this.#quoted(piece.replaceAll(/^"|"$/g, ''), place, depth)
+    return [plain(sign === "'" ? piece.replaceAll(/^'|'$/g, '') : piece.replace(/^\\/, ''))]
+  }
+
+  /** Nothing in double quotes is split, but a list stays one. */
+  #quoted(text: string, place: Place, depth: number): readonly ShellWord[] {
+    if (place === 'words' && /^\$\{\w+\[@\]\}$/.test(text)) return this.#reference(text, depth)
+    return this.#expanded(text, 'quotes', deeper(depth))
+  }
+
+  /** `$NAME`, `${NAME}`, `${NAME[@]}`, `${NAME:-value}`; everything else is unknown, and so are the arguments of the script. */
+  #reference(written: string, depth: number): readonly ShellWord[] {
+    const parts = /^\$\{?(\w+)(?:\[[@*]\])?(?:(:?)[-=]([\s\S]*))?$/.exec(written.replace(/\}$/, ''))
+    if (parts === null) return [unknown(written)]
+    const [, name = '', colon, initial] = parts
+    const variable = this.#variable(name, colon === ':')
+    if (variable === null)
+      return initial === undefined ? [unknown(written)] : this.#expanded(initial, 'value', deeper(depth))
+    return variable.isConditional
+      ? variable.words.map((word) => ({ ...word, conditional: [...word.conditional, name] }))
+      : variable.words
+  }
+
+  /** null: it is not set or, where that is asked, empty. */
+  #variable(name: string, orEmpty: boolean): Variable | null {
+    if (name === 'HOME') return { words: [this.#home], isConditional: false }
+    const found = this.#variables.get(name)
+    if (found === undefined || (orEmpty && found.words.every(({ text }) => text === ''))) return null
+    return found
+  }
+}
+
+/** Signs, quotations and references. */
+function piecesOf(written: string, place: Place): string[] {
+  const pieces: string[] = []
+  for (let at = 0; at < written.length;) {
+    const next = place === 'quotes' && written[at] === "'" ? at + 1 : afterSign(written, at)
+    pieces.push(written.slice(at, next))
+    at = next
+  }
+  return pieces
+}
+
+function deeper(depth: number): number {
+  if (depth >= maxDepth) throw endless()
+  return depth + 1
+}
+
+const plain = (text: string): ShellWord => ({ text, unknown: [], conditional: [], usesHome: false })
+
+const unknown = (written: string): ShellWord => ({ ...plain(written), unknown: [written] })
+
+const merged = (parts: readonly ShellWord[]): ShellWord => ({
+  text: parts.map(({ text }) => text).join(''),
+  unknown: parts.flatMap((part) => part.unknown),
+  conditional: parts.flatMap(({ conditional }) => conditional),
+  usesHome: parts.some(({ usesHome }) => usesHome),
+})
+
+const spaced = (words: readonly ShellWord[]): readonly ShellWord[] =>
+  words.flatMap((word, i) => (i === 0 ? [word] : [plain(' '), word]))
+
+const splitWords = (word: ShellWord): ShellWord[] =>
+  word.unknown.length > 0
+    ? [word]
+    : word.text
+        .split(/\s+/)
+        .filter(Boolean)
+        .map((text) => ({ ...word, text }))
+
+/** Place behind one sign, quotation or reference. */
+function afterSign(text: string, at: number, depth = 0): number {
+  if (depth > 2 * maxDepth) throw endless()
+  const sign = text.charAt(at)
+  if (sign === '\\') return at + 2
+  if (sign === "'" || sign === '`') return afterNext(text, at + 1, sign)
+  if (sign === '"') return afterClosing(text, at, { opener: null, closer: '"', depth })
+  return sign === '$' ? afterReference(text, at, depth) : at + 1
+}
+
+function afterNext(text: string, from: number, sign: string): number {
+  const end = text.indexOf(sign, from)
+  return end === -1 ? text.length : end + 1
+}
+
+function afterReference(text: string, at: number, depth: number): number {
+  const opener = text.charAt(at + 1)
+  if (opener === '(') return afterClosing(text, at + 1, { opener, closer: ')', depth })
+  if (opener === '{') return afterClosing(text, at + 1, { opener, closer: '}', depth })
+  return at + (/^\$(\d|\w+|[@*#?$!-])?/.exec(text.slice(at, at + 200))?.[0].length ?? 1)
+}
+
+interface Enclosed {
+  /** null: quotes, which do not nest. */
+  readonly opener: string | null
+  readonly closer: string
+  readonly depth: number
+}
+
+/** Place behind the sign that closes the one at `at`. */
+function afterClosing(text: string, at: number, { opener, closer, depth }: Enclosed): number {
+  // In double quotes a single one means nothing; in brackets only quotes hide what closes them.
+  const special = opener === null ? /[\\`$]/ : /[\\'"]/
+  let open = 1
+  for (let next = at + 1; next < text.length;) {
+    const sign = text.charAt(next)
+    if (sign === closer && --open === 0) return next + 1
+    if (sign === opener) open++
+    next = special.test(sign) ? afterSign(text, next, depth + 1) : next + 1
+  }
+  return text.length
 }

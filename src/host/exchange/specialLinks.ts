@@ -1,22 +1,44 @@
 /** Links specific to one tool: schedules, penalties, norms. */
 import { smoothedLosses, type PreferenceLossName } from '#rl/algorithms/dpo.ts'
-import {
-  asNumber,
-  atMost,
-  clipOffsets,
-  one,
-  words,
-  type Link,
-  type Quantities,
-  tidy,
-  type Given,
-} from './links.ts'
+import { isObject } from '#shared/config/paths.ts'
+import { asNumber, asText, atMost, one, type Link, type Quantities, tidy, type Given } from './links.ts'
 
 /** TRL's generation arguments hold it. */
 export const minimumTokens: Link = {
   keys: { 'generation_kwargs.min_new_tokens': null, generation_kwargs: null },
   read: (given) => asNumber(given('generation_kwargs.min_new_tokens')) ?? 0,
   write: (value) => ({ generation_kwargs: { min_new_tokens: value } }),
+}
+
+const stops = ['stop', 'stop_strings'].map((name) => `generation_kwargs.${name}`)
+
+/** Those of vLLM and of transformers; a project has no way to say them. */
+export const stopTexts: Link = {
+  keys: Object.fromEntries(stops.map((name) => [name, null])),
+  read(given, remark) {
+    const found = stops.flatMap((name) => listOf(given(name)).map((value) => ({ name, value })))
+    const texts = found.flatMap(({ name, value }) => {
+      if (typeof value === 'string' && value !== '') return [value]
+      remark(`${name}: ${asText(value)} was left aside: a completion ends at texts.`)
+      return []
+    })
+    return [...new Set(texts)]
+  },
+}
+
+/** Switches of the chat template. */
+export const templateSwitches: Link = {
+  keys: { chat_template_kwargs: null },
+  read(given, remark) {
+    const value = given('chat_template_kwargs')
+    const [taken, left] = [new Map<string, unknown>(), new Array<string>()]
+    for (const [name, each] of Object.entries(isObject(value) ? value : {}))
+      if (['string', 'number', 'boolean'].includes(typeof each)) taken.set(name, each)
+      else left.push(name)
+    if (left.length > 0)
+      remark(`${left.join(', ')} left aside: a template gets texts, numbers and true or false.`)
+    return Object.fromEntries(taken)
+  },
 }
 
 /** Ours ends a quarter of the way round, that of transformers halfway: num_cycles says which. */
@@ -119,32 +141,6 @@ export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 
   write: (value) => value,
 })
 
-const actor = (name: string) => `actor_rollout_ref.actor.${name}`
-
-/** In the loss, or in the reward, or nowhere. */
-export const verlKl: Link = {
-  keys: {
-    [actor('use_kl_loss')]: false,
-    [actor('kl_loss_coef')]: 0.001,
-    'algorithm.use_kl_in_reward': false,
-    'algorithm.kl_ctrl.kl_coef': 0.001,
-  },
-  read(given, remark) {
-    if (given(actor('use_kl_loss')) === true) return given(actor('kl_loss_coef'))
-    if (given('algorithm.use_kl_in_reward') !== true) return 0
-    remark(
-      'The file puts the KL term into the reward; in Turnwise the algorithm decides where it is applied.',
-    )
-    return given('algorithm.kl_ctrl.kl_coef')
-  },
-}
-
-export const verlEstimator: Link = one(
-  actor('kl_loss_type'),
-  'low_var_kl',
-  words({ k3: 'low_var_kl', k1: 'kl', k2: 'mse' }, { k3: 'k3', k1: 'k1', k2: 'k2' }),
-)
-
 /** AReaL subtracts it from the reward. */
 export const arealKl: Link = {
   keys: { 'actor.kl_ctl': 0.1 },
@@ -155,21 +151,6 @@ export const arealKl: Link = {
         'AReaL puts the KL term into the reward (k1 unless kl_estimator says otherwise); in Turnwise the algorithm decides where it is applied.',
       )
     return value
-  },
-}
-
-export const verlAdvantageNorm: Link = one('algorithm.norm_adv_by_std_in_grpo', true, {
-  read: (value) => (value === false ? 'mean-only' : 'mean-std'),
-  write: (value) => value !== 'mean-only',
-})
-
-/** Distances below and above; without them one for both. */
-export const verlClip: Link = {
-  keys: { [actor('clip_ratio')]: 0.2, [actor('clip_ratio_low')]: null, [actor('clip_ratio_high')]: null },
-  read(given, remark) {
-    const both = asNumber(given(actor('clip_ratio'))) ?? 0.2
-    const [low, high] = [given(actor('clip_ratio_low')) ?? both, given(actor('clip_ratio_high')) ?? both]
-    return clipOffsets('low', 'high', both).read?.((name) => (name === 'low' ? low : high), remark)
   },
 }
 

@@ -2,11 +2,11 @@
 import { isEqual, valueAt, withValue, type JsonObject } from '#shared/config/paths.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
 import { toolTitles, type ToolId } from '#shared/tools.ts'
-import { fixedSettings } from './fixedSettings.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
 import type { ImportNote, TakenSetting } from './importNotes.ts'
 import { asText, type Link } from './links.ts'
 import type { FixedSetting } from './settingRow.ts'
-import { rowsFor } from './settingsTable.ts'
+import { fixedFor, rowsFor } from './settingsTable.ts'
 
 /** A row without a file; the person chooses one. */
 export const unnamedModel = 'model'
@@ -27,8 +27,6 @@ export interface TakingFrom {
   readonly unknown: ReadonlySet<string>
   /** True if the file may have settings that cannot be read. */
   readonly hasUnread: boolean
-  /** What the file would call a name of the table that does not stand in it. */
-  readonly inTool: (name: string) => string
   /** Default config of the algorithm. */
   readonly initial: RunConfig
 }
@@ -43,17 +41,15 @@ export class Taking {
   readonly #settings: ReadonlyMap<string, NamedValue>
   readonly #unknown: ReadonlySet<string>
   readonly #hasUnread: boolean
-  readonly #inTool: (name: string) => string
   readonly #taken = new Set<string>()
   readonly #initial: RunConfig
 
-  constructor({ tool, algorithm, settings, unknown, hasUnread, inTool, initial }: TakingFrom) {
+  constructor({ tool, algorithm, settings, unknown, hasUnread, initial }: TakingFrom) {
     this.#tool = tool
     this.#algorithm = algorithm
     this.#settings = settings
     this.#unknown = unknown
     this.#hasUnread = hasUnread
-    this.#inTool = inTool
     this.#initial = initial
     this.draft = { ...unnamedRun, algorithm: { id: algorithm } }
   }
@@ -111,7 +107,7 @@ export class Taking {
     }
     const isOpen = this.#hasUnread || this.#unknown.has(name)
     const silence = isOpen ? 'the file has no known value of' : 'the file does not set'
-    const text = `${ours} is ${shown(value)}: ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
+    const text = `${ours} is ${shown(value)}: ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)} (Turnwise’s default is ${shown(valueAt(this.#initial, ours))}).`
     this.notes.push({ kind: 'filled-in', name: ours, text })
   }
 
@@ -127,7 +123,7 @@ export class Taking {
       const isSaid = this.#settings.has(name) || this.#unknown.has(name)
       if (initial === undefined || isSaid || isEqual(initial, value)) continue
       const silence = this.#hasUnread ? 'has no known value of' : 'does not set'
-      const text = `The file ${silence} ${this.#inTool(name)}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
+      const text = `The file ${silence} ${name}, whose default in ${toolTitles[this.#tool]} is ${shown(initial)}: ${because}.`
       this.notes.push({ kind: 'left-out', name, text })
     }
   }
@@ -138,19 +134,29 @@ export class Taking {
     return this.#taken.has(name) || [...this.#taken].some(isPart)
   }
 
+  /** A coefficient may be that of another algorithm or tool than the file's. */
+  #whyUnknown(written: string): string {
+    const tool = toolTitles[this.#tool]
+    const row = rowsFor(this.#algorithm).find(({ ours }) => ourCoefficients.includes(ours))
+    const own = Object.keys(row?.[this.#tool]?.keys ?? {})[0]
+    if (own === undefined || !coefficients.test(written))
+      return `it is not among the settings of ${tool} that Turnwise knows for ${this.#algorithm}`
+    return `it is no setting of ${algorithmById(this.#algorithm).title} in ${tool}, which reads ${own}`
+  }
+
   #noteLeft({ written, value }: NamedValue, fixed: FixedSetting | undefined): void {
     if (fixed !== undefined && 'value' in fixed && isEqual(fixed.value, value)) return
     if (fixed?.unless !== undefined && this.#settings.get(fixed.unless)?.value === true) return
-    const because =
-      fixed?.because ??
-      `it is not among the settings of ${toolTitles[this.#tool]} that Turnwise knows for ${this.#algorithm}`
+    const because = fixed?.because ?? this.#whyUnknown(written)
     const text = `${written} (${shown(value)}) was skipped: ${because}.`
     this.notes.push({ kind: 'left-out', name: written, text })
   }
 }
 
-export const fixedFor = (tool: ToolId, algorithm: string) =>
-  fixedSettings[tool].filter((row) => row.for === undefined || row.for.includes(algorithm))
+/** The coefficient of the reference by the names that algorithms and tools give it. */
+const coefficients =
+  /(^|\.)(beta|(dpo|rl|pref|grpo|kl)_beta|(init_)?kl_coef|kl_ctl|kl_coefficient|kl_penalty)$/i
+const ourCoefficients = ['algorithm.settings.klCoefficient', 'algorithm.settings.beta']
 
 const shown = (value: unknown): string => {
   const text = asText(value)

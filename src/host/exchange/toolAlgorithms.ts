@@ -26,7 +26,6 @@ export function algorithmOf(tool: ToolId, evidence: Evidence, chosen: string | n
 const decisive: Readonly<Record<ToolId, readonly string[]>> = {
   trl: ['trainer'],
   agilerl: ['algo'],
-  verl: ['algorithm.adv_estimator'],
   areal: ['train_dataset.type', 'valid_dataset.type'],
   llamafactory: ['stage'],
   axolotl: ['rl'],
@@ -100,52 +99,6 @@ const ask = (tool: ToolId, why: string, choices: readonly string[]): AppError =>
     `The file does not tell which of ${toolTitles[tool]}’s algorithms it is for: ${why}.`,
     `Choose the algorithm: ${choices.join(', ')}; on the command line with --algorithm.`,
   )
-
-const estimators: Readonly<Record<string, string>> = {
-  gae: 'ppo',
-  grpo: 'grpo',
-  rloo: 'rloo',
-  rloo_vectorized: 'rloo',
-  remax: 'remax',
-  reinforce_plus_plus: 'reinforce',
-  reinforce_plus_plus_baseline: 'reinforce-plus-plus',
-}
-
-/** Losses that are algorithms here. */
-const verlLosses = ['gspo', 'cispo', 'sapo']
-
-function verlAlgorithm(evidence: Evidence): AlgorithmFinding {
-  const { given, has } = evidence
-  const names = ['algorithm.adv_estimator', 'actor_rollout_ref.actor.policy_loss.loss_mode'] as const
-  const answers = verlAnswers(evidence)
-  if (answers !== null) return answers
-  requireVerlRewards(evidence, names)
-  const estimator = asText(given(names[0]) ?? 'gae')
-  const id = entryOf(estimators, estimator)
-  if (id === undefined) throw noEquivalent('verl', `adv_estimator “${estimator}”`, 'grpo')
-  const mode = asText(given(names[1]) ?? 'vanilla')
-  if (verlLosses.includes(mode)) return { id: mode, names, because: saidAs('policy_loss.loss_mode', mode) }
-  if (mode !== 'vanilla') throw noEquivalent('verl', `loss_mode “${mode}”`, 'grpo or gspo')
-  const because = has(names[0])
-    ? saidAs(names[0], estimator)
-    : 'algorithm.adv_estimator is not set, and its default in verl is gae'
-  return { id, names, because }
-}
-
-/** Its trainer on given answers; null: one with rewards. */
-function verlAnswers({ has, program }: Evidence): AlgorithmFinding | null {
-  const isNamed = /sft_trainer/.test(program ?? '')
-  const name = ['model.partial_pretrain', 'optim.lr', 'data.max_length'].find(has)
-  if (!isNamed && (name === undefined || has('algorithm.adv_estimator'))) return null
-  const because = isNamed ? `the command starts ${program ?? ''}` : `${name ?? ''} is of its SFT trainer`
-  return { id: 'sft', names: [], because }
-}
-
-function requireVerlRewards({ isUnknown }: Evidence, names: readonly string[]): void {
-  const open = names.find(isUnknown)
-  if (open !== undefined)
-    throw ask('verl', `the value of ${open} is not in it`, ['grpo', 'ppo', 'gspo', 'rloo'])
-}
 
 /** AReaL's kinds of training data and the algorithms for them. */
 const arealTypes: Readonly<Record<string, string>> = { sft: 'sft', dpo: 'dpo' }
@@ -291,7 +244,6 @@ function requireAnswers(given: Evidence['given'], has: Evidence['has']): void {
 const finders: Readonly<Record<ToolId, Finder>> = {
   trl: trlAlgorithm,
   agilerl: agilerlAlgorithm,
-  verl: verlAlgorithm,
   areal: arealAlgorithm,
   llamafactory: llamafactoryAlgorithm,
   axolotl: axolotlAlgorithm,

@@ -2,8 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 import { toolTitles, type ToolId, toolIds } from '#shared/tools.ts'
 import { algorithms } from '#rl/algorithms/registry.ts'
-import { rowsFor, settingsTable } from './settingsTable.ts'
-import { fixedFor } from './taking.ts'
+import { fixedFor, rowsFor, settingsOf } from './settingsTable.ts'
 
 /** Tools a whole run is handed over to. */
 export const projectTools = ['trl', 'agilerl'] as const
@@ -13,7 +12,6 @@ export type ProjectTool = (typeof projectTools)[number]
 export const toolVersions: Readonly<Record<ToolId, string>> = {
   trl: '1.16.0',
   agilerl: '2.58.0',
-  verl: 'main of August 2026',
   areal: '1.0.4',
   llamafactory: 'main of August 2026',
   axolotl: 'main of July 2026',
@@ -88,10 +86,11 @@ export function toolNames(): Readonly<Record<string, readonly ToolName[]>> {
  * none begins with, to those that read the fewest.
  */
 function namesOf(tool: ToolId, algorithm: string) {
-  const keysIn = (rows: typeof settingsTable) =>
-    rows.map((row) => ({ ours: row.ours, keys: Object.keys(row[tool]?.keys ?? {}) }))
-  const entries = keysIn(rowsFor(algorithm))
-  const heads = new Set(keysIn(settingsTable).map(({ keys }) => keys[0]))
+  const entries = rowsFor(algorithm).map((row) => ({
+    ours: row.ours,
+    keys: Object.keys(row[tool]?.keys ?? {}),
+  }))
+  const heads = new Set(settingsOf[tool].map(({ link }) => Object.keys(link.keys)[0]))
   const fixed = new Set(fixedFor(tool, algorithm).map(({ name }) => name))
   const isSetting = (name: string) => !fixed.has(name) || entries.some(({ keys }) => keys[0] === name)
   const names = [...new Set(entries.flatMap(({ keys }) => keys))].filter(isSetting)

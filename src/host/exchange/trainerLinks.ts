@@ -1,15 +1,5 @@
 /** Links for LLaMA-Factory and axolotl, which train on given answers with the settings of transformers and PEFT. */
-import {
-  asNumber,
-  asText,
-  off,
-  one,
-  targetModules,
-  words,
-  type Given,
-  type Link,
-  type Remark,
-} from './links.ts'
+import { asNumber, asText, targetModules, words, type Given, type Link, type Remark } from './links.ts'
 
 /** Rank times two where the file does not say it. */
 export const llamafactoryAlpha: Link = {
@@ -111,5 +101,13 @@ const smoothingOf = (link: Link): Link => ({
 export const llamafactorySmoothing = smoothingOf(llamafactoryLoss)
 export const axolotlSmoothing = smoothingOf(axolotlLoss)
 
-/** A number that the program leaves to transformers where the file does not say it. */
-export const orElse = (name: string, initial: number): Link => one(name, null, off(initial, null))
+/** axolotl hands `trl.beta` over to TRL where it is set, else `rl_beta`. */
+export const axolotlBeta: Link = {
+  keys: { rl_beta: null, 'trl.beta': null },
+  read(given, remark) {
+    const [own, passed] = [asNumber(given('rl_beta')), asNumber(given('trl.beta'))]
+    if (own !== null && passed !== null && own !== passed)
+      remark(`rl_beta (${own}) was left aside: axolotl takes trl.beta (${passed}) where both are set.`)
+    return passed ?? own ?? 0.1
+  },
+}

@@ -5,7 +5,7 @@
 import { AppError } from '#shared/errors.ts'
 import { asText, entryOf } from './links.ts'
 import { groups } from './settingRow.ts'
-import { settingsTable } from './settingsTable.ts'
+import { trlSettings } from './trlSettings.ts'
 import { isKnownPairLoss, pairLosses, trlPreferenceLosses } from './specialLinks.ts'
 import { missing, noEquivalent, saidAs, stands, type AlgorithmFinding, type Evidence } from './evidence.ts'
 
@@ -79,7 +79,7 @@ const signs = {
 type Trainer = keyof typeof signs
 
 const namesOf = (isMeant: (algorithms: readonly string[]) => boolean): string[] =>
-  settingsTable.filter((row) => isMeant(row.for ?? [])).flatMap((row) => Object.keys(row.trl?.keys ?? {}))
+  trlSettings.filter(({ when }) => isMeant(when ?? [])).flatMap(({ link }) => Object.keys(link.keys))
 
 /** Those of the table of settings that no other trainer than GRPO’s has, too. */
 function grpoNames(): readonly string[] {
@@ -204,17 +204,30 @@ function byNames(evidence: Evidence): Guess {
 }
 
 function bySigns(evidence: Evidence): Guess {
-  const found = (Object.keys(signs) as Trainer[]).flatMap((id) => {
-    const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(evidence.has)
-    return own.length === 0 ? [] : [{ id, own }]
-  })
-  // GRPO's names stand in files of RLOO too, whose own decide then.
-  const meant = found.some(({ id }) => id === 'rloo') ? found.filter(({ id }) => id !== 'grpo') : found
-  const [first] = meant
-  if (meant.length > 1) throw severalTrainers(meant)
+  const [first, ...others] = signsFound(evidence)
+  if (first !== undefined && others.length > 0) throw severalTrainers([first, ...others])
   if (first !== undefined && first.id !== 'sft') return { id: first.id, because: stands(first.own) }
   const weak = pairs(evidence) ?? answers(evidence, first?.own ?? []) ?? byLabel(evidence)
   return weak ?? unknownTrainer(evidence)
+}
+
+interface Signs {
+  readonly id: Trainer
+  readonly own: readonly string[]
+}
+
+/** Trainers of which names stand in the file. */
+function signsFound({ has }: Evidence): readonly Signs[] {
+  const found = (Object.keys(signs) as Trainer[]).flatMap((id): Signs[] => {
+    const own = (id === 'grpo' ? grpoSigns : signs[id]).filter(has)
+    return own.length === 0 ? [] : [{ id, own }]
+  })
+  // GRPO's names stand in files of RLOO too, whose own decide then.
+  if (found.some(({ id }) => id === 'rloo')) return found.filter(({ id }) => id !== 'grpo')
+  const coefficients = pairNames.filter(has)
+  // The coefficients of two trainers, and nothing else of PPO's.
+  const isOpen = found.map(({ own }) => own.join()).join() === 'kl_coef' && coefficients.length > 1
+  return isOpen ? [...found, { id: 'dpo', own: coefficients }] : found
 }
 
 /** Names that only trainers without a counterpart have. */
@@ -247,10 +260,12 @@ function byLoss({ given, has }: Evidence): Guess | null {
   return answer === null ? null : { id: 'sft', because: answer }
 }
 
+const pairNames = ['beta', 'max_prompt_length', 'max_length']
+
 /** Trainers on pairs have β and limit prompts without generating; that of DPO is the usual one. */
 function pairs(evidence: Evidence): Guess | null {
   const { has } = evidence
-  const own = ['beta', 'max_prompt_length', 'max_length'].filter(has)
+  const own = pairNames.filter(has)
   if (own.length < 2 || signs.sft.filter(has).length > 0) return null
   return { id: 'dpo', because: `${stands(own)}, ${missing('num_generations')}` }
 }
@@ -284,9 +299,7 @@ function byLabel(evidence: Evidence): Guess | null {
   return { id, because: `${saidAs(name, given(name))}, ${missing('num_generations')}` }
 }
 
-function severalTrainers(
-  found: readonly { readonly id: string; readonly own: readonly string[] }[],
-): AppError {
+function severalTrainers(found: readonly Signs[]): AppError {
   const sentence = found.map(
     ({ id, own }) =>
       `${own.slice(0, 2).join(' and ')} ${own.length === 1 ? 'is' : 'are'} of ${id.toUpperCase()}`,

@@ -8,7 +8,28 @@ import { isLogRange, type NumericRange, type Parameter, type StudyConfig } from 
 import { asNumber, entryOf, tidy } from './links.ts'
 import type { ImportNote } from './importNotes.ts'
 import type { SettingsSource } from './settingsSource.ts'
-import { changed, leftOut, stepped, type FoundParameter, type FoundSweep } from './sweepFiles.ts'
+
+/** A setting that is searched, by a name of its own program. */
+export interface FoundParameter<Range = Parameter> {
+  readonly name: string
+  readonly range: Range
+}
+
+export interface FoundSweep {
+  readonly from: 'wandb'
+  readonly name: string | null
+  /** What the file sets for every trial. */
+  readonly fixed: ReadonlyMap<string, unknown>
+  readonly parameters: readonly FoundParameter[]
+  /** The rest of the section. */
+  readonly section: JsonObject
+  /** Name and direction of the metric; null: the file does not say. */
+  readonly metric: { readonly name: string | null; readonly goal: 'max' | 'min' }
+  readonly notes: readonly ImportNote[]
+}
+
+const leftOut = (name: string, text: string): ImportNote => ({ kind: 'left-out', name, text })
+const changed = (name: string, text: string): ImportNote => ({ kind: 'changed', name, text })
 
 const methods: Readonly<Record<string, string>> = { grid: 'grid', random: 'random', bayes: 'bayes' }
 
@@ -106,7 +127,7 @@ function wandbParameters(parameters: unknown, notes: ImportNote[], prefix = ''):
     } else if ('value' in each) fixed.push([name, each['value']])
     else {
       const range = wandbRange(name, each, notes)
-      if (range !== null) found.push({ names: [name], range })
+      if (range !== null) found.push({ name, range })
     }
   }
   return [found, fixed]
@@ -128,7 +149,7 @@ function wandbRange(name: string, given: JsonObject, notes: ImportNote[]): Param
   const kind = typeof distribution === 'string' ? distribution : defaultKind(min, max)
   const range = normalRange(name, kind, { given, notes }) ?? limitedRange(name, kind, { min, max, notes })
   if (range === null || !kind.startsWith('q_')) return range
-  return stepped(name, range, { step: asNumber(given['q']) ?? 1, origin: 0, notes })
+  return stepped(name, range, { step: asNumber(given['q']) ?? 1, notes })
 }
 
 /** What 95 of 100 values lie between. */
@@ -184,6 +205,28 @@ function wandbLimits(kind: string, min: number, max: number): NumericRange | nul
     default:
       return null
   }
+}
+
+/** More values than this are a range. */
+const mostSteps = 64
+
+/** Multiples of `step` within the limits. */
+function stepped(
+  name: string,
+  range: NumericRange,
+  { step, notes }: { readonly step: number; readonly notes: ImportNote[] },
+): Parameter {
+  const { min, max, scale } = range
+  if (step === 1 && Number.isInteger(min) && Number.isInteger(max)) return { ...range, whole: true }
+  const [first, last] = [Math.ceil(min / step - 1e-9), Math.floor(max / step + 1e-9)]
+  const count = last - first + 1
+  if (count >= 1 && count <= mostSteps && scale === 'linear') {
+    const values = Array.from({ length: count }, (_, i) => tidy((first + i) * step))
+    notes.push(changed(name, `${name}: its steps of ${step} became a list of ${count} values.`))
+    return { values }
+  }
+  notes.push(changed(name, `${name}: values between its steps of ${step} are tried too.`))
+  return range
 }
 
 /* The other way: a sweep here as the file of W&B, whose trials a program of one's own would train. */

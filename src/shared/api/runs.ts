@@ -246,8 +246,8 @@ export const runsApi = {
 
   /**
    * Converts another tool's settings to a run config, with a note on each that was not taken over or was filled in;
-   * `tool` and `algorithm` null: detected by names, or an error asks for them. A population of AgileRL, a sweep of W&B
-   * and ranges of Optuna are returned with the section of a study.
+   * `tool` and `algorithm` null: detected by names, or an error asks for them. A population of AgileRL and a
+   * sweep of W&B are returned with the section of a study.
    */
   importConfig: query(
     z.object({

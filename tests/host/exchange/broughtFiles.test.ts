@@ -41,12 +41,12 @@ describe('a script with several commands', () => {
     expect(textsOf(outcome)).toContain('The script also starts trl sft, whose settings were not taken')
   })
 
-  test('does not mix the words of two commands of Hydra', () => {
+  test('does not mix the words of two commands of OmegaConf', () => {
     const both =
-      'python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=64 actor_rollout_ref.model.path=a/b\npython -m verl.model_merger local.dir=x actor_rollout_ref.model.path=c/d'
+      'python train.py train_dataset.batch_size=64 train_dataset.type=sft actor.path=a/b\npython -m areal.merge local.dir=x actor.path=c/d'
     const outcome = read(both)
     expect(outcome.config.model).toBe('a/b')
-    expect(textsOf(outcome)).toContain('The script also starts verl.model_merger')
+    expect(textsOf(outcome)).toContain('The script also starts areal.merge')
   })
 })
 
@@ -143,11 +143,6 @@ describe('trainers in Python', () => {
 describe('settings that exist in the other tool', () => {
   test.each([
     [
-      'verl',
-      'algorithm.adv_estimator: grpo\ndata.prompt_key: question\n',
-      { data: { prompt: { column: 'question' } } },
-    ],
-    [
       'LLaMA-Factory',
       'model_name_or_path: a/b\nstage: sft\nfinetuning_type: lora\nadapter_name_or_path: out/adapter\n',
       { adapter: { initial: 'out/adapter' } },
@@ -185,28 +180,19 @@ test('modules that get no adapter are named, with those that can', () => {
 })
 
 describe('all weights', () => {
-  const verl = 'python -m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.path=a/b'
-
   test.each([
-    ['verl', verl, 'does not set actor_rollout_ref.model.lora_rank, whose default in verl is 0: verl would'],
-    ['verl, said', `${verl} actor_rollout_ref.model.lora_rank=0`, 'model.lora_rank: verl would'],
     ['AReaL', 'gconfig: {n_samples: 4}\nactor: {path: a/b}', 'is false: AReaL would'],
     ['AReaL, said', 'gconfig: {n_samples: 4}\nactor: {path: a/b, use_lora: false}', 'skipped: AReaL would'],
   ])('where the file would train them, that is said (%s)', (_, text, said) => {
     expect(textsOf(read(text))).toContain(`${said} train all weights; Turnwise trains a LoRA adapter`)
   })
 
-  test.each([
-    ['verl', `${verl} actor_rollout_ref.model.lora_rank=8`],
-    ['verl, of another script', `${verl} actor_rollout_ref.model.lora_rank=$RANK`],
-    [
-      'verl, in a search',
-      'method: random\nparameters:\n  actor_rollout_ref.model.lora_rank: {values: [8, 16]}\n  algorithm.adv_estimator: {value: grpo}\n',
-    ],
-    ['AReaL', 'gconfig: {n_samples: 4}\nactor: {path: a/b, use_lora: true}'],
-  ])('where it trains an adapter, not (%s)', (_, text) => {
-    expect(textsOf(read(text))).not.toContain('all weights')
-  })
+  test.each([['AReaL', 'gconfig: {n_samples: 4}\nactor: {path: a/b, use_lora: true}']])(
+    'where it trains an adapter, not (%s)',
+    (_, text) => {
+      expect(textsOf(read(text))).not.toContain('all weights')
+    },
+  )
 })
 
 test('a column of plain text is named as what it is, since Turnwise learns answers', () => {
@@ -305,6 +291,29 @@ describe('other programs are refused by name', () => {
       'transformers’ own Trainer',
     ],
     [
+      'set -x\npython3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=64 $@',
+      'The command verl.trainer.main_ppo is one of verl, whose settings are not imported; nothing was changed.',
+    ],
+    ['python3 -m verl.trainer.main_ppo', 'is one of verl'],
+    ['torchrun -m verl.trainer.fsdp_sft_trainer optim.lr=1e-5 model.partial_pretrain=a/b', 'is one of verl'],
+    [
+      'actor_rollout_ref:\n  model: {path: a/b}\n  rollout: {n: 4}\n',
+      'The file is one of verl’s, whose settings are not read; nothing was changed.',
+    ],
+    ['data: {train_files: a.parquet}\nmodel: {partial_pretrain: a/b}\n', 'The file is one of verl’s'],
+    [
+      'from trl import GRPOConfig\ndef objective(trial):\n  return GRPOConfig(learning_rate=trial.suggest_float("lr", 1e-6, 1e-4))\n',
+      'The file is a search of Optuna’s, whose ranges are not read; nothing was changed.',
+    ],
+    [
+      '{"learning_rate": {"name": "FloatDistribution", "attributes": {"low": 1e-6, "high": 1e-4}}}',
+      'a search of Optuna’s',
+    ],
+    [
+      '{"beta": "{\\"name\\": \\"CategoricalDistribution\\", \\"attributes\\": {\\"choices\\": [0]}}"}',
+      'a search of Optuna’s',
+    ],
+    [
       'grpo: {num_prompts_per_step: 32, num_generations_per_prompt: 16}\nloss_fn: {ratio_clip_min: 0.2}\npolicy: {model_name: a/b, train_global_batch_size: 512}\n',
       'NeMo RL',
     ],
@@ -345,36 +354,6 @@ test('TRL’s PPO has one completion per prompt, and names of its own', () => {
     optimization: { epochs: 2 },
   })
   expect(textsOf(outcome)).not.toContain('num_generations')
-})
-
-test('verl’s SFT trainer', () => {
-  const outcome = read(
-    'torchrun -m verl.trainer.fsdp_sft_trainer data.train_files=a.parquet data.prompt_key=question data.response_key=answer data.train_batch_size=64 data.max_length=512 optim.lr=2e-5 model.partial_pretrain=a/b model.lora_rank=8 model.lora_alpha=16 trainer.total_epochs=2',
-  )
-  expect(outcome.config).toMatchObject({
-    model: 'a/b',
-    algorithm: { id: 'sft' },
-    contextLength: 512,
-    data: { train: 'a.parquet', prompt: { column: 'question' }, completion: 'answer' },
-    optimization: { learningRate: 2e-5 },
-    rollout: { promptsPerStep: 64 },
-    adapter: { rank: 8, alpha: 16 },
-    passes: 2,
-  })
-})
-
-test('verl’s SFT trainer on parts of a column', () => {
-  const outcome = read(
-    "torchrun -m verl.trainer.fsdp_sft_trainer data.train_files=a.parquet data.prompt_key=extra_info data.response_key=extra_info data.prompt_dict_keys=['question'] +data.response_dict_keys=['answer'] optim.lr=2e-5 model.partial_pretrain=a/b",
-  )
-  expect(outcome.config.data).toMatchObject({ prompt: { column: 'prompt' }, completion: 'completion' })
-  const said = textsOf(outcome)
-  expect(said).toContain(
-    'In verl the prompt is extra_info.question and the completion is extra_info.answer, inside a column; a run reads whole columns. The run config names prompt and completion: write columns of those names into the rows before you start it.',
-  )
-  expect(said).toContain('the file does not set optim.lr_scheduler,')
-  expect(said).not.toContain('actor_rollout_ref')
-  expect(said).not.toContain('dict_keys')
 })
 
 test.each(['AsyncGRPO', 'Distillation', 'GOLD', 'SDFT', 'SDPO', 'SSD', 'TPO'])(

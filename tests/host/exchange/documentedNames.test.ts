@@ -1,7 +1,7 @@
 /** docs/other-tools.md lists the names that settings have elsewhere; the table that import and export read is the truth. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { settingsTable } from '#host/exchange/settingsTable.ts'
+import { ourSettings, settingsOf } from '#host/exchange/settingsTable.ts'
 import { toolIds } from '#shared/tools.ts'
 
 const page = readFileSync(new URL('../../../docs/other-tools.md', import.meta.url), 'utf8')
@@ -14,15 +14,17 @@ const documented = new Map(
 )
 
 /** Setting → tool → every name it has there, of any algorithm. */
-const named = Map.groupBy(settingsTable, ({ ours }) => ours.replace('algorithm.settings.', ''))
+const short = (ours: string) => ours.replace('algorithm.settings.', '')
+const named = new Set(ourSettings.map(({ ours }) => short(ours)))
 const namesOf = (name: string) =>
-  toolIds.map((tool) => (named.get(name) ?? []).flatMap((row) => Object.keys(row[tool]?.keys ?? {})))
+  toolIds.map((tool) =>
+    settingsOf[tool].filter(({ ours }) => short(ours) === name).flatMap(({ link }) => Object.keys(link.keys)),
+  )
 
 /** What is short for a name: without the path that stands before. */
-const isShortFor = (name: string) => (full: string) =>
-  full === name.replace('…', 'actor_rollout_ref.') || full.endsWith(`.${name}`)
+const isShortFor = (name: string) => (full: string) => full === name || full.endsWith(`.${name}`)
 
-const settings = [...named.keys()].filter((name) => namesOf(name).some((names) => names.length > 0))
+const settings = [...named].filter((name) => namesOf(name).some((names) => names.length > 0))
 
 test.each(settings)('%s', (name) => {
   const cells = documented.get(name) ?? []

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { configSections } from '#shared/config/fields.ts'
 import { toolIds } from '#shared/tools.ts'
-import { fixedSettings } from '#host/exchange/fixedSettings.ts'
+import { fixedSettings } from '#host/exchange/settingsTable.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
 
 const fields = configSections.flatMap(({ fields: own }) => own.map(({ key }) => key))

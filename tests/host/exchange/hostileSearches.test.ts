@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 import { AppError } from '#shared/errors.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { importConfig } from '#host/exchange/importConfig.ts'
-import { optuna, sectionsOf, tutorial, wandb } from './searchFiles.ts'
+import { sectionsOf, tutorial, wandb } from './searchFiles.ts'
 
 /** JSON, YAML and Python with characters missing, doubled or changed: an outcome, or a refusal in a sentence. */
 test('damaged files of searches are read or refused, never anything else', () => {
-  const whole = [tutorial, wandb, sectionsOf({}), optuna]
+  const whole = [tutorial, wandb, sectionsOf({})]
   const seen = { read: 0, refused: 0 }
   for (const [index, text] of whole.entries())
     for (let round = 0; round < 250; round++) {

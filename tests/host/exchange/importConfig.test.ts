@@ -207,41 +207,6 @@ test('AReaL: SAPO, and the decoupled objective', () => {
   expect(decoupled('').config.rollout.mismatchCorrection).toBe('off')
 })
 
-test('verl: words of a command, mini-batches in prompts', () => {
-  const script = `
-set -x
-python3 -m verl.trainer.main_ppo \\
-    algorithm.adv_estimator=grpo \\
-    data.train_files=$HOME/train.parquet \\
-    data.train_batch_size=64 data.max_response_length=1024 \\
-    actor_rollout_ref.model.path='org/model' \\
-    actor_rollout_ref.model.lora_rank=32 \\
-    actor_rollout_ref.rollout.n=4 actor_rollout_ref.rollout.top_k=-1 \\
-    actor_rollout_ref.actor.ppo_mini_batch_size=16 \\
-    actor_rollout_ref.actor.clip_ratio_low=0.2 actor_rollout_ref.actor.clip_ratio_high=0.28 \\
-    actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.actor.kl_loss_coef=0.002 \\
-    +actor_rollout_ref.actor.strange=1 \\
-    trainer.total_epochs=2 trainer.n_gpus_per_node=8 $@
-`
-  const { tool, config, notes } = importConfig(script, null, { home: '/home/me' })
-  expect(tool).toBe('verl')
-  expect(config).toMatchObject({
-    model: 'org/model',
-    passes: 2,
-    adapter: { rank: 32, alpha: 16 },
-    data: { train: '/home/me/train.parquet', maxPromptTokens: 512 },
-    rollout: { promptsPerStep: 64, groupSize: 4, maxNewTokens: 1024, topK: 0 },
-    optimization: { minibatchSize: 64, maxGradNorm: 1 },
-    algorithm: {
-      id: 'grpo',
-      settings: { klCoefficient: 0.002, clipCoefficient: [0.8, 1.28], ratioLimit: 3, lossNorm: 'token-mean' },
-    },
-  })
-  expect(noteOf(notes, 'trainer.n_gpus_per_node')).toContain('Turnwise uses one machine')
-  expect(noteOf(notes, 'actor_rollout_ref.actor.strange')).toContain('not among the settings of verl')
-  expect(noteOf(notes, 'algorithm.settings.ratioLimit')).toContain('clip_ratio_c, whose default in verl is 3')
-})
-
 test('AReaL: a number of mini-batches, top-k off at 10⁸', () => {
   const { tool, config, notes } = importConfig(`
 experiment_name: gsm8k
@@ -276,7 +241,7 @@ describe('any file', () => {
     ['just words', null, 'holds no settings'],
     ['a: [1', null, 'cannot be read as YAML or JSON'],
     ['a: 1\na: 2', null, 'cannot be read as YAML or JSON'],
-    ['colour: blue', null, 'no setting that identifies TRL, AgileRL, verl, AReaL, LLaMA-Factory or axolotl'],
+    ['colour: blue', null, 'no setting that identifies TRL, AgileRL, AReaL, LLaMA-Factory or axolotl'],
     ['x'.repeat(1_000_001), null, 'too large'],
     ['algorithm: {name: PPO3}', 'agilerl', 'algorithm “ppo3” has no equivalent in Turnwise'],
     ['algorithm: {name: GRPO, loss_type: vapo}', 'agilerl', 'loss_type “vapo” has no equivalent in Turnwise'],

@@ -9,7 +9,7 @@ import { importConfig, type ImportedConfig } from '#host/exchange/importConfig.t
 
 import { wandbFile } from '#host/exchange/wandbSweep.ts'
 import { starterConfig } from '../runs/runFixture.ts'
-import { optuna, sectionsOf, tutorial, wandb } from './searchFiles.ts'
+import { sectionsOf, tutorial, wandb } from './searchFiles.ts'
 
 function temporaryFolder(): Disposable & { readonly path: string } {
   const folder = mkdtempSync(path.join(tmpdir(), 'turnwise-import-'))
@@ -224,43 +224,6 @@ trainer.hyperparameter_search(direction="maximize", backend="wandb", hp_space=sp
       parameters: { 'optimization.learningRate': { min: 1e-6, max: 1e-4, scale: 'linear' } },
     },
   })
-})
-
-test('Optuna: suggestions of a Python file, by their names or what they are given to', () => {
-  const outcome = imported(optuna)
-  expect(outcome.study).toEqual({
-    sweep: {
-      ...{ method: 'bayes', trials: 40, budget: { hours: 2 } },
-      early: { method: 'hyperband', keep: 4, from: 10 },
-      fitness: { metric: 'eval_reward', goal: 'max' },
-      parameters: {
-        'optimization.learningRate': { min: 1e-6, max: 1e-4, scale: 'log', whole: null },
-        'rollout.groupSize': { values: [4, 8, 12, 16] },
-        'algorithm.settings.klCoefficient': { values: [0, 0.04] },
-        'optimization.epochs': { min: 1, max: 4, scale: 'linear', whole: true },
-      },
-    },
-  })
-  expect(outcome.config.steps).toBe(200)
-  expect(noteOf(outcome, 't')).toBe('t was skipped: only running the file would tell its range.')
-  expect(noteOf(outcome, 'unheard_of')).toContain('grpo has no such setting in Turnwise')
-})
-
-test('Optuna: distributions as its JSON has them, also as texts', () => {
-  const float = { name: 'FloatDistribution', attributes: { low: 1e-6, high: 1e-4, log: true, step: null } }
-  const int = { name: 'IntDistribution', attributes: { low: 1, high: 4, log: false, step: 1 } }
-  const choice = { name: 'CategoricalDistribution', attributes: { choices: [0.1, 0.2] } }
-  const distributions = { learning_rate: float, num_iterations: JSON.stringify(int), beta: choice }
-  const sweep = {
-    ...{ method: 'bayes', fitness: { metric: 'eval_reward', goal: 'max' } },
-    parameters: {
-      'optimization.learningRate': { min: 1e-6, max: 1e-4, scale: 'log', whole: null },
-      'optimization.epochs': { min: 1, max: 4, scale: 'linear', whole: true },
-      'algorithm.settings.klCoefficient': { values: [0.1, 0.2] },
-    },
-  }
-  expect(imported(JSON.stringify(distributions)).study).toEqual({ sweep })
-  expect(imported(JSON.stringify({ distributions, value: 0.5 })).study).toEqual({ sweep })
 })
 
 test('an imported population trains', async () => {

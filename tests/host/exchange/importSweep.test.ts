@@ -199,39 +199,6 @@ function axolotl(draw: Draw): Written {
   }
 }
 
-const estimators = {
-  gae: 'ppo',
-  grpo: 'grpo',
-  rloo: 'rloo',
-  remax: 'remax',
-  reinforce_plus_plus: 'reinforce',
-}
-
-function verl(draw: Draw): Written {
-  const estimator = draw.of(
-    ...(Object.keys(estimators) as [keyof typeof estimators, ...(keyof typeof estimators)[]]),
-  )
-  const [batch, group, rank] = [draw.of(16, 32, 64), draw.of(2, 4), draw.maybe(draw.rank())]
-  const [learningRate, length] = [draw.maybe(draw.rate()), draw.maybe(draw.length())]
-  const words = defined({
-    ...{
-      'algorithm.adv_estimator': draw.of<string>(estimator, '$adv'),
-      'data.train_batch_size': draw.of<number | string>(batch, '${BATCH}'),
-    },
-    ...{ 'actor_rollout_ref.rollout.n': group, 'actor_rollout_ref.actor.optim.lr': learningRate },
-    ...{ 'data.max_response_length': length, 'actor_rollout_ref.model.lora_rank': rank },
-    'actor_rollout_ref.actor.ppo_mini_batch_size': draw.maybe(8),
-  })
-  const all = Object.entries(words).map(([name, value]) => `${name}=${String(value)}`)
-  return {
-    text: `set -x\nadv=${estimator}\nexport BATCH=\${BATCH:-$((${batch / 2} * 2))}\npython3 -m verl.trainer.main_ppo \\\n${all.join(' \\\n')} $@\n`,
-    expected: {
-      ...{ algorithm: estimators[estimator], learningRate: learningRate ?? 1e-6, perStep: batch },
-      ...{ length: length ?? 512, rank: rank ?? 16 },
-    },
-  }
-}
-
 function areal(draw: Draw): Written {
   const type = draw.of('rl', 'sft', 'dpo')
   const mean = draw.maybe('group')
@@ -303,7 +270,6 @@ const writers: readonly (readonly [tool: string, write: (draw: Draw) => Written]
   ['TRL, groups', trlGroups],
   ['LLaMA-Factory', llamafactory],
   ['axolotl', axolotl],
-  ['verl', verl],
   ['AReaL', areal],
   ['AgileRL', agilerl],
 ]

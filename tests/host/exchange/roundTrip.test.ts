@@ -5,7 +5,7 @@ import { valueAt } from '#shared/config/paths.ts'
 import { exportConfig } from '#host/exchange/exportConfig.ts'
 import { importConfig, initialConfig } from '#host/exchange/importConfig.ts'
 import { yamlText } from '#host/exchange/project/projectRewards.ts'
-import { rowsFor, settingsTable } from '#host/exchange/settingsTable.ts'
+import { ourSettings, rowsFor } from '#host/exchange/settingsTable.ts'
 import { projectAlgorithms, projectTools, type ProjectTool } from '#host/exchange/tools.ts'
 
 const size = {
@@ -208,7 +208,7 @@ test('every setting of a run stands in the table, for every algorithm', () => {
 })
 
 test('the table names only settings that there are', () => {
-  for (const { ours, for: only } of settingsTable) {
+  for (const { ours, for: only } of ourSettings) {
     const ids = only ?? ['grpo']
     expect([
       ours,

@@ -74,24 +74,3 @@ parameters:
   seed: {distribution: categorical_w_probabilities, values: [1, 2], probabilities: [0.9, 0.1]}
   batch_norm_momentum: {min: 0, max: 1}
 `
-
-export const optuna = `
-import optuna
-from trl import GRPOConfig
-
-def objective(trial):
-    config = GRPOConfig(
-        learning_rate=trial.suggest_float("lr", 1e-6, 1e-4, log=True),
-        num_generations=trial.suggest_int("num_generations", 4, 16, step=4),
-        beta=trial.suggest_categorical("kl", choices=[0.0, 0.04]),
-        temperature=trial.suggest_uniform("t", 0.5, high()),
-        max_steps=200,
-    )
-    epochs = trial.suggest_int("num_iterations", 1, 4)
-    other = trial.suggest_loguniform("unheard_of", 1, 10)
-    return train(config, epochs)
-
-study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=1),
-                            pruner=optuna.pruners.HyperbandPruner(min_resource=10, reduction_factor=4))
-study.optimize(objective, n_trials=40, timeout=7200)
-`

@@ -87,7 +87,7 @@ describe('settings are found by their names in other tools', () => {
 
   test('are told by tool', () => {
     expect(toolNameWords(names['rollout.groupSize'] ?? [])).toBe(
-      'TRL: num_generations · AgileRL: group_size · verl: actor_rollout_ref.rollout.n · AReaL: gconfig.n_samples',
+      'TRL: num_generations · AgileRL: group_size · AReaL: gconfig.n_samples',
     )
     expect(toolNameWords()).toBe('')
   })

@@ -49,7 +49,7 @@ export function ToolConfigDialog({ onTakeOver, onClose }: ToolConfigDialogProps)
       isOpen
       width={820}
       title="Settings from another tool"
-      description="The settings that TRL, AgileRL, verl, AReaL, LLaMA-Factory or axolotl was started with, or a search of AgileRL, W&B or Optuna. Nothing changes until you apply them."
+      description="The settings that TRL, AgileRL, AReaL, LLaMA-Factory or axolotl was started with, or a search of AgileRL or W&B. Nothing changes until you apply them."
       onClose={onClose}
       actions={
         <>
