@@ -2,6 +2,7 @@
  * The names that code of losses and workflows imports from `turnwise`. Such code runs in the sandbox (host/sandbox); outside of it these exports let
  * an editor check the file and a program import it. Their public types are those of the window's editor (renderer/editor/types).
  */
+import { lossFunctions as functions } from '#shared/lossLanguage.ts'
 
 /** Returns the definition unchanged. */
 export const defineLoss = <Definition>(written: Definition): Definition => written
@@ -13,23 +14,7 @@ const ofTensors = (name: string) => (): never => {
   )
 }
 
-export const exp = ofTensors('exp')
-export const log = ofTensors('log')
-export const expm1 = ofTensors('expm1')
-export const log1p = ofTensors('log1p')
-export const sqrt = ofTensors('sqrt')
-export const abs = ofTensors('abs')
-export const square = ofTensors('square')
-export const sigmoid = ofTensors('sigmoid')
-export const logSigmoid = ofTensors('logSigmoid')
-export const tanh = ofTensors('tanh')
-export const min = ofTensors('min')
-export const max = ofTensors('max')
-export const clip = ofTensors('clip')
-export const where = ofTensors('where')
-export const stopGradient = ofTensors('stopGradient')
-export const sum = ofTensors('sum')
-export const mean = ofTensors('mean')
-export const last = ofTensors('last')
-export const chosen = ofTensors('chosen')
-export const rejected = ofTensors('rejected')
+/** By name; the entry of the package exports each of them (scripts/api/write.ts). */
+export const lossFunctions: Readonly<Record<string, () => never>> = Object.fromEntries(
+  functions.map(([, { as }]) => [as, ofTensors(as)]),
+)

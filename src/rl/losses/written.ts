@@ -9,13 +9,8 @@ import {
   type SettingsTable,
   textSetting,
 } from '#shared/config/settings.ts'
-import {
-  advantagesSchema,
-  type InputName,
-  type LossDescription,
-  type LossNode,
-  type LossProgram,
-} from '#shared/losses.ts'
+import type { AdvantageRow, InputName } from '#shared/lossLanguage.ts'
+import { advantagesSchema, type LossDescription, type LossNode, type LossProgram } from '#shared/losses.ts'
 import type { Algorithm } from '../algorithms/define.ts'
 import { addTallies, type Tallies } from '../algorithms/terms/tally.ts'
 import { turnOfTokens } from '../algorithms/terms/turns.ts'
@@ -32,30 +27,6 @@ import { evaluate } from './evaluate.ts'
 import { inputsOf, pruned } from './program.ts'
 
 type Settings = Readonly<Record<string, unknown>>
-
-/**
- * One trajectory as the user's `advantages` function sees it; lists per token have one entry for each token that the
- * policy chose.
- */
-export interface AdvantageRow {
-  readonly group: number
-  /** Of the whole trajectory, and of each turn. */
-  readonly reward: number
-  readonly rewards: readonly number[]
-  /** Rewards of single tokens, which are part of that; null if there are none. */
-  readonly tokenRewards: readonly number[] | null
-  readonly tokens: number
-  readonly turns: readonly number[]
-  readonly truncated: boolean
-  readonly tokenLimit: number | null
-  readonly baseline: number | null
-  readonly oldLogp: readonly number[] | null
-  readonly refLogp: readonly number[] | null
-  readonly oldEntropy: readonly number[] | null
-  readonly oldValues: readonly number[] | null
-  /** The critic's value of the state in which a truncated episode was left; null if nothing more could be earned. */
-  readonly lastStateValue: number | null
-}
 
 export interface WrittenLoss {
   /** As a config names it. */
