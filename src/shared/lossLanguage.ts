@@ -219,10 +219,7 @@ type Table = typeof lossOperations
 type NameOf<Kind> = { [Name in keyof Table]: Table[Name] extends Kind ? Name : never }[keyof Table]
 
 export type EntrywiseName = NameOf<Entrywise>
-/** Those that programs consist of. */
-export type EntrywiseOp = Exclude<EntrywiseName, NameOf<{ readonly form: 'product' }>>
 export type Reduction = NameOf<{ readonly form: 'reduction' }>
-export type Half = NameOf<{ readonly form: 'half' }>
 
 export type Operation = Entrywise | Gathering
 export const operationEntries = Object.entries(lossOperations) as readonly (readonly [

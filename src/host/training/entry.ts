@@ -101,8 +101,8 @@ async function* trainUntilChange(
   const step = stepOf(start)
   const changes = yield* recorder.takeUpChanges(step, made)
   const config = parseRunConfig(settingsAfter(own, changes, step))
-  await using _losses = await resolveAlgorithms(config, runDirectory)
-  recorder.watch(new RunWatch(config))
+  await using algorithms = await resolveAlgorithms(config, runDirectory)
+  recorder.watch(new RunWatch(config, algorithms.byId))
   yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
   const model = openModelFolder(checkpoint?.model ?? config.model, config)
   await using judges = new RunJudges({ folder: runDirectory, cacheDirectory, consents })
@@ -111,9 +111,11 @@ async function* trainUntilChange(
     ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory),
   })
-  const judging = { rewards: rewards.specs, environment: world.environment }
   await using workflows = await resolveWorkflows(config, runDirectory)
-  const stages = await readStages(config, model, judging, workflows.all)
+  const stages = await readStages(config, model, {
+    ...{ rewards: rewards.specs, environment: world.environment },
+    ...{ algorithmById: algorithms.byId, workflows: workflows.all },
+  })
   yield* recorder.say(scheduleOf(stages, start, request.expected))
   const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
   const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })

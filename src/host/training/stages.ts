@@ -2,7 +2,7 @@
 import type { TrainerState } from '#shared/events.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { scheduleById } from '#engine/optimizers/schedules.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import type { AlgorithmById } from '#rl/algorithms/registry.ts'
 import type { StagePlace, TrainDependencies } from '#rl/training/dependencies.ts'
 import type { Workflow } from '#rl/rollout/workflow.ts'
 import { countSteps, stageState } from '#rl/training/plan.ts'
@@ -39,12 +39,18 @@ export type StageBeginning = {
   readonly adapter: AdapterStart | null
 } | null
 
+/** What a config names as code, loaded. */
+export interface RunCode extends Required<Pick<StageParts, 'rewards' | 'environment'>> {
+  readonly algorithmById: AlgorithmById
+  /** By stage. */
+  readonly workflows: readonly (Workflow | null)[]
+}
+
 /** Cheap, and wrong configs end here before weights are touched. Errors: AppError 'config/invalid', 'data/invalid', 'file/…'. */
 export async function readStages(
   config: RunConfig,
   model: ModelFolder,
-  judging: Pick<StageParts, 'rewards' | 'environment'>,
-  workflows: readonly (Workflow | null)[],
+  { rewards, environment, algorithmById, workflows }: RunCode,
 ): Promise<readonly Stage[]> {
   const text = loadTokenizer(model.directory)
   const stopIds = stopIdsOf(model, text)
@@ -58,7 +64,7 @@ export async function readStages(
         config: own,
         algorithm,
         ...rows,
-        ...judging,
+        ...{ rewards, environment },
         workflow: workflows[index] ?? null,
         ...text,
         stopIds,

@@ -2,7 +2,7 @@
 import type { RunConfig } from '#shared/runConfig.ts'
 import { rewardName } from '#shared/runConfig.ts'
 import { parseSettings, takesPair } from '#shared/config/settings.ts'
-import { algorithmById } from '../algorithms/registry.ts'
+import type { AlgorithmById } from '../algorithms/registry.ts'
 
 export interface RewardFact {
   /** As on charts. */
@@ -56,20 +56,23 @@ export interface RunFacts {
 }
 
 /** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
-export function factsOf({
-  adapter,
-  algorithm,
-  base,
-  rollout,
-  optimization,
-  rewards,
-  environment,
-  evaluation,
-  data,
-  reference,
-  steps,
-}: RunConfig): RunFacts {
-  const { settings, groupSize } = algorithmById(algorithm.id)
+export function factsOf(
+  {
+    adapter,
+    algorithm,
+    base,
+    rollout,
+    optimization,
+    rewards,
+    environment,
+    evaluation,
+    data,
+    reference,
+    steps,
+  }: RunConfig,
+  byId: AlgorithmById,
+): RunFacts {
+  const { settings, groupSize } = byId(algorithm.id)
   return {
     settings: { ...parseSettings(settings, {}, 'algorithm.settings'), ...algorithm.settings },
     hasClipPair: takesPair(settings['clipCoefficient']),

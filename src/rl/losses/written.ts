@@ -23,6 +23,7 @@ import type {
   MinibatchLoss,
   Needs,
 } from '../algorithms/types.ts'
+import { checkLoss, type LossCheckOptions, unsoundLoss } from './check.ts'
 import { evaluate } from './evaluate.ts'
 import { inputsOf, pruned } from './program.ts'
 
@@ -56,17 +57,35 @@ export function writtenAlgorithm(loss: WrittenLoss, algorithmById: (id: string) 
       const values = parseSettings(settings, given, 'algorithm.settings')
       const program = loss.programOf(values)
       const advantages = advantagesWith(loss, values, algorithmById)
+      const needs = needsOf(program, description, advantages.needs)
       return {
         id,
         experience: description.experience,
         groupSize: { default: size, minimum: 1 },
-        needs: needsOf(program, description, advantages.needs),
+        needs,
         acceptance: null,
         advantages: advantages.of,
+        needsAdvantage: false,
         minibatchLoss: (minibatch) => partLoss(program, minibatch),
-        written: { title, program },
+        admit: admission(title, program, { unit: needs.unit, experience: description.experience }),
       }
     },
+  }
+}
+
+/** Checks a loss on the first real batch that it is to learn from. Errors: AppError 'loss/failed'. */
+function admission(
+  title: string,
+  program: LossProgram,
+  options: LossCheckOptions,
+): NonNullable<ConfiguredAlgorithm['admit']> {
+  let isSound = false
+  return (rows, textOf) => {
+    if (isSound) return
+    const fault = checkLoss(program, rows, options)
+    if (fault !== null)
+      throw unsoundLoss(title, fault, fault.token === null ? undefined : textOf(fault.token))
+    isSound = true
   }
 }
 

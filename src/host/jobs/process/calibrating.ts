@@ -50,7 +50,7 @@ export async function calibrate(
   makeFolder(directory)
   let report: CalibrationReport
   try {
-    await using _losses = await resolveAlgorithms(config, directory)
+    await using algorithms = await resolveAlgorithms(config, directory)
     // A check sends nothing to other machines.
     await using judges = new RunJudges({ folder: null, cacheDirectory, asksAddresses: false })
     await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
@@ -59,9 +59,11 @@ export async function calibrate(
       onRequest: () => countBeside(cacheDirectory),
     })
     const model = openModelFolder(config.model, config)
-    const judging = { rewards: rewards.specs, environment: world.environment }
     await using workflows = await resolveWorkflows(config, directory)
-    const stages = await readStages(config, model, judging, workflows.all)
+    const stages = await readStages(config, model, {
+      ...{ rewards: rewards.specs, environment: world.environment },
+      ...{ algorithmById: algorithms.byId, workflows: workflows.all },
+    })
     const { device, reason } = await chooseRunDevice({ config, model, cacheDirectory, before: null })
     const calibrated: CalibratedStage[] = []
     const meter = new MemoryMeter()
