@@ -55,6 +55,13 @@ export interface RunFacts {
   readonly epochs: number
 }
 
+const rewardFacts = (entry: RunConfig['rewards'][number]): RunFacts['rewards'][number] => ({
+  name: rewardName(entry),
+  function: entry.function,
+  weight: entry.weight,
+  pattern: patternOf(entry.settings),
+})
+
 /** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
 export function factsOf(
   {
@@ -76,12 +83,7 @@ export function factsOf(
   return {
     settings: { ...parseSettings(settings, {}, 'algorithm.settings'), ...algorithm.settings },
     hasClipPair: takesPair(settings['clipCoefficient']),
-    rewards: rewards.map((entry) => ({
-      name: rewardName(entry),
-      function: entry.function,
-      weight: entry.weight,
-      pattern: patternOf(entry.settings),
-    })),
+    rewards: rewards.map(rewardFacts),
     hasEnvironment: environment !== null,
     heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),

@@ -45,7 +45,7 @@ async function valuesOf(config: RunConfig, begin: StageBeginning = null): Promis
   await using training = await openTraining({
     ...{ name: 'run', stage: stage!, model, device, cacheDirectory, begin },
   })
-  const heads = await training.dependencies.policy.score(rows, { role: 'critic', temperature: 1 })
+  const heads = await training.dependencies.model.policy.score(rows, { role: 'critic', temperature: 1 })
   return heads.flatMap(({ values }) => [...values!])
 }
 

@@ -156,7 +156,7 @@ async function calibrateStage(
   tell: (phase: Phase) => void,
 ): Promise<CalibratedStage & { readonly heldBack: number }> {
   const { directory, stage, model } = setup
-  const { config, heldOutRows, rowPlaces } = stage.parts
+  const { config, data } = stage.parts
   tell('loading')
   const begin = performance.now()
   await using training = await openTraining({ ...setup, name: path.basename(directory), begin: null })
@@ -165,10 +165,10 @@ async function calibrateStage(
   const calibration = await calibrateStep(training.dependencies, maxRows, tell)
   const trying = (performance.now() - opened) / 1000
   const { measures, tooLong, trajectories } = calibration
-  const row = rowPlaces?.train[calibration.row] ?? calibration.row
+  const row = data.places?.train[calibration.row] ?? calibration.row
   const { generating, scoring, forward, update } = measures.seconds
   const steps = stage.lastStep - stage.place.firstStep
-  const evaluated = Math.min(heldOutRows.length, config.evaluation.rows ?? Infinity)
+  const evaluated = Math.min(data.heldOut.length, config.evaluation.rows ?? Infinity)
   const samples = samplesOf(calibration, row)
   return {
     ...{ steps, row, tooLong, samples },
