@@ -4,29 +4,21 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { lossFunctions } from '../../src/shared/lossLanguage.ts'
 import { declarationFile, declarations, type Declaration } from './declarations.ts'
 import { apiDocument } from './document.ts'
 
-const functionNames = new Set<string>(lossFunctions.map(([, { as }]) => as))
-
 /** Checks the Node version before loading the library, whose files an older Node cannot even parse. */
-function moduleFile(all: readonly Declaration[]): string {
-  const names = all.filter(({ isValue }) => isValue).map(({ name }) => name)
-  const list = (some: readonly string[]) => some.map((name) => `  ${name},\n`).join('')
-  return `import { isNewEnough, nodeProblem } from '../../bin/node.mjs'
+const moduleFile = (all: readonly Declaration[]): string =>
+  `import { isNewEnough, nodeProblem } from '../../bin/node.mjs'
 
 if (!isNewEnough()) throw new Error(\`turnwise: \${nodeProblem} A suitable one may be installed with the package: npx node PROGRAM\`)
 
-const library = await import('../main/turnwise.js')
-
 export const {
-${list(names.filter((name) => !functionNames.has(name)))}} = library
-
-export const {
-${list(names.filter((name) => functionNames.has(name)))}} = library.lossFunctions
+${all
+  .filter(({ isValue }) => isValue)
+  .map(({ name }) => `  ${name},\n`)
+  .join('')}} = await import('../main/turnwise.js')
 `
-}
 
 /** Into \`folder\`, beside the folder \`main\` of what is built. */
 export function writeEntry(folder: string): void {

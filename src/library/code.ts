@@ -2,7 +2,7 @@
  * The names that code of losses and workflows imports from `turnwise`. Such code runs in the sandbox (host/sandbox); outside of it these exports let
  * an editor check the file and a program import it. Their public types are those of the window's editor (renderer/editor/types).
  */
-import { lossFunctions as functions } from '#shared/lossLanguage.ts'
+import { lossFunctions } from '#shared/lossLanguage.ts'
 
 /** Returns the definition unchanged. */
 export const defineLoss = <Definition>(written: Definition): Definition => written
@@ -14,7 +14,8 @@ const ofTensors = (name: string) => (): never => {
   )
 }
 
-/** By name; the entry of the package exports each of them (scripts/api/write.ts). */
-export const lossFunctions: Readonly<Record<string, () => never>> = Object.fromEntries(
-  functions.map(([, { as }]) => [as, ofTensors(as)]),
-)
+const byName = Object.fromEntries(lossFunctions.map(([, { as }]) => [as, ofTensors(as)]))
+
+/** A module has to name what it exports; a test compares the names with the table. */
+export const { exp, log, expm1, log1p, sqrt, abs, square, sigmoid, logSigmoid, tanh, min, max } = byName
+export const { clip, where, stopGradient, sum, mean, last, chosen, rejected } = byName

@@ -17,6 +17,7 @@ import {
   where,
 } from '#rl/algorithms/terms/differentiable.ts'
 import { lossFunctions, operationEntries } from '#shared/lossLanguage.ts'
+import * as code from '../../../src/library/code.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 
 const { add, exp, expm1, logSigmoid, maximum, minimum, multiply, negative, sigmoid, square, subtract } =
@@ -124,4 +125,8 @@ test('the reference names every function that code of a loss may call', () => {
   const reference = readFileSync('docs/reference.md', 'utf8')
   const missing = lossFunctions.filter(([, { as }]) => !new RegExp(`\\\`${as}[\\\`(]`).test(reference))
   expect(missing).toEqual([])
+})
+
+test('the package exports every function that code of a loss may call', () => {
+  expect(Object.keys(code)).toEqual(expect.arrayContaining(lossFunctions.map(([, { as }]) => as)))
 })
