@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { format } from 'prettier'
+import { lossFunctions } from '../../src/shared/lossLanguage.ts'
 import type { Declaration } from './declarations.ts'
 
 const root = path.resolve(import.meta.dirname, '../..')
@@ -75,33 +76,8 @@ export default defineLoss({
 })
 \`\`\``,
     names: [
-      ...[
-        'defineLoss',
-        'LossDefinition',
-        'LossInputs',
-        'AdvantageRow',
-        'Tensor',
-        'exp',
-        'log',
-        'expm1',
-        'log1p',
-        'sqrt',
-      ],
-      ...[
-        'abs',
-        'square',
-        'sigmoid',
-        'logSigmoid',
-        'tanh',
-        'min',
-        'max',
-        'clip',
-        'where',
-        'stopGradient',
-        'sum',
-        'mean',
-      ],
-      ...['last', 'chosen', 'rejected'],
+      ...['defineLoss', 'LossDefinition', 'LossInputs', 'AdvantageRow', 'Tensor'],
+      ...lossFunctions.map(([, { as }]) => as),
     ],
   },
   {

@@ -1,58 +1,30 @@
 /** Custom losses as the sandbox reports them: the description in the code, and the recorded program. */
 import { z } from 'zod'
-
-export const levels = ['batch', 'group', 'pair', 'sequence', 'turn', 'position', 'token'] as const
-/** Granularity of a value. */
-export type Level = (typeof levels)[number]
+import {
+  advantageNeeds,
+  type InputName,
+  type Level,
+  levels,
+  lossInputs,
+  lossOperations,
+  mostOperations,
+  operationsOf,
+} from './lossLanguage.ts'
 
 /** Outputs of the learning policy, with respect to which the loss has a gradient. */
 export const headNames = ['logp', 'entropy', 'values'] as const
 export type HeadName = (typeof headNames)[number]
 
-export const inputNames = [
-  ...headNames,
-  /** Log-probabilities under the policy that generated the trajectory, the reference policy, and as the sampler recorded. */
-  ...(['oldLogp', 'refLogp', 'samplerLogp'] as const),
-  ...(['oldEntropy', 'oldValues', 'advantages', 'returns'] as const),
-  /** Weight that corrects for the gap between sampler and learner; 1 without. */
-  'correction',
-  /** 1 where the policy chose the token. */
-  'mask',
-  /** Number of the token's turn. */
-  'turns',
-  ...(['groups', 'rewards', 'baseline', 'truncated', 'tokenLimit'] as const),
-] as const
-export type InputName = (typeof inputNames)[number]
-
-const unaryOps = [
-  ...(['negative', 'exp', 'log', 'expm1', 'log1p', 'sqrt', 'abs', 'tanh', 'sigmoid', 'logSigmoid'] as const),
-  ...(['not', 'stop-gradient'] as const),
-] as const
-const entrywiseOps = [
-  ...unaryOps,
-  ...(['add', 'subtract', 'multiply', 'divide', 'power', 'minimum', 'maximum', 'clip', 'where'] as const),
-  ...(['less', 'less-equal', 'greater', 'greater-equal', 'equal', 'not-equal', 'and', 'or'] as const),
-] as const
-export type EntrywiseOp = (typeof entrywiseOps)[number]
-
-const reductions = ['sum', 'mean', 'last'] as const
-export type Reduction = (typeof reductions)[number]
-const halves = ['chosen', 'rejected'] as const
-
-export const inputLevels: Readonly<Record<InputName, Level>> = {
-  ...{ logp: 'token', entropy: 'token', values: 'token' },
-  ...{ oldLogp: 'token', refLogp: 'token', samplerLogp: 'token', oldEntropy: 'token', oldValues: 'token' },
-  ...{ advantages: 'token', returns: 'token', correction: 'token', mask: 'token', turns: 'token' },
-  ...{ groups: 'sequence', rewards: 'sequence', baseline: 'sequence' },
-  ...{ truncated: 'sequence', tokenLimit: 'sequence' },
-}
-
-/** Largest number of operations, and of terms and metrics, of a loss. */
-export const mostOperations = 5_000
+/** Largest number of terms, and of metrics, of a loss. */
 const mostResults = 100
 
 const index = z.int().min(0)
 const per = z.enum(levels)
+const inputNames = Object.keys(lossInputs) as InputName[]
+const entrywiseOps = operationsOf('infix', 'prefix', 'function', 'held', 'extreme', 'range', 'choice')
+const reductions = operationsOf('reduction')
+const halves = operationsOf('half')
+
 const nodeSchema = z.discriminatedUnion('op', [
   z.object({ op: z.literal('number'), per, of: z.tuple([]), value: z.string() }),
   z.object({ op: z.literal('input'), per, of: z.tuple([]), value: z.enum(inputNames) }),
@@ -97,27 +69,26 @@ export type LossProgram = z.output<typeof programSchema>
 /** Checks levels and operands: code shares its realm with the recorder, so that a record may claim anything. */
 function isSound(node: LossNode, nodes: readonly LossNode[]): boolean {
   const of = node.of.flatMap((k) => nodes[k]?.per ?? [])
-  const [first = 'batch'] = of
   switch (node.op) {
     case 'number':
       return node.per === 'batch' && !Number.isNaN(Number(node.value))
     case 'input':
-      return node.per === inputLevels[node.value]
-    case 'chosen':
-    case 'rejected':
-      return node.per === 'pair' && first === 'sequence'
+      return node.per === lossInputs[node.value].per
     default:
-      return isReduction(node)
-        ? [node.per, ...of].every((level) => isWithin(first, level))
-        : of.length === operandsOf(node.op) && isFinest(node.per, of)
+      return isSoundOperation(node, of)
   }
 }
 
-const isReduction = (node: LossNode): node is LossNode & { readonly op: Reduction } =>
-  (reductions as readonly string[]).includes(node.op)
-
-const operandsOf = (op: string): number =>
-  op === 'where' || op === 'clip' ? 3 : (unaryOps as readonly string[]).includes(op) ? 1 : 2
+function isSoundOperation(
+  node: Exclude<LossNode, { op: 'number' | 'input' }>,
+  of: readonly Level[],
+): boolean {
+  const operation = lossOperations[node.op]
+  const [first = 'batch'] = of
+  if (operation.form === 'half') return node.per === 'pair' && first === 'sequence'
+  if (operation.form === 'reduction') return [node.per, ...of].every((level) => isWithin(first, level))
+  return of.length === operation.of && isFinest(node.per, of)
+}
 
 /** True if a level is the finest of these: a value per token and one per position make one per token. */
 const isFinest = (level: Level, of: readonly Level[]): boolean =>
@@ -141,8 +112,6 @@ export function readProgram(json: unknown): LossProgram | null {
 // ---- description in the code ----
 
 const plain = z.union([z.number(), z.string(), z.boolean()])
-/** Inputs available to the advantages of a loss, besides rewards and masks. */
-const advantageInputs = ['oldLogp', 'refLogp', 'oldEntropy', 'oldValues', 'baseline'] as const
 
 export const lossDescriptionSchema = z.object({
   title: z.string().max(80).optional(),
@@ -150,7 +119,7 @@ export const lossDescriptionSchema = z.object({
   source: z.string().max(200).optional(),
   experience: z.enum(['rollout', 'demonstrations', 'preferences']).default('rollout'),
   groupSize: z.int().min(1).max(1024).optional(),
-  needs: z.array(z.enum(advantageInputs)).default([]),
+  needs: z.array(z.enum(advantageNeeds)).default([]),
   /** Algorithm whose advantages it uses, with settings of that; null: its own, or GRPO's. */
   like: z.object({ algorithm: z.string(), settings: z.record(z.string(), z.unknown()) }).nullable(),
   settings: z.record(

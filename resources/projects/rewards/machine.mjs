@@ -2713,63 +2713,6 @@ ${rewardHarness}
   }
   return { describe, call, take: () => (isEpisode ? takeEpisode() : late) }
 })()`;
-// src/host/sandbox/lossHarness.ts
-/**
-* What code of a loss finds around itself in the virtual machine, besides what every code does (harness.ts): tensors that
-* record what is done with them. A loss is called once; what comes out is a program (shared/losses.ts), and learning
-* computes that, not the code. Operators arrive here as calls (operators.ts).
-*/
-/** As in shared/losses.ts, which the confined process cannot load; a test compares them. */
-var maxNodes = 5e3;
-var perToken = [...[
-	"logp",
-	"entropy",
-	"values",
-	"oldLogp",
-	"refLogp",
-	"samplerLogp",
-	"oldEntropy",
-	"oldValues"
-], ...[
-	"advantages",
-	"returns",
-	"correction",
-	"mask",
-	"turns"
-]];
-var perSequence = [
-	"groups",
-	"rewards",
-	"baseline",
-	"truncated",
-	"tokenLimit"
-];
-var recordedLevels = Object.fromEntries([...perToken.map((name) => [name, "token"]), ...perSequence.map((name) => [name, "sequence"])]);
-/** Functions that code of a loss may use, by name. */
-var lossFunctions = [...[
-	"exp",
-	"log",
-	"expm1",
-	"log1p",
-	"sqrt",
-	"abs",
-	"square",
-	"sigmoid",
-	"logSigmoid",
-	"tanh"
-], ...[
-	"min",
-	"max",
-	"clip",
-	"where",
-	"stopGradient",
-	"sum",
-	"mean",
-	"last",
-	"chosen",
-	"rejected"
-]];
-`${maxNodes}${maxNodes}${JSON.stringify(recordedLevels)}`;
 // src/host/sandbox/memoryImage.ts
 /**
 * A photograph of a virtual machine's memory. Every call of user code begins from the same photograph: whatever the
@@ -2918,14 +2861,14 @@ var Machine = class Machine {
 		const runtime = instance.newRuntime();
 		runtime.setMemoryLimit(limits.memoryMb * 1024 * 1024);
 		runtime.setMaxStackSize(stackBytes);
-		runtime.setModuleLoader((name) => name === "turnwise" ? ownModule(tracer !== null) : { error: /* @__PURE__ */ new Error(`Cannot import “${name}”: sandboxed code imports from 'turnwise' alone.`) });
+		runtime.setModuleLoader((name) => name === "turnwise" ? ownModule(tracer?.names ?? ["defineWorkflow"]) : { error: /* @__PURE__ */ new Error(`Cannot import “${name}”: sandboxed code imports from 'turnwise' alone.`) });
 		const clock = new Deadline();
 		runtime.setInterruptHandler(() => clock.hasPassed());
 		const context = runtime.newContext();
 		clock.start(limits.loadMs);
 		try {
 			const harness = context.unwrapResult(context.evalCode(harnessSource, "harness"));
-			const trace = tracer === null ? context.undefined : context.unwrapResult(context.evalCode(tracer, "harness"));
+			const trace = tracer === null ? context.undefined : context.unwrapResult(context.evalCode(tracer.source, "harness"));
 			const module = loadedModule(runtime, context, code);
 			const describe = context.getProp(harness, "describe");
 			const description = stringOf(context, context.callFunction(describe, context.undefined, module, trace));
@@ -2983,9 +2926,7 @@ var Machine = class Machine {
 	}
 };
 /** What `import … from 'turnwise'` means inside: names that are there without it. */
-function ownModule(isLoss) {
-	return (isLoss ? ["defineLoss", ...lossFunctions] : ["defineWorkflow"]).map((name) => `export const ${name} = globalThis.${name}\n`).join("");
-}
+var ownModule = (names) => names.map((name) => `export const ${name} = globalThis.${name}\n`).join("");
 /** The namespace of the evaluated module. */
 function loadedModule(runtime, context, code) {
 	const result = context.evalCode(code, codeName, { type: "module" });

@@ -120,10 +120,10 @@ export const train = (context: Context) =>
       const config = readRunConfig(file, dataDirectory)
       if (trustPython === true) allowConfig(config, here)
       if (trustsKeys === true) allowKeysOf(config, here)
-      await requireWorkingCode(config, dataDirectory)
+      const algorithmById = await requireWorkingCode(config, dataDirectory)
       await readyEnvironment(config, consentsFile(dataDirectory))
       await using host = createHost({ dataDirectory, servesQueue: false })
-      const { warnings } = await verdictOf(config, dataDirectory, host.askText)
+      const { warnings } = await verdictOf(config, algorithmById, dataDirectory, host.askText)
       for (const warning of warnings) output.note(`Warning: ${problemSentence(warning)}`)
       if (check === true) {
         const estimate = await followCheck((signal) => calibrateRun(host, config, signal), here)

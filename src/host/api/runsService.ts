@@ -21,7 +21,7 @@ import { readDemoConfig } from '#host/runs/demoConfig.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'
 import { emptyTrash, restoreRun, trashedRuns, deleteRun, runFiles } from '#host/runs/trash.ts'
 import { createFork, createRun, resumePoint } from '#host/runs/runLifecycle.ts'
-import { resolveRunConfig } from '#host/runs/runConfigFile.ts'
+import { resolveWithAlgorithms } from '#host/runs/runConfigFile.ts'
 import { checkRunConfig, settingWarnings } from '#host/runs/runVerdict.ts'
 import type { WorkerStatus } from '#host/runs/supervisor.ts'
 import { calibrateRun } from '#host/jobs/calibration.ts'
@@ -77,10 +77,10 @@ const beginning = (host: Host) =>
     calibrate: ({ config }, { signal }) => calibrateRun(host, config, signal),
 
     async start({ config, tags, queue, continueOnError }) {
-      const resolved = await resolveRunConfig(config, host.dataDirectory)
+      const { config: resolved, algorithmById } = await resolveWithAlgorithms(config, host.dataDirectory)
       await requireGates(host, resolved)
       await readyEnvironment(resolved, consentsFile(host.dataDirectory))
-      settingWarnings(resolved, openModelFolder(resolved.model, resolved).config)
+      settingWarnings(resolved, algorithmById, openModelFolder(resolved.model, resolved).config)
       // Made first: a crash leaves a visible run.
       const run = createRun(host, resolved)
       if (tags.length > 0) host.store.runs.setTags(run.id, tags)

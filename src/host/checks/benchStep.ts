@@ -27,15 +27,10 @@ export async function stepPart(bench: Bench): Promise<StepFigures> {
   let began = performance.now()
   for await (const event of train({
     config,
-    policy,
-    algorithm,
-    rewards: [{ function: reward, weight: 1, name: 'bench' }],
-    trainRows: rows,
-    heldOutRows: [],
-    tokenizer,
-    chatTemplate: null,
-    stopIds: [],
-    learningRatesAt: () => ({ actor: 1e-5, critic: 0 }),
+    model: { policy, tokenizer, chatTemplate: null, stopIds: [] },
+    data: { train: rows, heldOut: [] },
+    code: { algorithm, rewards: [{ function: reward, weight: 1, name: 'bench' }] },
+    schedule: { learningRatesAt: () => ({ actor: 1e-5, critic: 0 }) },
   })) {
     if (event.type !== 'step') continue
     const seconds = (performance.now() - began) / 1000

@@ -1,13 +1,13 @@
 /**
- * From a run's config to its algorithms: a user-written loss is loaded, traced and registered under the path that the
- * config names; from then on it is an algorithm like any other.
+ * From a run's config to its algorithms: a user-written loss is loaded and traced; from then on it is an algorithm like any
+ * other.
  */
 import { AppError } from '#shared/errors.ts'
 import { parseSettings } from '#shared/config/settings.ts'
 import { headNames, type LossDescription, type LossProgram, readProgram } from '#shared/losses.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import type { Algorithm } from '#rl/algorithms/define.ts'
-import { builtInAlgorithm, registerWritten } from '#rl/algorithms/registry.ts'
+import { algorithmById, type AlgorithmById, builtInAlgorithm } from '#rl/algorithms/registry.ts'
 import { sampleBatch } from '#rl/losses/sampleBatch.ts'
 import { checkLoss, type LossCheckOptions, unsoundLoss } from '#rl/losses/check.ts'
 import { inputsOf, pruned } from '#rl/losses/program.ts'
@@ -23,15 +23,20 @@ import {
 import { lossLimits } from '#host/processes/limits.ts'
 import { openSandbox, type Sandbox } from '#host/sandbox/sandbox.ts'
 
+/** Disposing of it ends the sandboxes that compute advantages; the algorithms can still be asked for all else. */
+export interface RunAlgorithms extends AsyncDisposable {
+  readonly byId: AlgorithmById
+}
+
 /**
  * Loads the algorithms of a run's stages. `runDirectory`: where the run keeps its copy of the code; null: as it is on
- * disk now. Disposing of it ends the sandboxes that compute advantages. Errors: AppError 'file/…', 'sandbox/failed' for
+ * disk now. Errors: AppError 'file/…', 'sandbox/failed' for
  * code that does not load, 'config/invalid' for settings, 'loss/failed' for a loss that the policy cannot learn from.
  */
 export async function resolveAlgorithms(
   config: RunConfig,
   runDirectory: string | null,
-): Promise<AsyncDisposable> {
+): Promise<RunAlgorithms> {
   const opened = new Map<string, OpenLoss>()
   const close = async () => {
     for (const { sandbox } of opened.values()) await sandbox[Symbol.asyncDispose]()
@@ -45,9 +50,9 @@ export async function resolveAlgorithms(
       const loss = opened.get(algorithm.id) ?? (await openLoss(algorithm.id, source))
       opened.set(algorithm.id, loss)
       await traceInto(loss, algorithm.settings)
-      registerWritten(loss.algorithm)
     }
-    return { [Symbol.asyncDispose]: close }
+    const byId: AlgorithmById = (id) => opened.get(id)?.algorithm ?? algorithmById(id)
+    return { byId, [Symbol.asyncDispose]: close }
   } catch (error) {
     await close()
     throw error

@@ -6,7 +6,7 @@ import { judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { keyUsesOf } from '#shared/config/keyUses.ts'
 import { blaming } from '#shared/config/problems.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import { algorithmById, type AlgorithmById } from '#rl/algorithms/registry.ts'
 import { requireFitting } from '#rl/training/conflicts.ts'
 import { formatNamed } from '#host/data/table.ts'
 import { withContinuedAdapter } from '#host/adapters/continuedAdapter.ts'
@@ -37,24 +37,31 @@ export function readRunConfig(file: string, dataDirectory: string): RunConfig {
 }
 
 /** A config given as data: checked with its reward code, paths absolute. Errors: AppError 'config/invalid', 'sandbox/failed'. */
-export async function resolveRunConfig(given: unknown, dataDirectory: string): Promise<RunConfig> {
+export const resolveRunConfig = async (given: unknown, dataDirectory: string): Promise<RunConfig> =>
+  (await resolveWithAlgorithms(given, dataDirectory)).config
+
+/** The same with the algorithms of its stages. */
+export async function resolveWithAlgorithms(
+  given: unknown,
+  dataDirectory: string,
+): Promise<{ readonly config: RunConfig; readonly algorithmById: AlgorithmById }> {
   const config = parseRunConfig(given)
   requireKnownParts(config)
   const resolved = withContinuedAdapter(given, withAbsolutePaths(config, dataDirectory, dataDirectory))
-  await requireWorkingCode(resolved, dataDirectory)
-  return resolved
+  return { config: resolved, algorithmById: await requireWorkingCode(resolved, dataDirectory) }
 }
 
-/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Errors: AppError 'config/invalid', 'sandbox/failed', 'python/not-allowed', 'key/not-allowed', 'loss/failed'. */
-export async function requireWorkingCode(config: RunConfig, dataDirectory: string): Promise<void> {
+/** Code of rewards, environment, workflows and losses loads, takes its settings and fits. Returns the algorithms. Errors: AppError 'config/invalid', 'sandbox/failed', 'python/not-allowed', 'key/not-allowed', 'loss/failed'. */
+export async function requireWorkingCode(config: RunConfig, dataDirectory: string): Promise<AlgorithmById> {
   const consents = consentsFile(dataDirectory)
   requireKeys(keyUsesOf(config), consents)
   await requireKnownRewards(config, consents)
   await requireWorkingEnvironment(config, consents)
   await requireWorkingWorkflows(config)
   requireAllowedEngine(config, consents)
-  await using _ = await resolveAlgorithms(config, null)
-  requireFittingAlgorithms(config, () => true)
+  await using algorithms = await resolveAlgorithms(config, null)
+  requireFittingAlgorithms(config, algorithms.byId)
+  return algorithms.byId
 }
 
 /** Errors: AppError 'data/invalid' for what is no file here: a data set of a hub, or a path with a variable of the shell. */
@@ -159,7 +166,7 @@ const withAdapterAt = (reference: Readonly<Record<string, unknown>>, absolute: (
 /** Algorithm, rewards and environment are there and take their settings: better told now than after a model was prepared. */
 export function requireKnownParts(config: RunConfig): void {
   const { rewards, environment } = config
-  requireFittingAlgorithms(config, (id) => codeReference(id) === null)
+  requireFittingAlgorithms(config, algorithmById, (id) => codeReference(id) === null)
   for (const [i, { rollout }] of stagesOf(config).entries()) {
     const { workflow } = rollout
     const stage = config.stages.length === 0 ? null : i
@@ -174,12 +181,16 @@ export function requireKnownParts(config: RunConfig): void {
 }
 
 /** The settings of a written loss are known when it was loaded. */
-function requireFittingAlgorithms(config: RunConfig, isLoaded: (id: string) => boolean): void {
+function requireFittingAlgorithms(
+  config: RunConfig,
+  byId: AlgorithmById,
+  isLoaded: (id: string) => boolean = () => true,
+): void {
   for (const [i, own] of stagesOf(config).entries()) {
     const { id, settings } = own.algorithm
     if (!isLoaded(id)) continue
     const stage = config.stages.length === 0 ? null : i
-    const algorithm = blaming('algorithm.id', stage, () => algorithmById(id).configure(settings))
+    const algorithm = blaming('algorithm.id', stage, () => byId(id).configure(settings))
     requireFitting(own, algorithm, null, stage)
   }
 }

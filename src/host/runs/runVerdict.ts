@@ -2,7 +2,8 @@
 import { conflict, unwise } from '#shared/config/problems.ts'
 import { ConfigError, type Problem } from '#shared/errors.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import { algorithmById, type AlgorithmById } from '#rl/algorithms/registry.ts'
+import type { ConfiguredAlgorithm } from '#rl/algorithms/types.ts'
 import { promptContent } from '#rl/rollout/prompts.ts'
 import { configWarnings } from '#rl/training/configWarnings.ts'
 import { configConflicts, requireFitting, type ModelFacts } from '#rl/training/conflicts.ts'
@@ -15,7 +16,7 @@ import { plannedDevice, type DeviceChoice } from '#host/devices/deviceChoice.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import type { DataRow } from '#host/data/dataFile.ts'
 import { answerWarnings } from './answerWarnings.ts'
-import { resolveRunConfig } from './runConfigFile.ts'
+import { resolveWithAlgorithms } from './runConfigFile.ts'
 
 export interface RunVerdict {
   /** Rows whose prompt turns out to be too long make it shorter. */
@@ -33,13 +34,14 @@ export async function checkRunConfig(
   dataDirectory: string,
   askText: AskText,
 ): Promise<RunVerdict & { readonly config: RunConfig }> {
-  const config = await resolveRunConfig(given, dataDirectory)
-  return { config, ...(await verdictOf(config, dataDirectory, askText)) }
+  const { config, algorithmById } = await resolveWithAlgorithms(given, dataDirectory)
+  return { config, ...(await verdictOf(config, algorithmById, dataDirectory, askText)) }
 }
 
 /** Of a checked config, its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
 export async function verdictOf(
   config: RunConfig,
+  byId: AlgorithmById,
   dataDirectory: string,
   askText: AskText,
 ): Promise<RunVerdict> {
@@ -47,9 +49,13 @@ export async function verdictOf(
   const device = plannedDevice(config, model.config, dataFolders(dataDirectory).cache)
   const warnings = [
     ...model.notes.map((note) => unwise('model', note)),
-    ...settingWarnings(config, model.config, device.kind),
+    ...settingWarnings(config, byId, model.config, device.kind),
   ]
-  const stages = await Promise.all(stagesOf(config).map((stage) => verdictOfStage(stage, model, askText)))
+  const stages = await Promise.all(
+    stagesOf(config).map((stage) =>
+      verdictOfStage(stage, configured(stage, byId).experience, model, askText),
+    ),
+  )
   const total = (count: 'rows' | 'steps') => stages.reduce((sum, stage) => sum + stage[count], 0)
   return {
     ...{ steps: total('steps'), rows: total('rows'), device },
@@ -59,6 +65,7 @@ export async function verdictOf(
 
 async function verdictOfStage(
   stage: RunConfig,
+  experience: Experience,
   model: ModelFolder,
   askText: AskText,
 ): Promise<Omit<RunVerdict, 'device'>> {
@@ -66,8 +73,8 @@ async function verdictOfStage(
   const rows = await readRunData(data)
   // An environment makes prompts of its own.
   if (environment === null) requirePrompts(rows, data)
-  const left = environment === null ? columnWarnings(stage, configured(stage).experience, rows) : []
-  const room = hasPrompts(stage)
+  const left = environment === null ? columnWarnings(stage, experience, rows) : []
+  const room = hasPrompts(stage, experience)
     ? await promptRoomWarnings(stage, rows.train, promptModel(stage, model, askText))
     : []
   return {
@@ -96,8 +103,8 @@ const promptModel = (
 })
 
 /** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
-const hasPrompts = (stage: RunConfig): boolean =>
-  stage.environment === null && configured(stage).experience === 'rollout'
+const hasPrompts = ({ environment }: RunConfig, experience: Experience): boolean =>
+  environment === null && experience === 'rollout'
 
 /**
  * Warnings for settings that fit together, those of all stages, on the device that `auto` means. Errors: AppError
@@ -105,12 +112,13 @@ const hasPrompts = (stage: RunConfig): boolean =>
  */
 export function settingWarnings(
   config: RunConfig,
+  byId: AlgorithmById,
   model: ModelFacts,
   kind: RunConfig['device']['kind'] = config.device.kind,
 ): Problem[] {
   const stages = stagesOf({ ...config, device: { ...config.device, kind } })
   return stages.flatMap((own, i) => {
-    const algorithm = configured(own)
+    const algorithm = configured(own, byId)
     const stage = config.stages.length === 0 ? null : i
     requireFitting(own, algorithm, model, stage)
     return configWarnings(own, algorithm, model).map((each) => ({ ...each, stage }))
@@ -119,12 +127,15 @@ export function settingWarnings(
 
 /** Of a config whose model, rows and rewards are still to be chosen: what does not fit, and what is hardly meant. */
 export function unfinishedWarnings(config: RunConfig): Problem[] {
-  const algorithm = configured(config)
+  const algorithm = configured(config, algorithmById)
   const conflicts = configConflicts(config, algorithm).filter(({ code }) => code !== 'missing')
   return [...conflicts, ...configWarnings(config, algorithm, null)]
 }
 
-const configured = ({ algorithm: { id, settings } }: RunConfig) => algorithmById(id).configure(settings)
+const configured = ({ algorithm: { id, settings } }: RunConfig, byId: AlgorithmById): ConfiguredAlgorithm =>
+  byId(id).configure(settings)
+
+type Experience = ConfiguredAlgorithm['experience']
 
 /* Whether the prompts of a run leave room for its completions, found out on the longest and the shortest rows alone. */
 

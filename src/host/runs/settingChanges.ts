@@ -14,7 +14,7 @@ import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { AppError, ConfigError, type Problem } from '#shared/errors.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import type { AlgorithmById } from '#rl/algorithms/registry.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
 import { isCheckpoint, readState } from '#host/workFolder/checkpointState.ts'
@@ -70,15 +70,19 @@ export async function planChanges(
   // What was changed here before and is changed again was never trained with.
   const others = known.filter((change) => change.step < step || !(change.key in wanted))
   const before = settingsAfter(own, others, step)
-  const asked = Object.entries(wanted).map(([key, to]) => ({ step, key, from: settingAt(before, key), to }))
-  const changes = withMadeChanges(known, step, asked)
   const current = parseRunConfig(before)
+  await using algorithms = await resolveAlgorithms(current, run.directory)
+  const asked = Object.entries(wanted).map(([key, to]) => {
+    const from = settingAt(before, key, algorithms.byId)
+    return { step, key, from, to }
+  })
+  const changes = withMadeChanges(known, step, asked)
   const next = parseRunConfig(settingsAfter(own, changes, step))
   requireEffect(asked, { current, next, stage })
   const verdictFor = async (config: RunConfig) => {
-    await using _ = await resolveAlgorithms(config, run.directory)
+    await using own = await resolveAlgorithms(config, run.directory)
     requireKnownParts(config)
-    return await verdictOf(config, dataDirectory, askText)
+    return await verdictOf(config, own.byId, dataDirectory, askText)
   }
   const { warnings: former } = await verdictFor(current)
   const { steps, warnings } = await verdictFor(next)
@@ -131,11 +135,11 @@ function placeOf(
 }
 
 /** Of an algorithm whose config leaves it out, its default. */
-function settingAt(config: JsonObject, key: string): unknown {
+function settingAt(config: JsonObject, key: string, byId: AlgorithmById): unknown {
   const given = valueAt(config, key)
   const [, name] = /^algorithm\.settings\.(\w+)$/.exec(key) ?? []
   if (given !== undefined || name === undefined) return given ?? null
-  const schema = algorithmById(String(valueAt(config, 'algorithm.id'))).settings[name]
+  const schema = byId(String(valueAt(config, 'algorithm.id'))).settings[name]
   return (schema && bare(schema).default) ?? null
 }
 

@@ -4,26 +4,28 @@
  * computes that, not the code. Operators arrive here as calls (operators.ts).
  */
 
-/** As in shared/losses.ts, which the confined process cannot load; a test compares them. */
-export const maxNodes = 5_000
-const perToken = [
-  ...['logp', 'entropy', 'values', 'oldLogp', 'refLogp', 'samplerLogp', 'oldEntropy', 'oldValues'],
-  ...['advantages', 'returns', 'correction', 'mask', 'turns'],
-]
-const perSequence = ['groups', 'rewards', 'baseline', 'truncated', 'tokenLimit']
-export const recordedLevels: Readonly<Record<string, string>> = Object.fromEntries([
-  ...perToken.map((name): [string, string] => [name, 'token']),
-  ...perSequence.map((name): [string, string] => [name, 'sequence']),
-])
+import { lossFunctions, lossInputs, mostOperations, operationEntries } from '#shared/lossLanguage.ts'
+import type { Tracer } from './machine.ts'
 
-/** Functions that code of a loss may use, by name. */
-export const lossFunctions = [
-  ...['exp', 'log', 'expm1', 'log1p', 'sqrt', 'abs', 'square', 'sigmoid', 'logSigmoid', 'tanh'],
-  ...['min', 'max', 'clip', 'where', 'stopGradient', 'sum', 'mean', 'last', 'chosen', 'rejected'],
-] as const
+const inputLevels = Object.fromEntries(Object.entries(lossInputs).map(([name, { per }]) => [name, per]))
+/** The operation of each operator between two tensors; `==` is the same as `===`. */
+const infix = operationEntries.flatMap(([op, { form, as }]): [string, string][] =>
+  form !== 'infix'
+    ? []
+    : as.endsWith('==')
+      ? [
+          [as, op],
+          [as.slice(0, -1), op],
+        ]
+      : [[as, op]],
+)
+const prefix = operationEntries.flatMap(([op, { form, as }]) => (form === 'prefix' ? [[as, op]] : []))
+const functions = lossFunctions.map(([op, { form, as }]) => ({ op, form, name: as }))
+/** Operators on plain numbers; `&&` and `||` are no functions of two values. */
+const plain = [...infix.map(([as]) => as).filter((as) => !/^[&|]/.test(as)), '%']
 
 /** An expression whose value is `{ describe, trace }`. */
-export const lossHarnessSource = `(() => {
+const source = `(() => {
   'use strict'
   const { stringify } = JSON
   const { defineProperty, freeze } = Object
@@ -52,7 +54,7 @@ export const lossHarnessSource = `(() => {
   const named = (x) => (x === undefined ? 'nothing' : x === null ? 'null' : isArray(x) ? 'a list' : typeof x === 'object' ? 'an object' : 'a ' + typeof x)
 
   const node = (op, per, of, value) => {
-    if (nodes.length >= ${maxNodes}) throw new PlainError('The loss has more than ${maxNodes} operations.')
+    if (nodes.length >= ${mostOperations}) throw new PlainError('The loss has more than ${mostOperations} operations.')
     apply(push, nodes, [value === undefined ? { op, per, of } : { op, per, of, value }])
     return new Tensor(nodes.length - 1, per)
   }
@@ -82,16 +84,10 @@ export const lossHarnessSource = `(() => {
   // ---- operators ----
   const onNumbers = {
     __proto__: null,
-    '+': (a, b) => a + b, '-': (a, b) => a - b, '*': (a, b) => a * b, '/': (a, b) => a / b, '%': (a, b) => a % b, '**': (a, b) => a ** b,
-    '<': (a, b) => a < b, '<=': (a, b) => a <= b, '>': (a, b) => a > b, '>=': (a, b) => a >= b,
-    '==': (a, b) => a == b, '===': (a, b) => a === b, '!=': (a, b) => a != b, '!==': (a, b) => a !== b,
+${plain.map((as) => `    '${as}': (a, b) => a ${as} b,`).join('\n')}
   }
-  const onTensors = {
-    __proto__: null,
-    '+': 'add', '-': 'subtract', '*': 'multiply', '/': 'divide', '**': 'power',
-    '<': 'less', '<=': 'less-equal', '>': 'greater', '>=': 'greater-equal',
-    '==': 'equal', '===': 'equal', '!=': 'not-equal', '!==': 'not-equal',
-  }
+  const onTensors = { __proto__: null, ...${JSON.stringify(Object.fromEntries(infix))} }
+  const onTensor = { __proto__: null, ...${JSON.stringify(Object.fromEntries(prefix))} }
   const operators = {
     __op(operator, a, b) {
       if (!isTensor(a) && !isTensor(b)) return onNumbers[operator](a, b)
@@ -104,11 +100,11 @@ export const lossHarnessSource = `(() => {
     },
     __logic(operator, a, right) {
       if (!isTensor(a)) return operator === '&&' ? a && right() : a || right()
-      return entrywise(operator === '&&' ? 'and' : 'or', a, right())
+      return entrywise(onTensors[operator], a, right())
     },
     __unary(operator, a) {
       if (!isTensor(a)) return operator === '-' ? -a : operator === '!' ? !a : +a
-      return operator === '+' ? a : entrywise(operator === '-' ? 'negative' : 'not', a)
+      return operator === '+' ? a : entrywise(onTensor[operator], a)
     },
     __test(x) {
       if (isTensor(x))
@@ -138,53 +134,41 @@ export const lossHarnessSource = `(() => {
     }
     return node(op, level, of)
   }
-  const either = (op, onPlain) => (first, ...others) => {
-    let result = first
-    for (const other of others)
-      result = isTensor(result) || isTensor(other) ? entrywise(op, result, other) : onPlain(result, other)
-    return result
-  }
   const { min, max } = Math
-  const unaries = { __proto__: null }
-  for (const name of ['exp', 'log', 'expm1', 'log1p', 'sqrt', 'abs', 'tanh']) {
-    const onPlain = Math[name]
-    unaries[name] = (x) => (isTensor(x) ? entrywise(name, x) : onPlain(x))
-    // Whoever writes Math.exp means the same.
-    defineProperty(Math, name, { value: unaries[name] })
-  }
-  const half = (op) => (x) => {
-    const value = lift(x)
-    if (value.per !== 'sequence') throw new PlainError(op + '(x) takes one value per sequence, such as sum(x, mask, "sequence"); these are per ' + value.per + '.')
-    return node(op, 'pair', [value.id])
-  }
-  const functions = {
+  const anyTensor = (...values) => values.some(isTensor)
+  // What a function of each form does; of plain numbers it makes plain numbers.
+  const forms = {
     __proto__: null,
-    ...unaries,
-    square: (x) => operators.__op('*', x, x),
-    sigmoid: (x) => entrywise('sigmoid', x),
-    logSigmoid: (x) => entrywise('logSigmoid', x),
-    min: either('minimum', (a, b) => min(a, b)),
-    max: either('maximum', (a, b) => max(a, b)),
-    clip: (x, low, high) => {
-      if (isTensor(x) || isTensor(low) || isTensor(high)) return entrywise('clip', x, low, high)
-      return min(max(x, low), high)
+    function: (op, onPlain) => (x) => (isTensor(x) || onPlain === undefined ? entrywise(op, x) : onPlain(x)),
+    product: () => (x) => operators.__op('*', x, x),
+    held: (op) => (x) => (isTensor(x) ? entrywise(op, x) : x),
+    extreme: (op, onPlain) => (first, ...others) => {
+      let result = first
+      for (const other of others) result = anyTensor(result, other) ? entrywise(op, result, other) : onPlain(result, other)
+      return result
     },
-    where: (condition, a, b) => (isTensor(condition) ? entrywise('where', condition, a, b) : condition ? a : b),
-    stopGradient: (x) => (isTensor(x) ? entrywise('stop-gradient', x) : x),
-    sum: reduction('sum'),
-    mean: reduction('mean'),
-    last: reduction('last'),
-    chosen: half('chosen'),
-    rejected: half('rejected'),
+    range: (op) => (x, low, high) => (anyTensor(x, low, high) ? entrywise(op, x, low, high) : min(max(x, low), high)),
+    choice: (op) => (condition, a, b) => (isTensor(condition) ? entrywise(op, condition, a, b) : condition ? a : b),
+    reduction,
+    half: (op) => (x) => {
+      const value = lift(x)
+      if (value.per !== 'sequence') throw new PlainError(op + '(x) takes one value per sequence, such as sum(x, mask, "sequence"); these are per ' + value.per + '.')
+      return node(op, 'pair', [value.id])
+    },
   }
-  defineProperty(Math, 'min', { value: functions.min })
-  defineProperty(Math, 'max', { value: functions.max })
+  const functions = { __proto__: null }
+  for (const { op, form, name } of ${JSON.stringify(functions)}) {
+    const onPlain = Math[name]
+    functions[name] = forms[form](op, onPlain)
+    // Whoever writes Math.exp means the same.
+    if (onPlain !== undefined) defineProperty(Math, name, { value: functions[name] })
+  }
   const offered = [operators, functions, { defineLoss: (definition) => definition }]
   for (const holder of offered)
     for (const name of ownKeys(holder)) defineProperty(globalThis, name, { value: holder[name], writable: false, configurable: false })
 
   // ---- what a loss is given ----
-  const inputLevels = { __proto__: null, ...${JSON.stringify(recordedLevels)} }
+  const inputLevels = { __proto__: null, ...${JSON.stringify(inputLevels)} }
   const inputsWith = (settings) => {
     const inputs = { settings: freeze(settings) }
     for (const name of ownKeys(inputLevels)) {
@@ -253,3 +237,6 @@ export const lossHarnessSource = `(() => {
   }
   return { describe, trace }
 })()`
+
+/** What traces code of a loss, and the names that such code imports. */
+export const lossTracer: Tracer = { source, names: ['defineLoss', ...functions.map(({ name }) => name)] }

@@ -12,7 +12,6 @@ import {
 } from 'quickjs-emscripten-core'
 import { Deadline } from './deadline.ts'
 import { answerLimits, harnessSource } from './harness.ts'
-import { lossFunctions } from './lossHarness.ts'
 import { photograph, type LinearMemory, type MemoryImage, firstAllocation, newText } from './memoryImage.ts'
 import { failureJson, type FailureKind, loadedTooLong, outOfMemory, stopped } from './protocol.ts'
 import { wasmFile } from './wasmFile.ts'
@@ -98,6 +97,12 @@ interface Entrances {
   readonly length: QuickJSHandle
 }
 
+/** What traces code of a loss: an expression whose value is `{ describe, trace }`, and what such code imports from `turnwise`. */
+export interface Tracer {
+  readonly source: string
+  readonly names: readonly string[]
+}
+
 export class Machine {
   /** What the module offers: JSON text, made by user code's realm and not to be trusted. */
   readonly description: string
@@ -131,7 +136,7 @@ export class Machine {
   }
 
   /** Evaluates plain JavaScript as a module; `tracer` is what code of a loss is traced by. Throws LoadFailure. */
-  static async load(code: string, limits: MachineLimits, tracer: string | null): Promise<Machine> {
+  static async load(code: string, limits: MachineLimits, tracer: Tracer | null): Promise<Machine> {
     const memory = limitedMemory(limits.memoryMb)
     const instance = await newInstance(memory)
     const firstHeapByte = firstAllocation(instance)
@@ -140,7 +145,7 @@ export class Machine {
     runtime.setMaxStackSize(stackBytes)
     runtime.setModuleLoader((name) =>
       name === 'turnwise'
-        ? ownModule(tracer !== null)
+        ? ownModule(tracer?.names ?? ['defineWorkflow'])
         : { error: new Error(`Cannot import “${name}”: sandboxed code imports from 'turnwise' alone.`) },
     )
     const clock = new Deadline()
@@ -150,7 +155,7 @@ export class Machine {
     try {
       const harness = context.unwrapResult(context.evalCode(harnessSource, 'harness'))
       const trace =
-        tracer === null ? context.undefined : context.unwrapResult(context.evalCode(tracer, 'harness'))
+        tracer === null ? context.undefined : context.unwrapResult(context.evalCode(tracer.source, 'harness'))
       const module = loadedModule(runtime, context, code)
       const describe = context.getProp(harness, 'describe')
       const description = stringOf(context, context.callFunction(describe, context.undefined, module, trace))
@@ -216,10 +221,8 @@ export class Machine {
 }
 
 /** What `import … from 'turnwise'` means inside: names that are there without it. */
-function ownModule(isLoss: boolean): string {
-  const names = isLoss ? ['defineLoss', ...lossFunctions] : ['defineWorkflow']
-  return names.map((name) => `export const ${name} = globalThis.${name}\n`).join('')
-}
+const ownModule = (names: readonly string[]): string =>
+  names.map((name) => `export const ${name} = globalThis.${name}\n`).join('')
 
 /** The namespace of the evaluated module. */
 function loadedModule(runtime: QuickJSRuntime, context: QuickJSContext, code: string): QuickJSHandle {

@@ -127,12 +127,13 @@ function permissionOptions(script: string): string[] {
     if (archive !== undefined) readable.add(archive)
   }
   const manifest = ownManifest(script)
-  return [
-    '--permission',
-    ...[...readable].map((folder) => `--allow-fs-read=${folder}`),
-    ...(manifest === null ? [] : [`--allow-fs-read=${manifest}`]),
-  ]
+  const files = [...readable, ...languageFile(script), ...(manifest === null ? [] : [manifest])]
+  return ['--permission', ...files.map((file) => `--allow-fs-read=${file}`)]
 }
+
+/** What the language of losses consists of; in a built program it lies in the script's own folder. */
+const languageFile = (script: string): string[] =>
+  script.endsWith('.ts') ? [path.join(path.dirname(script), '../../shared/lossLanguage.ts')] : []
 
 /** The package.json that says what kind of modules these are. */
 function ownManifest(script: string): string | null {

@@ -2,7 +2,7 @@
 import { stripTypeScriptTypes } from 'node:module'
 import { crc32 } from 'node:zlib'
 import { Deadline } from './deadline.ts'
-import { lossHarnessSource } from './lossHarness.ts'
+import { lossTracer } from './lossHarness.ts'
 import {
   codeName,
   failureText,
@@ -10,6 +10,7 @@ import {
   Machine,
   type MachineCall,
   type MachineLimits,
+  type Tracer,
 } from './machine.ts'
 import { type Rewritten, withTensorOperators } from './operators.ts'
 import { type FromSandbox, notRun, type TimedAnswer, type ToSandbox } from './protocol.ts'
@@ -48,7 +49,7 @@ async function load({ code, language, ...limits }: ToSandbox & { type: 'load' })
 interface Code {
   readonly text: string
   /** Of a loss. */
-  readonly tracer: string | null
+  readonly tracer: Tracer | null
   readonly columnOf: Rewritten['columnOf'] | null
 }
 
@@ -57,7 +58,7 @@ function codeOf(plain: string): Code {
   if (!/\bdefineLoss\b/.test(plain)) return { text: plain, tracer: null, columnOf: null }
   try {
     const { code: text, columnOf } = withTensorOperators(plain)
-    return { text, tracer: lossHarnessSource, columnOf }
+    return { text, tracer: lossTracer, columnOf }
   } catch (error) {
     const { message, loc } = error as SyntaxError & { readonly loc?: { line: number; column: number } }
     const place = loc === undefined ? '' : `${codeName}:${loc.line}:${loc.column + 1}`

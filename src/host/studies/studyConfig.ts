@@ -15,7 +15,7 @@ import {
   type StudyConfig,
   type Trial,
 } from '#shared/studies.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
+import type { AlgorithmById } from '#rl/algorithms/registry.ts'
 import { defaultThreads, physicalCores } from '#engine/processor.ts'
 import { planStudy, stepsOf, wavesOf } from '#rl/studies/plan.ts'
 import type { StudySubject, Wave } from '#rl/studies/trials.ts'
@@ -54,11 +54,11 @@ export async function checkStudy(given: unknown, places: Places): Promise<StudyV
   const { dataDirectory, base, askText } = places
   const bare = parseRunConfig({ ...parsed.run, ...(parsed.name === null ? {} : { name: parsed.name }) })
   requireKnownParts(bare)
-  await using _losses = await resolveAlgorithms(bare, null)
+  await using algorithms = await resolveAlgorithms(bare, null)
   const { stages, ...run } = withContinuedAdapter(parsed.run, withAbsolutePaths(bare, base, dataDirectory))
   const config: StudyConfig = { ...parsed, run: stages.length === 0 ? run : { ...run, stages } }
-  const start = startOf(config)
-  const search = withWholeNumbers(config, start)
+  const start = startOf(config, algorithms.byId)
+  const search = withWholeNumbers(config, start, algorithms.byId)
   const planned = { ...config, search }
   refuse(problemsOf(planned, start))
   // Its length depends on the rows; that of trials with other batches is the same.
@@ -110,23 +110,19 @@ const fileOf = ({ run, name, parallel, search: { kind, ...search } }: StudyConfi
 })
 
 /** Defaults of the algorithm filled in, too. */
-function startOf({ run, search }: StudyConfig): JsonObject {
+function startOf({ run, search }: StudyConfig, byId: AlgorithmById): JsonObject {
   const { algorithm, ...rest } = parseRunConfig(run)
-  const settings = parseSettings(
-    algorithmById(algorithm.id).settings,
-    algorithm.settings,
-    'algorithm.settings',
-  )
+  const settings = parseSettings(byId(algorithm.id).settings, algorithm.settings, 'algorithm.settings')
   const whole = { ...rest, algorithm: { ...algorithm, settings } }
   const known = searchedKeys(search).map((key) => [key, valueAt(whole, key)] as const)
   return Object.fromEntries(known.filter(([, value]) => value !== undefined))
 }
 
 /** A range of a setting that takes whole numbers alone has whole numbers alone. */
-function withWholeNumbers(config: StudyConfig, start: JsonObject): Search {
+function withWholeNumbers(config: StudyConfig, start: JsonObject, byId: AlgorithmById): Search {
   const { search } = config
   if (search.kind === 'seeds') return search
-  const fields = settingFields(config)
+  const fields = settingFields(config, byId)
   const filledIn = <Each extends Parameter>(parameters: Readonly<Record<string, Each>>) =>
     Object.fromEntries(
       Object.entries(parameters).map(([key, each]) => {
@@ -143,9 +139,9 @@ function withWholeNumbers(config: StudyConfig, start: JsonObject): Search {
   return { ...search, mutation: { ...search.mutation, parameters: filledIn(search.mutation.parameters) } }
 }
 
-function settingFields({ run }: StudyConfig): ReadonlyMap<string, SettingField> {
+function settingFields({ run }: StudyConfig, byId: AlgorithmById): ReadonlyMap<string, SettingField> {
   const { algorithm } = parseRunConfig(run)
-  const { settings } = algorithmById(algorithm.id)
+  const { settings } = byId(algorithm.id)
   const all = [
     ...sectionsOf(runConfigSchema).flatMap(({ fields }) => fields),
     ...fieldsOf(settings, 'algorithm.settings'),

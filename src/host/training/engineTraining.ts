@@ -9,7 +9,7 @@ import type { EngineEvent, RunEvent, RunPhase, TrainerState } from '#shared/even
 import type { Metrics } from '#shared/metrics.ts'
 import { toolTitles } from '#shared/tools.ts'
 import type { Policy } from '#engine/policy.ts'
-import type { PauseRequest, TrainDependencies } from '#rl/training/dependencies.ts'
+import type { PauseRequest, Schedule } from '#rl/training/dependencies.ts'
 import { groupSizeOf } from '#rl/training/conflicts.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { initialState, planTraining, updatesOf, type TrainPlan } from '#rl/training/plan.ts'
@@ -44,7 +44,7 @@ export interface EngineRun {
   readonly model: ModelFolder
   /** null: from the beginning. */
   readonly start: TrainingStart | null
-  readonly control: Pick<TrainDependencies, 'onPhase'> & {
+  readonly control: Pick<Schedule, 'onPhase'> & {
     readonly signal: AbortSignal
     readonly pause: PauseRequest
   }
@@ -200,7 +200,8 @@ class EngineTraining {
 
   #options({ gpus }: AllowedEnvironment): WatchOptions {
     const { kind, stage, until } = this.#run
-    const { config, algorithm, heldOutRows } = stage.parts
+    const { config, data, code } = stage.parts
+    const { algorithm } = code
     const isRollout = algorithm.experience === 'rollout'
     const { unit } = algorithm.needs
     const rows = config.rollout.promptsPerStep * (isRollout ? groupSizeOf(config, algorithm) * unit : unit)
@@ -210,7 +211,7 @@ class EngineTraining {
       resumeFrom: this.#resumeFrom,
       steps: stage.place.steps,
       updatesPerStep: updatesOf(config, rows, unit),
-      saveEvery: [config.checkpoints.every, heldOutRows.length === 0 ? 0 : config.evaluation.every],
+      saveEvery: [config.checkpoints.every, data.heldOut.length === 0 ? 0 : config.evaluation.every],
       until,
       shown: config.shownTrajectories,
     }
@@ -276,7 +277,7 @@ class EngineTraining {
     const isDueNow = (every: number) => this.#isOver() || isDue(every, step)
     if (training !== null) {
       training.take(actor)
-      const { policy } = training.dependencies
+      const { policy } = training.dependencies.model
       const difference = await compare(policy, probes, config.rollout.temperature)
       if (isDueNow(config.evaluation.every)) yield* withMetrics(this.#evaluate(step), difference)
       yield* this.#warn(mismatchWords(difference, this.#title))

@@ -21,7 +21,7 @@ import { effectWords, roundedTo } from '#shared/precision.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { RunWatch } from '#rl/diagnosis/watch.ts'
 import { initialState } from '#rl/training/plan.ts'
-import type { ChangeRequest, TrainDependencies, PauseRequest } from '#rl/training/dependencies.ts'
+import type { ChangeRequest, PauseRequest, Schedule } from '#rl/training/dependencies.ts'
 import type { TrainingScript } from '#rl/training/script.ts'
 import { isChanging, isHeld, train } from '#rl/training/train.ts'
 import { type Checkpoint, loadCheckpoint } from '#host/models/checkpoints.ts'
@@ -46,7 +46,7 @@ import { beginStage, nextStage, readStages, type Stage, type TrainingStart } fro
 
 /** Commands accepted by a running training process. */
 export type RunControl = Omit<TrainingControl, 'stop' | 'requestPause' | 'unpause'> &
-  Pick<TrainDependencies, 'onPhase'>
+  Pick<Schedule, 'onPhase'>
 
 /**
  * Trains the run in a folder until its end, or until `control` says so: then after the current step. Yields what happens
@@ -101,8 +101,8 @@ async function* trainUntilChange(
   const step = stepOf(start)
   const changes = yield* recorder.takeUpChanges(step, made)
   const config = parseRunConfig(settingsAfter(own, changes, step))
-  await using _losses = await resolveAlgorithms(config, runDirectory)
-  recorder.watch(new RunWatch(config))
+  await using algorithms = await resolveAlgorithms(config, runDirectory)
+  recorder.watch(new RunWatch(config, algorithms.byId))
   yield* recorder.say({ type: 'status', phase: 'preparing', step, steps: config.steps ?? 0 })
   const model = openModelFolder(checkpoint?.model ?? config.model, config)
   await using judges = new RunJudges({ folder: runDirectory, cacheDirectory, consents })
@@ -111,9 +111,11 @@ async function* trainUntilChange(
     ...{ cacheDirectory, consents },
     onRequest: () => countBeside(cacheDirectory),
   })
-  const judging = { rewards: rewards.specs, environment: world.environment }
   await using workflows = await resolveWorkflows(config, runDirectory)
-  const stages = await readStages(config, model, judging, workflows.all)
+  const stages = await readStages(config, model, {
+    ...{ rewards: rewards.specs, environment: world.environment },
+    ...{ algorithmById: algorithms.byId, workflows: workflows.all },
+  })
   yield* recorder.say(scheduleOf(stages, start, request.expected))
   const script = yield* scriptFor({ recorder, runDirectory, ownScript }, step)
   const manifest = await computeManifest({ config, model, runDirectory, cacheDirectory })
@@ -186,7 +188,7 @@ function scheduleOf(
     lastStep,
     evaluateEvery: parts.config.evaluation.every,
     checkpointEvery: parts.config.checkpoints.every,
-    heldOutRows: Math.min(parts.heldOutRows.length, parts.config.evaluation.rows ?? Infinity),
+    heldOutRows: Math.min(parts.data.heldOut.length, parts.config.evaluation.rows ?? Infinity),
     expected: expected?.[index] ?? null,
   }))
   return { type: 'schedule', step, stages: scheduled }
@@ -196,7 +198,10 @@ function scheduleOf(
 async function roundingNotice({ stages, model, device, cacheDirectory }: Stages): Promise<RunEvent[]> {
   const [first] = stages
   if (first === undefined) return []
-  const { config, tokenizer } = first.parts
+  const {
+    config,
+    model: { tokenizer },
+  } = first.parts
   const precision = roundedTo(config.base.precision)
   if (precision === null) return []
   const effect = await checkPrecision({ model, tokenizer, precision, texts: null, device, cacheDirectory })
@@ -235,21 +240,22 @@ async function* runStages(
     const { step } = begin?.state ?? initialState
     yield* recorder.say(...training.warnings.map((message) => ({ type: 'warning', step, message }) as const))
     const ended: { state: TrainerState | null } = { state: null }
-    const dependencies = {
-      ...{ ...training.dependencies, signal: control.signal, pause: control.pause, change, until },
+    const schedule = {
+      ...{ ...training.dependencies.schedule, signal: control.signal, pause: control.pause, change, until },
       ...(control.onPhase === undefined ? {} : { onPhase: control.onPhase }),
+    }
+    const code = {
+      ...training.dependencies.code,
       ...(script === null ? {} : { script }),
       rewardMetrics: () => judges.takeMetrics(),
     }
+    const dependencies = { ...training.dependencies, code, schedule }
     const events = withNotes(remembering(train(dependencies), ended), judges)
     yield* recorder.record(events, retentionOf(config, model), training.state)
     const { state } = ended
     last = state
     const isOver =
-      state === null ||
-      state.step < stage.lastStep ||
-      isHeld(dependencies, state) ||
-      isChanging(dependencies, state)
+      state === null || state.step < stage.lastStep || isHeld(schedule, state) || isChanging(schedule, state)
     next = isOver ? null : nextStage(stages, state, adapterOf(await training.state()))
   }
   return last

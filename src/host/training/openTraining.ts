@@ -7,7 +7,7 @@ import type { NamedTensor } from '#engine/models/source.ts'
 import { int8Form } from '#engine/runtime/device.ts'
 import { readCheck } from '#host/devices/deviceRecords.ts'
 import { createOrtPolicy, type OrtPolicy } from '#engine/runtime/ortPolicy.ts'
-import type { TrainDependencies } from '#rl/training/dependencies.ts'
+import type { TrainDependencies, TrainedModel } from '#rl/training/dependencies.ts'
 import { exactResume, stateToRestore } from '#host/runs/checkpointRestore.ts'
 import type { Checkpoint, CriticState } from '#host/models/checkpoints.ts'
 import { asPolicySource } from '#host/models/baseCache.ts'
@@ -46,12 +46,12 @@ export interface TrainingSetup {
 
 export async function openTraining(setup: TrainingSetup): Promise<Training> {
   const { stage, model, device, cacheDirectory, begin } = setup
-  const { config, algorithm } = stage.parts
+  const { config, model: text, code, schedule } = stage.parts
   const start = begin?.start ?? null
   const { start: form, reference } = beginWith(setup)
   // Dropout is how a run trains, whatever the adapter it goes on from was trained with.
   const adapter = { ...form, lora: { ...form.lora, dropout: config.adapter.dropout } }
-  const hasCritic = algorithm.needs.values
+  const hasCritic = code.algorithm.needs.values
   const policy = await openPolicy(config, { model, device, cacheDirectory, adapter, reference, hasCritic })
   if (start === null && adapter.critic !== null) restoreCritic(policy, adapter.critic)
   const warnings = start === null ? adapter.warnings : restore(policy, stage, start, reference !== null)
@@ -59,10 +59,11 @@ export async function openTraining(setup: TrainingSetup): Promise<Training> {
   return {
     dependencies: {
       ...stage.parts,
-      ...acting.dependencies,
-      device: device.kind,
-      stage: stage.place,
-      ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
+      model: { ...text, ...acting.model, device: device.kind },
+      schedule: {
+        ...{ ...schedule, stage: stage.place },
+        ...(begin === null ? {} : { state: begin.state, isFork: start?.isFork ?? false }),
+      },
     },
     warnings,
     state: async () => ({
@@ -89,7 +90,7 @@ function roundingOf({ base }: RunConfig): Pick<TrainedState, 'base'> {
 }
 
 interface Acting {
-  readonly dependencies: Pick<TrainDependencies, 'policy' | 'rolloutMetrics'>
+  readonly model: Pick<TrainedModel, 'policy' | 'rolloutMetrics'>
   readonly close: () => Promise<void>
 }
 
@@ -101,8 +102,8 @@ async function openActing(policy: OrtPolicy, setup: TrainingSetup, adapter: Adap
       await remote?.[Symbol.asyncDispose]()
       policy[Symbol.dispose]()
     }
-    if (remote === null) return { dependencies: { policy }, close }
-    return { dependencies: { policy: remote, rolloutMetrics: () => remote.takeMetrics() }, close }
+    if (remote === null) return { model: { policy }, close }
+    return { model: { policy: remote, rolloutMetrics: () => remote.takeMetrics() }, close }
   } catch (error) {
     policy[Symbol.dispose]()
     throw error
@@ -116,9 +117,9 @@ async function openRemote(
   { lora, baseModel }: AdapterStart,
 ): Promise<RemotePolicy | null> {
   const { server: settings, maxStaleness: snapshots } = parts.config.rollout
-  if (settings === null || parts.algorithm.experience !== 'rollout') return null
+  if (settings === null || parts.code.algorithm.experience !== 'rollout') return null
   return openRemotePolicy(policy, {
-    ...{ settings, lora, baseModel, name, snapshots, tokenizer: parts.tokenizer },
+    ...{ settings, lora, baseModel, name, snapshots, tokenizer: parts.model.tokenizer },
     modelFolder: model.directory,
     keys: { consents: consents ?? null, environment: process.env },
     onRequest: (url) => {
@@ -129,7 +130,10 @@ async function openRemote(
 
 /** A fork may name another reference; one that follows the policy is where the checkpoint has it. */
 function beginWith({ stage, model, begin }: TrainingSetup): StartWithReference {
-  const { config, algorithm } = stage.parts
+  const {
+    config,
+    code: { algorithm },
+  } = stage.parts
   const start = begin?.start ?? null
   if (start === null) {
     const first = begin?.adapter ?? firstAdapter(config, model, algorithm.needs.values)
@@ -146,7 +150,12 @@ function beginWith({ stage, model, begin }: TrainingSetup): StartWithReference {
 /** A resume takes over everything, a fork what its config says. */
 function restore(
   policy: OrtPolicy,
-  { parts: { config, algorithm } }: Stage,
+  {
+    parts: {
+      config,
+      code: { algorithm },
+    },
+  }: Stage,
   { checkpoint, isFork }: TrainingStart,
   hasReference: boolean,
 ): readonly string[] {

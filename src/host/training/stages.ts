@@ -2,8 +2,14 @@
 import type { TrainerState } from '#shared/events.ts'
 import { stagesOf, type RunConfig } from '#shared/runConfig.ts'
 import { scheduleById } from '#engine/optimizers/schedules.ts'
-import { algorithmById } from '#rl/algorithms/registry.ts'
-import type { StagePlace, TrainDependencies } from '#rl/training/dependencies.ts'
+import type { AlgorithmById } from '#rl/algorithms/registry.ts'
+import type {
+  RunCode,
+  Schedule,
+  StagePlace,
+  TrainDependencies,
+  TrainedModel,
+} from '#rl/training/dependencies.ts'
 import type { Workflow } from '#rl/rollout/workflow.ts'
 import { countSteps, stageState } from '#rl/training/plan.ts'
 import type { Checkpoint } from '#host/models/checkpoints.ts'
@@ -28,7 +34,10 @@ export interface Stage {
   readonly parts: StageParts
 }
 
-type StageParts = Omit<TrainDependencies, 'policy' | 'state' | 'isFork' | 'stage' | 'signal' | 'pause'>
+interface StageParts extends Pick<TrainDependencies, 'config' | 'data' | 'code'> {
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds'>
+  readonly schedule: Pick<Schedule, 'learningRatesAt'>
+}
 
 /** What a stage begins with; null: as its config says. */
 export type StageBeginning = {
@@ -39,34 +48,34 @@ export type StageBeginning = {
   readonly adapter: AdapterStart | null
 } | null
 
+/** What a config names as code, loaded. */
+export interface LoadedCode extends Required<Pick<RunCode, 'rewards' | 'environment'>> {
+  readonly algorithmById: AlgorithmById
+  /** By stage. */
+  readonly workflows: readonly (Workflow | null)[]
+}
+
 /** Cheap, and wrong configs end here before weights are touched. Errors: AppError 'config/invalid', 'data/invalid', 'file/…'. */
 export async function readStages(
   config: RunConfig,
   model: ModelFolder,
-  judging: Pick<StageParts, 'rewards' | 'environment'>,
-  workflows: readonly (Workflow | null)[],
+  { rewards, environment, algorithmById, workflows }: LoadedCode,
 ): Promise<readonly Stage[]> {
   const text = loadTokenizer(model.directory)
   const stopIds = stopIdsOf(model, text)
   const policy = { contextLength: model.config.contextLength }
   const parts = await Promise.all(
     stagesOf(config).map(async (own, index): Promise<StageParts> => {
-      const { train, heldOut, places } = await readRunData(own.data)
+      const data = await readRunData(own.data)
       const algorithm = algorithmById(own.algorithm.id).configure(own.algorithm.settings)
-      const rows = { trainRows: train, heldOutRows: heldOut, rowPlaces: places }
       return {
-        config: own,
-        algorithm,
-        ...rows,
-        ...judging,
-        workflow: workflows[index] ?? null,
-        ...text,
-        stopIds,
-        learningRatesAt: scheduled(own),
+        ...{ config: own, data, model: { ...text, stopIds } },
+        code: { algorithm, rewards, environment, workflow: workflows[index] ?? null },
+        schedule: { learningRatesAt: scheduled(own) },
       }
     }),
   )
-  const lengths = parts.map((own) => countSteps({ ...own, policy }))
+  const lengths = parts.map((own) => countSteps({ ...own, model: { ...own.model, policy } }))
   const steps = lengths.reduce((sum, length) => sum + length, 0)
   return parts.map((own, index) => {
     const firstStep = lengths.slice(0, index).reduce((sum, length) => sum + length, 0)
@@ -75,7 +84,7 @@ export async function readStages(
   })
 }
 
-function scheduled({ optimization }: RunConfig): TrainDependencies['learningRatesAt'] {
+function scheduled({ optimization }: RunConfig): Schedule['learningRatesAt'] {
   const { learningRate, criticLearningRate, warmupProportion } = optimization
   const schedule = scheduleById(optimization.schedule)
   return (update, updates) => {

@@ -1,5 +1,5 @@
 import { numberOrPairSetting } from '#shared/config/settings.ts'
-import { add, clip, constant, multiply, subtract } from './terms/differentiable.ts'
+import { arithmetic, clip, constant } from './terms/differentiable.ts'
 import {
   acceptanceAt,
   clipBounds,
@@ -21,6 +21,8 @@ import {
 import { unitsAt } from './terms/loss.ts'
 import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { add, multiply, subtract } = arithmetic
 
 /** Clipped Importance Sampling Policy Optimization: clipped tokens keep their gradient. MiniMax 2025, arXiv:2506.13585, §3.1 and eq. 4. */
 export const cispo = defineAlgorithm({

@@ -87,6 +87,9 @@ export function defineAlgorithm<const Table extends SettingsTable>(
         groupSize: definition.groupSize,
         needs,
         acceptance: definition.acceptance?.(values) ?? null,
+        // Without other terms the advantage is a factor of every coefficient.
+        needsAdvantage:
+          definition.experience === 'rollout' && !needs.reference && !needs.entropyGradient && !needs.values,
         advantages: (batch) => definition.advantages?.(batch, values) ?? ones(batch),
         minibatchLoss: (minibatch) => minibatchLoss(definition.loss(minibatch, values), needs.unit),
       }

@@ -1,20 +1,11 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
-import {
-  add,
-  logSigmoid,
-  maximum,
-  multiply,
-  negative,
-  sigmoid,
-  square,
-  subtract,
-  sum,
-  type Value,
-} from './terms/differentiable.ts'
+import { arithmetic, sum, type Value } from './terms/differentiable.ts'
 import type { Tokens } from './terms/loss.ts'
 import { actionTotal } from './terms/turns.ts'
 import type { Tallies } from './terms/tally.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { add, logSigmoid, maximum, multiply, negative, sigmoid, square, subtract } = arithmetic
 
 /** Forms and names of the losses as in TRL's DPO trainer. */
 const preferenceLossNames = [

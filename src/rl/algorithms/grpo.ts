@@ -1,4 +1,4 @@
-import { add, clip, minimum, multiply, subtract } from './terms/differentiable.ts'
+import { arithmetic, clip } from './terms/differentiable.ts'
 import {
   acceptanceAt,
   clipBounds,
@@ -21,6 +21,8 @@ import {
 import { unitsAt } from './terms/loss.ts'
 import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { add, minimum, multiply, subtract } = arithmetic
 
 /** Group Relative Policy Optimization. Shao et al. 2024, arXiv:2402.03300, §4.1 and eq. 3. */
 export const grpo = defineAlgorithm({

@@ -1,4 +1,4 @@
-import { add, clip, minimum, multiply, subtract } from './terms/differentiable.ts'
+import { arithmetic, clip } from './terms/differentiable.ts'
 import {
   acceptanceAt,
   clipBounds,
@@ -20,6 +20,8 @@ import {
 import { unitsAt } from './terms/loss.ts'
 import { clipFractions } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { add, minimum, multiply, subtract } = arithmetic
 
 /** Group Sequence Policy Optimization: GRPO with one importance ratio per trajectory. Zheng et al. 2025, arXiv:2507.18071. */
 export const gspo = defineAlgorithm({

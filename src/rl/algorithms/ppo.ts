@@ -1,16 +1,5 @@
 import { choiceSetting, flagSetting, numberSetting, optionalNumberSetting } from '#shared/config/settings.ts'
-import {
-  add,
-  clip,
-  maximum,
-  minimum,
-  multiply,
-  negative,
-  pool,
-  square,
-  subtract,
-  type Value,
-} from './terms/differentiable.ts'
+import { arithmetic, clip, pool, type Value } from './terms/differentiable.ts'
 import { clipBounds, clipConflicts, clipSettings, klEstimatorSettings } from './terms/groupSettings.ts'
 import { type Tokens, unitsAt } from './terms/loss.ts'
 import { entropyBonus } from './terms/policyTerms.ts'
@@ -41,6 +30,8 @@ import {
 import { surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Advantages, Experience, LearningRow } from './types.ts'
+
+const { add, maximum, minimum, multiply, negative, square, subtract } = arithmetic
 
 /**
  * Proximal Policy Optimization: a critic predicts the returns. Schulman et al. 2017, arXiv:1707.06347, with advantages

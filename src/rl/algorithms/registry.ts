@@ -27,17 +27,12 @@ export const algorithms: readonly BuiltInAlgorithm[] = [
   dpo,
 ]
 
-/** User-written losses, by the path that a config names; known once their code has been loaded. */
-const written = new Map<string, Algorithm>()
+/** Finds an algorithm by the id that a config names. Throws `config/invalid` for an unknown one. */
+export type AlgorithmById = (id: string) => Algorithm
 
-/** Replaces what was loaded from that path before. */
-export function registerWritten(algorithm: Algorithm): void {
-  written.set(algorithm.id, algorithm)
-}
-
-/** Built-in or user-written. Throws `config/invalid` for an unknown id. */
-export const algorithmById = (id: string): Algorithm =>
-  written.get(id) ?? (/\.[cm]?[jt]s$/.test(id) ? unloaded(id) : builtInAlgorithm(id))
+/** Where no code was loaded. */
+export const algorithmById: AlgorithmById = (id) =>
+  /\.[cm]?[jt]s$/.test(id) ? unloaded(id) : builtInAlgorithm(id)
 
 /** A stand-in for a user-written loss whose code was not loaded, as when an old run is shown. */
 function unloaded(id: string): Algorithm {
@@ -51,7 +46,7 @@ function unloaded(id: string): Algorithm {
     description: 'A loss of your own.',
     source: '',
     configure: () => ({
-      ...{ id, groupSize, needs: noNeeds, acceptance: null, experience: 'rollout' },
+      ...{ id, groupSize, needs: noNeeds, acceptance: null, experience: 'rollout', needsAdvantage: false },
       advantages: missing,
       minibatchLoss: missing,
     }),

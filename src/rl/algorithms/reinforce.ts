@@ -1,5 +1,5 @@
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
-import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { arithmetic, clip } from './terms/differentiable.ts'
 import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
 import {
   klInReward,
@@ -20,6 +20,8 @@ import { poolingAt, symmetricClip, turnRatioPoolingSetting, unitMean, unitRatios
 import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Advantages, Experience } from './types.ts'
+
+const { minimum, multiply, negative } = arithmetic
 
 /**
  * REINFORCE with return batch normalisation: returns standardised over the batch instead of a baseline, clipped ratio.

@@ -1,5 +1,5 @@
 import { numberSetting } from '#shared/config/settings.ts'
-import { add, clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { arithmetic, clip } from './terms/differentiable.ts'
 import { clipBounds, ratioLevelSetting } from './terms/groupSettings.ts'
 import { acceptanceSettings, groupAcceptance, withinGroups, centered, standardized } from './terms/groups.ts'
 import { actionCount } from './terms/turns.ts'
@@ -8,6 +8,8 @@ import { klPenalty, symmetricClip, unitMean, unitRatios } from './terms/unitTerm
 import { surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Experience } from './types.ts'
+
+const { add, minimum, multiply, negative } = arithmetic
 
 /**
  * REINFORCE++ with baseline: rewards centred in their group, then standardised over the whole batch instead of over the

@@ -1,5 +1,5 @@
 import { optionalNumberSetting } from '#shared/config/settings.ts'
-import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { arithmetic, clip } from './terms/differentiable.ts'
 import { clipBounds } from './terms/groupSettings.ts'
 import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
 import { tally } from './terms/tally.ts'
@@ -7,6 +7,8 @@ import { unitMean, unitRatios } from './terms/unitTerms.ts'
 import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
 import type { Experience } from './types.ts'
+
+const { minimum, multiply, negative } = arithmetic
 
 /** REINFORCE against the reward of the greedy answer to the same prompt. Li et al. 2023, arXiv:2310.10505, §4. */
 export const remax = defineAlgorithm({

@@ -1,11 +1,13 @@
 import { choiceSetting, flagSetting } from '#shared/config/settings.ts'
-import { clip, minimum, multiply, negative } from './terms/differentiable.ts'
+import { arithmetic, clip } from './terms/differentiable.ts'
 import { clipBounds } from './terms/groupSettings.ts'
 import { acceptanceSettings, groupAcceptance, withinGroups, standardized } from './terms/groups.ts'
 import { klInReward, perTrajectory, trajectoryRewards, trajectorySettings } from './terms/rewards.ts'
 import { symmetricClip, unitMean, unitRatios } from './terms/unitTerms.ts'
 import { referenceLogRatio, surprisal, surrogateMetrics } from './terms/metrics.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { minimum, multiply, negative } = arithmetic
 
 /**
  * REINFORCE leave-one-out: the baseline of a completion is the mean reward of the others of its prompt, and a whole

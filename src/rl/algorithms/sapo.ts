@@ -1,5 +1,5 @@
 import { numberSetting } from '#shared/config/settings.ts'
-import { add, multiply, sigmoid, subtract } from './terms/differentiable.ts'
+import { arithmetic } from './terms/differentiable.ts'
 import {
   acceptanceAt,
   groupNeeds,
@@ -17,6 +17,8 @@ import {
   whereLearning,
 } from './terms/policyTerms.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { add, multiply, sigmoid, subtract } = arithmetic
 
 /** Soft Adaptive Policy Optimization: a gate that closes smoothly instead of a clip. Gao et al. 2025, arXiv:2511.20347, §3 and eq. 6. */
 export const sapo = defineAlgorithm({

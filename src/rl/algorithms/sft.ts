@@ -1,8 +1,10 @@
 import { choiceSetting } from '#shared/config/settings.ts'
-import { negative } from './terms/differentiable.ts'
+import { arithmetic } from './terms/differentiable.ts'
 import { normalizer } from './terms/policyTerms.ts'
 import { tally } from './terms/tally.ts'
 import { defineAlgorithm } from './define.ts'
+
+const { negative } = arithmetic
 
 /** Supervised finetuning: maximum likelihood of given answers. The mask marks their tokens, including the end token. */
 export const sft = defineAlgorithm({

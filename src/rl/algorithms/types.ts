@@ -17,7 +17,6 @@
  * Per-token arrays are in the shifted frame: a sequence of L tokens has T = L−1 entries, entry t is the prediction of
  * token t+1. Entries outside the action mask may hold anything and never influence a result.
  */
-import type { LossProgram } from '#shared/losses.ts'
 import type { Tallies } from './terms/tally.ts'
 import type { ReturnGranularity } from './terms/turns.ts'
 
@@ -89,6 +88,12 @@ export interface LossRow extends LearningRow {
   readonly samplerLogprobs?: Float64Array | null
 }
 
+/** A token of a batch: its row, and its index in the shifted frame. */
+export interface TokenPlace {
+  readonly row: number
+  readonly place: number
+}
+
 /** ∂loss/∂head of one trajectory, [T]; null if the loss does not depend on that head. */
 export interface HeadCoefficients {
   readonly logprobs: Float64Array
@@ -141,7 +146,12 @@ export interface ConfiguredAlgorithm {
   readonly needs: Needs
   readonly acceptance: GroupAcceptance | null
   advantages(batch: readonly Experience[]): Advantages | Promise<Advantages>
-  /** Of a user-written loss: checks it on the first real batch, before the first update. */
-  readonly written?: { readonly title: string; readonly program: LossProgram }
+  /** Whether rows without an advantage have no gradient, whatever the policy says of their tokens. */
+  readonly needsAdvantage: boolean
+  /**
+   * Called with the rows of every micro-batch before their loss is computed. Throws an AppError if nothing can be learned
+   * from them; `textOf` decodes the token that shows it.
+   */
+  admit?(rows: readonly LossRow[], textOf: (token: TokenPlace) => string | undefined): void
   minibatchLoss(minibatch: readonly LearningRow[]): MinibatchLoss
 }

@@ -14,6 +14,7 @@
  */
 import type { Diagnosis, Finding, FindingSeverity, FindingId } from '#shared/diagnosis.ts'
 import { type RunConfig, stagesOf } from '#shared/runConfig.ts'
+import { algorithmById, type AlgorithmById } from '../algorithms/registry.ts'
 import { checksOf } from './checks.ts'
 import { fallOf } from './collapse.ts'
 import { type DiagnosedRun, type RunHistory, stepsOf, type Point } from './diagnosedRun.ts'
@@ -38,9 +39,13 @@ import { rewardSource } from './rules/rewardSource.ts'
 const gravity: Readonly<Record<FindingSeverity, number>> = { problem: 0, warning: 1, note: 2 }
 
 /** Errors: AppError 'config/invalid' where the config names an algorithm that there is not. */
-export function diagnose(config: RunConfig, history: RunHistory): Diagnosis {
+export function diagnose(
+  config: RunConfig,
+  history: RunHistory,
+  byId: AlgorithmById = algorithmById,
+): Diagnosis {
   const training = lastTraining(config, history)
-  const run: DiagnosedRun = { ...training.history, facts: factsOf(training.config) }
+  const run: DiagnosedRun = { ...training.history, facts: factsOf(training.config, byId) }
   const found = rules
     .flatMap((rule) => rule(run))
     .toSorted((a, b) => gravity[a.severity] - gravity[b.severity])

@@ -2,7 +2,7 @@
 import type { RunConfig } from '#shared/runConfig.ts'
 import { rewardName } from '#shared/runConfig.ts'
 import { parseSettings, takesPair } from '#shared/config/settings.ts'
-import { algorithmById } from '../algorithms/registry.ts'
+import type { AlgorithmById } from '../algorithms/registry.ts'
 
 export interface RewardFact {
   /** As on charts. */
@@ -55,30 +55,35 @@ export interface RunFacts {
   readonly epochs: number
 }
 
+const rewardFacts = (entry: RunConfig['rewards'][number]): RunFacts['rewards'][number] => ({
+  name: rewardName(entry),
+  function: entry.function,
+  weight: entry.weight,
+  pattern: patternOf(entry.settings),
+})
+
 /** Of a run of several stages the config of one of them. Errors: AppError 'config/invalid' for an unknown algorithm. */
-export function factsOf({
-  adapter,
-  algorithm,
-  base,
-  rollout,
-  optimization,
-  rewards,
-  environment,
-  evaluation,
-  data,
-  reference,
-  steps,
-}: RunConfig): RunFacts {
-  const { settings, groupSize } = algorithmById(algorithm.id)
+export function factsOf(
+  {
+    adapter,
+    algorithm,
+    base,
+    rollout,
+    optimization,
+    rewards,
+    environment,
+    evaluation,
+    data,
+    reference,
+    steps,
+  }: RunConfig,
+  byId: AlgorithmById,
+): RunFacts {
+  const { settings, groupSize } = byId(algorithm.id)
   return {
     settings: { ...parseSettings(settings, {}, 'algorithm.settings'), ...algorithm.settings },
     hasClipPair: takesPair(settings['clipCoefficient']),
-    rewards: rewards.map((entry) => ({
-      name: rewardName(entry),
-      function: entry.function,
-      weight: entry.weight,
-      pattern: patternOf(entry.settings),
-    })),
+    rewards: rewards.map(rewardFacts),
     hasEnvironment: environment !== null,
     heldOutRows: evaluation.rows,
     promptForm: promptForm(data.prompt),

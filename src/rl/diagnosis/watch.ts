@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import type { Diagnosis, FindingId } from '#shared/diagnosis.ts'
 import type { DiagnosisEvent, RunEvent } from '#shared/events.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
+import { algorithmById, type AlgorithmById } from '../algorithms/registry.ts'
 import { diagnose } from './diagnose.ts'
 import { type DiagnosedSample, isRead, type Point } from './diagnosedRun.ts'
 
@@ -18,6 +19,7 @@ const destruction: readonly FindingId[] = ['policy-destroyed', 'reward-collapse'
 
 export class RunWatch {
   readonly #config: RunConfig
+  readonly #algorithmById: AlgorithmById
   readonly #metrics = new Map<string, Point[]>()
   #samples: DiagnosedSample[] = []
   #heldOutPrompts: string[] = []
@@ -29,8 +31,9 @@ export class RunWatch {
   #soundUntil: number | null = null
   #told: DiagnosisEvent['findings'] = []
 
-  constructor(config: RunConfig) {
+  constructor(config: RunConfig, byId: AlgorithmById = algorithmById) {
     this.#config = config
+    this.#algorithmById = byId
   }
 
   /** Which checkpoints must stay, to go back to. */
@@ -90,13 +93,14 @@ export class RunWatch {
   }
 
   #diagnose(): Diagnosis {
-    return diagnose(this.#config, {
+    const history = {
       metrics: this.#metrics,
       samples: this.#samples,
       heldOutPrompts: this.#heldOutPrompts,
       checkpoints: this.#checkpoints,
       failure: null,
-    })
+    }
+    return diagnose(this.#config, history, this.#algorithmById)
   }
 
   #keep(event: RunEvent): void {

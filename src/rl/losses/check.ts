@@ -5,7 +5,7 @@
  */
 import { headNames, lossCheckNames, type LossCheckName, type LossProgram } from '#shared/losses.ts'
 import { AppError } from '#shared/errors.ts'
-import type { LossRow } from '../algorithms/types.ts'
+import type { LossRow, TokenPlace } from '../algorithms/types.ts'
 import { actionsOf, jittered, moved, onPolicy, type Place, shiftedTo, withPadding } from './alteredRows.ts'
 import {
   coefficientAt,
@@ -26,7 +26,7 @@ export interface LossFault {
   /** What is wrong and how to fix it, in sentences. */
   readonly message: string
   /** The token that shows the fault: its row, and its index in the shifted frame; null if no single token does. */
-  readonly token: { readonly row: number; readonly place: number } | null
+  readonly token: TokenPlace | null
 }
 
 export interface LossCheckOptions {

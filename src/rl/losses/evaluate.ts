@@ -1,37 +1,13 @@
 /** Evaluates a program on a batch: its value, its gradient with respect to the heads of each token, and its metrics. */
+import type { InputName, Level, Reduction } from '#shared/lossLanguage.ts'
+import { headNames, type HeadName, type LossNode, type LossProgram, type LossWeight } from '#shared/losses.ts'
 import {
-  headNames,
-  type EntrywiseOp,
-  type HeadName,
-  type InputName,
-  type Level,
-  type LossNode,
-  type LossProgram,
-  type LossWeight,
-  type Reduction,
-} from '#shared/losses.ts'
-import {
-  abs,
-  add,
+  arithmetic,
   constant,
-  divide,
-  exp,
-  expm1,
   gradientsOf,
-  log,
-  log1p,
-  logSigmoid,
-  maximum,
-  minimum,
-  multiply,
-  negative,
+  operate,
   pool,
-  power,
-  sigmoid,
   spread,
-  sqrt,
-  subtract,
-  tanh,
   type Value,
   variable,
   where,
@@ -39,6 +15,8 @@ import {
 import type { HeadCoefficients, LossRow } from '../algorithms/types.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { alwaysZero } from './program.ts'
+
+const { add, divide, multiply } = arithmetic
 
 export interface Evaluation {
   /** The value of each term of the program. */
@@ -119,7 +97,10 @@ function valueOf(node: LossNode, place: Place): Value {
     case 'rejected':
       return half(values[node.of[0]]!, node.op === 'chosen' ? 0 : 1, layout)
     default:
-      return entrywise[node.op](node.of.map((k) => atLevel(k, node.per, place)))
+      return operate(
+        node.op,
+        node.of.map((k) => atLevel(k, node.per, place)),
+      )
   }
 }
 
@@ -158,54 +139,6 @@ function half(x: Value, which: 0 | 1, layout: Layout): Value {
 }
 
 const maskData = ({ data }: Value): Uint8Array => Uint8Array.from(data, (x) => Number(x !== 0))
-
-type Entrywise = (operands: readonly Value[]) => Value
-
-const compared =
-  (holds: (x: number, y: number) => boolean): Entrywise =>
-  ([a, b]) =>
-    constant(a!.data.map((x, i) => Number(holds(x, b!.data[i]!))))
-
-const binary =
-  (f: (a: Value, b: Value) => Value): Entrywise =>
-  ([a, b]) =>
-    f(a!, b!)
-const unary =
-  (f: (a: Value) => Value): Entrywise =>
-  ([a]) =>
-    f(a!)
-
-const entrywise: Readonly<Record<EntrywiseOp, Entrywise>> = {
-  add: binary(add),
-  subtract: binary(subtract),
-  multiply: binary(multiply),
-  divide: binary(divide),
-  power: binary(power),
-  negative: unary(negative),
-  exp: unary(exp),
-  log: unary(log),
-  expm1: unary(expm1),
-  log1p: unary(log1p),
-  sqrt: unary(sqrt),
-  abs: unary(abs),
-  tanh: unary(tanh),
-  sigmoid: unary(sigmoid),
-  logSigmoid: unary(logSigmoid),
-  minimum: binary(minimum),
-  maximum: binary(maximum),
-  clip: ([x, lower, upper]) => minimum(maximum(x!, lower!), upper!),
-  where: ([condition, a, b]) => where(maskData(condition!), a!, b!),
-  'stop-gradient': unary(constant),
-  less: compared((x, y) => x < y),
-  'less-equal': compared((x, y) => x <= y),
-  greater: compared((x, y) => x > y),
-  'greater-equal': compared((x, y) => x >= y),
-  equal: compared((x, y) => x === y),
-  'not-equal': compared((x, y) => x !== y),
-  and: compared((x, y) => x !== 0 && y !== 0),
-  or: compared((x, y) => x !== 0 || y !== 0),
-  not: ([x]) => constant(x!.data.map((value) => Number(value === 0))),
-}
 
 // ---- inputs ----
 

@@ -2,7 +2,7 @@
  * Which tokens of a batch belong together: for every level its number of values, and for each value the one it belongs
  * to at each coarser level.
  */
-import type { Level } from '#shared/losses.ts'
+import type { Level } from '#shared/lossLanguage.ts'
 import type { LossRow } from '../algorithms/types.ts'
 import type { Units } from '../algorithms/terms/differentiable.ts'
 

@@ -13,7 +13,8 @@
  * The code runs once, in the sandbox, on tensors that record the operations on them; training evaluates the record. So the
  * user writes no derivative, a run never waits for the sandbox, and user code never touches the policy.
  */
-import type { InputName, LossNode, LossProgram } from '#shared/losses.ts'
+import { type InputName, lossOperations, type Operation } from '#shared/lossLanguage.ts'
+import type { LossNode, LossProgram } from '#shared/losses.ts'
 
 /** Removes the operations that no result depends on, such as inputs that are named but not used. */
 export function pruned({ nodes, terms, metrics }: LossProgram): LossProgram {
@@ -42,10 +43,9 @@ export function pruned({ nodes, terms, metrics }: LossProgram): LossProgram {
 export const inputsOf = (program: LossProgram): ReadonlySet<InputName> =>
   new Set(pruned(program).nodes.flatMap((node) => (node.op === 'input' ? [node.value] : [])))
 
-/** Operations that hand on what they are given, or multiply it. */
-const keepsZero: ReadonlySet<LossNode['op']> = new Set([
-  ...(['multiply', 'negative', 'stop-gradient', 'sum', 'mean', 'last', 'chosen', 'rejected'] as const),
-])
+/** What the language says of an operation; null for a number or an input. */
+export const factsOf = ({ op }: LossNode): Operation | null =>
+  op === 'number' || op === 'input' ? null : lossOperations[op]
 
 /**
  * Operations that are 0 on every batch, because a factor is the number 0. A term with such a coefficient is left out, as
@@ -54,11 +54,10 @@ const keepsZero: ReadonlySet<LossNode['op']> = new Set([
 export function alwaysZero({ nodes }: LossProgram): ReadonlySet<number> {
   const zeros = new Set<number>()
   for (const [k, node] of nodes.entries()) {
-    const factors = node.op === 'multiply' ? node.of : node.of.slice(0, 1)
     const isZero =
       node.op === 'number'
         ? Number(node.value) === 0
-        : keepsZero.has(node.op) && factors.some((factor) => zeros.has(factor))
+        : node.of.slice(0, factsOf(node)?.keepsZero ?? 0).some((factor) => zeros.has(factor))
     if (isZero) zeros.add(k)
   }
   return zeros

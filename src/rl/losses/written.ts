@@ -9,13 +9,8 @@ import {
   type SettingsTable,
   textSetting,
 } from '#shared/config/settings.ts'
-import {
-  advantagesSchema,
-  type InputName,
-  type LossDescription,
-  type LossNode,
-  type LossProgram,
-} from '#shared/losses.ts'
+import type { AdvantageRow, InputName } from '#shared/lossLanguage.ts'
+import { advantagesSchema, type LossDescription, type LossNode, type LossProgram } from '#shared/losses.ts'
 import type { Algorithm } from '../algorithms/define.ts'
 import { addTallies, type Tallies } from '../algorithms/terms/tally.ts'
 import { turnOfTokens } from '../algorithms/terms/turns.ts'
@@ -28,34 +23,11 @@ import type {
   MinibatchLoss,
   Needs,
 } from '../algorithms/types.ts'
+import { checkLoss, type LossCheckOptions, unsoundLoss } from './check.ts'
 import { evaluate } from './evaluate.ts'
 import { inputsOf, pruned } from './program.ts'
 
 type Settings = Readonly<Record<string, unknown>>
-
-/**
- * One trajectory as the user's `advantages` function sees it; lists per token have one entry for each token that the
- * policy chose.
- */
-export interface AdvantageRow {
-  readonly group: number
-  /** Of the whole trajectory, and of each turn. */
-  readonly reward: number
-  readonly rewards: readonly number[]
-  /** Rewards of single tokens, which are part of that; null if there are none. */
-  readonly tokenRewards: readonly number[] | null
-  readonly tokens: number
-  readonly turns: readonly number[]
-  readonly truncated: boolean
-  readonly tokenLimit: number | null
-  readonly baseline: number | null
-  readonly oldLogp: readonly number[] | null
-  readonly refLogp: readonly number[] | null
-  readonly oldEntropy: readonly number[] | null
-  readonly oldValues: readonly number[] | null
-  /** The critic's value of the state in which a truncated episode was left; null if nothing more could be earned. */
-  readonly lastStateValue: number | null
-}
 
 export interface WrittenLoss {
   /** As a config names it. */
@@ -85,17 +57,35 @@ export function writtenAlgorithm(loss: WrittenLoss, algorithmById: (id: string) 
       const values = parseSettings(settings, given, 'algorithm.settings')
       const program = loss.programOf(values)
       const advantages = advantagesWith(loss, values, algorithmById)
+      const needs = needsOf(program, description, advantages.needs)
       return {
         id,
         experience: description.experience,
         groupSize: { default: size, minimum: 1 },
-        needs: needsOf(program, description, advantages.needs),
+        needs,
         acceptance: null,
         advantages: advantages.of,
+        needsAdvantage: false,
         minibatchLoss: (minibatch) => partLoss(program, minibatch),
-        written: { title, program },
+        admit: admission(title, program, { unit: needs.unit, experience: description.experience }),
       }
     },
+  }
+}
+
+/** Checks a loss on the first real batch that it is to learn from. Errors: AppError 'loss/failed'. */
+function admission(
+  title: string,
+  program: LossProgram,
+  options: LossCheckOptions,
+): NonNullable<ConfiguredAlgorithm['admit']> {
+  let isSound = false
+  return (rows, textOf) => {
+    if (isSound) return
+    const fault = checkLoss(program, rows, options)
+    if (fault !== null)
+      throw unsoundLoss(title, fault, fault.token === null ? undefined : textOf(fault.token))
+    isSound = true
   }
 }
 

@@ -26,7 +26,7 @@ type Before = Pick<TrainerState, 'step' | 'promptsDrawn'>
 
 /** Errors: AppError 'config/invalid' where the policy cannot generate while it learns. */
 export function aheadSource(dependencies: TrainDependencies, plan: AheadPlan): ExperienceSource {
-  const { policy } = dependencies
+  const { policy } = dependencies.model
   const snapshot = policy.snapshot?.bind(policy)
   if (snapshot === undefined) {
     throw new AppError(
@@ -84,7 +84,7 @@ class Ahead {
 
   /** Begins what has not begun of the steps from `first` to `last`, with the parameters of now. */
   async #begin(before: Before, first: number, last: number): Promise<void> {
-    const { change, until = Infinity } = this.#dependencies
+    const { change, until = Infinity } = this.#dependencies.schedule
     const end = Math.min(last, this.#plan.lastStep, until, change?.after || Infinity)
     for (let step = first; step <= end; step++) {
       if (this.#begun.has(step)) continue
@@ -98,16 +98,19 @@ class Ahead {
 
   async #collectWith(snapshot: PolicySnapshot, before: Before, step: number): Promise<Collected> {
     using acting = snapshot
-    const { policy, config, onPhase } = this.#dependencies
-    const { vocabSize, contextLength } = policy
+    const { model, config, schedule } = this.#dependencies
+    const { vocabSize, contextLength } = model.policy
     const generate: ActingPolicy['generate'] = (requests, options) => acting.generate(requests, options)
     const rollOut = this.#plan.rollOutAs({ vocabSize, contextLength, generate }, this.#end.signal)
     const drawnBetween = (step - 1 - before.step) * config.rollout.promptsPerStep
     const own = { step: step - 1, promptsDrawn: before.promptsDrawn + drawnBetween }
     const dependencies: TrainDependencies = {
       ...this.#dependencies,
-      onPhase: (phase, progress) => {
-        if (this.#awaited === step) onPhase?.(phase, progress)
+      schedule: {
+        ...schedule,
+        onPhase: (phase, progress) => {
+          if (this.#awaited === step) schedule.onPhase?.(phase, progress)
+        },
       },
     }
     return withoutGaps(await collectStep(dependencies, { ...this.#plan, rollOut }, own, before.step))

@@ -39,7 +39,10 @@ export async function calibrateStep(
   const longest = longestRow(dependencies)
   const own = oneGroup(dependencies, longest, onPhase)
   const plan = planTraining(own)
-  const { config, algorithm } = dependencies
+  const {
+    config,
+    code: { algorithm },
+  } = dependencies
   const isActing = algorithm.experience === 'rollout'
   onPhase(isActing ? 'generating' : 'learning')
   if (isActing) await warmUpDecoding(own)
@@ -75,30 +78,32 @@ function oneGroup(
   { row, columns }: LongestRow,
   onPhase: (phase: CalibrationPhase) => void,
 ): TrainDependencies {
-  const { config, algorithm, rewards } = dependencies
-  const { state: _state, stage: _stage, ...rest } = dependencies
+  const { config, model, data, code, schedule } = dependencies
+  const { state: _state, stage: _stage, ...anew } = schedule
   return {
-    ...rest,
+    model,
+    schedule: anew,
     config: {
       ...config,
       steps: 1,
       rollout: { ...config.rollout, promptsPerStep: 1, maxStaleness: 0 },
       optimization: { ...config.optimization, minibatchSize: null },
     },
-    algorithm: { ...algorithm, acceptance: null },
-    rewards: rewards.map((spec) => ({
-      ...spec,
-      function: {
-        ...spec.function,
-        score(inputs) {
-          onPhase('scoring')
-          return spec.function.score(inputs)
+    code: {
+      ...code,
+      algorithm: { ...code.algorithm, acceptance: null },
+      rewards: code.rewards.map((spec) => ({
+        ...spec,
+        function: {
+          ...spec.function,
+          score(inputs) {
+            onPhase('scoring')
+            return spec.function.score(inputs)
+          },
         },
-      },
-    })),
-    trainRows: [columns],
-    heldOutRows: [],
-    rowPlaces: { train: [dependencies.rowPlaces?.train[row] ?? row], heldOut: [] },
+      })),
+    },
+    data: { train: [columns], heldOut: [], places: { train: [data.places?.train[row] ?? row], heldOut: [] } },
   }
 }
 
@@ -112,16 +117,17 @@ interface LongestRow {
 
 /** An environment's prompts are known only when its episodes begin, so there it is the row with the most text. */
 function longestRow(dependencies: TrainDependencies): LongestRow {
-  const { trainRows, algorithm, environment } = dependencies
+  const { algorithm, environment } = dependencies.code
+  const { train } = dependencies.data
   if (algorithm.experience !== 'rollout') {
-    const { examples, tooLong } = examplesOf(dependencies, trainRows)
+    const { examples, tooLong } = examplesOf(dependencies, train)
     const lengths = examples.map(
       ({ prompt, answers }) => prompt.ids.length + Math.max(...answers.map(({ ids }) => ids.length)),
     )
     const { prompt } = examples[indexOfLargest(lengths)]!
     return { ...prompt, tooLong: tooLong.length, meanTokens: mean(lengthsOf(examples)) }
   }
-  const { prompts, tooLong } = promptsOf(dependencies, trainRows)
+  const { prompts, tooLong } = promptsOf(dependencies, train)
   const lengths = environment
     ? prompts.map(({ columns }) => JSON.stringify(columns).length)
     : prompts.map(({ ids }) => ids.length)
@@ -154,9 +160,9 @@ async function decodingTimes(
   prompt: Int32Array,
   batchRows: number,
 ): Promise<StepMeasures['decoding']> {
-  const { config, algorithm } = dependencies
-  const groupRows = groupSizeOf(config, algorithm)
-  if (prompt.length === 0 || prompt.length + decodedTokens > dependencies.policy.contextLength) return null
+  const { config, code, model } = dependencies
+  const groupRows = groupSizeOf(config, code.algorithm)
+  if (prompt.length === 0 || prompt.length + decodedTokens > model.policy.contextLength) return null
   const group = await decodeOnce(dependencies, prompt, groupRows)
   const batch =
     batchRows === groupRows ? group : await decodeOnce(dependencies, prompt, Math.max(1, batchRows))
@@ -165,15 +171,15 @@ async function decodingTimes(
 
 /** The first generation also prepares the program. */
 async function warmUpDecoding(dependencies: TrainDependencies): Promise<void> {
-  const { config, algorithm, policy } = dependencies
+  const { config, code, model } = dependencies
   const prompt = Int32Array.of(0)
-  if (prompt.length + decodedTokens > policy.contextLength) return
-  await decodeOnce(dependencies, prompt, groupSizeOf(config, algorithm))
+  if (prompt.length + decodedTokens > model.policy.contextLength) return
+  await decodeOnce(dependencies, prompt, groupSizeOf(config, code.algorithm))
 }
 
 /** Seconds until the first token, and per token after it. */
 async function decodeOnce(
-  { policy, config: { seed } }: TrainDependencies,
+  { model: { policy }, config: { seed } }: TrainDependencies,
   promptIds: Int32Array,
   rows: number,
 ): Promise<{ readonly prompt: number; readonly token: number }> {
@@ -217,10 +223,10 @@ function everyCandidate(
 
 /** How often the group fits into a micro-batch, as far as a whole step has that much to learn from. */
 function copiesIn(trajectories: readonly Trajectory[], dependencies: TrainDependencies): number {
-  const { config } = dependencies
+  const { config, model } = dependencies
   const { minibatchSize } = config.optimization
   const tokens = trajectories.reduce((sum, { ids }) => sum + ids.length, 0)
-  const fitting = Math.floor(learningLoad(dependencies).tokens / Math.max(tokens, 1))
+  const fitting = Math.floor(learningLoad({ config, policy: model.policy }).tokens / Math.max(tokens, 1))
   const atOnce = Math.floor((minibatchSize ?? Infinity) / trajectories.length)
   return Math.max(1, Math.min(fitting, atOnce, config.rollout.promptsPerStep))
 }
@@ -247,12 +253,14 @@ async function learn(
   { source, referenceRole, correctMismatch }: TrainPlan,
   candidates: readonly Trajectory[],
 ): Promise<Learned> {
-  const { config, policy, algorithm, tokenizer, device = 'cpu' } = dependencies
+  const { config, model, code, schedule } = dependencies
+  const { policy, tokenizer, device = 'cpu' } = model
+  const { algorithm } = code
   const { unit } = algorithm.needs
   const [first] = candidates
   if (first === undefined || candidates.length % unit !== 0) return nothingLearned
   const { maxGradNorm } = config.optimization
-  const load = learningLoad(dependencies)
+  const load = learningLoad({ config, policy })
   const { temperature } = source
   await warmUpLearning(dependencies, first, temperature)
   const options = { policy, referenceRole, temperature, load }
@@ -269,7 +277,7 @@ async function learn(
     ...{ temperature, load, maxGradNorm: maxGradNorm ?? Infinity },
     mismatchLimit: correctMismatch ? mismatchLimitOf(config) : null,
     skipsZeroAdvantages: false,
-    learningRatesAt: (update: number) => dependencies.learningRatesAt(update, 1),
+    learningRatesAt: (update: number) => schedule.learningRatesAt(update, 1),
   }
   const guard = new UpdateGuard(guardSettings(config, { temperature, device }), 1, noUpdates)
   await learnFrom(rows, [rows.map((_, i) => i)], {
@@ -298,7 +306,7 @@ function differentlyRewarded(trajectory: Trajectory, i: number): Trajectory {
 
 /** The first pass also prepares the programs, in every replica: a few tokens are enough for that. */
 async function warmUpLearning(
-  { policy, algorithm }: TrainDependencies,
+  { model: { policy }, code: { algorithm } }: TrainDependencies,
   { ids }: Trajectory,
   temperature: number,
 ): Promise<void> {

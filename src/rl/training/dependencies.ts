@@ -17,31 +17,50 @@ import type { Workflow } from '../rollout/workflow.ts'
 /** Everything that `train` works with; created once, by whoever starts the run. */
 export interface TrainDependencies {
   readonly config: RunConfig
+  readonly model: TrainedModel
+  readonly data: RunRows
+  readonly code: RunCode
+  readonly schedule: Schedule
+}
+
+/** What learns, and how text becomes its tokens. */
+export interface TrainedModel {
   readonly policy: Policy
   /** The device that the policy runs on; the CPU if absent. */
   readonly device?: DeviceKind
+  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
+  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
+  /** Ids that end generation. */
+  readonly stopIds: readonly number[]
+  /** Metrics that a policy which generates elsewhere reports since the last call. */
+  readonly rolloutMetrics?: () => Metrics
+}
+
+export interface RunRows {
+  readonly train: readonly DataRow[]
+  readonly heldOut: readonly DataRow[]
+  /** Index of each row in its data set, from 0; absent: as given. */
+  readonly places?: { readonly train: readonly number[]; readonly heldOut: readonly number[] }
+}
+
+/** What the config names as code: built-in, or the user's. */
+export interface RunCode {
   readonly algorithm: ConfiguredAlgorithm
   readonly rewards: readonly RewardSpec[]
+  /** Metrics that reward functions report since the last call, besides those of their values. */
+  readonly rewardMetrics?: () => Metrics
   /** The user's training script; absent: the built-in loop. */
   readonly script?: TrainingScript
   /** The multi-turn environment; absent if completions of prompts are scored. */
   readonly environment?: Environment | null
   /** The workflow that runs episodes; absent: a prompt is completed, or an environment played to its end. */
   readonly workflow?: Workflow | null
-  readonly trainRows: readonly DataRow[]
-  readonly heldOutRows: readonly DataRow[]
-  /** Index of each row in its data set, from 0; absent: as given. */
-  readonly rowPlaces?: { readonly train: readonly number[]; readonly heldOut: readonly number[] }
-  readonly tokenizer: Pick<Tokenizer, 'encode' | 'decode'>
-  readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
-  /** Ids that end generation. */
-  readonly stopIds: readonly number[]
+}
+
+/** Where training begins and ends, and who may interrupt it. */
+export interface Schedule {
   /** Learning rate of each parameter group at optimizer update `update` (from 0) of `updates`. */
   readonly learningRatesAt: (update: number, updates: number) => Readonly<Record<'actor' | 'critic', number>>
-  /** Metrics that a policy which generates elsewhere reports since the last call. */
-  readonly rolloutMetrics?: () => Metrics
-  /** Metrics that reward functions report since the last call, besides those of their values. */
-  readonly rewardMetrics?: () => Metrics
   /** Where the run resumes; the policy already has the adapters and optimizer of that moment. */
   readonly state?: TrainerState
   /** A new run, although it begins with the state of another; it reports what every new run reports. */
@@ -83,8 +102,11 @@ export interface StagePlace {
 }
 
 /** What is needed to compute the length of a run. */
-export type PlanningParts = Omit<TrainDependencies, 'policy'> & {
-  readonly policy: Pick<Policy, 'contextLength'>
+export interface PlanningParts extends Pick<TrainDependencies, 'config' | 'data'> {
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate' | 'stopIds'> & {
+    readonly policy: Pick<Policy, 'contextLength'>
+  }
+  readonly code: Pick<RunCode, 'algorithm' | 'environment'>
 }
 
 // Where a step's trajectories come from. rolloutSource.ts lets the policy act, aheadSource.ts while it learns from earlier

@@ -35,10 +35,13 @@ export async function greedyRollouts(
   { heldOut, rollOut }: EvaluationPlan,
   step: number,
 ): Promise<{ readonly trajectories: readonly Trajectory[]; readonly metrics: Metrics }> {
-  const { config, rewards, tokenizer, onPhase } = dependencies
-  const onProgress = (done: PhaseProgress) => onPhase?.('evaluating', done)
+  const { config, model, code, schedule } = dependencies
+  const onProgress = (done: PhaseProgress) => schedule.onPhase?.('evaluating', done)
   const answers = await rollOut(heldOut, { groupSize: 1, step, source: 'evaluation', onProgress })
-  const options = { rewards, onFailure: config.rewardFailures, step, tokenizer }
+  const options = {
+    ...{ rewards: code.rewards, onFailure: config.rewardFailures, step },
+    tokenizer: model.tokenizer,
+  }
   const trajectories = await rewardTrajectories(answers, options)
   const ofPrompts = heldOutPromptMetrics(trajectories, dependencies)
   return { trajectories, metrics: { ...evaluationMetrics(trajectories), ...ofPrompts } }

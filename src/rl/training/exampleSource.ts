@@ -26,11 +26,11 @@ export interface ExamplePlan {
 const temperature = 1
 
 export function exampleSource(dependencies: TrainDependencies, plan: ExamplePlan): ExperienceSource {
-  const { config, algorithm } = dependencies
+  const { config, code } = dependencies
   return {
     size: plan.examples.length,
     tooLong: plan.tooLong,
-    trajectoriesPerStep: config.rollout.promptsPerStep * algorithm.needs.unit,
+    trajectoriesPerStep: config.rollout.promptsPerStep * code.algorithm.needs.unit,
     temperature,
     collect: (before) => Promise.resolve(collectStep(dependencies, plan, before)),
     evaluate: (step) => evaluateExamples(dependencies, plan, step),
@@ -39,15 +39,16 @@ export function exampleSource(dependencies: TrainDependencies, plan: ExamplePlan
 
 /** Every row with its answers. Errors: `data/invalid`. */
 export function examplesOf(parts: PlanningParts, rows: readonly DataRow[]): EncodedExamples {
-  const { config, policy, tokenizer, stopIds, algorithm } = parts
-  const answers = answerColumns(config.data, algorithm.experience, rows[0] ?? {})
+  const { config, data, code } = parts
+  const { policy, tokenizer, stopIds, ...model } = parts.model
+  const answers = answerColumns(config.data, code.algorithm.experience, rows[0] ?? {})
   const limits = {
     maxPromptTokens: config.data.maxPromptTokens ?? policy.contextLength,
     maxTokens: policy.contextLength,
   }
   const { prompt: form, tools, templateVariables } = config.data
-  const chatTemplate = withSwitches(parts.chatTemplate, templateVariables)
-  const places = placesOf(parts, rows)
+  const chatTemplate = withSwitches(model.chatTemplate, templateVariables)
+  const places = placesOf(data, rows)
   return encodeExamples(rows, { form, tools, tokenizer, chatTemplate, stopIds, answers, places }, limits)
 }
 
@@ -107,11 +108,11 @@ async function* evaluateExamples(
   if (plan.heldOut.length === 0) return
   const watch = stopwatch()
   const measured = await heldOutMetrics(dependencies, plan)
-  const { rewards, config, policy } = dependencies
-  const room = policy.contextLength - config.rollout.maxNewTokens
+  const { config, model, code } = dependencies
+  const room = model.policy.contextLength - config.rollout.maxNewTokens
   const heldOut = plan.heldOut.map(({ prompt }) => prompt).filter(({ ids }) => ids.length <= room)
   const { trajectories, metrics } =
-    rewards.length === 0 || heldOut.length === 0
+    code.rewards.length === 0 || heldOut.length === 0
       ? { trajectories: [], metrics: {} }
       : await greedyRollouts(dependencies, { heldOut, rollOut: plan.rollOut }, step)
   const all = { ...measured, ...metrics, eval_time: watch.lap() }
@@ -121,7 +122,7 @@ async function* evaluateExamples(
 
 /** All held-out answers as one minibatch. */
 async function heldOutMetrics(
-  { config, policy, algorithm }: TrainDependencies,
+  { config, model: { policy }, code: { algorithm } }: TrainDependencies,
   { heldOut, referenceRole }: ExamplePlan,
 ): Promise<Metrics> {
   const load = learningLoad({ config, policy })

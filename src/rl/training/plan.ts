@@ -7,7 +7,7 @@ import type { EncodedPrompts } from '../rollout/prompts.ts'
 import type { WeightLimit } from './samplingMismatch.ts'
 import { aheadSource, type AheadPlan } from './aheadSource.ts'
 import { groupSizeOf, requireFitting } from './conflicts.ts'
-import type { PlanningParts, TrainDependencies, ExperienceSource } from './dependencies.ts'
+import type { PlanningParts, TrainDependencies, ExperienceSource, TrainedModel } from './dependencies.ts'
 import { examplesOf, exampleSource } from './exampleSource.ts'
 import type { ScoringOptions } from './experience.ts'
 import { type ActingPolicy, maxTurnsOf, planRollOut, promptsOf, type RollOut } from './rollOut.ts'
@@ -57,21 +57,29 @@ export const stageState = ({ step, tokens }: TrainerState, stage: number): Train
 
 /** Errors: `config/invalid` or `data/invalid` when the parts do not fit together. */
 export function planTraining(dependencies: TrainDependencies): TrainPlan {
-  const { config, algorithm, tokenizer } = dependencies
+  const { config, model, code, schedule } = dependencies
+  const { algorithm } = code
   requireFitting(config, algorithm)
-  const decode = (ids: Iterable<number>) => tokenizer.decode(ids, { skipSpecialTokens: true })
-  const generate: GenerateOptions = { role: 'actor', sampling: samplingOptions(dependencies), decode }
+  const decode = (ids: Iterable<number>) => model.tokenizer.decode(ids, { skipSpecialTokens: true })
+  const generate: GenerateOptions = {
+    role: 'actor',
+    sampling: samplingOptions({ config, stopIds: model.stopIds }),
+    decode,
+  }
   const isRollout = algorithm.experience === 'rollout'
-  const acting = isRollout ? dependencies : { ...dependencies, environment: null, workflow: null }
+  const acting = isRollout ? code : { ...code, environment: null, workflow: null }
   const rollOutAs = (policy: ActingPolicy, signal?: AbortSignal) => {
     const own = signal === undefined ? generate : { ...generate, signal }
-    return planRollOut({ ...acting, policy }, { policy, generate: own, decode })
+    return planRollOut(
+      { config, model: { ...model, policy }, code: acting },
+      { policy, generate: own, decode },
+    )
   }
-  const rollOut = rollOutAs(dependencies.policy)
+  const rollOut = rollOutAs(model.policy)
   const referenceRole = config.reference.policy === 'base' ? 'base' : 'reference'
   const source = sourceOf(dependencies, { rollOut, referenceRole, rollOutAs })
   const own = stepsOver(config, source.size)
-  const place = dependencies.stage ?? { index: 0, firstStep: 0, steps: own, isLast: true }
+  const place = schedule.stage ?? { index: 0, firstStep: 0, steps: own, isLast: true }
   const { mismatchCorrection, precision, server } = config.rollout
   // With a quantised base, generation also rounds the inputs of its products.
   const isRounded = precision !== 'f32' || config.base.precision !== 'f32'
@@ -93,12 +101,13 @@ export function planTraining(dependencies: TrainDependencies): TrainPlan {
 
 /** The number of steps. Errors: as `planTraining`. */
 export function countSteps(parts: PlanningParts): number {
-  requireFitting(parts.config, parts.algorithm)
-  const isRollout = parts.algorithm.experience === 'rollout'
-  const { trainRows } = parts
-  const size = isRollout
-    ? promptsOf(parts, trainRows).prompts.length
-    : examplesOf(parts, trainRows).examples.length
+  const { algorithm } = parts.code
+  requireFitting(parts.config, algorithm)
+  const { train } = parts.data
+  const size =
+    algorithm.experience === 'rollout'
+      ? promptsOf(parts, train).prompts.length
+      : examplesOf(parts, train).examples.length
   return stepsOver(parts.config, size)
 }
 
@@ -109,12 +118,13 @@ function sourceOf(
   dependencies: TrainDependencies,
   shared: Pick<TrainPlan, 'rollOut' | 'referenceRole'> & Pick<AheadPlan, 'rollOutAs'>,
 ): ExperienceSource {
-  const { config, algorithm, trainRows, heldOutRows, stage } = dependencies
+  const { config, data, code, schedule } = dependencies
+  const { algorithm, script } = code
   const shownRows = config.evaluation.rows ?? undefined
   if (algorithm.experience === 'rollout') {
-    const { prompts, tooLong } = promptsOf(dependencies, trainRows)
+    const { prompts, tooLong } = promptsOf(dependencies, data.train)
     const heldOut: EncodedPrompts =
-      heldOutRows.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, heldOutRows)
+      data.heldOut.length === 0 ? { prompts: [], tooLong: [] } : promptsOf(dependencies, data.heldOut)
     const rolloutPlan = {
       prompts,
       heldOut: heldOut.prompts.slice(0, shownRows),
@@ -123,15 +133,14 @@ function sourceOf(
       rollOut: shared.rollOut,
       tokenLimit: config.rollout.maxNewTokens * maxTurnsOf(dependencies),
     }
-    const { script } = dependencies
     if (script) return scriptSource(dependencies, rolloutPlan, script)
     if (config.rollout.maxStaleness === 0) return rolloutSource(dependencies, rolloutPlan)
-    const lastStep = (stage?.firstStep ?? 0) + stepsOver(config, prompts.length)
+    const lastStep = (schedule.stage?.firstStep ?? 0) + stepsOver(config, prompts.length)
     return aheadSource(dependencies, { ...rolloutPlan, lastStep, rollOutAs: shared.rollOutAs })
   }
-  const { examples, tooLong } = examplesOf(dependencies, trainRows)
+  const { examples, tooLong } = examplesOf(dependencies, data.train)
   const heldOut: EncodedExamples =
-    heldOutRows.length === 0 ? { examples: [], tooLong: [] } : examplesOf(dependencies, heldOutRows)
+    data.heldOut.length === 0 ? { examples: [], tooLong: [] } : examplesOf(dependencies, data.heldOut)
   return exampleSource(dependencies, {
     examples,
     heldOut: heldOut.examples.slice(0, shownRows),
@@ -149,7 +158,7 @@ export function updatesOf({ optimization }: RunConfig, trajectories: number, uni
 export function samplingOptions({
   config: { rollout },
   stopIds,
-}: Pick<TrainDependencies, 'config' | 'stopIds'>): SamplingOptions {
+}: Pick<TrainDependencies, 'config'> & Pick<TrainedModel, 'stopIds'>): SamplingOptions {
   return {
     greedy: false,
     temperature: rollout.temperature,

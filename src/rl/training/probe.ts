@@ -7,7 +7,7 @@ import type { Probe, ProbeTraining } from '../environments/probes/registry.ts'
 import { builtInEnvironment } from '../environments/tasks/registry.ts'
 import { mean } from '../algorithms/terms/groups.ts'
 import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
-import type { TrainDependencies } from './dependencies.ts'
+import type { TrainDependencies, TrainedModel } from './dependencies.ts'
 import { planTraining, type TrainPlan } from './plan.ts'
 import { train } from './train.ts'
 
@@ -16,7 +16,7 @@ export interface ProbeRequest {
   readonly algorithm: Algorithm
   readonly policy: Policy
   /** Of single digits. */
-  readonly tokenizer: TrainDependencies['tokenizer']
+  readonly tokenizer: TrainedModel['tokenizer']
   readonly stopIds: readonly number[]
   readonly seed: number
   /** The probe's own budget if absent. */
@@ -80,16 +80,10 @@ function probeDependencies(request: ProbeRequest): TrainDependencies {
   const { learningRate } = config.optimization
   return {
     config,
-    policy,
-    algorithm: configured,
-    rewards: [],
-    environment: builtInEnvironment(probe.environment),
-    trainRows: Array.from({ length: config.rollout.promptsPerStep }, () => ({})),
-    heldOutRows: [],
-    tokenizer,
-    chatTemplate: null,
-    stopIds,
-    learningRatesAt: () => ({ actor: learningRate, critic: learningRate }),
+    model: { policy, tokenizer, chatTemplate: null, stopIds },
+    data: { train: Array.from({ length: config.rollout.promptsPerStep }, () => ({})), heldOut: [] },
+    code: { algorithm: configured, rewards: [], environment: builtInEnvironment(probe.environment) },
+    schedule: { learningRatesAt: () => ({ actor: learningRate, critic: learningRate }) },
   }
 }
 
@@ -136,14 +130,14 @@ async function stateOf(
   return {
     greedyAccuracy: mean(greedy.map(isSolved)),
     sampledAccuracy: mean(sampled.map(isSolved)),
-    valueError: dependencies.algorithm.needs.values ? await valueError(dependencies, sampled) : null,
+    valueError: dependencies.code.algorithm.needs.values ? await valueError(dependencies, sampled) : null,
   }
 }
 
 const isSolved = ({ episode }: UnscoredTrajectory): number => Number((episode?.metrics['correct'] ?? 0) > 0)
 
 async function valueError(
-  { policy, config }: TrainDependencies,
+  { model: { policy }, config }: TrainDependencies,
   trajectories: readonly UnscoredTrajectory[],
 ): Promise<number> {
   const heads = await policy.score(trajectories, { role: 'critic', temperature: config.rollout.temperature })

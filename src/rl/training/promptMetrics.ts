@@ -7,9 +7,11 @@ import { mean } from '../algorithms/terms/groups.ts'
 import { withSwitches, type Prompt } from '../rollout/prompts.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { holdsWords } from '../environments/textRewards.ts'
-import type { TrainDependencies } from './dependencies.ts'
+import type { TrainDependencies, TrainedModel } from './dependencies.ts'
 
-type Parts = Pick<TrainDependencies, 'config' | 'tokenizer' | 'chatTemplate'>
+interface Parts extends Pick<TrainDependencies, 'config'> {
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate'>
+}
 
 /** No metrics of prompts that an environment writes. */
 export function promptMetrics(trajectories: readonly Trajectory[], parts: Parts): Metrics {
@@ -112,7 +114,7 @@ function templateRatio(prompts: readonly Prompt[], parts: Parts): number | null 
   if (opening === null || prompts.length === 0) return null
   const found = new Set(prompts.flatMap(({ text }) => text.match(markers) ?? []))
   const unknown = [...found].filter(
-    (marker) => parts.tokenizer.encode(marker, { addSpecialTokens: false }).length !== 1,
+    (marker) => parts.model.tokenizer.encode(marker, { addSpecialTokens: false }).length !== 1,
   )
   const isKnown = ({ text }: Prompt) =>
     text.includes(opening) && !unknown.some((marker) => text.includes(marker))
@@ -122,7 +124,7 @@ function templateRatio(prompts: readonly Prompt[], parts: Parts): number | null 
 const placeholder = 'placeholder'
 
 /** Text that the model's template writes between a message and its answer. */
-function openingOf({ config, chatTemplate }: Parts): string | null {
+function openingOf({ config, model: { chatTemplate } }: Parts): string | null {
   const own = withSwitches(chatTemplate, config.data.templateVariables)
   try {
     const text = own?.render([{ role: 'user', content: placeholder }], { addGenerationPrompt: true })

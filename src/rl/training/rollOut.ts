@@ -20,7 +20,7 @@ import type { UnscoredTrajectory } from '../rollout/trajectory.ts'
 import { createTurnText, type TurnText } from '../rollout/turnText.ts'
 import { playWorkflow } from '../rollout/workflows.ts'
 import type { WorkflowToolOptions } from '../rollout/workflowTools.ts'
-import type { PlanningParts, TrainDependencies } from './dependencies.ts'
+import type { PlanningParts, RunCode, RunRows, TrainDependencies, TrainedModel } from './dependencies.ts'
 
 export interface RollOutRequest {
   /** Trajectories per prompt. */
@@ -46,17 +46,18 @@ export interface RollOutRequest {
 export type RollOut = (prompts: readonly Prompt[], request: RollOutRequest) => Promise<UnscoredTrajectory[]>
 
 /** What rollouts need, and what learning needs besides. */
-export type ActingParts = Pick<TrainDependencies, 'config' | 'environment' | 'tokenizer' | 'chatTemplate'> &
-  Partial<Pick<TrainDependencies, 'algorithm' | 'workflow' | 'rewards'>> & {
-    readonly policy: ActingPolicy
-  }
+export interface ActingParts extends Pick<TrainDependencies, 'config'> {
+  readonly model: Pick<TrainedModel, 'tokenizer' | 'chatTemplate'> & { readonly policy: ActingPolicy }
+  readonly code: Partial<RunCode>
+}
 
 /** A policy as rollouts see it. */
 export type ActingPolicy = Pick<Policy, 'generate' | 'vocabSize' | 'contextLength'>
 
 export function planRollOut(dependencies: ActingParts, options: RolloutOptions): RollOut {
   const { seed } = dependencies.config
-  const { workflow = null, policy } = dependencies
+  const { workflow = null } = dependencies.code
+  const { policy } = dependencies.model
   const episodes = episodeOptions(dependencies, options)
   const tools = workflow && workflowTools(dependencies)
   return (prompts, request) => {
@@ -84,7 +85,8 @@ async function telling(
 
 /** An environment writes the prompts of its episodes when they begin. */
 export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[]): EncodedPrompts {
-  const { config, policy, tokenizer, environment } = dependencies
+  const { config, code, data, model } = dependencies
+  const { policy, tokenizer } = model
   const room = policy.contextLength - config.rollout.maxNewTokens
   if (room < 1) {
     throw new AppError(
@@ -93,11 +95,12 @@ export function promptsOf(dependencies: PlanningParts, rows: readonly DataRow[])
       'Lower rollout.maxNewTokens so that a prompt fits too.',
     )
   }
-  if (environment) return { prompts: rows.map((columns, row) => unwritten({ row, columns })), tooLong: [] }
+  if (code.environment)
+    return { prompts: rows.map((columns, row) => unwritten({ row, columns })), tooLong: [] }
   const limit = Math.min(config.data.maxPromptTokens ?? room, room)
   const { prompt: form, tools, templateVariables } = config.data
-  const chatTemplate = withSwitches(dependencies.chatTemplate, templateVariables)
-  const places = placesOf(dependencies, rows)
+  const chatTemplate = withSwitches(model.chatTemplate, templateVariables)
+  const places = placesOf(data, rows)
   return encodePrompts(rows, { form, tools, tokenizer, chatTemplate, places }, limit)
 }
 
@@ -105,13 +108,17 @@ export const unwritten = (row: PromptRow): Prompt => ({ ...row, text: '', ids: n
 
 /** What errors call the rows. */
 export const placesOf = (
-  { heldOutRows, rowPlaces }: Pick<TrainDependencies, 'heldOutRows' | 'rowPlaces'>,
+  { heldOut, places }: RunRows,
   rows: readonly DataRow[],
-): readonly number[] | undefined => (rows === heldOutRows ? rowPlaces?.heldOut : rowPlaces?.train)
+): readonly number[] | undefined => (rows === heldOut ? places?.heldOut : places?.train)
 
 /** null without an environment. */
 function episodeOptions(dependencies: ActingParts, options: RolloutOptions): EpisodeOptions | null {
-  const { config, environment, algorithm, policy } = dependencies
+  const {
+    config,
+    model: { policy },
+    code: { environment, algorithm },
+  } = dependencies
   if (!environment || config.environment === null) return null
   return {
     ...options,
@@ -127,12 +134,12 @@ type EnvironmentConfig = NonNullable<TrainDependencies['config']['environment']>
 const rewarded = (environment: Environment, { formatBonus }: EnvironmentConfig): Environment =>
   formatBonus === 0 ? environment : withFormatBonus(environment, formatBonus)
 
-function turnTextOf({ config, tokenizer, ...dependencies }: ActingParts): {
+function turnTextOf({ config, model: { tokenizer, ...model } }: ActingParts): {
   readonly chatTemplate: Pick<ChatTemplate, 'render'> | null
   readonly text: TurnText
 } {
   const { applyChatTemplate = true, strictBoundary = true } = config.environment ?? {}
-  const chatTemplate = withSwitches(dependencies.chatTemplate, config.data.templateVariables)
+  const chatTemplate = withSwitches(model.chatTemplate, config.data.templateVariables)
   return {
     chatTemplate,
     text: createTurnText({ tokenizer, chatTemplate, applyChatTemplate, strictBoundary }),
@@ -150,20 +157,21 @@ const withTurns = (environment: Environment, limit: number | null): Environment 
 
 /** What a workflow may request at a step of the run. */
 function workflowTools(dependencies: ActingParts): (step: number) => WorkflowToolOptions {
-  const { config, algorithm, environment = null, rewards = [], tokenizer } = dependencies
+  const { config, code, model } = dependencies
+  const { algorithm, environment = null, rewards = [] } = code
   const own = config.environment
   const world = environment && own && rewarded(environment, own)
   const shared = {
     environment: world && withTurns(world, own.maxTurns),
     hasCritic: algorithm?.needs.values === true,
-    tokenizer,
+    tokenizer: model.tokenizer,
     ...turnTextOf(dependencies),
   }
   return (step) => ({ ...shared, rewards: { rewards, onFailure: config.rewardFailures, step } })
 }
 
 function episodeLimits(
-  { config: { rollout }, policy }: ActingParts,
+  { config: { rollout }, model: { policy } }: ActingParts,
   { maxTurns, slidingWindow, contextLength: wanted }: EnvironmentConfig,
   { maxTurns: suggested, turnsOf }: Environment,
 ): EpisodeLimits {
@@ -189,12 +197,16 @@ function episodeLimits(
 
 /** Maximum turns of an episode of the run. Errors: AppError 'config/invalid' naming the row with an invalid setting. */
 export function maxTurnsOf(dependencies: PlanningParts): number {
-  const { config, environment, trainRows, heldOutRows } = dependencies
+  const {
+    config,
+    data,
+    code: { environment },
+  } = dependencies
   if (!environment) return 1
   const limit = config.environment?.maxTurns ?? Infinity
   if (environment.turnsOf === undefined) return Math.min(limit, environment.maxTurns)
-  const turns = [trainRows, heldOutRows].flatMap((rows) => {
-    const places = placesOf(dependencies, rows)
+  const turns = [data.train, data.heldOut].flatMap((rows) => {
+    const places = placesOf(data, rows)
     return rows.map((row, i) => turnsAt(environment, row, (places?.[i] ?? i) + 1))
   })
   return Math.min(limit, Math.max(...turns))

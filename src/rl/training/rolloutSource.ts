@@ -53,7 +53,10 @@ export async function collectStep(
   before: Pick<TrainerState, 'step' | 'promptsDrawn'>,
   version = before.step,
 ): Promise<Collected> {
-  const { config, algorithm } = dependencies
+  const {
+    config,
+    code: { algorithm },
+  } = dependencies
   const rounds = algorithm.acceptance?.rounds ?? 0
   // Trajectories without a reward, or without the baseline they need, are left out.
   const takesPart = ({ reward, baselineReward }: Trajectory) =>
@@ -130,7 +133,10 @@ async function playRound(
   { prompts, request, firstGroup }: Drawn,
   times: { rollout: number; reward: number },
 ): Promise<Round> {
-  const { config, rewards, algorithm, tokenizer, onPhase } = dependencies
+  const { config, model, code, schedule } = dependencies
+  const { onPhase } = schedule
+  const { rewards, algorithm } = code
+  const { tokenizer } = model
   const options = { rewards, onFailure: config.rewardFailures, step: request.step, tokenizer }
   const watch = stopwatch()
   const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)

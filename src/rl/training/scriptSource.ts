@@ -99,7 +99,8 @@ class ScriptSession {
     const lesson = this.#lesson as Lesson | null
     const { trajectories, times, drawn } = this.#gathering
     const takesPart = ({ reward, baselineReward }: Trajectory) =>
-      reward.total !== null && !(this.#dependencies.algorithm.needs.greedyBaseline && baselineReward === null)
+      reward.total !== null &&
+      !(this.#dependencies.code.algorithm.needs.greedyBaseline && baselineReward === null)
     return {
       trajectories,
       candidates: (lesson?.trajectories ?? []).filter(takesPart),
@@ -120,14 +121,14 @@ class ScriptSession {
   }
 
   #run(): ScriptRun {
-    const { config, trainRows } = this.#dependencies
+    const { config, data } = this.#dependencies
     const before = () => this.#before
     return {
       config,
       get step() {
         return before()?.step ?? 0
       },
-      rows: trainRows,
+      rows: data.train,
       stats: this.#stats,
       prompts: (count = config.rollout.promptsPerStep) => this.#draw(count),
       rollout: (prompts, request = {}) => this.#rollOut(prompts, request),
@@ -148,7 +149,7 @@ class ScriptSession {
   }
 
   async #rollOut(prompts: readonly Prompt[], { samples, greedy = false }: ScriptRollout) {
-    const { config, rewards, tokenizer, onPhase } = this.#dependencies
+    const { config, model, code, schedule } = this.#dependencies
     const { groupSize, tokenLimit, rollOut } = this.#plan
     const { trajectories: known, times } = this.#gathering
     const watch = stopwatch()
@@ -156,10 +157,13 @@ class ScriptSession {
     const request = { groupSize: samples ?? (greedy ? 1 : groupSize), step, source: 'training' as const }
     const { taken } = this.#gathering
     const earlier = greedy ? new Map<number, number>() : roundsBefore(taken, prompts, request.groupSize)
-    const onProgress = (done: PhaseProgress) => onPhase?.('generating', done)
+    const onProgress = (done: PhaseProgress) => schedule.onPhase?.('generating', done)
     const answers = await rollOut(prompts, { ...request, isGreedy: greedy, earlier, onProgress })
     times.rollout += watch.lap()
-    const options = { rewards, onFailure: config.rewardFailures, step, tokenizer }
+    const options = {
+      ...{ rewards: code.rewards, onFailure: config.rewardFailures, step },
+      tokenizer: model.tokenizer,
+    }
     const firstGroup = known.reduce((next, { group }) => Math.max(next, group + 1), 0)
     const scored = (await rewardTrajectories(answers, options)).map((trajectory) => ({
       ...trajectory,

@@ -23,7 +23,13 @@ import type { Metrics } from '#shared/metrics.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import { prepareRows, type TrainingRow } from './experience.ts'
 import { planMinibatches, learningLoad, stopwatch } from './packing.ts'
-import type { TrainDependencies, Collected, ExperienceSource } from './dependencies.ts'
+import type {
+  TrainDependencies,
+  Collected,
+  ExperienceSource,
+  Schedule,
+  TrainedModel,
+} from './dependencies.ts'
 import { initialState, mismatchLimitOf, planTraining, type TrainPlan, updatesOf } from './plan.ts'
 import { shownSamples, spreadGroups } from './samples.ts'
 import { timeMetrics, updateMetrics, valueMetrics } from './stepMetrics.ts'
@@ -37,7 +43,7 @@ import { guardSettings, UpdateGuard } from './updateGuard.ts'
  */
 export async function* train(dependencies: TrainDependencies): AsyncGenerator<RunEvent, TrainerState> {
   const plan = planTraining(dependencies)
-  let state = dependencies.state ?? initialState
+  let state = dependencies.schedule.state ?? initialState
   try {
     if (isBeginning(dependencies, plan, state)) yield* beginning(dependencies, plan, state)
     yield status('training', state, plan)
@@ -56,7 +62,7 @@ export async function* train(dependencies: TrainDependencies): AsyncGenerator<Ru
 
 /** The last checkpoint; a stage that others follow does not report the end of the run. */
 function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): Generator<RunEvent> {
-  dependencies.onPhase?.('saving')
+  dependencies.schedule.onPhase?.('saving')
   const phase = endPhase(plan, state)
   const isStageOnly = isStageOver(plan, state) && !plan.isLastStage
   const goesOnElsewhere = isStageOnly || isTakenUp(dependencies, plan, state)
@@ -64,7 +70,7 @@ function* ending(dependencies: TrainDependencies, plan: TrainPlan, state: Traine
   const isPartly = goesOnElsewhere || fault !== null
   yield { type: 'checkpoint-due', step: state.step, reason: isPartly ? 'interval' : phase, state }
   if (fault !== null) throw fault
-  if (!goesOnElsewhere || isHeld(dependencies, state)) yield status(phase, state, plan)
+  if (!goesOnElsewhere || isHeld(dependencies.schedule, state)) yield status(phase, state, plan)
 }
 
 const endPhase = ({ steps, source }: TrainPlan, { step }: TrainerState): 'finished' | 'stopped' =>
@@ -72,7 +78,7 @@ const endPhase = ({ steps, source }: TrainPlan, { step }: TrainerState): 'finish
 
 /** Why a stage is no trained one, although all its steps were taken; null where it goes on, or is one. */
 function unscored(
-  { algorithm, script }: TrainDependencies,
+  { code: { algorithm, script } }: TrainDependencies,
   plan: TrainPlan,
   state: TrainerState,
 ): AppError | null {
@@ -90,11 +96,11 @@ function unscored(
 
 /** Its next steps have other settings. */
 const isTakenUp = (dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
-  isChanging(dependencies, state) && !isStageOver(plan, state)
+  isChanging(dependencies.schedule, state) && !isStageOver(plan, state)
 
 /** A resumed run has begun before; a later stage begins where the one before it ended. */
 const isBeginning = (
-  { state: given, isFork }: TrainDependencies,
+  { schedule: { state: given, isFork } }: TrainDependencies,
   { stage, firstStep }: TrainPlan,
   state: TrainerState,
 ): boolean => given === undefined || isFork === true || (stage > 0 && state.step === firstStep)
@@ -110,27 +116,29 @@ const status = (phase: RunPhase, { step }: TrainerState, { steps }: TrainPlan): 
 })
 
 const goesOn = (dependencies: TrainDependencies, plan: TrainPlan, state: TrainerState): boolean =>
-  !isStageOver(plan, state) && !isHeld(dependencies, state) && !isChanging(dependencies, state)
+  !isStageOver(plan, state) &&
+  !isHeld(dependencies.schedule, state) &&
+  !isChanging(dependencies.schedule, state)
 
 /** Somebody wants it to end here, although it may not be over. */
 export const isHeld = (
-  { signal, until = Infinity }: Pick<TrainDependencies, 'signal' | 'until'>,
+  { signal, until = Infinity }: Pick<Schedule, 'signal' | 'until'>,
   { step }: TrainerState,
 ): boolean => step >= until || signal?.aborted === true
 
 /** The steps after this one have other settings. */
-export const isChanging = ({ change }: Pick<TrainDependencies, 'change'>, { step }: TrainerState): boolean =>
+export const isChanging = ({ change }: Pick<Schedule, 'change'>, { step }: TrainerState): boolean =>
   step >= (change?.after ?? Infinity)
 
 /** Reported once per stage, however often it is resumed. */
 async function* beginning(
-  { onPhase, heldOutRows }: TrainDependencies,
+  { schedule: { onPhase }, data }: TrainDependencies,
   plan: TrainPlan,
   state: TrainerState,
 ): AsyncGenerator<RunEvent> {
   const { source } = plan
   if (source.tooLong > 0) yield { type: 'warning', step: state.step, message: tooLongMessage(source.tooLong) }
-  if (heldOutRows.length === 0) return
+  if (data.heldOut.length === 0) return
   yield status('evaluating', state, plan)
   onPhase?.('evaluating')
   yield* source.evaluate(state.step)
@@ -142,7 +150,7 @@ async function* waitWherePaused(
   plan: TrainPlan,
   state: TrainerState,
 ): AsyncGenerator<RunEvent> {
-  const { pause } = dependencies
+  const { pause } = dependencies.schedule
   if (pause?.isWanted !== true || !goesOn(dependencies, plan, state)) return
   yield { type: 'checkpoint-due', step: state.step, reason: 'paused', state }
   yield status('paused', state, plan)
@@ -158,14 +166,14 @@ async function* afterStep(
 ): AsyncGenerator<RunEvent> {
   const { evaluation, checkpoints } = dependencies.config
   const { step } = state
-  const { until } = dependencies
+  const { until, onPhase } = dependencies.schedule
   const isLast = isStageOver(plan, state)
   if (isLast || step === until || isDue(evaluation.every, step)) {
-    dependencies.onPhase?.('evaluating')
+    onPhase?.('evaluating')
     yield* plan.source.evaluate(step)
   }
   if (!isLast && step !== until && isDue(checkpoints.every, step)) {
-    dependencies.onPhase?.('saving')
+    onPhase?.('saving')
     yield { type: 'checkpoint-due', step, reason: 'interval', state }
   }
 }
@@ -176,9 +184,10 @@ async function* trainStep(
   plan: TrainPlan,
   before: TrainerState,
 ): AsyncGenerator<RunEvent, TrainerState> {
-  const { config, algorithm, policy, tokenizer } = dependencies
+  const { config, model, code, schedule } = dependencies
+  const { policy, tokenizer } = model
+  const { onPhase } = schedule
   const step = before.step + 1
-  const { onPhase } = dependencies
   const watch = stopwatch()
   onPhase?.('generating')
   const collected = await plan.source.collect(before)
@@ -193,7 +202,7 @@ async function* trainStep(
   const shown = spreadGroups(trajectories, config.shownTrajectories)
   const settings = updateSettings(dependencies, plan, before)
   const guard = updateGuard(dependencies, plan, before)
-  const learning = { policy, algorithm, settings, guard, shown: new Set(shown), tokenizer }
+  const learning = { policy, algorithm: code.algorithm, settings, guard, shown: new Set(shown), tokenizer }
   const summary = await learnFrom(rows, minibatches, learning)
   const times = { ...collected.times, score, update: watch.lap(), step: watch.total() }
 
@@ -203,8 +212,8 @@ async function* trainStep(
   yield* notes(policy, guard.warning(minibatches.length), step)
   const own = {
     ...collected.metrics,
-    ...dependencies.rolloutMetrics?.(),
-    ...dependencies.rewardMetrics?.(),
+    ...model.rolloutMetrics?.(),
+    ...code.rewardMetrics?.(),
     ...updateMetrics(summary, rows, mismatchLimitOf(config)),
     ...valueMetrics(rows),
     ...timeMetrics(times, trajectories, rows, config.optimization.epochs),
@@ -219,11 +228,7 @@ async function* trainStep(
 }
 
 /** Metrics of the policy and the update guard. */
-function* notes(
-  policy: TrainDependencies['policy'],
-  skipped: string | null,
-  step: number,
-): Generator<RunEvent> {
+function* notes(policy: TrainedModel['policy'], skipped: string | null, step: number): Generator<RunEvent> {
   const messages = [...(policy.takeNotes?.() ?? []), ...(skipped === null ? [] : [skipped])]
   for (const message of messages) yield { type: 'warning', step, message }
 }
@@ -239,7 +244,7 @@ async function completedBy(
 }
 
 function rowsToLearnFrom(
-  { config, policy, algorithm }: TrainDependencies,
+  { config, model: { policy }, code: { algorithm } }: TrainDependencies,
   { source, referenceRole }: TrainPlan,
   candidates: readonly Trajectory[],
 ): Promise<TrainingRow[]> {
@@ -251,7 +256,7 @@ function rowsToLearnFrom(
 
 /** After the step that made it due, so that a checkpoint of that step holds the reference of the next one. */
 async function refreshReference(
-  { config, policy }: TrainDependencies,
+  { config, model: { policy } }: TrainDependencies,
   { source, firstStep }: TrainPlan,
   before: TrainerState,
   after: TrainerState,
@@ -267,7 +272,7 @@ async function refreshReference(
 
 function minibatchesOf(
   rows: readonly TrainingRow[],
-  { config: { optimization, seed }, algorithm }: TrainDependencies,
+  { config: { optimization, seed }, code: { algorithm } }: TrainDependencies,
   step: number,
 ): number[][] {
   const { minibatchSize: size, epochs } = optimization
@@ -297,7 +302,7 @@ function hasReward({ reward: { total, parts, failures } }: Trajectory): boolean 
 }
 
 function updateGuard(
-  { config, device = 'cpu' }: TrainDependencies,
+  { config, model: { device = 'cpu' } }: TrainDependencies,
   { source }: TrainPlan,
   before: TrainerState,
 ) {
@@ -306,15 +311,15 @@ function updateGuard(
 }
 
 function updateSettings(dependencies: TrainDependencies, plan: TrainPlan, before: TrainerState) {
-  const { config } = dependencies
+  const { config, model, schedule } = dependencies
   const updates = (plan.lastStep - plan.firstStep) * plan.updatesPerStep
   return {
     temperature: plan.source.temperature,
-    load: learningLoad(dependencies),
+    load: learningLoad({ config, policy: model.policy }),
     maxGradNorm: config.optimization.maxGradNorm ?? Infinity,
     mismatchLimit: plan.correctMismatch ? mismatchLimitOf(config) : null,
     skipsZeroAdvantages: config.optimization.zeroAdvantages === 'skip',
-    learningRatesAt: (update: number) => dependencies.learningRatesAt(before.updates + update, updates),
+    learningRatesAt: (update: number) => schedule.learningRatesAt(before.updates + update, updates),
   }
 }
 

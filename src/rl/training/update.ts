@@ -11,7 +11,6 @@ import {
 } from './samplingMismatch.ts'
 import { addTallies, type Tallies, tallyMeans } from '../algorithms/terms/tally.ts'
 import type { ConfiguredAlgorithm, LossRow, PartLoss } from '../algorithms/types.ts'
-import { checkLoss, unsoundLoss } from '../losses/check.ts'
 import type { Trajectory } from '../rollout/trajectory.ts'
 import type { TrainingRow } from './experience.ts'
 import { forMicroBatches, type LearningLoad, microBatches } from './packing.ts'
@@ -167,7 +166,7 @@ async function accumulateMinibatch(
           if (shown.has(trajectory)) records.heads.set(trajectory, copyOf(heads[i]!))
         })
         const lossRows = part.map((row, i) => lossRow(row, heads[i]!, settings.mismatchLimit, mismatch))
-        requireSoundLoss(lossRows, part, learning)
+        algorithm.admit?.(lossRows, ({ row, place }) => textAt(part[row]!, place + 1, learning))
         const answer = lossOf(lossRows)
         const { loss, coefficients } = answer
         const fault = lossFault(loss) ?? coefficientFault(coefficients)
@@ -191,39 +190,18 @@ async function accumulateMinibatch(
   }
 }
 
-/** Whether all coefficients of a row are zero whatever its heads: without other terms the advantage is a factor of them. */
-function isSilent({ experience, written, needs }: ConfiguredAlgorithm, { learning }: TrainingRow): boolean {
-  const hasOtherTerms = needs.reference || needs.entropyGradient || needs.values
-  if (experience !== 'rollout' || written !== undefined || hasOtherTerms) return false
-  return learning.advantages.every((advantage) => advantage === 0)
-}
+const isLeftOut = (
+  { trajectory, learning }: TrainingRow,
+  { algorithm, settings, shown }: Learning,
+): boolean =>
+  settings.skipsZeroAdvantages &&
+  algorithm.needsAdvantage &&
+  !shown.has(trajectory) &&
+  learning.advantages.every((advantage) => advantage === 0)
 
-const isLeftOut = (row: TrainingRow, { algorithm, settings, shown }: Learning): boolean =>
-  settings.skipsZeroAdvantages && !shown.has(row.trajectory) && isSilent(algorithm, row)
-
-/** Losses that have been checked on real rows. */
-const sound = new WeakSet<ConfiguredAlgorithm>()
-
-/** Checks a user-written loss on the first batch that it is to learn from. Errors: AppError 'loss/failed'. */
-function requireSoundLoss(
-  lossRows: readonly LossRow[],
-  part: readonly TrainingRow[],
-  { algorithm, tokenizer }: Learning,
-): void {
-  const { written, experience, needs } = algorithm
-  if (written === undefined || sound.has(algorithm)) return
-  const fault = checkLoss(written.program, lossRows, { unit: needs.unit, experience })
-  if (fault === null) {
-    sound.add(algorithm)
-    return
-  }
-  const { token } = fault
-  const id = token && part[token.row]!.trajectory.ids[token.place + 1]
-  throw unsoundLoss(
-    written.title,
-    fault,
-    id == null ? undefined : tokenizer.decode([id], { skipSpecialTokens: false }),
-  )
+function textAt({ trajectory }: TrainingRow, place: number, { tokenizer }: Learning): string | undefined {
+  const id = trajectory.ids[place]
+  return id === undefined ? undefined : tokenizer.decode([id], { skipSpecialTokens: false })
 }
 
 /** Zero coefficients, for which the engine runs no backward pass; work already submitted finishes as usual. */

@@ -7,8 +7,6 @@ import { AppError } from '#shared/errors.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
 import { requireWorkingWorkflows } from '#host/code/resolveWorkflow.ts'
 import { openLoss, traceInto } from '#host/code/resolveAlgorithms.ts'
-import { inputLevels, mostOperations } from '#shared/losses.ts'
-import { maxNodes, recordedLevels } from '#host/sandbox/lossHarness.ts'
 import { openSandbox, type SandboxLimits } from '#host/sandbox/sandbox.ts'
 import { startShared } from '../sandbox/opened.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
@@ -327,11 +325,6 @@ test('losses and workflows in Python are refused with what can be Python', async
   })
   await expect(requireWorkingWorkflows(config)).rejects.toMatchObject(refused('A workflow'))
   rmSync(path.dirname(file), { recursive: true })
-})
-
-test('what records a loss and what reads the record agree', () => {
-  expect(recordedLevels).toEqual(inputLevels)
-  expect(maxNodes).toBe(mostOperations)
 })
 
 test('one process of a loss is unharmed by what the last one did', async () => {

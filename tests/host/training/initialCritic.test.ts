@@ -10,6 +10,7 @@ import { runPaths } from '#host/workFolder/runFolder.ts'
 import { createControl, runTraining } from '#host/training/entry.ts'
 import { openTraining } from '#host/training/openTraining.ts'
 import { readStages, type StageBeginning } from '#host/training/stages.ts'
+import { algorithmById } from '#rl/algorithms/registry.ts'
 import { createHome, starterConfig } from '../runs/runFixture.ts'
 
 const home = createHome()
@@ -37,12 +38,14 @@ const rows = [
 
 /** Values of some tokens, before anything is learned. */
 async function valuesOf(config: RunConfig, begin: StageBeginning = null): Promise<number[]> {
-  const [stage] = await readStages(config, model, { rewards: [], environment: null }, [])
+  const [stage] = await readStages(config, model, {
+    ...{ rewards: [], environment: null, workflows: [], algorithmById },
+  })
   const device = { kind: 'cpu', threads: 1, deviceId: 0 } as const
   await using training = await openTraining({
     ...{ name: 'run', stage: stage!, model, device, cacheDirectory, begin },
   })
-  const heads = await training.dependencies.policy.score(rows, { role: 'critic', temperature: 1 })
+  const heads = await training.dependencies.model.policy.score(rows, { role: 'critic', temperature: 1 })
   return heads.flatMap(({ values }) => [...values!])
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import type { AdvantageRow } from '#shared/lossLanguage.ts'
 import { lossTypes } from '#renderer/editor/types/lossTypes.ts'
 import { builtInAlgorithm } from '#rl/algorithms/registry.ts'
-import { type AdvantageRow, writtenAlgorithm } from '#rl/losses/written.ts'
+import { writtenAlgorithm } from '#rl/losses/written.ts'
 import { bareExperience } from '../../rl/bareExperience.ts'
 
 test('the editor knows every field that the advantages of a loss are given, and no other', async () => {

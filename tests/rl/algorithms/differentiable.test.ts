@@ -1,31 +1,27 @@
 /** Every operation against central differences, and what makes the arithmetic fit for losses. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
-  add,
+  arithmetic,
   clip,
   constant,
-  exp,
-  expm1,
   gradientsOf,
-  logSigmoid,
   maskOf,
-  maximum,
   mean,
-  minimum,
-  multiply,
-  negative,
   type Operand,
   pool,
-  sigmoid,
   spread,
-  square,
-  subtract,
   sum,
   type Value,
   variable,
   where,
 } from '#rl/algorithms/terms/differentiable.ts'
+import { lossFunctions, operationEntries } from '#shared/lossLanguage.ts'
+import * as code from '../../../src/library/code.ts'
 import { randomStream, SequentialRandom } from '#shared/random.ts'
+
+const { add, exp, expm1, logSigmoid, maximum, minimum, multiply, negative, sigmoid, square, subtract } =
+  arithmetic
 
 const units = { of: Int32Array.of(0, 1, 0, 2, 1), sizes: Int32Array.of(2, 2, 1) }
 const odd = maskOf(5, (i) => i % 2 === 1)
@@ -38,12 +34,21 @@ const operations: Readonly<Record<string, (x: Value, y: Value) => Operand>> = {
   maximum,
   negative,
   square,
+  divide: (x, y) => arithmetic.divide(x, exp(y)),
+  power: (x, y) => arithmetic.power(exp(x), y),
+  log: (x) => arithmetic.log(exp(x)),
+  log1p: (x) => arithmetic.log1p(exp(x)),
+  sqrt: (x) => arithmetic.sqrt(exp(x)),
+  abs: arithmetic.abs,
+  tanh: arithmetic.tanh,
   exp,
   expm1,
   sigmoid,
   logSigmoid,
   clip: (x) => clip(x, { lower: -0.5, upper: 0.5 }),
-  where: (x, y) => where(odd, x, y),
+  'clip with bounds that learn': (x, y) => arithmetic.clip(x, subtract(y, 1), y),
+  where: (x, y) => arithmetic.where(Float64Array.from(odd), x, y),
+  'where with a mask': (x, y) => where(odd, x, y),
   sum: (x, y) => multiply(sum(x), y),
   mean: (x, y) => multiply(mean(x), y),
   'number on the left': (x) => subtract(2, x),
@@ -53,6 +58,13 @@ const operations: Readonly<Record<string, (x: Value, y: Value) => Operand>> = {
   spread: (x, y) => multiply(spread(pool(x, units, 'mean'), units), y),
   'used twice': (x, y) => add(multiply(x, exp(y)), multiply(x, x)),
 }
+
+test('every operation that passes a gradient on is compared with central differences', () => {
+  const learning = operationEntries.flatMap(([name, operation]) =>
+    'slopes' in operation && operation.slopes.length > 0 ? [name] : [],
+  )
+  expect(learning.filter((name) => !(name in operations))).toEqual([])
+})
 
 const random = new SequentialRandom(randomStream(3))
 const draw = () => Float64Array.from({ length: 5 }, () => random.normal())
@@ -107,4 +119,14 @@ describe('in a loss', () => {
     expect(mean(multiply(a, 3)).data).toEqual(Float64Array.of(0))
     expect(gradientsOf(mean(a)).get(a)).toEqual(new Float64Array(0))
   })
+})
+
+test('the reference names every function that code of a loss may call', () => {
+  const reference = readFileSync('docs/reference.md', 'utf8')
+  const missing = lossFunctions.filter(([, { as }]) => !new RegExp(`\\\`${as}[\\\`(]`).test(reference))
+  expect(missing).toEqual([])
+})
+
+test('the package exports every function that code of a loss may call', () => {
+  expect(Object.keys(code)).toEqual(expect.arrayContaining(lossFunctions.map(([, { as }]) => as)))
 })

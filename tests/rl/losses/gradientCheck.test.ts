@@ -12,18 +12,18 @@ let isOnce = false
 
 vi.mock('#rl/algorithms/terms/differentiable.ts', async (load) => {
   const real: typeof differentiable = await load()
+  const { add, multiply } = real.arithmetic
   return {
     ...real,
-    // The value of exp with half of its slope.
-    exp: (x: differentiable.Value) =>
-      isBroken
-        ? real.add(real.multiply(real.exp(x), 0.5), real.multiply(real.constant(real.exp(x)), 0.5))
-        : real.exp(x),
-    where: (mask: Uint8Array, ...branches: [differentiable.Operand, differentiable.Operand]) =>
-      real.where(
-        isOnce && typeof branches[1] === 'object' ? new Uint8Array(mask.length).fill(mask[0]!) : mask,
-        ...branches,
-      ),
+    operate(name: Parameters<typeof real.operate>[0], operands: readonly differentiable.Operand[]) {
+      const result = real.operate(name, operands)
+      // The value of exp with half of its slope.
+      if (isBroken && name === 'exp') return add(multiply(result, 0.5), multiply(real.constant(result), 0.5))
+      if (!isOnce || name !== 'where') return result
+      const [condition, ...branches] = operands
+      const { data } = real.constant(condition!)
+      return real.operate(name, [data.map(() => data[0]!), ...branches])
+    },
   }
 })
 

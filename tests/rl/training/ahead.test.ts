@@ -96,13 +96,19 @@ describe('rollouts ahead of learning', () => {
   test('a run that is taken up begins anew with what it has, and no step is lost or twice', async () => {
     const { dependencies } = aheadBy(2)
     const control = new AbortController()
-    const events = await collect({ ...dependencies, signal: control.signal }, (event) => {
-      if (event.type === 'step' && event.step === 3) control.abort()
-    })
+    const events = await collect(
+      { ...dependencies, schedule: { ...dependencies.schedule, signal: control.signal } },
+      (event) => {
+        if (event.type === 'step' && event.step === 3) control.abort()
+      },
+    )
     const saved = events.findLast((event) => event.type === 'checkpoint-due')
     expect(saved).toMatchObject({ step: 3, state: { step: 3, promptsDrawn: 12 } })
     if (saved?.type !== 'checkpoint-due') throw new Error('Expected a checkpoint.')
-    const rest = await collect({ ...dependencies, state: saved.state })
+    const rest = await collect({
+      ...dependencies,
+      schedule: { ...dependencies.schedule, state: saved.state },
+    })
     expect(steps(rest).map(({ step }) => step)).toEqual([4, 5, 6])
     expect(valuesOf(rest, 'rollout/staleness')).toEqual([0, 1, 2])
   })
@@ -110,9 +116,12 @@ describe('rollouts ahead of learning', () => {
   test('what is under way is given up when the run stops or fails', async () => {
     const { policy, dependencies } = aheadBy(2, (snapshot) => (snapshot > 3 ? 60_000 : 0))
     const control = new AbortController()
-    await collect({ ...dependencies, signal: control.signal }, (event) => {
-      if (event.type === 'step' && event.step === 2) control.abort()
-    })
+    await collect(
+      { ...dependencies, schedule: { ...dependencies.schedule, signal: control.signal } },
+      (event) => {
+        if (event.type === 'step' && event.step === 2) control.abort()
+      },
+    )
     expect(policy.calls['snapshot disposed']).toBe(policy.calls['snapshot'])
   })
 
@@ -121,13 +130,13 @@ describe('rollouts ahead of learning', () => {
     const failing = {
       ...dependencies,
       config: { ...dependencies.config, rewardFailures: 'fail' as const },
-      rewards: dependencies.rewards.map((spec) => ({
-        ...spec,
-        function: {
-          ...spec.function,
-          score: () => Promise.reject(new Error('Out of order.')),
-        },
-      })),
+      code: {
+        ...dependencies.code,
+        rewards: dependencies.code.rewards.map((spec) => ({
+          ...spec,
+          function: { ...spec.function, score: () => Promise.reject(new Error('Out of order.')) },
+        })),
+      },
     }
     await expect(collect(failing)).rejects.toThrow('Out of order.')
   })
@@ -138,8 +147,8 @@ describe('rollouts ahead of learning', () => {
       code: 'config/invalid',
       message: expect.stringContaining('rollout.maxStaleness') as string,
     })
-    await expect(collect({ ...dependencies, state: initialState })).rejects.toThrow(
-      'cannot generate while it',
-    )
+    await expect(
+      collect({ ...dependencies, schedule: { ...dependencies.schedule, state: initialState } }),
+    ).rejects.toThrow('cannot generate while it')
   })
 })

@@ -64,7 +64,7 @@ function withNumber(path: string, value: number): Record<string, unknown> {
 }
 
 const model = { contextLength: 32, hiddenSize: 64 }
-const { algorithm } = dependenciesOf()
+const { algorithm } = dependenciesOf().code
 
 /** null: nothing is said against it. */
 function saidOf(given: Record<string, unknown>): string | null {

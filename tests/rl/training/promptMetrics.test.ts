@@ -48,7 +48,7 @@ const trajectory = (
 const metricsOf = (
   trajectories: readonly Trajectory[],
   template: typeof chatTemplate | null = chatTemplate,
-) => promptMetrics(trajectories, { config, tokenizer, chatTemplate: template })
+) => promptMetrics(trajectories, { config, model: { tokenizer, chatTemplate: template } })
 
 const asked = (say: (i: number) => string) =>
   Array.from({ length: 8 }, (_, i) => trajectory(i, say(i), `${i + 20}`))
@@ -89,7 +89,7 @@ describe('metrics of prompts', () => {
       (i) => `${Array.from({ length: 8 }, (_, k) => `Answer: ${k + 20}`).join('; ')}; ${i}?`,
     )
     expect(metricsOf(listed)['prompts/answer_ratio']).toBe(0)
-    expect(heldOutPromptMetrics(told, { config, tokenizer, chatTemplate })).toEqual({
+    expect(heldOutPromptMetrics(told, { config, model: { tokenizer, chatTemplate } })).toEqual({
       'eval_prompts/answer_ratio': 1,
     })
   })

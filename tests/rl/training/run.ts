@@ -2,7 +2,8 @@
 import { grpo } from '#rl/algorithms/grpo.ts'
 import type { ConfiguredAlgorithm, Experience, LearningRow } from '#rl/algorithms/types.ts'
 import { eachSample, type RewardSpec } from '#rl/rewards.ts'
-import type { TrainDependencies } from '#rl/training/dependencies.ts'
+import type { DataRow } from '#rl/rollout/prompts.ts'
+import type { RunCode, Schedule, TrainDependencies, TrainedModel } from '#rl/training/dependencies.ts'
 import { train } from '#rl/training/train.ts'
 import type { RunEvent } from '#shared/events.ts'
 import { parseRunConfig } from '#shared/runConfig.ts'
@@ -19,7 +20,10 @@ export const likesC: RewardSpec = {
   },
 }
 
-export interface RunOptions extends Partial<Omit<TrainDependencies, 'config' | 'policy'>> {
+export interface RunOptions
+  extends Partial<Omit<TrainedModel, 'policy'>>, Partial<RunCode>, Partial<Schedule> {
+  readonly trainRows?: readonly DataRow[]
+  readonly heldOutRows?: readonly DataRow[]
   readonly policy?: FakePolicy
   readonly settings?: Readonly<Record<string, unknown>>
   readonly rollout?: Readonly<Record<string, unknown>>
@@ -36,7 +40,14 @@ const withAnswers = (prompt: string) => ({
 })
 
 export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
-  const { settings, rollout, optimization, config, policy, ...rest } = options
+  const { settings, rollout, optimization, config, policy = fakePolicy(), ...rest } = options
+  const given = <Name extends keyof typeof rest>(...names: readonly Name[]) =>
+    Object.fromEntries(names.flatMap((name) => (name in rest ? [[name, rest[name]]] : []))) as Pick<
+      typeof rest,
+      Name
+    >
+  const { trainRows = 'abdefgh'.split('').map(withAnswers), heldOutRows = ['ab', 'ba'].map(withAnswers) } =
+    rest
   return {
     config: parseRunConfig({
       model: 'fake',
@@ -47,16 +58,29 @@ export function dependenciesOf(options: RunOptions = {}): TrainDependencies {
       steps: 6,
       ...config,
     }),
-    policy: policy ?? fakePolicy(),
-    algorithm: grpo.configure({ klCoefficient: 0, ...settings }),
-    rewards: [likesC],
-    trainRows: 'abdefgh'.split('').map(withAnswers),
-    heldOutRows: ['ab', 'ba'].map(withAnswers),
-    tokenizer: fakeTokenizer,
-    chatTemplate: null,
-    stopIds: [stopId],
-    learningRatesAt: () => ({ actor: 8, critic: 1 }),
-    ...rest,
+    model: {
+      ...{ policy, tokenizer: fakeTokenizer, chatTemplate: null, stopIds: [stopId] },
+      ...given('device', 'tokenizer', 'chatTemplate', 'stopIds', 'rolloutMetrics'),
+    },
+    data: { train: trainRows, heldOut: heldOutRows },
+    code: {
+      ...{ algorithm: grpo.configure({ klCoefficient: 0, ...settings }), rewards: [likesC] },
+      ...given('algorithm', 'rewards', 'rewardMetrics', 'script', 'environment', 'workflow'),
+    },
+    schedule: {
+      learningRatesAt: () => ({ actor: 8, critic: 1 }),
+      ...given(
+        'learningRatesAt',
+        'state',
+        'isFork',
+        'stage',
+        'signal',
+        'until',
+        'pause',
+        'change',
+        'onPhase',
+      ),
+    },
   }
 }
 

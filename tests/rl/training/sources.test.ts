@@ -212,7 +212,7 @@ describe('groups that teach nothing', () => {
       config,
       trainRows: [{ prompt: 'a' }],
     })
-    await collect({ ...one, heldOutRows: [] }, (event) => {
+    await collect({ ...one, data: { ...one.data, heldOut: [] } }, (event) => {
       if (event.type === 'samples') seen.push(...event.samples.map(({ completion }) => completion))
     })
     expect(batches[0]).toHaveLength(8)

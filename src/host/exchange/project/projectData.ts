@@ -70,23 +70,21 @@ export async function readProjectData(run: RunConfig, model: ModelFolder): Promi
 const isConversation = (content: string | readonly ChatMessage[]): boolean =>
   typeof content !== 'string' && content.at(-1)?.role !== 'assistant'
 
-function encoderOf(run: RunConfig, model: ModelFolder, { train, heldOut, places }: SplitResult) {
+function encoderOf(run: RunConfig, model: ModelFolder, data: SplitResult) {
   const text = loadTokenizer(model.directory)
   const { eos } = text.tokenizer.special
   const parts: PlanningParts = {
     config: run,
-    policy: { contextLength: model.config.contextLength },
-    algorithm: algorithmById(run.algorithm.id).configure(run.algorithm.settings),
-    rewards: [],
-    trainRows: train,
-    heldOutRows: heldOut,
-    rowPlaces: places,
-    ...text,
-    stopIds: [...new Set([...model.config.eosIds, ...(eos === null ? [] : [eos])])],
-    learningRatesAt: () => ({ actor: 0, critic: 0 }),
+    model: {
+      ...text,
+      policy: { contextLength: model.config.contextLength },
+      stopIds: [...new Set([...model.config.eosIds, ...(eos === null ? [] : [eos])])],
+    },
+    data,
+    code: { algorithm: algorithmById(run.algorithm.id).configure(run.algorithm.settings) },
   }
   return (rows: readonly DataRow[]): { readonly encoded: readonly Encoded[]; readonly tooLong: number } => {
-    if (parts.algorithm.experience === 'rollout') {
+    if (parts.code.algorithm.experience === 'rollout') {
       const { prompts, tooLong } = promptsOf(parts, rows)
       return { encoded: prompts.map((prompt) => ({ prompt, answers: [] })), tooLong: tooLong.length }
     }

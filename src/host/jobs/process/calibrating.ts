@@ -44,7 +44,7 @@ export async function calibrate(
   makeFolder(directory)
   let report: CalibrationReport
   try {
-    await using _losses = await resolveAlgorithms(config, directory)
+    await using algorithms = await resolveAlgorithms(config, directory)
     // A check sends nothing to other machines.
     await using judges = new RunJudges({ folder: null, cacheDirectory, asksAddresses: false })
     await using rewards = await resolveRewards(config, directory, { consents, openJudge: judges.open })
@@ -53,9 +53,11 @@ export async function calibrate(
       onRequest: () => countBeside(cacheDirectory),
     })
     const model = openModelFolder(config.model, config)
-    const judging = { rewards: rewards.specs, environment: world.environment }
     await using workflows = await resolveWorkflows(config, directory)
-    const stages = await readStages(config, model, judging, workflows.all)
+    const stages = await readStages(config, model, {
+      ...{ rewards: rewards.specs, environment: world.environment },
+      ...{ algorithmById: algorithms.byId, workflows: workflows.all },
+    })
     const { device, reason } = await chooseRunDevice({ config, model, cacheDirectory, before: null })
     const calibrated: CalibratedStage[] = []
     const meter = new MemoryMeter()
@@ -148,7 +150,7 @@ async function calibrateStage(
   tell: (phase: Phase) => void,
 ): Promise<CalibratedStage & { readonly heldBack: number }> {
   const { directory, stage, model } = setup
-  const { config, heldOutRows, rowPlaces } = stage.parts
+  const { config, data } = stage.parts
   tell('loading')
   const begin = performance.now()
   await using training = await openTraining({ ...setup, name: path.basename(directory), begin: null })
@@ -157,10 +159,10 @@ async function calibrateStage(
   const calibration = await calibrateStep(training.dependencies, maxRows, tell)
   const trying = (performance.now() - opened) / 1000
   const { measures, tooLong, trajectories } = calibration
-  const row = rowPlaces?.train[calibration.row] ?? calibration.row
+  const row = data.places?.train[calibration.row] ?? calibration.row
   const { generating, scoring, forward, update } = measures.seconds
   const steps = stage.lastStep - stage.place.firstStep
-  const evaluated = Math.min(heldOutRows.length, config.evaluation.rows ?? Infinity)
+  const evaluated = Math.min(data.heldOut.length, config.evaluation.rows ?? Infinity)
   const samples = samplesOf(calibration, row)
   return {
     ...{ steps, row, tooLong, samples },

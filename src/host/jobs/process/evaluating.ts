@@ -106,7 +106,8 @@ function rollOutOf(config: RunConfig, { model, text, world, workflow, rewards }:
   const stopIds = stopIdsOf(folder, text)
   const role = model.role === 'base' ? 'base' : 'actor'
   const generate: GenerateOptions = { role, sampling: samplingOptions({ config, stopIds }), decode }
-  const acting = { ...{ config, policy, workflow, rewards }, ...text, environment: world.environment }
+  const code = { workflow, rewards, environment: world.environment }
+  const acting = { config, model: { policy, ...text }, code }
   return planRollOut(acting, { policy, generate, decode })
 }
 

@@ -52,7 +52,8 @@ export async function tryWorkflow(asked: WorkflowTrialInput, { say }: Tools<Tria
   const role = model.role === 'base' ? 'base' : 'actor'
   const { policy } = model
   const judging = { rewards: rewards.specs, environment: world.environment }
-  const acting = { ...{ config, policy }, ...text, ...judging, workflow: workflows.all[0] ?? null }
+  const code = { ...judging, workflow: workflows.all[0] ?? null }
+  const acting = { config, model: { policy, ...text }, code }
   const rollOut = planRollOut(acting, { policy, generate: { role, sampling, decode }, decode })
   const prompt = world.environment === null ? promptOf(asked, text) : unwritten(asked.row)
   const time = isEvaluation

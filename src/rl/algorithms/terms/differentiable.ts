@@ -2,6 +2,7 @@
  * Reverse-mode differentiation of f64 arrays, for losses written as formulas. Names are NumPy's. Arrays are [n]; a
  * number, or an array of length one, is broadcast.
  */
+import { type Entrywise, type EntrywiseName, lossOperations, operationEntries } from '#shared/lossLanguage.ts'
 
 export interface Value {
   readonly data: Float64Array
@@ -51,54 +52,43 @@ function inOrderOfUse(loss: Value): Value[] {
   return order.reverse()
 }
 
-type Entrywise = (x: number, y: number) => number
-/** ∂result/∂operand of every entry: a constant, an array, or a function of the operands. */
-type Derivative = number | Float64Array | Entrywise
-
-/** Elementwise. An operand without a gradient gets none, even where the derivative is infinite. */
-function entrywise(
-  a: Operand,
-  b: Operand,
-  f: Entrywise,
-  derivatives: () => readonly [Derivative, Derivative],
-): Value {
-  const [x, y] = [dataOf(a), dataOf(b)]
-  const [stepX, stepY] = [Number(x.length !== 1), Number(y.length !== 1)]
-  const data = new Float64Array(stepX === 0 ? y.length : x.length)
-  for (let i = 0; i < data.length; i++) data[i] = f(x[i * stepX]!, y[i * stepY]!)
-  return from([a, b], data, (operand) => (gradient, into) => {
-    const derivative = derivatives()[operand]!
-    const step = Number(into.length !== 1)
-    if (typeof derivative === 'number') {
-      for (let i = 0; i < gradient.length; i++) into[i * step]! += gradient[i]! * derivative
-    } else if (typeof derivative === 'object') {
-      const stepOfOwn = Number(derivative.length !== 1)
-      for (let i = 0; i < gradient.length; i++)
-        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative[i * stepOfOwn]!
-    } else {
-      for (let i = 0; i < gradient.length; i++)
-        if (gradient[i] !== 0) into[i * step]! += gradient[i]! * derivative(x[i * stepX]!, y[i * stepY]!)
+/** Computes an operation entry by entry. An operand without a gradient gets none, even where the slope is infinite. */
+export function operate(name: EntrywiseName, operands: readonly Operand[]): Value {
+  const { value, slopes }: Entrywise = lossOperations[name]
+  const of = operands.map(dataOf)
+  const { length } = of.find((entries) => entries.length !== 1) ?? of[0]!
+  const data = new Float64Array(length)
+  const [x = data, y = data, z = data] = of
+  const [stepX, stepY, stepZ] = [Number(x.length !== 1), Number(y.length !== 1), Number(z.length !== 1)]
+  for (let i = 0; i < length; i++) data[i] = value(x[i * stepX]!, y[i * stepY]!, z[i * stepZ]!)
+  return from(operands, data, (operand) => {
+    const slope = slopes[operand] ?? null
+    if (slope === null) return null
+    return (gradient, into) => {
+      const step = Number(into.length !== 1)
+      if (typeof slope === 'number') {
+        for (let i = 0; i < length; i++) into[i * step]! += gradient[i]! * slope
+        return
+      }
+      for (let i = 0; i < length; i++) {
+        if (gradient[i] === 0) continue
+        const factor = slope(x[i * stepX]!, y[i * stepY]!, z[i * stepZ]!)
+        if (factor !== null) into[i * step]! += gradient[i]! * factor
+      }
     }
   })
 }
 
-/** For one operand; its derivative may be computed from the result y. */
-function unary(a: Operand, f: (x: number) => number, derivative: (x: number, y: number) => number): Value {
-  const x = dataOf(a)
-  const data = new Float64Array(x.length)
-  for (let i = 0; i < data.length; i++) data[i] = f(x[i]!)
-  return from([a], data, () => (gradient, into) => {
-    for (let i = 0; i < gradient.length; i++)
-      if (gradient[i] !== 0) into[i]! += gradient[i]! * derivative(x[i]!, data[i]!)
-  })
-}
-
+/** `pullTo`: null for an operand that passes nothing on. */
 function from(
   operands: readonly Operand[],
   data: Float64Array,
-  pullTo: (operand: number) => Parent['pull'],
+  pullTo: (operand: number) => Parent['pull'] | null,
 ): Value {
-  const parents = operands.flatMap((value, k) => (isVariable(value) ? [{ value, pull: pullTo(k) }] : []))
+  const parents = operands.flatMap((value, k) => {
+    const pull = isVariable(value) ? pullTo(k) : null
+    return pull === null ? [] : [{ value: value as Value, pull }]
+  })
   return { data, parents, isVariable: parents.length > 0 }
 }
 
@@ -108,89 +98,28 @@ const asValue = (x: Operand): Value => (isValue(x) ? x : constant(x))
 const dataOf = (x: Operand): Float64Array =>
   typeof x === 'number' ? Float64Array.of(x) : isValue(x) ? x.data : x
 
-export const add = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => x + y,
-    () => [1, 1],
-  )
-export const subtract = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => x - y,
-    () => [1, -1],
-  )
-export const multiply = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => x * y,
-    () => [dataOf(b), dataOf(a)],
-  )
-export const divide = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => x / y,
-    () => [(_, y) => 1 / y, (x, y) => -x / (y * y)],
-  )
-/** a^b; no gradient with respect to b where a ≤ 0. */
-export const power = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => x ** y,
-    () => [(x, y) => (y === 0 ? 0 : y * x ** (y - 1)), (x, y) => (x > 0 ? x ** y * Math.log(x) : 0)],
-  )
-export const negative = (a: Operand): Value =>
-  unary(
-    a,
-    (x) => -x,
-    () => -1,
-  )
-export const square = (a: Operand): Value =>
-  unary(
-    a,
-    (x) => x * x,
-    (x) => 2 * x,
-  )
-export const exp = (a: Operand): Value => unary(a, Math.exp, (_, y) => y)
-/** e^x − 1 */
-export const expm1 = (a: Operand): Value => unary(a, Math.expm1, (_, y) => y + 1)
-export const log = (a: Operand): Value => unary(a, Math.log, (x) => 1 / x)
-/** log(1 + x) */
-export const log1p = (a: Operand): Value => unary(a, Math.log1p, (x) => 1 / (1 + x))
-export const sqrt = (a: Operand): Value => unary(a, Math.sqrt, (_, y) => 0.5 / y)
-export const abs = (a: Operand): Value => unary(a, Math.abs, Math.sign)
-export const tanh = (a: Operand): Value => unary(a, Math.tanh, (_, y) => 1 - y * y)
+type Operands<Count> = Count extends 1
+  ? [a: Operand]
+  : Count extends 2
+    ? [a: Operand, b: Operand]
+    : [a: Operand, b: Operand, c: Operand]
+type Arithmetic = {
+  readonly [Name in EntrywiseName]: (...operands: Operands<(typeof lossOperations)[Name]['of']>) => Value
+}
 
-/** The gradient goes to the first operand where both are equal. */
-export const minimum = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => Math.min(x, y),
-    () => [(x, y) => (x <= y ? 1 : 0), (x, y) => (x > y ? 1 : 0)],
-  )
-export const maximum = (a: Operand, b: Operand): Value =>
-  entrywise(
-    a,
-    b,
-    (x, y) => Math.max(x, y),
-    () => [(x, y) => (x >= y ? 1 : 0), (x, y) => (x < y ? 1 : 0)],
-  )
+/** The operations of shared/lossLanguage.ts on tensors, by name. */
+export const arithmetic = Object.fromEntries(
+  operationEntries.flatMap(([name, operation]) =>
+    'of' in operation
+      ? [[name, (...operands: Operand[]) => operate(name as EntrywiseName, operands.slice(0, operation.of))]]
+      : [],
+  ),
+) as Arithmetic
 
 export const clip = (
   a: Operand,
   { lower, upper }: { readonly lower: number; readonly upper: number },
-): Value =>
-  unary(
-    a,
-    (x) => Math.min(Math.max(x, lower), upper),
-    (x) => (x >= lower && x <= upper ? 1 : 0),
-  )
+): Value => operate('clip', [a, lower, upper])
 
 /** a where the mask ([n]) is 1, else b; what is not taken gets no gradient, even where that of the result is infinite. */
 export function where(mask: Uint8Array, a: Operand, b: Operand): Value {
@@ -203,16 +132,6 @@ export function where(mask: Uint8Array, a: Operand, b: Operand): Value {
       if ((mask[i] === 1) === (operand === 0)) into[into.length === 1 ? 0 : i]! += gradient[i]!
   })
 }
-
-const σ = (x: number): number => 1 / (1 + Math.exp(-x))
-export const sigmoid = (a: Operand): Value => unary(a, σ, (x, y) => y * σ(-x))
-/** log σ(x) without overflow at either end. */
-export const logSigmoid = (a: Operand): Value =>
-  unary(
-    a,
-    (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))),
-    (x) => σ(-x),
-  )
 
 /** [n] 1 where the comparison holds, else 0. */
 export function maskOf(count: number, holds: (i: number) => boolean): Uint8Array {
@@ -230,7 +149,7 @@ export function sum(a: Operand): Value {
 }
 
 /** [1]; 0 of nothing. */
-export const mean = (a: Operand): Value => multiply(sum(a), 1 / Math.max(dataOf(a).length, 1))
+export const mean = (a: Operand): Value => arithmetic.multiply(sum(a), 1 / Math.max(dataOf(a).length, 1))
 
 /** Entries that belong together: the unit of each entry, and the size of each unit. */
 export interface Units {

@@ -1,8 +1,10 @@
 /** Metrics of a loss besides its value. */
-import { negative, subtract, type Units, type Value } from './differentiable.ts'
+import { arithmetic, type Units, type Value } from './differentiable.ts'
 import type { ClipBounds } from './groupSettings.ts'
 import type { Tokens } from './loss.ts'
 import { type Tallies, tally } from './tally.ts'
+
+const { negative, subtract } = arithmetic
 
 /**
  * Shares of units (tokens, turns or trajectories with one ratio each) below and above the bounds. With `advantages`,

@@ -4,23 +4,7 @@
  */
 import type { SettingsOf } from '#shared/config/settings.ts'
 import type { LearningRow } from '../types.ts'
-import {
-  add,
-  constant,
-  exp,
-  expm1,
-  maskOf,
-  mean,
-  multiply,
-  negative,
-  pool,
-  square,
-  spread,
-  subtract,
-  sum,
-  type Value,
-  where,
-} from './differentiable.ts'
+import { arithmetic, constant, maskOf, mean, pool, spread, sum, type Value, where } from './differentiable.ts'
 import type {
   KlEstimator,
   KlEstimatorSettings,
@@ -33,6 +17,8 @@ import { quantile } from './groups.ts'
 import { klTallies } from './metrics.ts'
 import type { Tallies } from './tally.ts'
 import { actionTotal } from './turns.ts'
+
+const { add, exp, expm1, multiply, negative, square, subtract } = arithmetic
 
 /**
  * [n] ρ = π / π_old; for several tokens the exponential of their mean log-ratio (GSPO: Zheng et al. 2025,

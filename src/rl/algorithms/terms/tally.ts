@@ -1,4 +1,4 @@
-import type { MetricName, Metrics } from '#shared/metrics.ts'
+import type { LossMetricName } from '#shared/lossMetrics.ts'
 
 /** Sums that become means only at the end, so that a minibatch can be split in any way. */
 export interface Tally {
@@ -9,7 +9,7 @@ export interface Tally {
 }
 
 /** Tallies by metric name. */
-export type Tallies = Readonly<Partial<Record<MetricName, Tally>>>
+export type Tallies = Readonly<Partial<Record<LossMetricName, Tally>>>
 
 /** Of all the numbers. */
 export const tally = ({ data }: { readonly data: Float64Array }): Tally => ({
@@ -25,7 +25,7 @@ function sumOf(data: Float64Array): number {
 
 /** Adds tallies name by name. */
 export function addTallies(parts: readonly Tallies[]): Tallies {
-  const total: Partial<Record<MetricName, Tally>> = {}
+  const total: Partial<Record<LossMetricName, Tally>> = {}
   for (const [name, added] of parts.flatMap(entriesOf)) {
     const before = total[name]
     total[name] = before
@@ -36,7 +36,7 @@ export function addTallies(parts: readonly Tallies[]): Tallies {
 }
 
 /** The means, or e to them; a metric that counted nothing is left out. */
-export function tallyMeans(tallies: Tallies): Metrics {
+export function tallyMeans(tallies: Tallies): Readonly<Partial<Record<LossMetricName, number>>> {
   const counted = entriesOf(tallies).filter(([, { count }]) => count > 0)
   return Object.fromEntries(counted.map(([name, counts]) => [name, valueOf(counts)]))
 }
@@ -45,5 +45,5 @@ export function tallyMeans(tallies: Tallies): Metrics {
 const valueOf = ({ sum, count, isExponent }: Tally): number =>
   isExponent ? Math.exp(Math.min(sum / count, 100)) : sum / count
 
-const entriesOf = (tallies: Tallies): [MetricName, Tally][] =>
-  Object.entries(tallies) as [MetricName, Tally][]
+const entriesOf = (tallies: Tallies): [LossMetricName, Tally][] =>
+  Object.entries(tallies) as [LossMetricName, Tally][]

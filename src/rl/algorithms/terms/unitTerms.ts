@@ -5,13 +5,15 @@
  */
 import { choiceSetting, numberSetting } from '#shared/config/settings.ts'
 import type { LearningRow } from '../types.ts'
-import { exp, multiply, pool, subtract, sum, type Value, where } from './differentiable.ts'
+import { arithmetic, pool, sum, type Value, where } from './differentiable.ts'
 import type { KlEstimatorSettings, RatioLevel } from './groupSettings.ts'
 import { type Tokens, unitsAt } from './loss.ts'
 import { klDivergence } from './policyTerms.ts'
 import { actionTotal } from './turns.ts'
 import { klTallies } from './metrics.ts'
 import type { Tallies } from './tally.ts'
+
+const { exp, multiply, subtract } = arithmetic
 
 export const symmetricClip = numberSetting({
   default: 0.2,
