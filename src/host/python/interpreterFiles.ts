@@ -3,14 +3,7 @@
  * looks for around its program, before it runs any code, to find its library. What such a file says, or that one came, decides where
  * every module comes from.
  */
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-  type Stats,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
 import { readError } from '#host/files/fileErrors.ts'
 import { isInside, linkedFrom, mostLinks } from './pythonEnvironment.ts'

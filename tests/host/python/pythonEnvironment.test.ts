@@ -50,7 +50,14 @@ test.skipIf(process.platform === 'win32')('libraries are loaded from no place th
 })
 
 test.each([
-  ...['LD_LIBRARY_PATH', 'LD_PRELOAD', 'LD_AUDIT', 'GCONV_PATH', 'DYLD_LIBRARY_PATH', 'DYLD_INSERT_LIBRARIES'],
+  ...[
+    'LD_LIBRARY_PATH',
+    'LD_PRELOAD',
+    'LD_AUDIT',
+    'GCONV_PATH',
+    'DYLD_LIBRARY_PATH',
+    'DYLD_INSERT_LIBRARIES',
+  ],
   ...['OPENSSL_CONF', 'OPENSSL_CONF_INCLUDE', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
 ])('%s names nothing in the folder of the code, from which nobody was asked about libraries', (name) => {
   for (const inside of [code, path.join(folder, 'link', 'code', 'lib'), path.join(code, 'away', 'a.so')]) {
