@@ -136,7 +136,7 @@ export function allowPython(reviews: readonly PythonReview[], consents: string):
     for (const { interpreter, files } of reviews) {
       for (const { sha256, path: where } of files) {
         const each = { interpreter, path: where, sha256, at }
-        all.set(keyOf(each), each)
+        if (!all.has(keyOf(each))) all.set(keyOf(each), each)
       }
     }
     return { python: [...all.values()] }
