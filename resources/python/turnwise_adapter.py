@@ -7,6 +7,7 @@ the process ends when standard input does, which is when its host has died.
 """
 
 import asyncio
+import functools
 import hashlib
 import importlib.machinery
 import inspect
@@ -348,22 +349,55 @@ class Code:
         # The copy of a run may differ from the file: tracebacks and inspect show what runs.
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
         exec(compile(code, file, "exec"), self.module.__dict__)
-        names = [name for name in vars(self.module) if not name.startswith("_") and is_reward(self.find(name))]
-        own = [name for name in names if is_own(self.find(name), self.module)]
+        values = {name: value for name, value in vars(self.module).items() if not name.startswith("_") and self.is_reward(value)}
+        own = [name for name, value in values.items() if is_own(value, self.module)]
         return {
-            "functions": names,
-            "own": own or [name for name in names if parts_of_rubric(self.find(name)) is not None],
+            "functions": list(values),
+            "own": own or [name for name, value in values.items() if parts_of_rubric(value) is not None],
             "needsTokens": "completion_ids" in code,
             "hasEnvironment": any(is_environment_class(value, self.module) for value in vars(self.module).values()),
         }
 
     def find(self, name):
-        found = self.module
-        for part in name.split("."):
-            if not hasattr(found, part):
-                raise Problem(f"The file has no “{name}”.")
-            found = getattr(found, part)
-        return found
+        """
+        Finds what a config may have called with settings of its choice: a class or function of the file. What the file imports from
+        packages is there for the file's own use, and nothing is reached through other objects.
+        """
+        value = self.value_of(name)
+        if self.defines(value):
+            return value
+        raise foreign(name)
+
+    def find_reward(self, name):
+        value = self.value_of(name)
+        if self.is_reward(value):
+            return value
+        raise foreign(name) if callable(value) else Problem(f"“{name}” is not a function.")
+
+    def value_of(self, name):
+        if name in vars(self.module):
+            return vars(self.module)[name]
+        raise Problem(f"The file has no “{name}”." if name.isidentifier() else f"Expected the name of a class or function, got “{name}”.")
+
+    def defines(self, value):
+        """Whether it is code of the file, or of a file that was allowed with it."""
+        while isinstance(value, functools.partial):
+            value = value.func
+        origin = getattr(value, "__module__", None)
+        if not isinstance(origin, str):
+            return False
+        file = getattr(sys.modules.get(origin), "__file__", None)
+        beside = self.beside is not None and isinstance(file, str) and self.beside.guards(file)
+        return origin == self.module.__name__ or (beside and self.beside.digest(file) is not None)
+
+    def is_reward(self, value):
+        """A function of the file that scores completions, or functions that the file has put together."""
+        if isinstance(value, (type, types.ModuleType)):
+            return False
+        if self.defines(value) and takes_completions(value):
+            return True
+        pairs = parts_of_rubric(value)
+        return pairs is not None and all(self.defines(function) or takes_completions(function) for function, _ in pairs)
 
     def awaited(self, value):
         """Coroutines of all calls run in one event loop, so that clients they keep open stay usable."""
@@ -386,6 +420,12 @@ class Code:
             if isinstance(error, SyntaxError) and error.filename == self.file:
                 line, message = error.lineno, f"SyntaxError: {error.msg}"
         return {"failure": {"kind": "exception", "message": message[:MOST_CHARACTERS], "line": line}}
+
+
+def foreign(name):
+    return Problem(
+        f"“{name}” is not defined in the file, so no config can have it called. Define a class or function in the file that uses it."
+    )
 
 
 # Packages whose name on PyPI is not that of their module.
@@ -461,12 +501,8 @@ def is_own(value, module):
     return getattr(value, "__module__", None) == module.__name__ and not isinstance(value, type)
 
 
-def is_reward(value):
-    if isinstance(value, type):
-        return False
-    if callable(value):
-        return bool({"completions", "completion"} & set(parameters(value))) or parts_of_rubric(value) is not None
-    return parts_of_rubric(value) is not None
+def takes_completions(value):
+    return callable(value) and bool({"completions", "completion"} & set(parameters(value)))
 
 
 def parts_of_rubric(value):
@@ -582,7 +618,7 @@ def settle(code, answer):
 
 
 def score(code, name, inputs, settings):
-    reward = code.find(name)
+    reward = code.find_reward(name)
     seed = zlib.crc32(json.dumps(inputs, sort_keys=True).encode())
     random.seed(seed)
     if "numpy" in sys.modules:
@@ -590,8 +626,6 @@ def score(code, name, inputs, settings):
     pairs = parts_of_rubric(reward)
     if pairs is not None:
         return score_rubric(code, reward, pairs, inputs, settings)
-    if not callable(reward):
-        raise Problem(f"“{name}” is not a function.")
     return score_function(code, reward, inputs, settings)
 
 
@@ -607,7 +641,7 @@ def find_maker(code, name):
     """What makes an environment: a class or a function."""
     if name is not None:
         return code.find(name)
-    if "make" in vars(code.module):
+    if code.defines(vars(code.module).get("make")):
         return code.module.make
     classes = [each for each in vars(code.module).values() if is_environment_class(each, code.module)]
     if len(classes) == 1:

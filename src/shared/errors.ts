@@ -2,6 +2,8 @@
  * Errors a person can cause. Everything else (a broken assumption in our own code) throws a plain `Error`. Across
  * processes only `{ code, message, hint, command, problems, keys }` travels.
  */
+import { commandWord } from './shownText.ts'
+
 export type ErrorCode =
   | 'config/invalid'
   | 'model/invalid'
@@ -171,7 +173,7 @@ export class KeysError extends AppError {
     const what = keys.map(({ variable, origin }) => `the value of ${variable} to ${origin}`).join(', ')
     super('key/not-allowed', `Sending ${what} has not been allowed on this machine.`, {
       text: 'Nothing was sent. A config can name any variable and any address: allow it only where the key is meant for that address.',
-      command: `turnwise key allow ${keys.map(({ variable, origin }) => `${variable}@${origin}`).join(' ')}`,
+      command: `turnwise key allow ${keys.map(({ variable, origin }) => commandWord(`${variable}@${origin}`)).join(' ')}`,
     })
     this.keys = keys
   }

@@ -15,3 +15,13 @@ export const terminalText = (text: string): string =>
 /** Quotes a word for the command line of a shell, whatever is in it. */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+/** A word of a command that a person copies into a terminal: one word whatever is in it, and nothing of it is unseen. */
+export function commandWord(word: string): string {
+  if (shownText(word) === word) return isWindowsPath(word) ? `"${word}"` : shellWord(word)
+  const codes = shownText(word.replaceAll(/[\\']/g, '\\$&'))
+  return `$'${codes.replaceAll(/\\u\{(\w+)\}/g, (_, code: string) => `\\U${code.padStart(8, '0')}`)}'`
+}
+
+/** The shells of Windows take no single quotes; no shell finds more than a path in this one. */
+const isWindowsPath = (word: string): boolean => /^[A-Za-z]:\\[^"$`%!]*[^"$`%!\\]$/.test(word)

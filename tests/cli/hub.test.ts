@@ -105,6 +105,14 @@ describe('from a hub', () => {
     expect(hubIdOf(place.path('home/models/tiny'))).toBe('someone/tiny')
   })
 
+  test('the option that accepts a licence is one word, whatever the card calls it', async () => {
+    const card = path.join(place.path('hub-model'), 'README.md')
+    writeFileSync(card, '---\nlicense: other\nlicense_name: x $(id)\n---\n')
+    const unasked = await place.run('model', 'import', 'someone/tiny', '--endpoint', hub.endpoint)
+    expect(unasked.stderr).toContain("accept them with --accept-license 'x $(id)'.")
+    writeFileSync(card, '---\nlicense: mit\n---\n')
+  })
+
   test('models are searched for, and known ones listed without a request', async () => {
     const found = await place.run('model', 'search', 'tiny', '--endpoint', hub.endpoint)
     expect(found.stdout).toMatch(/someone\/tiny +20[.]0 K parameters +12345 +mit +safetensors +llama/)

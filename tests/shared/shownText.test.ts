@@ -1,5 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { shellWord, shownText, terminalText } from '#shared/shownText.ts'
+import { KeysError } from '#shared/errors.ts'
+import { vllm, sglang } from '#host/remote/dialect.ts'
+import { openIn } from '#host/export/openIn.ts'
+import { commandWord, shellWord, shownText, terminalText } from '#shared/shownText.ts'
 
 test('text for a terminal keeps its lines and letters, and moves nothing', () => {
   expect(terminalText('a\u001b[2Kb\rc\u202Ed')).toBe('a\\u{1b}[2Kb\\u{d}c\\u{202e}d')
@@ -22,4 +26,35 @@ test('a name keeps its letters and its spaces, of which a hundred push nothing o
 test('a word for a shell is one word', () => {
   expect(shellWord('owner/model-1.5')).toBe('owner/model-1.5')
   expect(shellWord("m; touch 'x' #")).toBe("'m; touch '\\''x'\\'' #'")
+})
+
+const odd = ['a;{touch,x};b', '$(id)', '`id`', 'it\'s "so"', 'a b', 'C:\\a;b', 'C:\\a\\', 'C:\\$(id)']
+
+/** What a shell makes of the words of a command. */
+const wordsOf = (command: string): string[] =>
+  spawnSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
+    .stdout.trimEnd()
+    .split('\n')
+
+test.skipIf(process.platform === 'win32')('a word of a command to copy is one word for a shell', () => {
+  expect(wordsOf(odd.map(commandWord).join(' '))).toEqual(odd)
+  expect(commandWord('a\u202eb')).toBe("$'a\\U0000202eb'")
+  expect(commandWord('C:\\My runs\\a')).toBe('"C:\\My runs\\a"')
+})
+
+test.skipIf(process.platform === 'win32')('commands that errors show run nothing that a config says', () => {
+  const origin = 'http://a;{touch,x};b.example'
+  const keys = [
+    { variable: 'KEY', origin },
+    { variable: 'A;id', origin: 'https://b' },
+  ]
+  const { command = '' } = new KeysError(keys)
+  expect(wordsOf(command)).toEqual(['turnwise', 'key', 'allow', `KEY@${origin}`, 'A;id@https://b'])
+  const facts = { port: '80', rank: 8, adapters: 2, contextLength: 64 }
+  for (const dialect of [vllm, sglang]) {
+    const words = wordsOf(dialect.launchCommand({ model: '$(id)', host: 'a;id', ...facts }))
+    expect(words).toEqual(expect.arrayContaining(['$(id)', '--host', 'a;id']))
+  }
+  const [opening] = openIn({ format: 'merged', directory: '/a/$(id) "b', baseModel: null })
+  expect(wordsOf(opening?.command ?? '')).toEqual(['vllm', 'serve', '/a/$(id) "b'])
 })

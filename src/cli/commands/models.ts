@@ -1,6 +1,7 @@
 /** Commands about imported models. */
 import path from 'node:path'
 import { Command, Option } from '@commander-js/extra-typings'
+import { commandWord } from '#shared/shownText.ts'
 import { keepers } from '#shared/api/models.ts'
 import type { AppError } from '#shared/errors.ts'
 import { blockPrecisions, type PrecisionEffect } from '#shared/precision.ts'
@@ -120,7 +121,7 @@ function notAccepted({ commit, license, choices }: HubModel, { output }: Command
   )
   return usageError(
     'Nothing was downloaded.',
-    `Read the terms, then accept them with --accept-license ${license?.name ?? noLicense}.`,
+    `Read the terms, then accept them with --accept-license ${commandWord(license?.name ?? noLicense)}.`,
   )
 }
 

@@ -3,8 +3,9 @@ import path from 'node:path'
 import { Command } from '@commander-js/extra-typings'
 import { plural } from '#shared/plural.ts'
 import { shownText } from '#shared/shownText.ts'
-import type { RunConfig } from '#shared/runConfig.ts'
+import { parseRunConfig, type RunConfig } from '#shared/runConfig.ts'
 import { consentsFile, readConsents } from '#host/consents/consents.ts'
+import { readOwnConfig } from '#host/workFolder/runFolder.ts'
 import {
   allowPython,
   type PythonReview,
@@ -96,20 +97,33 @@ const withdraw = (context: Context) =>
 /** Names the code of a config, then allows it, for --trust-python. */
 export function allowConfig(config: RunConfig, { dataDirectory, output }: Place): void {
   const reviews = [...reviewConfig(config, null, dataDirectory), ...reviewEngine(config, dataDirectory)]
-  trusting({ dataDirectory, output })(reviews)
+  trusting({ dataDirectory, output })(reviews, callLines(config))
 }
 
 /** Names and allows the code of a run, which has copies of its own. */
 export const allowRun = (runDirectory: string, place: Place): void =>
-  trusting(place)(reviewRun(runDirectory, place.dataDirectory))
+  trusting(place)(
+    reviewRun(runDirectory, place.dataDirectory),
+    callLines(parseRunConfig(readOwnConfig(runDirectory))),
+  )
+
+/** What a config has called in the code, and with which settings. */
+const callLines = ({ rewards, environment }: Pick<RunConfig, 'rewards' | 'environment'>): string[] =>
+  [...rewards, ...(environment === null ? [] : [environment])]
+    .filter((entry) => codeReference(entry.function)?.language === 'py')
+    .map(({ function: id, settings }) => {
+      const given = Object.keys(settings).length === 0 ? '' : ` with ${JSON.stringify(settings)}`
+      return `The config calls ${shownText(`${id}${given}`)}`
+    })
 
 type Place = Pick<ReturnType<Context>, 'dataDirectory' | 'output'>
 
 /** Names the new files of the reviewed code, then allows all of it. */
 export const trusting =
   ({ dataDirectory, output }: Place) =>
-  (reviews: readonly PythonReview[]): void => {
+  (reviews: readonly PythonReview[], calls: readonly string[] = []): void => {
     const fresh = reviews.filter(({ files }) => files.some((file) => !file.isAllowed))
-    for (const line of reviewLines(fresh, 'Trusted')) output.note(line)
+    const lines = [...reviewLines(fresh, 'Trusted'), ...(fresh.length === 0 ? [] : calls)]
+    for (const line of lines) output.note(line)
     allowPython(reviews, consentsFile(dataDirectory))
   }

@@ -7,6 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
 import { rangeWords } from '#shared/remaining.ts'
 import type { StudyKind } from '#shared/studies.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { createHost } from '#host/createHost.ts'
 import { writeProject } from '#host/exchange/project/project.ts'
 import { projectTools } from '#host/exchange/tools.ts'
@@ -178,7 +179,7 @@ const promote = (context: Context) =>
       output.line(
         `Promoted trial ${promoted + 1} at step ${step} (${metric} ${formatReward(fitness)}) to the adapter ${adapter.name}.`,
       )
-      output.line(`To export it: turnwise export ${adapter.name} --format merged --out DIR`)
+      output.line(`To export it: turnwise export ${commandWord(adapter.name)} --format merged --out DIR`)
     })
 
 const exportTrial = (context: Context) =>
@@ -213,7 +214,7 @@ const exportTrial = (context: Context) =>
         if (out !== undefined) writeUserFile(out, written, { overwrite })
         output.json({ ...chosen, format, config, file: out ?? null })
         if (out === undefined) output.write(written)
-        else output.line(`Wrote ${out}. To train it: turnwise train ${out}`)
+        else output.line(`Wrote ${out}. To train it: turnwise train ${commandWord(out)}`)
         return
       }
       if (out === undefined)

@@ -5,9 +5,11 @@
  */
 import { existsSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder, writeFileAtomic } from '#host/files/atomic.ts'
+import { awaitLock } from '#host/files/living.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 
 const consentSchema = z.strictObject({
@@ -73,11 +75,25 @@ function isFolder(said: z.output<typeof consentSchema>['folder'], folder: string
   return said.id === id && said.bornAt === bornAt
 }
 
-/** Replaces the parts that `change` returns. Errors: AppError 'file/unwritable'; as `readConsents`. */
+/**
+ * Replaces the parts that `change` returns, one process after the other, so that none brings back what another withdrew. Nothing is
+ * written where nothing changes. Errors: AppError 'file/unwritable', 'store/busy'; as `readConsents`.
+ */
 export function changeConsents(consents: string, change: (before: Consents) => Partial<Consents>): void {
-  const { python, keys } = readConsents(consents)
   const directory = path.dirname(consents)
   makeFolder(directory)
-  const all = { format: 2, folder: folderMark(directory), python, keys, ...change({ python, keys }) }
+  using lock = awaitLock(`${consents}.lock`)
+  if (lock === null) {
+    throw new AppError(
+      'store/busy',
+      `Another process has been changing ${consents} for ten seconds.`,
+      'Nothing was changed. Try again when it is done.',
+    )
+  }
+  const { python, keys } = readConsents(consents)
+  const before = { python, keys }
+  const after = { ...before, ...change(before) }
+  if (isDeepStrictEqual(before, after)) return
+  const all = { format: 2, folder: folderMark(directory), ...after }
   writeFileAtomic(consents, `${JSON.stringify(all, null, 2)}\n`)
 }

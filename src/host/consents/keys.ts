@@ -28,11 +28,26 @@ export function allowedKey(
   if (use === null) return null
   requireKeys([use], consents)
   const key = Object.hasOwn(environment, use.variable) ? environment[use.variable] : undefined
-  if (key !== undefined && key !== '') return key as AllowedKey
+  const sent = keyAsSent(key ?? '', `The value of ${use.variable}`)
+  if (sent !== '') return sent as AllowedKey
   throw new AppError(
     'config/invalid',
     `The key of the ${named.who} is to be in ${use.variable}, but there is no such environment variable.`,
     'Set it in the environment in which Turnwise is started, or name none.',
+  )
+}
+
+/**
+ * A key without the blanks around it, which no server receives: what comes back is then what is looked for. `what`: how errors call it.
+ * Errors: AppError 'config/invalid' for other characters than those that headers carry unchanged.
+ */
+export function keyAsSent(key: string, what: string): string {
+  const sent = key.trim()
+  if (/^[ -~]*$/.test(sent)) return sent
+  throw new AppError(
+    'config/invalid',
+    `${what} is no key: it has a line break, or characters beyond ASCII.`,
+    'Nothing was sent. Set it to the key alone.',
   )
 }
 
@@ -44,33 +59,47 @@ const shortestKey = 8
 
 /**
  * What replaces the value of a key in what a server says, so that none that is sent back is shown, logged or stored: each character
- * as it is or escaped as in JSON, addresses or HTML, and the whole in base64.
+ * as it is or escaped as in JSON, addresses or HTML, and the whole in base64, also in lines.
  */
 export function keyHider(key: string | null): (text: string) => string {
   if (key === null || key === '') return (text) => text
   const header = `Bearer ${key}`
-  const forms = [
-    ...[escapable(header), ...base64Forms(header)],
-    ...(key.length < shortestKey ? [] : [escapable(key), ...base64Forms(key)]),
-  ]
+  const texts = key.length < shortestKey ? [header] : [header, key]
+  const forms = texts.flatMap((text) => [escapable(text), ...inJson(text).flatMap(base64Forms)])
   const written = new RegExp(forms.join('|'), 'g')
   return (text) => text.replaceAll(written, hiddenKey)
 }
 
-/** A pattern for a text of which any character may be escaped. */
-const escapable = (text: string): string => [...text].map(anyForm).join('')
+/** A text as it may stand in a string of JSON, of which the whole may then be in base64. */
+function inJson(text: string): string[] {
+  const escaped = JSON.stringify(text).slice(1, -1)
+  return [...new Set([text, escaped, escaped.replaceAll('/', String.raw`\/`)])]
+}
 
-function anyForm(character: string): string {
+/**
+ * Backslashes before a character in a text that was put into JSON up to four times. Before the first one they are looked at from their
+ * beginning alone, or a long row of them would be gone through from each of them.
+ */
+const escapes = { first: String.raw`(?:(?<!\\)\\{1,15}|)`, next: String.raw`\\{0,15}` }
+const unicodeEscapes = { first: String.raw`(?:(?<!\\)\\{1,15}|\\)u`, next: String.raw`\\{1,15}u` }
+/** The percent sign of an address, in addresses in turn. */
+const percent = '%(?:25){0,3}'
+
+/** A pattern for a text of which any character may be escaped. */
+const escapable = (text: string): string =>
+  [...text].map((each, at) => anyForm(each, at === 0 ? 'first' : 'next')).join('')
+
+function anyForm(character: string, place: 'first' | 'next'): string {
   const code = character.codePointAt(0) ?? 0
   const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
   const json = units
-    .map((unit) => String.raw`\\{1,4}u${anyCase(unit.toString(16).padStart(4, '0'))}`)
+    .map((unit) => `${unicodeEscapes[place]}${anyCase(unit.toString(16).padStart(4, '0'))}`)
     .join('')
   const address = [...Buffer.from(character)]
-    .map((byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`)
+    .map((byte) => `${percent}${anyCase(byte.toString(16).padStart(2, '0'))}`)
     .join('')
   const html = `&#(?:0*${code}|[xX]0*${anyCase(code.toString(16))});`
-  return `(?:${String.raw`\\{0,4}`}${character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`)}|${json}|${address}|${html}${character === ' ' ? String.raw`|\+` : ''})`
+  return `(?:${escapes[place]}${character.replace(/[\\^$.*+?()[\]{}|/-]/, String.raw`\$&`)}|${json}|${address}|${html}${character === ' ' ? String.raw`|\+` : ''})`
 }
 
 const anyCase = (hex: string): string =>
@@ -78,16 +107,22 @@ const anyCase = (hex: string): string =>
 
 const shortestBase64 = 8
 
+/** Between two letters of base64, which is often cut into lines. */
+const lineBreak = String.raw`(?:\s|\\{1,15}[rnt]|${percent}(?:0[aAdD]|20)){0,8}`
+
 /** Patterns for the base64 of a text wherever it begins in a longer one, without the letters that depend on its neighbours. */
 const base64Forms = (text: string): string[] =>
   [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)])
     const whole = bytes.subarray(0, bytes.length - (bytes.length % 3)).toString('base64')
     const own = whole.slice(Math.ceil((before * 8) / 6))
-    return own.length < shortestBase64
-      ? []
-      : [own.replaceAll('+', String.raw`(?:\+|-|%2[bB])`).replaceAll('/', String.raw`(?:\\?/|_|%2[fF])`)]
+    return own.length < shortestBase64 ? [] : [[...own].map(base64Letter).join(lineBreak)]
   })
+
+const base64Letter = (letter: string, at: number): string => {
+  const other = { '+': '-', '/': '_' }[letter]
+  return other === undefined ? letter : `(?:${anyForm(letter, at === 0 ? 'first' : 'next')}|${other})`
+}
 
 /** Finds those that were not allowed. Errors: AppError 'config/invalid' for a damaged file of consents. */
 export function missingKeys(uses: readonly KeyUse[], consents: string | null): KeyUse[] {

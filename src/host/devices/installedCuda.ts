@@ -3,14 +3,14 @@
  * it; `packageIndex` where that comes from; `installCuda` brings it here; `installedCuda` (here) whether it is here, and
  * how it goes again. No process but workers ever loads it (engine/runtime/onnxRuntime.ts).
  */
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'
 import { cudaFolderVariable } from '#shared/device.ts'
 import { AppError } from '#shared/errors.ts'
 import { makeFolder } from '#host/files/atomic.ts'
 import { systemCode, writeError } from '#host/files/fileErrors.ts'
-import { livingOwner, ownerMark } from '#host/files/living.ts'
+import { livingOwner, takeLock } from '#host/files/living.ts'
 import { dataFolders } from '#host/dataDirectory.ts'
 import { bytesOf } from '#host/workFolder/leftovers.ts'
 import { manifestId, readCudaManifest, type CudaManifest } from './cudaManifest.ts'
@@ -93,32 +93,9 @@ export function discard(folder: string): void {
 /** One process at a time installs or removes; void when its process is gone. Errors: AppError 'store/busy', 'file/unwritable'. */
 export function lockCuda(dataDirectory: string): Disposable {
   const { lock } = cudaPaths(dataDirectory)
-  const own = `${lock}.${process.pid}`
-  try {
-    // Linked, not written: whoever sees it sees whose it is.
-    writeFileSync(own, ownerMark())
-    if (!isLinked(own, lock)) {
-      const owner = livingOwner(lock)
-      if (owner !== null) throw busy(owner)
-      rmSync(lock, { force: true })
-      if (!isLinked(own, lock)) throw busy(livingOwner(lock))
-    }
-  } catch (error) {
-    throw writeError(lock, error)
-  } finally {
-    rmSync(own, { force: true })
-  }
-  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
-}
-
-function isLinked(own: string, lock: string): boolean {
-  try {
-    linkSync(own, lock)
-    return true
-  } catch (error) {
-    if (systemCode(error) === 'EEXIST') return false
-    throw error
-  }
+  const taken = takeLock(lock)
+  if (taken === null) throw busy(livingOwner(lock))
+  return taken
 }
 
 const busy = (owner: number | null): AppError =>

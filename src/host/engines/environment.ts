@@ -5,6 +5,7 @@ import path from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { toolTitles } from '#shared/tools.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { projectResource } from '#host/exchange/project/projectRewards.ts'
 import type { AllowedInterpreter } from '#host/python/consent.ts'
 import { askProgram } from '#host/python/program.ts'
@@ -147,7 +148,7 @@ async function look(
   const missing = packages.filter(({ version }) => version === null)
   const words = missing.map(({ name, tried: own }) => installWord(name, own))
   const program = cluster === null ? interpreter : 'python'
-  const install = missing.length === 0 ? null : `${program} -m pip install ${words.join(' ')}`
+  const install = missing.length === 0 ? null : `${commandWord(program)} -m pip install ${words.join(' ')}`
   return { kind, interpreter, cluster, python: said.python, packages, gpus: said.gpus, install }
 }
 

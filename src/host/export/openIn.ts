@@ -1,6 +1,7 @@
 /** How other programs open what was exported: commands to copy, shown in the window and in the folder's README. */
 import path from 'node:path'
 import { slugOf } from '#shared/plural.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { ExportFormat, ExportReport } from './exports.ts'
 import { mergedGgufName } from './ggufMerged.ts'
 import { modelfileName } from './ollama.ts'
@@ -18,14 +19,11 @@ interface Exported {
 /** The folder of a README. */
 const here = '.'
 
-/** In quotes where a shell would cut it. */
-const quoted = (text: string): string => (/^[\w./:@\\-]+$/.test(text) ? text : `"${text}"`)
-
 export function openIn({ format, directory, baseModel }: Exported): Opening[] {
-  const folder = quoted(directory)
-  const inFolder = (name: string): string => quoted(path.join(directory, name))
+  const folder = commandWord(directory)
+  const inFolder = (name: string): string => commandWord(path.join(directory, name))
   const name = directory === here ? 'my-model' : slugOf(path.basename(directory))
-  const base = baseModel ?? 'path/of/the/base/model'
+  const base = commandWord(baseModel ?? 'path/of/the/base/model')
   switch (format) {
     case 'gguf-model':
       return [

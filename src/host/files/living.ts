@@ -1,5 +1,6 @@
 /** Which processes live, and whose a file is. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { threadId } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
 import { systemCode, writeError } from './fileErrors.ts'
 import { readSmallFile } from './strictJson.ts'
@@ -25,6 +26,66 @@ export function holdLock(lock: string): Disposable {
     throw writeError(lock, error)
   }
   return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+}
+
+/**
+ * Takes a lock that nobody living holds; disposing removes it. null: somebody does. Linked, not written: whoever sees it sees whose it
+ * is. Errors: AppError 'file/unwritable'.
+ */
+export function takeLock(lock: string): Disposable | null {
+  const own = `${lock}.${process.pid}.${threadId}`
+  try {
+    writeFileSync(own, ownerMark())
+    if (!isLinked(own, lock)) {
+      if (livingOwner(lock) !== null) return null
+      removeLeft(lock, `${own}.left`)
+      if (!isLinked(own, lock)) return null
+    }
+  } catch (error) {
+    throw writeError(lock, error)
+  } finally {
+    rmSync(own, { force: true })
+  }
+  return { [Symbol.dispose]: () => rmSync(lock, { force: true }) }
+}
+
+/** Removes the lock of a process that is gone. One that somebody took meanwhile is put back. */
+function removeLeft(lock: string, aside: string): void {
+  const mark = markIn(lock)
+  if (!existsSync(lock) || livingProcess(mark) !== null) return
+  try {
+    renameSync(lock, aside)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return
+    throw error
+  }
+  if (markIn(aside) !== mark) isLinked(aside, lock)
+  rmSync(aside, { force: true })
+}
+
+function isLinked(own: string, lock: string): boolean {
+  try {
+    linkSync(own, lock)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** For what takes milliseconds. */
+const longestWaitMs = 10_000
+const lookAgainMs = 5
+
+/** The same, waiting for its turn; null: it did not come within ten seconds. Errors: AppError 'file/unwritable'. */
+export function awaitLock(lock: string): Disposable | null {
+  const clock = new Int32Array(new SharedArrayBuffer(4))
+  for (let waitedMs = 0; waitedMs < longestWaitMs; waitedMs += lookAgainMs) {
+    const taken = takeLock(lock)
+    if (taken !== null) return taken
+    Atomics.wait(clock, 0, 0, lookAgainMs)
+  }
+  return null
 }
 
 /** Empty where there was no such file: it goes when its owner does, between a look and the reading too, and another may follow. */

@@ -51,7 +51,7 @@ function isOpen(place: string): boolean {
 
 const ownFolders = Object.values(dataFolders('')).map((folder) => path.basename(folder))
 const ownName = new RegExp(
-  `^(?:${ownFolders.join('|')}|window|history\\.db.*|(?:home|python-consents|hub-ids)\\.json|outbound-requests|open-.*\\.html)$`,
+  `^(?:${ownFolders.join('|')}|window|history\\.db.*|(?:home|python-consents|hub-ids)\\.json|python-consents\\.json\\.lock.*|outbound-requests|open-.*\\.html)$`,
 )
 
 /** Not a folder that is meant for more than this program: one that holds something else, or where everybody may write. */

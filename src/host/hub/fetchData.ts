@@ -8,11 +8,10 @@ import type { DataFiles } from '#host/data/dataFiles.ts'
 import { readJsonObject } from '#host/files/strictJson.ts'
 import {
   type HubPlace,
-  asked,
   invalid,
   listCommit,
   openCommit,
-  openFile,
+  textOf,
   type HubAccess,
   type HubCommit,
   type HubFile,
@@ -27,21 +26,14 @@ export interface HubData {
   readonly files: ReadonlyMap<string, HubFile>
 }
 
-const maxReadmeBytes = 1 << 20
-
 /** Errors: those of asking the hub; AppError 'data/invalid' where no file of it can be read. */
 export async function openHubData(place: HubPlace, access: HubAccess): Promise<HubData> {
   const commit = await openCommit(place, access)
   const listed = await listCommit(commit, true)
   const paths = listed.map((file) => file.path)
-  const configs = dataConfigs(paths, paths.includes('README.md') ? await readmeOf(commit) : '')
+  const configs = dataConfigs(paths, paths.includes('README.md') ? await textOf(commit, 'README.md') : '')
   if (configs.length === 0) throw unreadable(place, paths)
   return { commit, configs, files: new Map(listed.map((file) => [file.path, file])) }
-}
-
-async function readmeOf(commit: HubCommit): Promise<string> {
-  const blob = await openFile(commit, 'README.md')
-  return asked(commit.place, () => blob.slice(0, maxReadmeBytes).text())
 }
 
 function unreadable(place: HubPlace, paths: readonly string[]): AppError {

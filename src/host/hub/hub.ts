@@ -13,7 +13,7 @@ import {
   type ListFileEntry,
 } from '@huggingface/hub'
 import { AppError } from '#shared/errors.ts'
-import { keyHider } from '#host/consents/keys.ts'
+import { keyAsSent, keyHider } from '#host/consents/keys.ts'
 
 export interface HubAccess {
   /** Such as https://huggingface.co. */
@@ -68,25 +68,42 @@ export async function openFile({ place, commit, access }: HubCommit, path: strin
       path,
       revision: commit,
       xet: false,
-      ...clientOf(access),
+      ...clientOf(access, 'file'),
     }),
   )
   if (blob !== null) return blob
   throw invalid(place, `${place.repo} no longer has ${path}.`)
 }
 
-/** An access token goes to the hub alone, never to the servers it sends one on to. */
-export const clientOf = ({ endpoint, token, onRequest, signal }: HubAccess) => ({
-  hubUrl: endpoint,
+const maxTextBytes = 1 << 20
+/** Behind that, for a key that would be cut there. */
+const longestKeyBytes = 1 << 16
+
+/** The first megabyte of a file that is read as text, without the access token. Errors: as `openFile`. */
+export async function textOf(commit: HubCommit, path: string): Promise<string> {
+  const blob = await openFile(commit, path)
+  const text = await asked(commit.place, () => blob.slice(0, maxTextBytes + longestKeyBytes).text())
+  return keyHider(tokenOf(commit.access))(text).slice(0, maxTextBytes)
+}
+
+const tokenOf = ({ token }: HubAccess): string | null =>
+  token && keyAsSent(token, 'The access token of the hub')
+
+/**
+ * An access token goes to the hub alone, never to the servers it sends one on to, and does not come back in what the hub says. Files are
+ * left as they are: they are compared with their digests.
+ */
+export const clientOf = (access: HubAccess, content: 'file' | 'answer' = 'answer') => ({
+  hubUrl: access.endpoint,
   fetch: (async (input, init) => {
-    onRequest()
+    access.onRequest()
+    const token = tokenOf(access)
     const headers = new Headers(init?.headers)
     const url = new URL(input instanceof Request ? input.url : input)
-    if (token !== null && url.origin === new URL(endpoint).origin)
+    if (token !== null && url.origin === new URL(access.endpoint).origin)
       headers.set('authorization', `Bearer ${token}`)
-    const response = await fetch(input, { ...init, headers, signal })
-    // Files are compared with their digests; what the hub itself says is JSON.
-    if (token === null || !/json/i.test(response.headers.get('content-type') ?? '')) return response
+    const response = await fetch(input, { ...init, headers, signal: access.signal })
+    if (token === null || content === 'file' || response.body === null) return response
     return new Response(keyHider(token)(await response.text()), response)
   }) satisfies typeof fetch,
 })

@@ -21,6 +21,7 @@ import {
   listCommit,
   openCommit,
   openFile,
+  textOf,
   type HubAccess,
   type HubCommit,
   type HubFile,
@@ -44,8 +45,6 @@ export interface HubChoice {
   /** Of the weights. */
   readonly sizeBytes: number
 }
-
-const maxTextBytes = 1 << 20
 
 /** Errors: those of asking the hub; AppError 'model/invalid' where it has no weights that Turnwise reads. */
 export async function openHubModel(place: HubPlace, access: HubAccess): Promise<HubModel> {
@@ -76,11 +75,6 @@ function choicesIn(files: readonly HubFile[]): HubChoice[] {
     ...(isFolder ? [{ file: null, sizeBytes: sizeOf(tensors) }] : []),
     ...single.map(({ path: file, size }) => ({ file, sizeBytes: size })),
   ]
-}
-
-const textOf = async (commit: HubCommit, file: string): Promise<string> => {
-  const blob = await openFile(commit, file)
-  return asked(commit.place, () => blob.slice(0, maxTextBytes).text())
 }
 
 /** A link to a file of the repository becomes the address of its page. */

@@ -9,7 +9,7 @@ import { type Dirent, existsSync, readdirSync, readFileSync, realpathSync } from
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { plural } from '#shared/plural.ts'
-import { shellWord, shownText } from '#shared/shownText.ts'
+import { commandWord, shownText } from '#shared/shownText.ts'
 import { changeConsents, type Consents, foreignConsents, readConsents } from '#host/consents/consents.ts'
 import { readError } from '#host/files/fileErrors.ts'
 import { interpreterFiles, statusOf } from './interpreterFiles.ts'
@@ -101,7 +101,7 @@ export function requireConsent(
     `${shownText(source.file)} is Python, which is not sandboxed, and ${unallowed(files)} on this machine for ${shownText(review.interpreter)}.`,
     {
       text: `No Python was started. It could read and change your files and use the network: read the code, and allow it only if you trust it.${earlier === null ? '' : ` ${earlier}`}`,
-      command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${quoted(review.interpreter)}`}`,
+      command: `turnwise python allow ${placeOf(source)}${interpreter === null ? '' : ` --interpreter ${commandWord(review.interpreter)}`}`,
     },
   )
 }
@@ -122,18 +122,11 @@ function unallowed(files: readonly ReviewedFile[]): string {
 }
 
 const placeOf = ({ copy, file }: PythonSource): string =>
-  copy === undefined ? quoted(file) : `${quoted(copy)} --as ${quoted(file)}`
+  copy === undefined ? commandWord(file) : `${commandWord(copy)} --as ${commandWord(file)}`
 
 /** JSON, so that no part of it can pass for another. */
 const keyOf = (each: Readonly<Pick<Consents['python'][number], 'interpreter' | 'path' | 'sha256'>>): string =>
   JSON.stringify([each.interpreter, each.path, each.sha256])
-
-/** Quotes a word for the shell, with invisible characters as codes. */
-function quoted(word: string): string {
-  if (shownText(word) === word) return shellWord(word)
-  const codes = shownText(word.replaceAll(/[\\']/g, '\\$&'))
-  return `$'${codes.replaceAll(/\\u\{(\w+)\}/g, (_, code: string) => `\\U${code.padStart(8, '0')}`)}'`
-}
 
 /** What was reviewed may run from now on. Errors: AppError 'file/unwritable'. */
 export function allowPython(reviews: readonly PythonReview[], consents: string): void {
@@ -143,7 +136,7 @@ export function allowPython(reviews: readonly PythonReview[], consents: string):
     for (const { interpreter, files } of reviews) {
       for (const { sha256, path: where } of files) {
         const each = { interpreter, path: where, sha256, at }
-        all.set(keyOf(each), each)
+        if (!all.has(keyOf(each))) all.set(keyOf(each), each)
       }
     }
     return { python: [...all.values()] }

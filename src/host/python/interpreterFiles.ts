@@ -3,18 +3,10 @@
  * looks for around its program, before it runs any code, to find its library. What such a file says, or that one came, decides where
  * every module comes from.
  */
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-  type Stats,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync, type Stats } from 'node:fs'
 import path from 'node:path'
 import { readError } from '#host/files/fileErrors.ts'
-import { isInside } from './pythonEnvironment.ts'
+import { isInside, linkedFrom, mostLinks } from './pythonEnvironment.ts'
 
 /** Contents by path; of a link that leads out of the folder, where it leads. Errors: AppError 'file/unreadable'. */
 export function interpreterFiles(
@@ -32,27 +24,16 @@ export function interpreterFiles(
   return [...own, ...[...once.values()].map((file) => [file, contentOf(file)] as const)]
 }
 
-/** More links than this lead nowhere; each is looked at by two names. */
-const mostLinks = 40
-
 /** The program under each name that its links give it, the real one last. */
 function placesOf(program: string): string[] {
   const places: string[] = []
+  // Each link is looked at by two names.
   for (let at: string | null = program; at !== null && places.length <= 2 * mostLinks; at = linkedFrom(at)) {
     const real: string = path.join(realpathSync(path.dirname(at)), path.basename(at))
     places.push(at, real)
     at = real
   }
   return places.filter((place, i) => place !== places[i - 1])
-}
-
-/** null for what is no link. */
-function linkedFrom(place: string): string | null {
-  try {
-    return path.resolve(path.dirname(place), readlinkSync(place))
-  } catch {
-    return null
-  }
 }
 
 /** Files beside a program, and above it as far as the folder reaches. */
@@ -62,6 +43,7 @@ function landmarks(start: string, folder: string): string[] {
     const own = namesIn(at, /^(?:pyvenv\.cfg|pybuilddir\.txt|.*\._pth|python3\d+t?\.zip)$/i)
     const libraries = namesIn(at, /^(?:lib(?:64)?)$/i).flatMap((library) => [
       path.join(library, 'os.py'),
+      ...namesIn(library, /\._pth$/i),
       ...namesIn(library, /^python3[\d.]*t?(?:\.zip)?$/).flatMap(inLibrary),
     ])
     found.push(...own, path.join(at, 'Modules', 'Setup.local'), ...libraries)

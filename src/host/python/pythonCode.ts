@@ -89,7 +89,7 @@ export class PythonCode implements AsyncDisposable {
     return own.length === 0 && hasEnvironment ? 'environment' : 'reward'
   }
 
-  /** All that can be named, what the file imports included. */
+  /** All that can be named: what the file defines or takes over from files that were allowed with it. */
   get functions(): readonly string[] {
     return this.#description.functions
   }

@@ -1,5 +1,5 @@
 /** Environment of every Python process: the consent decides where it imports from, not the folder it starts in. */
-import { realpathSync } from 'node:fs'
+import { readlinkSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 
 /** The paths of a list of folders, without those that mean whichever folder a process works in. */
@@ -9,7 +9,7 @@ const absolutePaths = (list: string): string[] =>
 /** Tells whether something lies in a folder, which is the same under every path that leads to it; what a path in it leads to may change. */
 export function isInside(place: string, folder: string | null): boolean {
   if (folder === null) return false
-  return [absolutePath, realPath].some((way) => {
+  return [absolutePath, (each: string) => realPath(each)].some((way) => {
     const between = path.relative(way(folder), way(place))
     return between !== '..' && !between.startsWith(`..${path.sep}`) && !path.isAbsolute(between)
   })
@@ -17,11 +17,29 @@ export function isInside(place: string, folder: string | null): boolean {
 
 const absolutePath = (place: string): string => path.resolve(place)
 
-function realPath(place: string): string {
+/** More links than this lead nowhere. */
+export const mostLinks = 40
+
+/** Of what is not there yet, the folders above it and the links on the way count as far as they are. */
+function realPath(place: string, budget = { links: mostLinks }): string {
+  const whole = path.resolve(place)
+  const above = path.dirname(whole)
   try {
-    return realpathSync(place)
+    return realpathSync(whole)
   } catch {
-    return path.resolve(place)
+    if (above === whole) return whole
+  }
+  const here = path.join(realPath(above, budget), path.basename(whole))
+  const target = linkedFrom(here)
+  return target === null || --budget.links < 0 ? here : realPath(target, budget)
+}
+
+/** null for what is no link. */
+export function linkedFrom(place: string): string | null {
+  try {
+    return path.resolve(path.dirname(place), readlinkSync(place))
+  } catch {
+    return null
   }
 }
 
@@ -31,21 +49,22 @@ const importPath = (): string[] => absolutePaths(process.env['PYTHONPATH'] ?? ''
 export const pathsInside = (folder: string): string[] =>
   importPath().filter((place) => isInside(place, folder))
 
-/** Variables that name a file or folder: a relative one would be another in each process. */
-const named = [
-  ...['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONPYCACHEPREFIX', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__'],
-  ...['OPENSSL_CONF', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
+/** Variables that name where the interpreter has its own: a relative path would be another in each process. */
+const named = ['PYTHONHOME', 'PYTHONUSERBASE', 'PYTHONEXECUTABLE', '__PYVENV_LAUNCHER__']
+
+/** Variables that name what compiled code is read from, or what says so: in the folder of the code nobody was asked about it. */
+const loading = [
+  'PYTHONPYCACHEPREFIX',
+  ...['OPENSSL_CONF', 'OPENSSL_CONF_INCLUDE', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
 ]
 
-/**
- * Lists of places where programs and libraries are looked for, and what separates them, if it is not what usually does: the code
- * works in its folder, where neither was allowed.
- */
+/** Lists of places where programs and libraries are looked for, and what separates them, if it is not what usually does. */
 const lists: Readonly<Record<string, RegExp | null>> = {
   PATH: null,
   LD_LIBRARY_PATH: /[:;]/,
   LD_PRELOAD: /[:\s]/,
   LD_AUDIT: null,
+  GCONV_PATH: null,
   DYLD_LIBRARY_PATH: null,
   DYLD_FALLBACK_LIBRARY_PATH: null,
   DYLD_VERSIONED_LIBRARY_PATH: null,
@@ -70,17 +89,21 @@ export function pythonEnvironment(folder: string | null): NodeJS.ProcessEnv {
 /** null: Python does not get it. */
 function valueFor(name: string, value: string, folder: string | null): string | null {
   if (name === 'PYTHONSTARTUP') return null
-  if (name === 'PYTHONPATH') return joined(importPath().filter((place) => !isInside(place, folder)))
+  if (name === 'PYTHONPATH') return joined(importPath().filter((place) => isElsewhere(place, folder)))
   const separator = lists[name]
   if (separator !== undefined) {
-    const isKept = (each: string) =>
-      path.isAbsolute(each) || (takesNames.includes(name) && /^[^/.][^/]*$/.test(each))
-    return joined(value.split(separator ?? path.delimiter).filter(isKept))
+    // Programs are started by the code, which was allowed; libraries are loaded into Python whatever it does.
+    const isKept = (each: string) => (name === 'PATH' ? path.isAbsolute(each) : isElsewhere(each, folder))
+    const isName = (each: string) => takesNames.includes(name) && /^[^/.][^/]*$/.test(each)
+    return joined(value.split(separator ?? path.delimiter).filter((each) => isKept(each) || isName(each)))
   }
-  // Compiled code of every module would be read from there.
-  if (name === 'PYTHONPYCACHEPREFIX' && isInside(value, folder)) return null
+  if (loading.includes(name)) return isElsewhere(value, folder) ? value : null
   return named.includes(name) && !path.isAbsolute(value) ? null : value
 }
+
+/** Tells whether a place is the same in each process, and not in the folder of the code. */
+const isElsewhere = (place: string, folder: string | null): boolean =>
+  path.isAbsolute(place) && !isInside(place, folder)
 
 const joined = (paths: readonly string[]): string | null =>
   paths.length === 0 ? null : paths.join(path.delimiter)

@@ -1,5 +1,5 @@
 /** What differs between the servers: the form of requests and responses. One file each, listed in rolloutServer.ts. */
-import { shellWord } from '#shared/shownText.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { type Answer, type Call, messageIn } from './connection.ts'
 import { z } from 'zod'
 
@@ -84,7 +84,7 @@ export const sglang: Dialect = {
 
   launchCommand: ({ model, host, port, rank, adapters, contextLength }) =>
     [
-      `python -m sglang.launch_server --model-path ${shellWord(model)} --host ${host} --port ${port}`,
+      `python -m sglang.launch_server --model-path ${commandWord(model)} --host ${commandWord(host)} --port ${port}`,
       `--enable-lora --max-lora-rank ${rank} --lora-target-modules all`,
       `--max-loras-per-batch ${adapters} --max-loaded-loras ${adapters}`,
       `--context-length ${contextLength}`,
@@ -180,7 +180,7 @@ export const vllm: Dialect = {
   launchCommand: ({ model, host, port, rank, adapters, contextLength }) =>
     [
       'VLLM_ALLOW_RUNTIME_LORA_UPDATING=True',
-      `vllm serve ${shellWord(model)} --host ${host} --port ${port}`,
+      `vllm serve ${commandWord(model)} --host ${commandWord(host)} --port ${port}`,
       `--enable-lora --max-lora-rank ${ranks.find((allowed) => allowed >= rank) ?? rank} --max-loras ${adapters}`,
       '--logprobs-mode processed_logprobs --generation-config vllm',
       `--max-model-len ${contextLength}`,

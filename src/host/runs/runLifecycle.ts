@@ -25,6 +25,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { conflict } from '#shared/config/problems.ts'
 import { AppError, ConfigError } from '#shared/errors.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { loadCheckpoint } from '#host/models/checkpoints.ts'
 import { openModelFolder } from '#host/models/modelFolder.ts'
 import { actorName } from '#host/adapters/adapterFiles.ts'
@@ -71,7 +72,7 @@ function requireNoStudy(dataDirectory: string, { study }: RunFolder): void {
   if (study === null || !isOpenStudy(dataDirectory, study.studyId)) return
   throw new AppError('api/refused', 'This run is a trial of a study, which decides how far it trains.', {
     text: 'Resume the study, or delete it: its runs stay and can then be resumed one by one.',
-    command: `turnwise studies resume ${study.studyId}`,
+    command: `turnwise studies resume ${commandWord(study.studyId)}`,
   })
 }
 

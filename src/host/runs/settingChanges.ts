@@ -14,6 +14,7 @@ import { isEqual, valueAt, type JsonObject } from '#shared/config/paths.ts'
 import { conflict, refuse } from '#shared/config/problems.ts'
 import { AppError, ConfigError, type Problem } from '#shared/errors.ts'
 import { parseRunConfig, stagesOf, type RunConfig } from '#shared/runConfig.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { AlgorithmById } from '#rl/algorithms/registry.ts'
 import type { AskText } from '#host/models/textQuestion.ts'
 import { resolveAlgorithms } from '#host/code/resolveAlgorithms.ts'
@@ -101,7 +102,10 @@ export async function planChanges(
 function requireOwnSettings({ id, study }: RunFolder): void {
   if (study === null) return
   throw new AppError('api/refused', 'This run is a trial of a study, and its settings belong to the study.', {
-    ...{ text: 'Fork one of its checkpoints to train on with others.', command: `turnwise fork ${id}` },
+    ...{
+      text: 'Fork one of its checkpoints to train on with others.',
+      command: `turnwise fork ${commandWord(id)}`,
+    },
   })
 }
 

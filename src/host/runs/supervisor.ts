@@ -8,6 +8,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, truncat
 import type { SettingChange } from '#shared/config/changes.ts'
 import { AppError } from '#shared/errors.ts'
 import type { PhaseProgress, RunPhase, StepPhase } from '#shared/events.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { faultToStderr, guarded, type OnFault } from '#host/faults.ts'
 import { deathOf, jobStarter, type FromJob, type JobProcess, type StartJob } from '#host/processes/job.ts'
 import type { ErrorEnvelope, WorkerEnvironment, WorkerExit } from '#host/processes/messages.ts'
@@ -278,7 +279,7 @@ function howItEnded(
 ): Pick<WorkerEnding, 'kind' | 'error'> {
   if (error !== null) return { kind: 'failed', error }
   if (phase === 'finished' || phase === 'stopped') return { kind: phase, error: null }
-  const command = `Its checkpoints are complete; resume from the last one with: turnwise resume ${path.basename(status.directory)}`
+  const command = `Its checkpoints are complete; resume from the last one with: turnwise resume ${commandWord(path.basename(status.directory))}`
   if (isKilled)
     return { kind: 'killed', error: { code: 'run/stopped', message: 'Stopped at once.', command } }
   return { kind: 'crashed', error: { ...deathOf(trainingJob.name, exit), command } }

@@ -2,6 +2,7 @@
 import { isObject, type JsonObject } from '#shared/config/paths.ts'
 import { AppError } from '#shared/errors.ts'
 import { studyKinds, type StudyKind } from '#shared/studies.ts'
+import { commandWord } from '#shared/shownText.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 
@@ -17,7 +18,7 @@ export function readStudyFile(file: string, kind: StudyKind): JsonObject {
     `${file} has no section ${kind}.`,
     other === undefined
       ? 'Add one to the run config; docs/reference.md shows an example.'
-      : { command: `It describes ${titles[other]}: turnwise ${other} ${file}` },
+      : { command: `It describes ${titles[other]}: turnwise ${other} ${commandWord(file)}` },
   )
 }
 

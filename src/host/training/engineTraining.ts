@@ -8,6 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { EngineEvent, RunEvent, RunPhase, TrainerState } from '#shared/events.ts'
 import type { Metrics } from '#shared/metrics.ts'
 import { toolTitles } from '#shared/tools.ts'
+import { commandWord } from '#shared/shownText.ts'
 import type { Policy } from '#engine/policy.ts'
 import type { PauseRequest, Schedule } from '#rl/training/dependencies.ts'
 import { groupSizeOf } from '#rl/training/conflicts.ts'
@@ -308,7 +309,7 @@ class EngineTraining {
       `${this.#title} ended after step ${this.#lastStep} before the run was over (${how})${reason === null ? '.' : `: ${reason}`}`,
       {
         text: 'What it wrote is in worker.log of the run. Its checkpoints are complete; once the cause is removed, resume from the last one.',
-        command: `turnwise resume ${path.basename(runDirectory)}`,
+        command: `turnwise resume ${commandWord(path.basename(runDirectory))}`,
       },
     )
   }

@@ -85,8 +85,9 @@ function ConsentDialog({ asked, review, onClose }: ConsentDialogProps) {
           <FileList key={interpreter} interpreter={interpreter} files={files} />
         ))}
         <p className="text-sm text-pretty text-muted">
-          Read the files first if somebody else wrote them. You allow what they contain now; when one of them
-          changes, Turnwise asks again. Settings → Python takes it back.
+          Read the files first if somebody else wrote them. You allow what they contain now, and any config
+          may call their functions and classes with settings of its own; when one of the files changes,
+          Turnwise asks again. Settings → Python takes it back.
         </p>
       </div>
     </Dialog>

@@ -1,5 +1,15 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
 import { expect, test } from 'vitest'
-import { keyHider } from '#host/consents/keys.ts'
+import { consentsFile } from '#host/consents/consents.ts'
+import { allowedKey, allowKeys, keyAsSent, keyHider } from '#host/consents/keys.ts'
+import { openHubData } from '#host/hub/fetchData.ts'
+import { clientOf, type HubAccess } from '#host/hub/hub.ts'
+import { licenseText, openHubModel } from '#host/hub/hubModel.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+import { dataRepo, repo, startHub } from '../hub/loopbackHub.ts'
 
 test('no escape of a key’s letters hides it from what hides it', () => {
   const key = 'wecret+value/SECRET'
@@ -20,4 +30,84 @@ test('no escape of a key’s letters hides it from what hides it', () => {
   }
   expect(hide('nothing of it')).toBe('nothing of it')
   expect(keyHider('short')('short words, Bearer short')).toBe('short words, •••')
+})
+
+const hard = 'sk-"q\\d/e+f'.repeat(8)
+const lines = (text: string, width: number, end: string) =>
+  text.match(new RegExp(`.{1,${width}}`, 'g'))?.join(end) ?? ''
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const inJson = (text: string, times: number): string =>
+  times === 0 ? text : inJson(JSON.stringify(text).slice(1, -1), times - 1)
+
+test.each([
+  ['base64 in lines of mail', lines(base64(hard), 76, '\r\n')],
+  ['base64 in lines of PEM', lines(base64(hard), 64, '\n')],
+  ['base64 in lines, in JSON', JSON.stringify(lines(base64(hard), 76, '\n'))],
+  ['base64 in indented lines', lines(base64(hard), 76, '\n    ')],
+  ['JSON in JSON in JSON', inJson(hard, 3)],
+  ['JSON four times', inJson(hard, 4)],
+  ['an address in an address', encodeURIComponent(encodeURIComponent(hard))],
+  ['an address three times', encodeURIComponent(encodeURIComponent(encodeURIComponent(hard)))],
+  ['JSON in base64', base64(JSON.stringify({ key: hard }))],
+  ['JSON in base64, with slashes escaped', base64(JSON.stringify({ key: hard }).replaceAll('/', '\\/'))],
+])('a key is found in %s', (_, form) => {
+  const told = keyHider(hard)(`before ${form} after`)
+  expect(told).toMatch(/^before .{0,16}•••.{0,8} after$/)
+})
+
+test('long rows of what may stand in a key cost no more than other text', () => {
+  const hide = keyHider(`sk-${'Ab3_dE6-hI9kL2nO5qR8'.repeat(7)}`)
+  for (const row of ['\\'.repeat(1e6), `c2st${' \n'.repeat(1e6)}`, '%25'.repeat(1e6)])
+    expect(hide(row)).toBe(row)
+})
+
+test('a key is what is sent: without blanks around it, and of characters that headers carry', () => {
+  const use = { variable: 'KEY', origin: 'https://judge.example' }
+  const consents = consentsFile(temporaryFolder())
+  allowKeys([use], consents)
+  const read = (value: string) =>
+    allowedKey(
+      { variable: 'KEY', address: 'https://judge.example/v1', who: 'judge' },
+      { consents, environment: { KEY: value } },
+    )
+  for (const value of ['sk-secret ', ' sk-secret', '\tsk-secret\r\n']) expect(read(value)).toBe('sk-secret')
+  expect(() => read('  ')).toThrow('no such environment variable')
+  for (const value of ['sk-sécret', 'sk\nsecret', '密钥']) expect(() => read(value)).toThrow('KEY is no key')
+  expect(keyAsSent('two words ', 'It')).toBe('two words')
+})
+
+const token = 'hf_token-of-ours'
+const accessTo = (endpoint: string): HubAccess => ({
+  ...{ endpoint, token: `${token}\n`, onRequest: () => {} },
+  signal: new AbortController().signal,
+})
+
+test('the token of a hub is not in the texts of its files that are shown', async () => {
+  const [source, data] = [temporaryFolder(), temporaryFolder()]
+  const card = `---\nlicense: other\nlicense_name: terms-${token}\n---\n`
+  const config = `---\nconfigs:\n  - config_name: ${token}\n    data_files: rows.jsonl\n---\n`
+  writeFileSync(path.join(source, 'README.md'), card)
+  writeFileSync(path.join(source, 'LICENSE'), `${'x'.repeat((1 << 20) - 4)}${token} may do so.`)
+  writeFileSync(path.join(source, 'tiny.gguf'), 'GGUF')
+  writeFileSync(path.join(data, 'README.md'), config)
+  writeFileSync(path.join(data, 'rows.jsonl'), '{}\n')
+  await using hub = await startHub(source, data)
+  const access = accessTo(hub.endpoint)
+  const model = await openHubModel({ kind: 'model', repo, revision: 'main' }, access)
+  expect(model.license?.name).toBe('terms-•••')
+  expect(await licenseText(model)).toMatch(/^x+•••/)
+  const rows = await openHubData({ kind: 'dataset', repo: dataRepo, revision: 'main' }, access)
+  expect(rows.configs.map(({ name }) => name)).toEqual(['•••'])
+  expect([...hub.fault.tokens]).toEqual([`Bearer ${token}`])
+})
+
+test('the token of a hub is not in its answers, whatever it calls them', async () => {
+  const server = createServer((_, response) =>
+    response.writeHead(200, { 'content-type': 'text/plain' }).end(JSON.stringify({ sha: token })),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`
+  const { fetch: ask } = clientOf(accessTo(endpoint))
+  expect(await (await ask(`${endpoint}/api/models/a/b`, undefined)).json()).toEqual({ sha: '•••' })
+  server.close()
 })

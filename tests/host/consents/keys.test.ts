@@ -231,7 +231,7 @@ describe('nothing is sent that nobody allowed', () => {
 })
 
 describe('a key that a server sends back', () => {
-  const key = 'sk-proj/äöü+"quoted"-0123456789'
+  const key = 'sk-proj/aou+"quoted"-0123456789'
   const header = `Bearer ${key}`
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const escaped = key.replaceAll(/./g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -224,9 +224,12 @@ describe('the command line and the library', () => {
       const listed = await place.run('python', 'allow', odd, '--list', '--interpreter', program)
       expect(listed.stdout).toContain(`Run by ${program}:\n  Would be allowed  `)
       expect((await place.run('python', 'list')).stdout).toContain('No Python code may run')
-      const trusting = place.write('trusting.json', { ...strange, rewards: [{ function: odd }] })
+      const trusting = place.write('trusting.json', {
+        ...{ ...strange, rewards: [{ function: odd, settings: { times: 2 } }] },
+      })
       const trusted = await place.run('train', trusting, '--trust-python')
       expect(trusted.stderr).toContain(`Run by ${program}:\n  Trusted  `)
+      expect(trusted.stderr).toMatch(/The config calls \S+\.py with \{"times":2\}/)
       for (const { stdout, stderr } of [denied, listed, trusted])
         expect(stdout + stderr).not.toMatch(/[\u001b\u202e]/)
       await place.run('python', 'withdraw')

@@ -41,6 +41,7 @@ programAt(other)
 describe.skipIf(process.platform === 'win32')('consent to an interpreter in the folder of the code', () => {
   test.each([
     ['my-env/bin/python._pth', 'paths in place of its own'],
+    ['my-env/lib/libpython3.14.so.1._pth', 'paths in place of its own'],
     ['my-env/bin/pyvenv.cfg', 'an environment'],
     ['my-env/pyvenv.cfg', 'an environment'],
     ['my-env/bin/pybuilddir.txt', 'a build'],

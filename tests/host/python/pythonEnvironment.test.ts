@@ -10,6 +10,8 @@ mkdirSync(path.join(code, '..lib'), { recursive: true })
 mkdirSync(path.join(folder, 'real', 'code beside'))
 symlinkSync(path.join(folder, 'real'), path.join(folder, 'link'))
 symlinkSync(path.join(folder, 'real', 'code beside'), path.join(code, 'away'))
+symlinkSync(path.join(folder, 'link', 'code', 'later'), path.join(folder, 'ahead'))
+symlinkSync(path.join(folder, 'round', 'x'), path.join(folder, 'round'))
 afterEach(() => vi.unstubAllEnvs())
 
 test.each([
@@ -18,6 +20,9 @@ test.each([
   ['a folder in it whose name begins with dots', path.join(code, '..lib'), true],
   ['a folder beside it', path.join(folder, 'real', 'code beside'), false],
   ['a link in it that leads elsewhere today', path.join(code, 'away'), true],
+  ['a folder in it by a link, before there is one', path.join(folder, 'link', 'code', 'build', 'lib'), true],
+  ['a link that leads into it, before there is what it leads to', path.join(folder, 'ahead', 'lib'), true],
+  ['a link that leads back to itself', path.join(folder, 'round'), false],
   ['what is above it', path.join(folder, 'real'), false],
 ])('PYTHONPATH loses what lies in the folder of the code: %s', (_, entry, isInside) => {
   vi.stubEnv('PYTHONPATH', ['relative', entry].join(path.delimiter))
@@ -42,6 +47,29 @@ test.skipIf(process.platform === 'win32')('libraries are loaded from no place th
     LD_LIBRARY_PATH: folder,
     LD_PRELOAD: `${folder}/a.so:c.so`,
   })
+})
+
+test.each([
+  ...[
+    'LD_LIBRARY_PATH',
+    'LD_PRELOAD',
+    'LD_AUDIT',
+    'GCONV_PATH',
+    'DYLD_LIBRARY_PATH',
+    'DYLD_INSERT_LIBRARIES',
+  ],
+  ...['OPENSSL_CONF', 'OPENSSL_CONF_INCLUDE', 'OPENSSL_MODULES', 'OPENSSL_ENGINES'],
+])('%s names nothing in the folder of the code, from which nobody was asked about libraries', (name) => {
+  for (const inside of [code, path.join(folder, 'link', 'code', 'lib'), path.join(code, 'away', 'a.so')]) {
+    vi.stubEnv(name, inside)
+    expect(pythonEnvironment(code)).not.toHaveProperty(name)
+    expect(pythonEnvironment(null)).toHaveProperty(name, inside)
+  }
+})
+
+test('programs of an environment beside the code stay on PATH', () => {
+  vi.stubEnv('PATH', path.join(code, '.venv', 'bin'))
+  expect(pythonEnvironment(code)['PATH']).toBe(path.join(code, '.venv', 'bin'))
 })
 
 test.each(['PYTHONHOME', 'PYTHONEXECUTABLE', 'OPENSSL_CONF'])(

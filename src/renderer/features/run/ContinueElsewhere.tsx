@@ -1,5 +1,6 @@
 import { CircleCheck, FolderOpen } from 'lucide-react'
 import { useState } from 'react'
+import { commandWord } from '#shared/shownText.ts'
 import { toolTitles } from '#shared/tools.ts'
 import { shell } from '#renderer/client/connection.ts'
 import { useAnswer, useCommand, type Answer } from '#renderer/client/api.tsx'
@@ -247,7 +248,7 @@ export const startLines = ({
   directory,
   tool,
 }: Pick<ProjectReport, 'directory' | 'tool'>): readonly string[] => [
-  `cd ${quoted(joinPath(directory, tool))}`,
+  `cd ${commandWord(joinPath(directory, tool))}`,
   'pip install -r requirements.txt',
   launches[tool],
 ]
@@ -255,5 +256,3 @@ export const startLines = ({
 /** Reduces a name to characters that are valid in folder names everywhere. */
 const slugOf = (name: string): string =>
   name.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-').replaceAll(/^[-.]+|[-.]+$/g, '') || 'run'
-
-const quoted = (path: string): string => (/^[\w./:\\-]+$/.test(path) ? path : `"${path}"`)

@@ -1,0 +1,80 @@
+/** Consents that several processes change at the same time. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { changeConsents, consentsFile, readConsents } from '#host/consents/consents.ts'
+import { allowKeys, missingKeys, withdrawKeys } from '#host/consents/keys.ts'
+import { allowPython } from '#host/python/consent.ts'
+import { temporaryFolder } from '../files/temporaryFolder.ts'
+
+const all = temporaryFolder()
+const machine = () => consentsFile(mkdtempSync(path.join(all, 'machine-')))
+const use = { variable: 'KEY', origin: 'https://judge.example' }
+const review = (name: string) => ({
+  interpreter: '/usr/bin/python3',
+  files: [{ path: name, sha256: '0'.repeat(64), isAllowed: false }],
+})
+
+/** Allows one file after the other until it is killed. */
+function writer(consents: string): ChildProcess {
+  const script = `
+    import { allowPython } from '#host/python/consent.ts'
+    for (let i = 0; ; i++) {
+      const files = [{ path: '/code/' + i, sha256: '0'.repeat(64), isAllowed: false }]
+      allowPython([{ interpreter: '/usr/bin/python3', files }], ${JSON.stringify(consents)})
+    }`
+  return spawn(process.execPath, ['--input-type=module-typescript', '-e', script], { stdio: 'ignore' })
+}
+
+test(
+  'none brings back what another withdrew, nor loses what another allowed',
+  { timeout: 60_000 },
+  async () => {
+    const consents = machine()
+    const writers = [writer(consents), writer(consents)]
+    try {
+      await expect.poll(() => readConsents(consents).python.length, { timeout: 30_000 }).toBeGreaterThan(3)
+      for (let i = 0; i < 40; i++) {
+        allowKeys([use], consents)
+        expect(missingKeys([use], consents)).toEqual([])
+        withdrawKeys([use], consents)
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        expect(missingKeys([use], consents)).toEqual([use])
+      }
+    } finally {
+      for (const each of writers) each.kill('SIGKILL')
+    }
+    for (const each of writers) if (each.signalCode === null) await once(each, 'exit')
+    const names = readConsents(consents).python.map((each) => each.path)
+    expect(names).toEqual(names.map((_, i) => `/code/${i}`))
+    // The lock of a process that was killed holds nobody up.
+    allowKeys([use], consents)
+    expect(missingKeys([use], consents)).toEqual([])
+  },
+)
+
+test('what is allowed already is not written again', () => {
+  const consents = machine()
+  allowKeys([use], consents)
+  allowPython([review('/a')], consents)
+  const before = readConsents(consents)
+  const { ino } = statSync(consents)
+  allowKeys([use], consents)
+  allowPython([review('/a')], consents)
+  withdrawKeys([{ ...use, variable: 'OTHER' }], consents)
+  expect(readConsents(consents)).toEqual(before)
+  expect(statSync(consents).ino).toBe(ino)
+  expect(readdirSync(path.dirname(consents))).toEqual([path.basename(consents)])
+})
+
+test('a lock that is left over, or empty, is taken over', () => {
+  const consents = machine()
+  for (const mark of ['999999999 1', '']) {
+    writeFileSync(`${consents}.lock`, mark)
+    changeConsents(consents, ({ keys }) => ({ keys: [...keys, { ...use, at: keys.length }] }))
+    expect(existsSync(`${consents}.lock`)).toBe(false)
+  }
+  expect(readConsents(consents).keys).toHaveLength(2)
+})
