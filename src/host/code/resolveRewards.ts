@@ -5,9 +5,9 @@
  *   resolveRewards.ts  (here) what a run scores with; rewardCode.ts is where its code lies
  *   dryRun.ts          code on rows and completions, before anything is trained
  *   testCases.ts       examples kept with the code, run after every change
- *   rewardTrials.ts    completions that deserve nothing, and what they get
- *   rescore.ts         stored samples under another version
- *   rewardsService.ts  the library, and ready-made rewards to start from
+ *   rewardVersions.ts  the library
+ *
+ * `jobs/rewardTrials.ts` tries code on rows of a data set, `api/rewardsService.ts` offers ready-made rewards to start from.
  */
 import { judgeDescription, judgeFunction, parseJudge, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,6 +1,6 @@
 /**
  * A file somebody hands over as data, read in pieces. Reading guide of this folder: `jsonLines`, `jsonList`,
- * `table` and `parquet` turn a file's bytes into rows (`formats.ts` lists them; `parquetGuard` checks what Parquet files say
+ * `table` and `parquet` turn a file's bytes into rows (`parquetGuard` checks what Parquet files say
  * of themselves); `mapping` and `shapes` say what the columns mean; `importDataSet` writes rows and their problems as a version that never changes, `dataSetVersion`
  * reads it; `split`, `overlap` and `preview` answer questions about rows; `readDataSet` is what a training run calls.
  */

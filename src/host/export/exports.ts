@@ -5,7 +5,7 @@
  *                     asked for, what is reported
  *   exportFolder.ts   where the files go: a folder that has its name only when all is there and compared
  *   baseFiles.ts      the base model's files, every tensor of them
- *   loraDelta.ts      s·B·A of one weight; mergedModel.ts adds it to the base, onnxModel.ts (onnxGraph.ts) writes a graph
+ *   loraDelta.ts      s·B·A of one weight; exportWriters.ts adds it to the base, onnxModel.ts (onnxGraph.ts) writes a graph
  *   ggufMerged.ts     a merged model as one GGUF file, ollama.ts its Modelfile; openIn.ts: commands for other programs
  *   parity.ts         what was read back against what was trained, in sentences; provenance.ts says what it was made from
  *

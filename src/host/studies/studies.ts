@@ -3,7 +3,7 @@
  *
  *   studies.ts      (here) started, stopped, resumed, listed
  *   studyDrive.ts   one study while it runs: trains the trials that `planStudy` names, and logs what they come to
- *   studyFolder.ts  a study on disk; studyFile.ts reads the file of a person, studyConfig.ts checks it
+ *   studyFile.ts    reads the file of a person; studyConfig.ts checks it; `workFolder/studyFolder.ts` is a study on disk
  *   studyEstimate.ts hours, memory and disk before it starts; sharing.ts how many trials train together
  *   trialMetrics.ts what the history says of a trial
  */

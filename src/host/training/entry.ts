@@ -5,9 +5,8 @@
  *   entry.ts            (here) one run, from config to finished checkpoint; recording.ts keeps its folder,
  *                       stages.ts says which trainings it is made of, openTraining.ts opens one of them,
  *                       adapterStart.ts says which adapter it begins with
- *   calibrating.ts      one step of a run that is not made: what it will need
  *
- * jobs/process/training.ts is what happens around it in its process; runs/supervisor.ts starts, watches and stops such processes,
+ * `jobs/process/training.ts` is what happens around it in its process, `calibrating.ts` beside it takes one step of a run that is not made; runs/supervisor.ts starts, watches and stops such processes,
  * runs/runQueue.ts starts one after the other.
  */
 import path from 'node:path'

@@ -3,12 +3,10 @@
  *
  *   diagnose.ts      (here) all rules on the training a run is in
  *   diagnosedRun.ts  what rules look at; facts.ts: what of the settings; stages.ts: which training that is
- *   registry.ts      the list of rules, each a file in rules/; rule.ts, collapse.ts: what they share
- *   causes.ts        which findings are only consequences of another one
+ *   rules/           a file for each subject; rule.ts, collapse.ts: what they share
  *   checks.ts        the figures that were looked at, whatever was found
  *   watch.ts         the same while a run goes on
- *   series.ts        arithmetic on stretches of numbers; rewardScale.ts: how good a reward is
- *   chance.ts        by how much rewards differ through nothing but which prompts were drawn
+ *   rewardScale.ts   how good a reward is, and by how much rewards differ by the draw of prompts alone
  *
  * A rule needs several steps to agree before it speaks: a false alarm costs more trust than a late one.
  */

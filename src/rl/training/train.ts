@@ -4,8 +4,8 @@
  *   train.ts         (here) the run: evaluate, step, step, …, checkpoint; and one step from prompts to metrics
  *   dependencies.ts  what a run is made of; plan.ts: the numbers that follow from its config and data
  *   conflicts.ts     settings that do not fit each other
- *   source.ts        where trajectories come from: rolloutSource.ts (the policy acts; rollOut.ts says in what),
- *                    aheadSource.ts (it acts while it learns), exampleSource.ts (given answers)
+ *   rolloutSource.ts trajectories of the policy that acts (rollOut.ts says in what); aheadSource.ts: it acts while it
+ *                    learns; exampleSource.ts: given answers
  *   experience.ts    which forward passes are needed before the update
  *   update.ts        minibatches, micro-batches, gradients, optimizer; updateGuard.ts: whether its numbers can be right
  *   packing.ts       how rows are cut into minibatches and micro-batches

@@ -3,7 +3,7 @@
  *
  * Reading guide: this file defines contracts; `runs.ts`, `metrics.ts`, … are its areas and
  * `api.ts` puts them together. `serve.ts` answers calls, `client.ts` makes them, `reconnecting.ts` survives a lost
- * connection; between them a port (`port.ts`) carries the messages of `protocol.ts`.
+ * connection; between them a port carries the messages of `protocol.ts`.
  *
  * Schemas are needed by the host, not by clients: a client imports this folder's types only,
  * so that no schema library is loaded by a window.

@@ -3,7 +3,7 @@
  * reward's page together; OwnWorkbench.tsx and GalleryWorkbench.tsx provide its content; EditorPane, RowsPane and the
  * …Tab files are its parts; LossWorkbench.tsx and WorkflowWorkbench.tsx do the same for losses and workflows;
  * CodeFrame.tsx is the page around all of them, RewardsScreen.tsx has the list on its left; RewardPicker.tsx serves
- * other places. Pure logic: bench.ts, episode.ts, results.ts, testForm.ts, library.ts.
+ * other places. Pure logic: bench.ts, episode.ts, results.ts, testForm.ts.
  */
 import type { ReactNode } from 'react'
 import { Help } from '#renderer/kit/Tooltip.tsx'
