@@ -81,7 +81,7 @@ function deadNames(files: readonly SourceFile[]): number {
   )
   const said = files.flatMap(({ comments }) =>
     comments.flatMap((comment) =>
-      [...comment.matchAll(/(?<![\w.*])(?:[\w-]+\/)*([a-z][\w-]*\.tsx?)\b/gi)].map(([, name = '']) => name),
+      [...comment.matchAll(/(?<![\w.*…])(?:[\w-]+\/)*([a-z][\w-]*\.tsx?)\b/gi)].map(([, name = '']) => name),
     ),
   )
   return said.filter((name) => !names.has(name)).length
