@@ -36,7 +36,7 @@ const plugins = ['src/rl/algorithms', 'src/rl/environments']
 
 /** Folders and loose files of the host, from the ground up: each may import itself and those before it. */
 const hostFolders = `
-  connections.ts dataDirectory.ts faults.ts files telemetryFiles.ts consents processes outboundRequests.ts transports
+  outboundConnections.ts dataDirectory.ts faults.ts files telemetryFiles.ts consents processes outboundRequests.ts transports
   sandbox gguf python adapters remote workFolder store
   data devices code models checks serving hub exchange engines judges
   runs training export jobs

@@ -2,16 +2,17 @@
  * The composition root of everything but training itself: files, history, processes. Skins (command line, window,
  * headless server) make one host and talk to its services. Reading guide of this folder:
  *
- *   createHost.ts   (here) the parts put together
- *   runs/           a run's folder, log, checkpoints; starting, resuming, forking, queueing (runLifecycle.ts)
- *   data/ models/ adapters/ rewards/ environments/ evaluations/ export/ exchange/ hub/ devices/   a folder for each noun, with its
- *                   procedures of the API (`…Service.ts`); api/ puts them together, transports/ carry them
- *   store/          run history and library in SQLite
- *   serving/        models kept open, for conversations (chat/) and other programs
- *   processes/      how processes are started and asked (job.ts)
- *   jobs/           what is asked of one; jobs/process/, training/ and checks/ are what happens in it
- *   sandbox/        user-written code under limits
- *   files/          writing and reading what the others keep on disk
+ *   createHost.ts   (here) the parts put together; host.ts names them
+ *   files/ processes/ store/   ground: files on disk, processes and their jobs (job.ts), SQLite
+ *   consents/ python/ sandbox/   what users write, run under limits or with their consent
+ *   workFolder/     folders of runs and studies: log, lock, checkpoints; leftovers.ts clears what killed processes left
+ *   data/ models/ adapters/ gguf/ devices/ hub/   what is read, looked up and fetched
+ *   code/ judges/ engines/ exchange/ remote/   rewards, environments, losses and workflows of a config; judges; other trainers,
+ *                   their configs; completions on servers
+ *   runs/ training/ export/   a run from start to end, and what is taken home
+ *   jobs/           what is asked of a process of its own; jobs/process/ and checks/ are what happens in it
+ *   studies/ evaluations/ chat/ serving/   what is made of runs and models
+ *   api/            the procedures of the API (`…Service.ts`); transports/ carry them
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import path from 'node:path'
@@ -34,7 +35,7 @@ import { consentsFile } from '#host/consents/consents.ts'
 import { RunQueue, type QueuedRun, type RunQueueOptions } from '#host/runs/runQueue.ts'
 import { Supervisor, type SupervisorOptions } from '#host/runs/supervisor.ts'
 import { TextProcesses } from '#host/models/textQuestion.ts'
-import { ConnectionWatch } from './connections.ts'
+import { ConnectionWatch } from './outboundConnections.ts'
 import { dataFolders } from './dataDirectory.ts'
 import { faultToStderr, guarded, type OnFault } from './faults.ts'
 import type { Host } from './host.ts'
@@ -200,13 +201,13 @@ function reactions(
   }
 }
 
-/** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
 /** The copy of a history has what was new; whatever else was changed there would be lost. */
 function keepUnchanged(store: Store): Disposable {
   store.refuseChanges()
   return { [Symbol.dispose]: () => undefined }
 }
 
+/** Other processes make, train and leave runs too. Looking works on every file system, unlike notifications. */
 function lookRegularly(
   parts: () => Parts,
   { servesQueue, onFault }: { readonly servesQueue: boolean; readonly onFault: OnFault },

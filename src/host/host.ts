@@ -1,6 +1,6 @@
 /** What a host is made of; `createHost.ts` makes one. */
 import type { Chats } from '#host/chat/chats.ts'
-import type { ConnectionWatch } from './connections.ts'
+import type { ConnectionWatch } from './outboundConnections.ts'
 import type { Evaluations } from '#host/evaluations/evaluations.ts'
 import type { Cleared } from '#host/workFolder/leftovers.ts'
 import type { RunHistory } from '#host/runs/runHistory.ts'

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import { ConnectionWatch } from '#host/connections.ts'
+import { ConnectionWatch } from '#host/outboundConnections.ts'
 
 /** Nobody answers there: the socket stays open until it gives up. */
 const knock = (host: string, port: number) => connect(port, host).on('error', () => undefined)

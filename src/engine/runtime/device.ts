@@ -1,3 +1,7 @@
+/**
+ * Devices of ONNX Runtime: which are there, and how a session is opened on each. Few other places distinguish their kinds:
+ * `policyPrograms.ts` says how each keeps its programs, `../graph/onnx.ts` in which operators they are written.
+ */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

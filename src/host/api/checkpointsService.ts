@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Handlers, InputOf, OutputOf } from '#shared/api/contract.ts'
 import type { Api } from '#shared/api/api.ts'
-import type { checkpointsApi } from '#shared/api/queue.ts'
+import type { checkpointsApi } from '#shared/api/checkpoints.ts'
 import { exportJob } from '#host/jobs/exportJobs.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RunEntry, RunFailure } from '#shared/runs.ts'

@@ -1,7 +1,8 @@
 /**
- * Requests to the host. Reading guide of this folder: `api.tsx` (here) queries, commands and tasks; `feeds.ts` live
- * updates; `runs.ts` the list of runs, shared by all; `route.ts` the current location; `keys.ts` shortcuts;
- * `bridge.ts` what the desktop shell offers; `settings.ts` remembered settings; `toasts.ts` short notices.
+ * Requests to the host. Reading guide of this folder: `api.tsx` (here) queries, commands and tasks; `connection.ts` the
+ * line to the host, opened again when it is lost; `feeds.ts` and `live.ts` live updates; `runs.ts` the list of runs, shared
+ * by all; `route.ts` the current location; `keys.ts` shortcuts; `settings.ts` remembered settings; `toasts.ts` short
+ * notices; `tasks.ts` long work and its progress.
  */
 import { keepPreviousData, useMutation, useQueries, useQuery, type QueryClient } from '@tanstack/react-query'
 import { createContext, use, useCallback, useEffect, useRef, useState, type ReactNode } from 'react'

@@ -1,5 +1,6 @@
 /** The whole API contract. Clients import `Api` as a type only. */
-import { checkpointsApi, queueApi } from './queue.ts'
+import { checkpointsApi } from './checkpoints.ts'
+import { queueApi } from './queue.ts'
 import { chatApi } from './chat.ts'
 import { datasetsApi } from './datasets.ts'
 import { evaluationsApi } from './evaluations.ts'

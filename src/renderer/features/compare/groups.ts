@@ -1,6 +1,6 @@
 /** Groups of runs: those that differ only in their seed, or share the value of a setting. */
 import { labelOf } from '#shared/config/fields.ts'
-import { settingsButSeed, sharedBeginning } from '#shared/seeds.ts'
+import { settingsButSeed, sharedBeginning } from '#shared/seedFamilies.ts'
 import { differingKeys, shortSetting, type Settings } from './settingDiff.ts'
 
 export interface GroupedRun {

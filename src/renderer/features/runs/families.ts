@@ -1,5 +1,5 @@
 /** Runs as a list of rows: with their forks as a tree, or over seeds under a common row. */
-import { seedFamily, type SeedFamily, type SeedMember } from '#shared/seeds.ts'
+import { seedFamily, type SeedFamily, type SeedMember } from '#shared/seedFamilies.ts'
 
 export interface Descendant {
   readonly id: string

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { SettingChange } from '#shared/config/changes.ts'
-import { configButSeed, seedFamilies, sharedBeginning } from '#shared/seeds.ts'
+import { configButSeed, seedFamilies, sharedBeginning } from '#shared/seedFamilies.ts'
 import { meanEstimate } from '#shared/statistics.ts'
 
 const run = (seed: number, changes: object = {}) => ({
