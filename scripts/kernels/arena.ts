@@ -1,6 +1,6 @@
 /**
  * Compares what `device plan` calculates with the runtime's arena: learns with the same programs on the CPU provider and counts
- * the memory that the arena has touched. Linux alone tells that. Prints the table of docs/performance.md:
+ * the memory that the arena has touched. Linux alone tells that. Prints the table of bench/history/devices.md:
  *
  *     node scripts/kernels/arena.ts
  */

@@ -23,7 +23,7 @@ export interface BlockLimits {
   readonly rows: number
 }
 
-/** Up to 1,024 tokens a quarter of a sequence is no larger than a block (docs/performance.md). */
+/** Up to 1,024 tokens a quarter of a sequence is no larger than a block (bench/history/attention.md). */
 export const defaultBlocks: BlockLimits = { longerThan: 1_024, rows: 256 }
 
 /** Where the blocks of the positions `from` ≤ i < `end` begin. */

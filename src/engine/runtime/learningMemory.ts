@@ -46,7 +46,7 @@ export function planFor({
 
 /**
  * What learning takes memory for, to be faster. Products in whole numbers are repeated sooner than the runtime hands activations
- * over and back, but are a tenth faster with packed weights (docs/performance.md).
+ * over and back, but are a tenth faster with packed weights (bench/history/int8.md).
  */
 export function learningMemory(
   {

@@ -65,7 +65,7 @@ type WeightForm = 'mapped' | 'packed' | 'rows' | 'blocks'
 
 /**
  * Time of a pass over several positions relative to one: the first number, and so much more for each position behind the
- * first. Measured on the shape of qwen2.5-0.5b with one thread (docs/performance.md); with AMX, rows take half as much more.
+ * first. Measured on the shape of qwen2.5-0.5b with one thread (bench/history/generation.md); with AMX, rows take half as much more.
  */
 const severalPositions: Readonly<Record<WeightForm, readonly [number, number]>> = {
   mapped: [1.5, 0.02],

@@ -294,7 +294,7 @@ export function replicasOf({ kind, threads }: Pick<Device, 'kind' | 'threads'>):
 /**
  * The fastest number of tokens per micro-batch: few enough per thread that a layer's activations stay in its cache, so
  * more for small layers than for large ones; half as many where products are in whole numbers, whose sums have two rows for each token.
- * The 512 and 256 per thread are measured (docs/performance.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
+ * The 512 and 256 per thread are measured (bench/history/training.md and int8.md, two threads at most); the larger share of narrow layers and the limit of threads are not.
  */
 export function learningTokens(
   { intermediateSize }: Pick<ModelConfig, 'intermediateSize'>,

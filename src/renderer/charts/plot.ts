@@ -80,7 +80,7 @@ export interface Plot {
 
 /** Largest number of values and x positions of a panel, so that it draws within a few frames. */
 const limits = { values: 6000, places: 1500 } as const
-/** Limits for a panel redrawn every second, for a tenth of a core; see docs/performance.md. */
+/** Limits for a panel redrawn every second, for a tenth of a core; see bench/history/window.md. */
 const liveLimits = { values: 3000, places: 300 } as const
 /** Number of live lines above which only smoothed curves are drawn: raw ones behind them would be unreadable. */
 const maxLiveWithRaw = 10

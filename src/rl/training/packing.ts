@@ -110,7 +110,7 @@ export function microBatches(rows: Rows, load: LearningLoad, unit: number): Micr
 
 /**
  * So much larger than the fastest size may a micro-batch be if fewer prefixes are computed twice then, and so much time it
- * must save by that to be worth its memory (docs/performance.md).
+ * must save by that to be worth its memory (bench/history/training.md).
  */
 const [LARGER, WORTH] = [3, 0.95]
 /**

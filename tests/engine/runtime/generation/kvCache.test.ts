@@ -179,7 +179,7 @@ describe('a layer with a window of 4', () => {
     }
   })
 
-  /** In docs/performance.md. */
+  /** In bench/history/attention.md. */
   test('of published models', () => {
     const layerWindows = (layers: number, slides: (layer: number) => boolean, window: number) =>
       Array.from({ length: layers }, (_, layer) => (slides(layer) ? window : null))
