@@ -22,7 +22,7 @@ export function commonPrefix(a: TokenSequence, b: TokenSequence): number {
 export interface PrefixTree {
   /** Rows in all. */
   readonly tokens: number
-  /** Of each sequence, [its used length]. */
+  /** Row of each used token, one array per sequence. */
   readonly paths: readonly Int32Array[]
   /** Position from which on a sequence has rows that none before it has. */
   readonly own: Int32Array

@@ -1,6 +1,6 @@
 /**
- * How much memory a program takes while it runs, from its expression alone: ONNX Runtime's order of execution and its rules of
- * which buffer serves again are followed step by step, for given lengths of the symbolic axes.
+ * Calculates how much memory a program takes while it runs, from its expression alone: follows ONNX Runtime's execution
+ * order and buffer-reuse rules step by step, for given lengths of the symbolic axes.
  */
 import { bodyOf, inputsOf, cpuDialect, type Body, type Dialect, type Program } from './onnx.ts'
 import { resolve } from './substitute.ts'
@@ -196,8 +196,8 @@ interface Buffer {
 }
 
 /**
- * Which buffer each result gets. One that nobody reads any more is kept for a later result of the same shape, and is not free
- * until that has been read, however long it takes.
+ * Assigns a buffer to each result. A buffer that nobody reads any more is kept for a later result of the same shape,
+ * and is not free until that one has been read, however long it takes.
  */
 class Allocation {
   readonly #shapes = new InferredShapes()

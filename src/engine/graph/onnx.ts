@@ -36,7 +36,7 @@ export interface OnnxModel {
 export type Program = Readonly<Record<string, Value>>
 
 export interface Dialect {
-  /** Whether the provider has kernels for the extensions that have a form without: `Op.lowered`. */
+  /** True if the provider has kernels for the extensions that can also be written without them (`Op.lowered`). */
   readonly extended: boolean
   /**
    * Weights are inputs, fed with tensors that lie on the device: several sessions then share them. Elsewhere they are
@@ -45,7 +45,6 @@ export interface Dialect {
   readonly feedsWeights: boolean
 }
 
-/** What the CPU provider runs. */
 export const cpuDialect: Dialect = { extended: true, feedsWeights: false }
 
 /** Writes what is needed to compute `outputs`; inputs that nothing reads are left out. */
@@ -69,7 +68,7 @@ export interface Body {
   readonly outputs: NamedOutputs
   /** Inputs that are not the model's, under the names by which the body has them. */
   readonly own: ReadonlyMap<Node, string>
-  /** What is computed in each turn of its loops. */
+  /** Nodes computed in each turn of each of the body's loops. */
   readonly turns: ReadonlyMap<Node, Body>
 }
 
@@ -77,10 +76,10 @@ export interface Body {
 export const inputsOf = ({ nodes, own }: Body): InputNode[] =>
   nodes.filter((node): node is InputNode => node.kind === 'input' && !own.has(node))
 
-/** How bodies are written. */
+/** Settings for writing bodies. */
 export interface Writing {
   readonly dialect: Dialect
-  /** What the model calls inputs that do not have their own name there. */
+  /** Model-level names of the inputs that are not called by their own name there. */
   readonly inputNames: ReadonlyMap<Node, string>
 }
 
@@ -156,7 +155,7 @@ export function writeBody(graph: ProtobufWriter, body: Body): void {
   }
 }
 
-/** What all programs share: inputs and weights, then the model around the graph. */
+/** Builds the parts that all programs share: inputs and weights, then the model around the graph. */
 export function finishModel(
   name: string,
   bodies: readonly Body[],

@@ -18,7 +18,7 @@ export interface TensorType {
 /** One result of a node; compared by identity. */
 export interface Value extends TensorType {
   readonly node: Node
-  /** Which of the node's outputs this is. */
+  /** Index among the node's outputs. */
   readonly output: number
 }
 
@@ -70,7 +70,7 @@ export interface LoopBody {
   readonly reads: readonly Value[]
   /** Inputs in place of what the turn before handed on. */
   readonly carried: readonly Value[]
-  /** What the next turn is handed. */
+  /** Values handed to the next turn. */
   readonly next: readonly Value[]
   readonly stacked: readonly Value[]
 }
@@ -232,7 +232,7 @@ export const weight = (
   dtype: Dtype = 'float32',
 ): Value => outputOf(finish({ kind: 'weight', name, ...location }, [{ dtype, shape }]))
 
-/** What a node reads; a composite reads its expansion only when written, not when differentiated. */
+/** Returns what a node reads; a composite reads its expansion only when written, not when differentiated. */
 export const nodeInputs = (node: Node): readonly (Value | null)[] =>
   node.kind === 'op' || node.kind === 'composite' || node.kind === 'loop' ? node.inputs : []
 

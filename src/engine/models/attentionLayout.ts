@@ -1,5 +1,5 @@
 /**
- * What the layers of a decoder attend to and how they rotate: the config's windows and rotary embeddings, each listed
+ * Lists what the layers of a decoder attend to and how they rotate: the config's windows and rotary embeddings, each
  * once.
  */
 import { AppError } from '#shared/errors.ts'
@@ -98,7 +98,7 @@ export function contextLimits(fields: Fields, maxPositions: number, requested: n
   return { maxPositions, contextLength: requested ?? defaultLength }
 }
 
-/** What one layer attends to and how it rotates. */
+/** Window and rotary embedding of one layer. */
 export interface LayerKind {
   readonly window: AttentionWindow
   /** null: q and k are not rotated. */

@@ -1,7 +1,7 @@
 /**
- * What crosses the bus between the host and a device while a model learns, from the inputs and outputs of the programs that run. On a
- * device that holds tensors, the adapter, its gradient and what segments hand on stay there, and what several runs of a micro-batch read
- * is uploaded once.
+ * Counts the bytes that cross the bus between the host and a device while a model learns, from the inputs and outputs
+ * of the programs that run. On a device that holds tensors, the adapter, its gradient and what segments hand on stay
+ * there, and what several runs of a micro-batch read is uploaded once.
  */
 import { holdsTensors } from '#shared/device.ts'
 import { bytesOf, inputsAndOutputs, type Lengths } from '../graph/liveness.ts'

@@ -29,7 +29,7 @@ export interface KeyValue {
   readonly value: Value
 }
 
-/** What rows see of the G prompts that they start from, each of which is there once: [G, K, S, C]. */
+/** Keys and values of the G prompts that rows start from, each stored once: [G, K, S, C]. */
 export interface SharedPrompts extends KeyValue {
   /**
    * [G, K, n] i64: the rows of each prompt, as row · K + key head; places that no row takes may name any. A row without a
@@ -45,7 +45,7 @@ export interface SharedPrompts extends KeyValue {
 export interface SeenSlots {
   /** A row's own, one or two. */
   readonly parts: readonly KeyValue[]
-  /** Only with two parts. */
+  /** Present only with two parts. */
   readonly prompts?: SharedPrompts | undefined
   /** [B, 1, R, S+P+T]; without prompts S is 0. */
   readonly mask: Value

@@ -151,7 +151,7 @@ function latestFlags(turn: Value, maxTurns: number) {
   return { fresh, kept: sub(constant([1], [1]), fresh) }
 }
 
-/** What each row attends to through each window: [B, 1, 1, P + W]. */
+/** Builds the attention mask of each window: [B, 1, 1, P + W]. */
 function masksAt({ windows }: ModelConfig, positions: Value): Value[] {
   const own = reshape(cast(positions, 'float32'), ['B', 1, 1, 1])
   const one = constant([1], [1])

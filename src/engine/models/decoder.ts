@@ -12,7 +12,7 @@ import { reshape, splitSizes } from '../ops/layout.ts'
 import { layerNorm, rmsNorm } from '../ops/normalization.ts'
 import type { LinearName, ModelConfig } from './config.ts'
 
-/** What differs between uses of the block: where weights come from, and which keys a query attends to. */
+/** The parts in which uses of the block differ: where weights come from, and which keys a query attends to. */
 export interface LayerScope {
   readonly config: ModelConfig
   /** A vector of the layer: `input_layernorm.weight`. */

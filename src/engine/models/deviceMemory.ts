@@ -1,6 +1,6 @@
 /**
- * What a model takes of a card's memory, calculated from the programs that run there: weights, learning in segments of layers,
- * and generation. How a run is cut to a card, what `auto` thinks fits and what `device plan` prints are this calculation.
+ * Calculates how much of a card's memory a model takes, from the programs that run there: weights, learning in segments
+ * of layers, and generation. Cutting a run to a card, choosing under `auto` and `device plan` all use this calculation.
  */
 import { holdsTensors, type DeviceKind } from '#shared/device.ts'
 import type { BasePrecision } from '#shared/precision.ts'
@@ -57,7 +57,9 @@ export interface DevicePlan {
   readonly adapterBytes: number
   /** The optimizer's moments and the gradient. */
   readonly optimizerBytes: number
-  /** They are on the device, where the optimizer steps; else with the host. */
+  /**
+   * True if gradients and optimizer state are on the device, where the optimizer steps; else they are with the host.
+   */
   readonly stepsThere: boolean
   /** Bytes on the device beside the weights while the optimizer steps there; 0 where it steps on the host. */
   readonly updateBytes: number

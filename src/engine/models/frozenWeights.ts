@@ -52,7 +52,7 @@ export function mappedWeight(source: ModelSource, name: string): Value {
 /** Every frozen tensor by its full name, as whole programs read it. */
 export interface FrozenTensors {
   vector(name: string): Value
-  /** Of a linear, as it is multiplied. */
+  /** Matrix of a linear, in the form in which it is multiplied. */
   matrix(name: string): FrozenMatrix
   /** Rows of a table, in f32. ids [N] i64 → [N, D]. */
   rows(name: string, ids: Value): Value
@@ -105,11 +105,14 @@ export function multipliedMatrix(source: ModelSource, name: string, inputs: numb
   return rows ? byteMatrix(name, rows) : learningMatrix(source, name, inputs)
 }
 
-/** Whether learning multiplies in whole numbers. */
+/** True if learning multiplies in whole numbers. */
 export const learnsInBytes = (source: ModelSource, products: FrozenProducts = 'auto'): boolean =>
   products === 'auto' && linearWeights(source.config).every(({ name }) => onlyRows(source, name) !== null)
 
-/** What a packed copy of the bytes takes in one learner: of every layer forward, forward again and back, and in scoring; of the head from both sides. */
+/**
+ * Bytes of a packed copy of the 8-bit weights in one learner: four copies of every layer (forward, forward again,
+ * backward, scoring) and two of the head (one per side).
+ */
 export function packedBytes({ config }: ModelSource): number {
   const inLinears = linearWeights(config).reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0)
   return 4 * inLinears + 2 * config.vocabSize * config.hiddenSize
@@ -244,14 +247,14 @@ function blockValues(name: string, { precision, form, ...stored }: BlockWeight):
   }
 }
 
-/** What a session of learning is for, so that weights in other forms than f32 stay as they are. */
+/** Chooses the session purpose for learning, so that weights in forms other than f32 stay as they are. */
 export function learningPurpose({ config, tensors }: ModelSource): 'learn' | 'learn-stored' {
   const isExact = (location: TensorLocation | undefined) =>
     location?.dtype === 'F32' && location.arrangement === undefined
   return linearWeights(config).every(({ name }) => isExact(tensors.get(name))) ? 'learn' : 'learn-stored'
 }
 
-/** Whether generation reads all matrices in f32 as they lie on disk: then two programs can share them. */
+/** True if generation reads all matrices in f32 as they lie on disk, so that two programs can share them. */
 export const readsMappedWeights = (source: ModelSource, rounded: boolean): boolean =>
   !rounded &&
   learningPurpose(source) === 'learn' &&

@@ -51,7 +51,7 @@ const blockNorms: BlockNorms = {
   afterMlp: 'post_feedforward_layernorm',
 }
 
-/** What Gemma 2 and 3 share. */
+/** Traits that Gemma 2 and 3 share. */
 export const gemmaTraits = (fields: Fields): Omit<ArchitectureTraits, 'name' | 'defaultMaxPositions'> => ({
   defaultKvHeads: 4,
   defaultHeadDim: 256,

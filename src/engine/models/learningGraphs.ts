@@ -28,14 +28,14 @@ import { type LayerScope, decoderLayer, modelNorm } from './decoder.ts'
 import { type LoraFactors, addReduced, reduceTogether } from './lora.ts'
 import { finalNormNames } from './source.ts'
 
-/** Where a program's parameters come from. */
+/** Source of a program's parameters. */
 export interface LayerParameters {
   /** A vector by its path within the layer: `input_layernorm.weight`. */
   weight(path: string): Value
   /** The same for matrices, as they are multiplied. */
   matrix(path: string): FrozenMatrix
   readonly adapter: ReadonlyMap<LinearName, LoraFactors>
-  /** Whether adapters read their inputs through masks, which are graph inputs then. */
+  /** True if adapters read their inputs through dropout masks, which are then graph inputs. */
   readonly drops?: boolean
   /** Tells the layers of one graph apart, where it has several. */
   readonly inputName?: (name: string) => string
@@ -46,11 +46,11 @@ export interface LayerParameters {
 export interface LayerPrograms {
   /** `output`: the layer's result. */
   readonly forward: Program
-  /** As forward, and the activations that `backwardFromSaved` takes back. */
+  /** `forward`, which also returns the activations that `backwardFromSaved` takes. */
   readonly forwardSaving: Program
-  /** From the layer's input: computes the layer again. */
+  /** Backward pass from the layer's input: computes the layer again. */
   readonly backward: Program
-  /** From the layer's input and its saved activations. */
+  /** Backward pass from the layer's input and its saved activations. */
   readonly backwardFromSaved: Program
 }
 
@@ -82,8 +82,8 @@ export type PackedName =
   | RotaryNames[keyof RotaryNames]
 
 /**
- * How queries meet keys: in four parts of all sequences, a matrix of scores for each; or, where that would be too large, in
- * blocks of one sequence, one after the other.
+ * Way in which queries meet keys: in four parts of all sequences, with a matrix of scores for each; or, where that
+ * would be too large, in blocks of one sequence, one after the other.
  */
 export type AttentionForm = 'parts' | 'blocks'
 
@@ -287,7 +287,10 @@ function vocabularyInputs(
   return { hidden, table: parameters.table, targets: inputs.targets, ...(logitCap ? { logitCap } : {}) }
 }
 
-/** What is multiplied with the vocabulary, and what happens to the product; without a soft cap the factors come first. */
+/**
+ * Returns the matrix multiplied with the vocabulary and what happens to the product; without a soft cap the factors
+ * come first.
+ */
 export function headInput(
   config: ModelConfig,
   { hidden, inverseTemperature }: { readonly hidden: Value; readonly inverseTemperature: Value },

@@ -60,7 +60,7 @@ export interface SegmentProgramOptions {
 export interface InnerPrograms {
   /** `output` [N, D] */
   readonly forward: Program
-  /** From the segment's input and `cotangent` [N, D]. */
+  /** Backward pass from the segment's input and `cotangent` [N, D]. */
   readonly backward: Program
 }
 
@@ -70,10 +70,10 @@ export interface LastPrograms {
   readonly score: Program
   /** `value` [A, 1] */
   readonly value: Program
-  /** From coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
+  /** Learns from coefficients of the log-probabilities; `learnEntropy` also from those of the entropies. */
   readonly learn: Program
   readonly learnEntropy: Program
-  /** From coefficients of the values. */
+  /** Learns from coefficients of the values. */
   readonly learnValue: Program
 }
 

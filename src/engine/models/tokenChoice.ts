@@ -1,4 +1,4 @@
-/** How a graph chooses among the tokens of a vocabulary: the likeliest, or the block in which a uniform number falls. */
+/** Chooses tokens of a vocabulary inside a graph: the likeliest, or the block in which a uniform number falls. */
 import type { Dim } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 import { input } from '../graph/value.ts'

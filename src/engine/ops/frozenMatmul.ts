@@ -82,7 +82,7 @@ export interface RoundedRows {
 const FINE_STEPS = 254
 /** A row of zeros is divided by this. */
 const SMALLEST_SCALE = 2 ** -100
-/** What stands for zero in a byte. */
+/** Zero point of a byte. */
 const zeroByte = (): Value => cast(constant([128], [1]), 'uint8')
 
 /** max |x| of each row, [N, 1]; of a row of zeros a number that it can be divided by. Without a gradient. x [N, K] f32. */
@@ -135,10 +135,10 @@ const LARGEST_STEPS = 32_639
 const SMALLEST_SQUARE = 1e-30
 
 /**
- * As `roundRows`, in half as many nodes, which counts where rows are few: a decoding step has hundreds of these products. Steps
- * are a 32,639th of √K times the root mean square of the row, which no element exceeds: unlike the largest element, the
- * runtime's norm finds it and divides by it in one node. So they are coarser by √K times the root mean square over the largest
- * magnitude. x [N, K] f32.
+ * Rounds rows like `roundRows`, but in half as many nodes, which counts where rows are few: a decoding step has
+ * hundreds of these products. Steps are a 32,639th of √K times the root mean square of the row, which no element
+ * exceeds: unlike the largest element, the runtime's norm finds it and divides by it in one node. So they are coarser
+ * by √K times the root mean square over the largest magnitude. x [N, K] f32.
  */
 export function roundFewRows(x: Value): RoundedRows {
   const width = x.shape.at(-1) as number
@@ -191,7 +191,7 @@ export const byteMatmul = (x: Value, matrix: ByteMatrix, rounded = roundRows(x))
     [productWithColumns(rounded, matrix)],
   )[0] as Value
 
-/** What rounded rows stand for: [N, K] f32. */
+/** Returns the values that rounded rows stand for: [N, K] f32. */
 export function roundedRows({ bytes, factors }: RoundedRows): Value {
   const [rows, , width] = bytes.shape as readonly [Dim, number, Dim]
   const steps = sub(cast(bytes, 'float32'), constant([128], [1]))

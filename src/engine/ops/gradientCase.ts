@@ -1,4 +1,4 @@
-/** What a central-difference test of an op is made of. */
+/** Parts of a central-difference test of an op. */
 import type { Shape } from '../graph/shape.ts'
 import type { Value } from '../graph/value.ts'
 

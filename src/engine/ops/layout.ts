@@ -42,7 +42,7 @@ export function splitRows(x: Value, like: Value): Value {
 export const reshapeTo = (x: Value, shape: Shape, written: Value): Value =>
   apply(reshapeOp, [x, written], {}, [{ dtype: x.dtype, shape }])[0] as Value
 
-/** What ONNX is told; `inferred` is the place of the -1. Null if a second one would be needed. */
+/** Returns the dimensions to write in ONNX; `inferred` is the place of the -1. Null if a second -1 would be needed. */
 function writtenDims(from: Shape, shape: Shape, inferred: number): number[] | null {
   const written = shape.map((dim, index) => {
     if (index === inferred) return -1
@@ -145,7 +145,7 @@ export interface SliceRange {
   readonly start: Value
   /** [1] i64, exclusive */
   readonly end: Value
-  /** What end − start is, as a dimension. */
+  /** Length, end − start, as a dimension. */
   readonly length: Dim
 }
 

@@ -90,7 +90,7 @@ export function clipScale(norm: number, maxGradNorm: number): number {
 /** Entries whose squares are added up in f32, the two halves entry by entry until one is left; sums of blocks are added in f64. */
 export const BLOCK = 4096
 
-/** Where squares are too large or too small for f32, the numbers are multiplied first. */
+/** Factors for numbers whose squares are too large or too small for f32; they are multiplied first. */
 const [SMALLER, LARGER] = [2 ** -72, 2 ** 72]
 const LEAST_SUM = 2 ** -80
 

@@ -1,4 +1,4 @@
-/** What a process needs to compute on CUDA besides ONNX Runtime: NVIDIA's driver, and its libraries, loaded by hand. */
+/** Loads what a process needs to compute on CUDA besides ONNX Runtime: NVIDIA's driver and its libraries. */
 import { readdirSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'

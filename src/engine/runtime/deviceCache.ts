@@ -13,7 +13,7 @@ import { floats, int64s, type Feed } from './session.ts'
 /** W. More cost more in every step, fewer are put behind the others more often. */
 const LATEST_SLOTS = 32
 
-/** Which tensors the slots of a cache that is put together come from. */
+/** Origin of the tensors in the slots of a cache that is put together. */
 export type CachePart = 'past' | 'latest' | 'incoming'
 
 /** All that are put together. */
@@ -127,7 +127,7 @@ export class DeviceCache implements Disposable {
     if (rows.length < this.rows) await this.#arrange(rows)
   }
 
-  /** What a step reads: the slots, and which of the latest it fills. */
+  /** Returns the feeds of a step: the slots, and which of the latest it fills. */
   async stepFeeds(): Promise<Feeds> {
     if (this.#filled === LATEST_SLOTS) await this.#arrange([...this.#lengths.keys()])
     const fresh = Float32Array.from({ length: LATEST_SLOTS }, (_, slot) => Number(slot === this.#filled))
@@ -148,7 +148,7 @@ export class DeviceCache implements Disposable {
     this.#filled++
   }
 
-  /** What each row sees through each window, [B, 1, 1, P+W]: slots before the window and unfilled ones are hidden. */
+  /** Builds the mask of each window, [B, 1, 1, P+W]: slots before the window and unfilled ones are hidden. */
   #masks(): Feeds {
     const width = this.#slots + LATEST_SLOTS
     return Object.fromEntries(

@@ -94,7 +94,7 @@ export class DeviceParameters implements ParameterHome {
     release(part)
   }
 
-  /** From here on the host adds up. */
+  /** Moves the sum to the host, which adds up from here on. */
   async #bringHome(gradients: Float32Array, sum: GradientSum): Promise<void> {
     await this.fetch(gradients)
     this.#drop(sum)

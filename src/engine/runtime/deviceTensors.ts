@@ -19,7 +19,7 @@ export interface HeldFeeds extends Disposable {
   readonly feeds: Readonly<Record<string, Feed>>
 }
 
-/** Where a policy's tensors are: on a device that holds them, or with the host. */
+/** Home of a policy's tensors: on a device that holds them, or with the host. */
 export interface TensorHome extends Disposable {
   /** The frozen ones, as programs read them. */
   readonly tensors: FrozenTensors
@@ -27,7 +27,7 @@ export interface TensorHome extends Disposable {
   upload(data: Float32Array, dims: readonly number[]): Promise<Feed>
   /** The same feeds where several runs can read them at the cost of one. */
   hold(feeds: HeldFeeds['feeds']): Promise<HeldFeeds>
-  /** What sessions are fed beside their inputs; null where they map the weights themselves. */
+  /** Weights fed to sessions beside their inputs; null where sessions map the weights themselves. */
   readonly weights: FedWeights | null
 }
 

@@ -18,7 +18,7 @@ const REPLICATED_CHUNK_BYTES = 120e6
 
 /** A micro-batch to score or to learn from. */
 export interface LearningJob {
-  /** What it takes, in tokens. */
+  /** Cost in tokens. */
   readonly cost: number
   readonly work: (worker: LearningWorker) => Promise<Heads[]>
 }

@@ -14,7 +14,7 @@ Object.assign(process.env, runtimeEnvironment)
 // Not called “require”: a bundle declares one of its own.
 const load = createRequire(import.meta.url)
 
-/** Where the CUDA library lies, a copy of the runtime with it; null where none is installed. */
+/** Folder of the CUDA library, a copy of the runtime with it; null where none is installed. */
 export const cudaFolder = loadBinding(process.env[cudaFolderVariable] ?? '')
 
 const runtime = load('onnxruntime-node') as typeof OnnxRuntime

@@ -41,7 +41,7 @@ import { policyPrograms, type PolicyProgramOptions, type PolicyPrograms } from '
 import { TrainedParameters } from './trainedParameters.ts'
 
 export interface OrtPolicyOptions extends LearningMemoryOptions {
-  /** Of a fresh adapter's values, and of the masks where `lora` has dropout. */
+  /** Seed of a fresh adapter's values, and of the dropout masks where `lora` has dropout. */
   readonly loraSeed: number
   /** Starting values of the actor; fresh if absent. */
   readonly adapter?: readonly NamedTensor[]
@@ -49,16 +49,16 @@ export interface OrtPolicyOptions extends LearningMemoryOptions {
   readonly reference?: readonly NamedTensor[] | 'base'
   /** A critic with an adapter of its own on the same base and a value head, both fresh; none if absent. */
   readonly critic?: boolean
-  /** Of the fresh critic; `loraSeed` if absent. */
+  /** Seed of the fresh critic; `loraSeed` if absent. */
   readonly criticSeed?: number
   readonly rolloutPrecision: 'f32' | 'int8'
   /** Most completions that decode together. */
   readonly maxRows: number
   /** Generation reads a packed copy of exact weights; `packingPays` says when. False if absent. */
   readonly packsWeights?: boolean
-  /** How the programs are kept; as the device does best if absent. */
+  /** Form in which programs are kept; the device's best if absent. */
   readonly programs?: Pick<PolicyProgramOptions, 'form' | 'segmentLayers' | 'bindingBytes'>
-  /** From which length on attention is learned in blocks, and how large these are; as measured best if absent. */
+  /** Length from which attention is learned in blocks, and the size of these; the measured best if absent. */
   readonly blocks?: BlockLimits
   /** The optimizer's defaults if absent. */
   readonly optimizer?: AdamWSettings
@@ -94,7 +94,7 @@ export async function createOrtPolicy(options: OrtPolicyOptions): Promise<OrtPol
 
 interface OpenedPrograms {
   readonly programs: PolicyPrograms
-  /** Of a micro-batch. */
+  /** Tokens of a micro-batch. */
   readonly tokens: number
 }
 
@@ -105,7 +105,7 @@ export class OrtPolicy implements Policy {
   readonly replicas: number
   /** Tokens of a micro-batch, in all replicas together, up to which activations are kept. */
   readonly savedTokens: number
-  /** What the last generation did. */
+  /** Statistics of the last generation. */
   lastGeneration: GenerationStats | null = null
   readonly #options: OrtPolicyOptions
   readonly #programs: PolicyPrograms
@@ -142,7 +142,7 @@ export class OrtPolicy implements Policy {
     else if (reference !== 'base') this.#reference.load(reference)
   }
 
-  /** With dropout the tokens of each sequence have masks of their own. */
+  /** False with dropout: the tokens of each sequence then have masks of their own. */
   get sharesPrefixes(): boolean {
     return (this.#options.lora.dropout ?? 0) === 0
   }
@@ -258,7 +258,10 @@ export class OrtPolicy implements Policy {
     return learnFitting([...sequences.keys()], work, coefficients)
   }
 
-  /** On the CPU nothing is ever put back: there memory is asked for before anything is computed. */
+  /**
+   * Keeps the gradients so that they can be put back. On the CPU nothing is ever put back: there memory is asked for
+   * before anything is computed.
+   */
   async #keepGradients(): Promise<() => void> {
     const { device, programs } = this.#options
     if (device.kind === 'cpu' && programs === undefined) return () => undefined

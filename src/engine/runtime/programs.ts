@@ -132,7 +132,7 @@ type ProgramTable = Readonly<Record<string, Program | LoopProgram>>
 export class ProgramSet {
   readonly #session: Session
   readonly #programs: ProgramTable
-  /** What is fed for inputs that the selected program does not read. */
+  /** Feeds for inputs that the selected program does not read. */
   readonly #unread: Readonly<Record<string, Feed>>
   readonly #reads: ChoiceModel['reads']
   readonly #selectors: ReadonlyMap<string, Feed>

@@ -47,12 +47,12 @@ export function residentDefinitions(
 
 export interface ResidentStepOptions {
   readonly source: ModelSource
-  /** Those of `residentDefinitions`, perhaps among others. */
+  /** Programs of `residentDefinitions`, perhaps among others. */
   readonly programs: Programs
   readonly parameters: Pick<ParameterHome, 'take'>
   /** The adapter that answers for a role. */
   readonly adapter: (role: AnsweringRole) => AdapterParameters
-  /** As the programs were defined. */
+  /** Repetition with which the programs were defined. */
   readonly repetition: Repetition
 }
 
@@ -188,7 +188,10 @@ interface LoopSlots {
   readonly window: AttentionWindow
 }
 
-/** Which position each slot behind a window holds, and each of the latest slots will hold: [B, 1, 1, P + W]. */
+/**
+ * Returns the position that each slot behind a window holds, and that each of the latest slots will hold: [B, 1, 1, P +
+ * W].
+ */
 function slotPlaces(cache: KvCache, { rows, turns, window }: LoopSlots): Feed {
   const slots = slotsBehind(window, cache.capacity)
   const width = slots + turns

@@ -16,7 +16,7 @@ import { InferenceSession, Tensor } from './onnxRuntime.ts'
 
 export type Feed = Tensor
 
-/** What a tensor of f32 numbers holds. */
+/** Returns the numbers of an f32 tensor. */
 export const numbers = (tensor: Feed | undefined): Float32Array => tensor!.data as Float32Array
 
 export const floats = (data: Float32Array, dims: readonly number[]): Feed => new Tensor('float32', data, dims)
@@ -57,13 +57,15 @@ export interface SessionOptions {
 }
 
 export interface SessionRequest extends SessionOptions {
-  /** What to compute, by output name. */
+  /** Outputs to compute, by name. */
   readonly program: Program
 }
 
 type SessionInput = OnnxModel['inputs'][number]
 
-/** What an input gets whose numbers do not matter: nothing where a dimension is open, zeros where all are fixed. */
+/**
+ * Returns a feed for an input whose numbers do not matter: empty where a dimension is open, zeros where all are fixed.
+ */
 export function emptyFeed({ dtype, shape }: SessionInput): Feed {
   const dims = shape.map((dim) => (typeof dim === 'number' ? dim : 0))
   const size = dims.reduce((total, dim) => total * dim, 1)
@@ -72,7 +74,10 @@ export function emptyFeed({ dtype, shape }: SessionInput): Feed {
 
 let profiles = 0
 
-/** For developers: with TURNWISE_PROFILE the runtime writes what each session ran, and where, into that folder. */
+/**
+ * Reads TURNWISE_PROFILE, which is for developers: the runtime writes what each session ran, and where, into that
+ * folder.
+ */
 function profile(name: string) {
   const folder = process.env['TURNWISE_PROFILE']
   if (folder === undefined) return {}
@@ -186,7 +191,10 @@ export class Session {
   }
 }
 
-/** What runtimes and drivers say when there is too little memory; WebGPU of a tensor that is too large in three more ways. */
+/**
+ * Messages of runtimes and drivers when there is too little memory; WebGPU reports a tensor that is too large in three
+ * further ways.
+ */
 const outOfMemory = /bad_alloc|Failed to allocate|out of memory|OUTOFMEMORY|8007000E|ALLOC_FAILED/i
 const tooLarge =
   /is invalid due to a previous error|exceeds the max buffer size|exceeds the max.*binding size|maxStorageBuffersPerShaderStage/i
@@ -216,7 +224,7 @@ function failure(what: string, error: unknown, { kind }: Pick<Device, 'kind'>): 
       )
 }
 
-/** What is made when it is first asked for, under a key, and disposed together. */
+/** Keeps objects that are made on first request, by key, and disposed together. */
 export class OnDemand<Made extends Disposable> implements Disposable {
   readonly #made = new Map<string, Promise<Made>>()
 

@@ -1,7 +1,7 @@
 /** The index tables of `RowMap` (ops/gather.ts) for packed rows that stand in several slots. */
 import { type Feed, int64s } from './session.ts'
 
-/** Where the first head of a packed row stands; its other heads follow at `stride`. */
+/** Place of the first head of a packed row; its other heads follow at `stride`. */
 export interface Slot {
   readonly first: number
   readonly stride: number

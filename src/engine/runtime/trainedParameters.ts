@@ -102,7 +102,7 @@ export class TrainedParameters implements LearningTargets {
     return this.#groups.get(name)!.map(({ arrays, home }) => home.numbers(arrays))
   }
 
-  /** Of what was accumulated since the last update. */
+  /** Returns the norms of the gradients accumulated since the last update. */
   async gradientNorms(): Promise<GradientNorms> {
     const groups = [...this.#groups.keys()].map((name) => ({ numbers: this.#numbers(name) }))
     return this.#named(await gradientNorms(groups))

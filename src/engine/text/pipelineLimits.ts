@@ -21,7 +21,7 @@ export function pipelineFault(json: Readonly<Record<string, unknown>>): string |
 }
 
 interface Survey {
-  /** How many times longer the text can become, all rewrites together. */
+  /** Factor by which the text can grow, all rewrites together. */
   growth: number
 }
 
@@ -92,7 +92,7 @@ function growthOfReplace({ content, pattern }: Readonly<Record<string, unknown>>
   return typeof content === 'string' ? Math.max(1, Math.ceil(content.length / Math.max(1, from))) : 1
 }
 
-/** How often a template of special tokens repeats the text. */
+/** Counts how often a template of special tokens repeats the text. */
 const textPlaces = (single: unknown): number =>
   Array.isArray(single) ? single.filter((piece) => isRecord(piece) && 'Sequence' in piece).length : 0
 
@@ -106,7 +106,7 @@ const textPlaces = (single: unknown): number =>
  * would take knowing every class); where a pattern comes from elsewhere, it runs in a process that can be ended.
  */
 
-/** What a group (or the whole pattern) holds, as far as the verdict needs it. */
+/** Content of a group (or the whole pattern), as far as the verdict needs it. */
 interface Group {
   isAmbiguous: boolean
   /** An optional character that waits for a different one to follow. */
@@ -132,7 +132,10 @@ export function hasBoundedBacktracking(pattern: string): boolean {
 const manyTimes = 32
 const maxRow = 2
 
-/** Whether one atom is repeated without end more than twice, with nothing that must match between. Brackets are looked through. */
+/**
+ * Returns true if one atom is repeated without end more than twice, with nothing that must match between. Brackets are
+ * looked through.
+ */
 function hasLongRow(pattern: string): boolean {
   const rows = new Map<string, number>()
   let at = 0

@@ -27,7 +27,7 @@ export interface Tokenizer {
   encode(text: string, options: { readonly addSpecialTokens: boolean }): Int32Array
   /** Ids without a token (a model's table may be padded) decode to nothing. */
   decode(ids: Iterable<number>, options: { readonly skipSpecialTokens: boolean }): string
-  /** Whether the token is a lone byte (byte fallback), whose text depends on the bytes next to it. */
+  /** Returns true if the token is a lone byte (byte fallback), whose text depends on the bytes next to it. */
   isByte(id: number): boolean
   tokenToId(token: string): number | null
   /** The token as the vocabulary spells it, which for byte-level vocabularies is not its text. */
@@ -126,7 +126,7 @@ function specialIds(
   return { bos: named('bos_token'), eos: named('eos_token'), pad: named('pad_token') }
 }
 
-/** What `skipSpecialTokens` leaves out: tokens marked special, and those the config gives a part to. */
+/** Returns the ids that `skipSpecialTokens` leaves out: tokens marked special, and those the config gives a part to. */
 function skippedIds(
   { addedTokens, namedSpecial }: CheckedFiles,
   idOf: (token: string) => number | null,

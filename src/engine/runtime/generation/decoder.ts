@@ -1,6 +1,6 @@
 /**
- * What generation asks of a model: prompts computed, rows that grow by one token at a time. Where keys and values are kept
- * is the decoder's own affair: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
+ * Interface between generation and a model: it computes prompts and extends rows by one token at a time. The decoder
+ * decides where keys and values are kept: in the host's memory (hostDecoder.ts) or on a device (deviceDecoder.ts).
  */
 import type { CacheShape } from '#engine/models/cacheShape.ts'
 import type { AnsweringRole } from '../adapterParameters.ts'
@@ -57,9 +57,12 @@ export interface RowStep {
 }
 
 export interface RowScores {
-  /** Of each turn [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3], the `best` [B, 2]. */
+  /**
+   * Scores of each turn: [B, V] logits over the temperature or their softmax; a `choice` is [B, W + 3], the `best` [B,
+   * 2].
+   */
   readonly turns: readonly Float32Array[]
-  /** Of each turn but the last [B] the ids that the next one went on with; −1 behind a draft. */
+  /** Ids [B] that the next turn went on with, for each turn but the last; −1 behind a draft. */
   readonly ids: readonly Int32Array[]
 }
 
@@ -94,7 +97,7 @@ export interface Decoding extends Disposable {
 
 /** A row that continues after a step. */
 export interface KeptRow {
-  /** Its number before. */
+  /** Number of the row before the step. */
   readonly row: number
   /** Number of turns of the step, from the first, whose ids it accepted. */
   readonly turns: number
@@ -106,7 +109,7 @@ export interface Decoder {
   readonly maxTurns: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
-  /** Whether a `choice` may leave ids out. */
+  /** True if a `choice` may leave ids out. */
   readonly leavesOut: boolean
   /** Time of a decoding pass over that many positions, relative to a pass over one; null if drafts are not verified. */
   readonly passCost: ((positions: number) => number) | null
@@ -204,11 +207,11 @@ export interface DecodeStep extends CacheShape {
   readonly vocabSize: number
   /** W, the columns of a block in a `choice`; null where only whole rows can be had. */
   readonly choiceWidth: number | null
-  /** Whether a `choice` may leave ids out; if absent, not. */
+  /** True if a `choice` may leave ids out; false if absent. */
   readonly leavesOut?: boolean
-  /** Whether rows may share prompts; if absent, each has a copy of its own. */
+  /** True if rows may share prompts; if absent, each row has a copy of its own. */
   readonly sharesPrompts?: boolean
-  /** As in `Decoder`; absent if drafts are not verified. */
+  /** Cost of a pass, as in `Decoder`; absent if drafts are not verified. */
   passCost?(positions: number): number
   run(pass: DecodePass): Promise<PassResult>
   /** The most tokens of a row that `loop` computes in one run; 1 or absent where there is none. */

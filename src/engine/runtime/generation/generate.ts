@@ -171,7 +171,7 @@ class Generation {
     this.#recordCacheBytes()
   }
 
-  /** What has no row yet and is not wanted any more. */
+  /** Drops requests that have no row yet and are no longer wanted. */
   #dropWaiting(): void {
     const waiting = this.#waiting.filter(({ completion }) => !completion.isDropped)
     if (waiting.length < this.#waiting.length) this.#waiting.splice(0, Infinity, ...waiting)

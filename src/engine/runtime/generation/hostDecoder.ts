@@ -61,7 +61,7 @@ function hostSlots(prompt: PromptSlots): HostSlots {
 class HostDecoding implements Decoding {
   readonly #step: DecodeStep
   readonly #options: DecodingOptions
-  /** What the rows have to themselves. */
+  /** Cache of the positions that rows do not share. */
   readonly #cache: KvCache
   readonly #prompts: PromptTable
   #retained: ReadonlySet<PromptSlots> = new Set()

@@ -8,7 +8,7 @@ export interface NewSlots {
   readonly values: readonly Float32Array[]
 }
 
-/** Which positions of a pass's output to keep: `count` of the first positions of `row`, where each row has `length`. */
+/** Positions of a pass's output to keep: the first `count` of `row`, where each row has `length`. */
 interface SlotRange {
   readonly row: number
   readonly length: number

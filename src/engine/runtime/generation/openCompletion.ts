@@ -66,7 +66,7 @@ export class OpenCompletion {
     return this.#seen ?? []
   }
 
-  /** How it may go on; kept from the first time somebody asks. */
+  /** Guesser of the continuation; created on first use. */
   get draft(): NgramDraft {
     this.#draft ??= new NgramDraft([...this.#start.promptIds, ...this.#ids])
     return this.#draft
@@ -140,7 +140,7 @@ export class StopStringWatch {
     this.#needed = Math.max(...stopStrings.map((text) => text.length)) + MARGIN
   }
 
-  /** Whether the text contains a stop string, given all ids so far; to be asked after every new id. */
+  /** Returns true if the text contains a stop string, given all ids so far; to be called after every new id. */
   isComplete(ids: readonly number[]): boolean {
     const text = this.#decode(ids.slice(this.#tailStart))
     if (this.#stopStrings.some((stop) => text.includes(stop))) return true

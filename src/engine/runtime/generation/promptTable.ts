@@ -71,7 +71,7 @@ export class PromptTable {
     this.#set([...this.#promptOf, ...prompts])
   }
 
-  /** What a pass over all rows reads; null if none of them shares a prompt. */
+  /** Returns the prompts read by a pass over all rows; null if none of the rows shares a prompt. */
   pass(): PassPrompts | null {
     if (!this.#cache) return null
     const promptOf = this.#promptOf.map((prompt) => (prompt ? this.#prompts.indexOf(prompt) : -1))

@@ -9,7 +9,7 @@ export interface Filters {
   readonly minP: number
 }
 
-/** What passed, by rising id. The arrays belong to the filter and hold until it is used again. */
+/** Ids that passed the filter, rising. The arrays belong to the filter and hold until it is used again. */
 export interface Kept {
   readonly ids: Int32Array
   readonly weights: Float64Array
@@ -202,14 +202,16 @@ function selectLargest(data: Float64Array, count: number, k: number): number {
   }
 }
 
-/** Where the largest weights reach the wanted mass: of the `equal` ids with this weight, `needed` are needed. */
+/**
+ * Boundary where the largest weights reach the wanted mass: of the `equal` ids with this weight, `needed` are needed.
+ */
 interface Border {
   readonly weight: number
   readonly needed: number
   readonly equal: number
 }
 
-/** Where the largest of data[0, count) reach `mass`; null when rounding leaves even all of them short of it. */
+/** Finds where the largest of data[0, count) reach `mass`; null when rounding leaves even all of them short of it. */
 function selectMass(data: Float64Array, count: number, mass: number): Border | null {
   let [start, end] = [0, count]
   let missing = mass

@@ -18,7 +18,7 @@ export interface AddedToken {
 export interface Section {
   readonly id: number
   readonly text: string
-  /** Where it begins, in UTF-16 units. */
+  /** Start of the section, in UTF-16 units. */
   readonly start: number
 }
 

@@ -6,7 +6,7 @@ type Step = (tokens: readonly string[]) => readonly string[]
 
 export interface Decoder {
   readonly decode: DecodeTokens
-  /** Whether tokens like <0xE6> are bytes; a run of them is text only as a whole. */
+  /** True if tokens like <0xE6> are bytes; a run of them is text only as a whole. */
   readonly hasByteTokens: boolean
 }
 

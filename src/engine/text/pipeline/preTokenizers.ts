@@ -4,7 +4,7 @@ import { flatten, library, readPattern, type StepConfig } from './steps.ts'
 export interface PreTokenizer {
   /** `isFirst`: whether the text stands at the very beginning of what is encoded. */
   split(text: string, isFirst: boolean): readonly string[]
-  /** Whether the pieces are then spelled byte by byte. */
+  /** True if the pieces are then spelled byte by byte. */
   readonly isByteLevel: boolean
 }
 

@@ -182,7 +182,7 @@ function evaluateSlice(object: Value, { start, stop, step }: NodeOf<'SliceExpres
   return object instanceof Tuple ? Tuple.from(items) : items
 }
 
-/** Those for which a name without a value is a value like any other. */
+/** Operators for which a name without a value is a value like any other. */
 const looseOperators = new Set(['==', '!=', '~', 'in', 'not in'])
 
 const nameOf = (node: Node): string => (node.type === 'Identifier' ? `“${node.value}”` : 'something')
@@ -221,7 +221,7 @@ function entryOf(dict: Dict, key: Value, isComputed: boolean): Value {
   return method
 }
 
-/** As Python cuts lists. */
+/** Cuts lists as Python does. */
 function slice(items: readonly Value[], [from, to, by]: readonly (number | null)[]): Value[] {
   const step = by ?? 1
   if (step === 0) throw new Error('slice step cannot be zero')

@@ -280,7 +280,7 @@ interface JsonStyle {
   readonly ensureAscii: boolean
 }
 
-/** As Python's json.dumps writes it. Errors: Error for values without a spelling in JSON. */
+/** Writes JSON as Python's json.dumps does. Errors: Error for values without a spelling in JSON. */
 function toJson(value: Value, style: JsonStyle, depth = 0): string {
   if (depth > 200) throw new Error('a value is nested too deep')
   charge(1)

@@ -13,7 +13,7 @@ export class Float {
 /** A list that was written in parentheses or made by unpacking. */
 export class Tuple extends Array<Value> {}
 
-/** What `namespace()` makes: the one thing whose fields can be set. */
+/** Result of `namespace()`: the only object whose fields can be set. */
 export class Namespace {
   readonly fields = new Map<string, Value>()
 }
@@ -130,7 +130,7 @@ export function compare(left: Value, right: Value): number {
   throw new Error(`'<' not supported between instances of '${nameOfType(left)}' and '${nameOfType(right)}'`)
 }
 
-/** By code point, as Python does. */
+/** Compares by code point, as Python does. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   const [a, b] = [lettersOf(left), lettersOf(right)]
@@ -153,13 +153,13 @@ export function itemsOf(value: Value): Value[] {
   throw new Error(`'${nameOfType(value)}' object is not iterable`)
 }
 
-/** As Python's str(). */
+/** Returns the text of a value, as Python's str() does. */
 export function textOf(value: Value): string {
   if (typeof value === 'string') return value
   return value === undefined ? '' : spell(value)
 }
 
-/** As Python's repr(). */
+/** Returns the spelling of a value, as Python's repr() does. */
 export function spell(value: Value, depth = 0): string {
   if (depth > maxDepth) throw new Error('a value is nested too deep')
   charge(1)
