@@ -7,7 +7,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 export interface Connection {
   readonly protocol: 'tcp' | 'udp'
-  /** As it is written: 203.0.113.5 or 2001:db8::5. */
+  /** Address as it is usually written: 203.0.113.5 or 2001:db8::5. */
   readonly address: string
   readonly port: number
   readonly pid: number
@@ -39,7 +39,7 @@ export class ConnectionWatch implements Disposable {
     this.#timer = this.isWatching ? setInterval(() => this.look(), lookEveryMs).unref() : null
   }
 
-  /** How many there were. */
+  /** Number of connections seen. */
   get count(): number {
     return this.#count
   }
@@ -73,7 +73,7 @@ interface Socket extends Pick<Connection, 'protocol' | 'address' | 'port'> {
   readonly inode: string
 }
 
-/** Those whose other end is not this machine. */
+/** Lists the open sockets whose other end is not this machine. */
 const openSockets = (): Socket[] =>
   tables.flatMap(([protocol, file]) =>
     linesOf(file)
@@ -131,7 +131,7 @@ function processFacts(name: string): { pid: number; ppid: number; session: numbe
   return session === undefined ? [] : [{ pid: Number(name), ppid: Number(ppid), session: Number(session) }]
 }
 
-/** Which process has which socket, by inode. */
+/** Returns the process that owns each socket, by inode. */
 function socketOwners(pids: readonly number[]): ReadonlyMap<string, number> {
   const owned = pids.flatMap((pid) =>
     entriesOf(`/proc/${pid}/fd`).flatMap((descriptor) => {

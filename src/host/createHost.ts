@@ -53,14 +53,14 @@ export interface HostOptions {
   readonly dataDirectory: string
   /** Starts the processes of jobs; absent: child processes of Node. */
   readonly startJob?: StartJob
-  /** Whether this host starts the runs that wait in the queue; one that lives for a single command does not. */
+  /** True if this host starts the runs that wait in the queue; a host that lives for a single command does not. */
   readonly servesQueue: boolean
-  /** Told of faults of ours in what nobody waits for; standard error where it is not said. */
+  /** Called with internal errors in work that nobody waits for; they go to standard error if absent. */
   readonly onFault?: OnFault
 }
 
 interface OpenDirectory extends Pick<Host, 'cleared' | 'store'> {
-  /** Whether nothing can be written there, so that the history is read from a copy. */
+  /** True if nothing can be written there, so that the history is read from a copy. */
   readonly isReadOnly: boolean
 }
 
@@ -147,13 +147,13 @@ function answeringWith(
   return { models, serving, chats: new Chats({ ...work, models }) }
 }
 
-/** What starts processes ends first. */
+/** Ends all work; the parts that start processes end first. */
 async function endWork(starting: readonly AsyncDisposable[], supervisor: Supervisor): Promise<void> {
   await Promise.all(starting.map((part) => part[Symbol.asyncDispose]()))
   await supervisor.close()
 }
 
-/** By hosts that were killed. */
+/** Finishes the work of hosts that were killed. */
 function finishWhatWasLeft(
   left: LeftRuns,
   parts: Pick<Host, 'dataDirectory' | 'store' | 'history' | 'evaluations' | 'studies'>,
@@ -170,7 +170,7 @@ interface Parts extends Pick<Host, 'supervisor' | 'history' | 'queue' | 'notifie
   readonly left: LeftRuns
 }
 
-/** What follows when a training process says something. `parts`: asked only then, when all are there. */
+/** Builds the reactions to messages of a training process. `parts` is called only then, when all parts exist. */
 function reactions(
   parts: () => Parts,
   onFault: OnFault,

@@ -8,13 +8,13 @@ import { makeFolder } from '#host/files/atomic.ts'
 
 const counterFile = (dataDirectory: string): string => path.join(dataDirectory, 'outbound-requests')
 
-/** To be called before the request is made. */
+/** Counts a request; to be called before the request is made. */
 export function countOutboundRequest(dataDirectory: string): void {
   makeFolder(dataDirectory)
   appendFileSync(counterFile(dataDirectory), '.')
 }
 
-/** For processes that know one folder of the data directory alone. */
+/** Counts a request in processes that know only one folder of the data directory. */
 export const countBeside = (folder: string): void => countOutboundRequest(path.dirname(folder))
 
 /** Since this data directory was made. */

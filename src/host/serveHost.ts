@@ -20,7 +20,7 @@ export interface ServeOptions extends Omit<HostOptions, 'servesQueue' | 'onFault
   readonly port: number
   /** The built window; the one of this installation where it is not said. */
   readonly windowDirectory?: string
-  /** Told of faults of ours; the client hears only that there was one. */
+  /** Called with internal errors; the client hears only that there was one. */
   readonly onFault?: OnFault
 }
 

@@ -32,11 +32,11 @@ export interface Adapter {
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
   readonly tensors: readonly NamedTensor[]
-  /** What a person should know of how it was read, in sentences; absent where there is nothing. */
+  /** Notes on how the adapter was read, one sentence each; absent where there are none. */
   readonly warnings?: readonly string[]
-  /** What the base it was trained on was rounded to; absent where it was exact, or nothing says so. */
+  /** Rounding of the base it was trained on; absent where the base was exact, or nothing says so. */
   readonly base?: RoundedPrecision
-  /** Whether it may lack modules that a model has: they stay as they are. */
+  /** True if it may lack modules that a model has: they stay as they are. */
   readonly isPartial?: boolean
 }
 
@@ -120,7 +120,7 @@ Trained with Turnwise${base === null ? '' : ` on \`${base}\``}: rank ${rank}, al
 ${peftSnippet(base)}`
 }
 
-/** How peft opens an adapter's folder; without an id it cannot know where the base model is. */
+/** Code that opens an adapter's folder with peft; without an id, peft cannot know where the base model is. */
 export const peftSnippet = (baseModel: string | null): string =>
   baseModel !== null && isHubId(baseModel)
     ? `\`\`\`python
@@ -177,7 +177,10 @@ export function readAdapter(given: string): Adapter {
   }
 }
 
-/** What the base it was trained on was rounded to; null: it was exact, or nothing says so. Errors: as `readAdapter`. */
+/**
+ * Returns the rounding of the base that an adapter was trained on; null: it was exact, or nothing says so. Errors: as
+ * `readAdapter`.
+ */
 export function adapterBase(given: string): RoundedPrecision | null {
   const { tensorsPath } = adapterFiles(given)
   return roundingIn(openSafetensors(tensorsPath, 'adapter/invalid').metadata) ?? null
@@ -187,7 +190,7 @@ const roundingIn = (metadata: ReadonlyMap<string, string>): RoundedPrecision | u
   roundedPrecisions.find((precision) => precision === metadata.get(baseKey))
 
 interface MatrixName {
-  /** What stands before a layer's number, by family. */
+  /** Prefix of a layer's number, by family. */
   readonly layers: string
   readonly layer: number
   readonly linear: LinearName

@@ -11,7 +11,7 @@ export interface PeftConfig {
   readonly rsLora: boolean
   /** null: a pattern or a list of paths, so only the tensors tell. */
   readonly targets: readonly LinearName[] | null
-  /** Whether layers, or modules of some layers, may be left out: only the tensors tell which. */
+  /** True if layers, or modules of some layers, may be left out: only the tensors tell which. */
   readonly isPartial: boolean
   /** The only layers that may be adapted; null: any. */
   readonly layers: readonly unknown[] | null

@@ -61,7 +61,7 @@ const asNames = (value: unknown): readonly unknown[] => (Array.isArray(value) ? 
 
 export interface MergedLora {
   readonly lora: LoraConfig
-  /** What differs from the adapter's own config, in sentences. */
+  /** Differences from the adapter's own config, one sentence each. */
   readonly warnings: readonly string[]
 }
 

@@ -326,7 +326,7 @@ function parseMapping(given: unknown): Mapping {
 
 type Progress = z.output<typeof progress>
 
-/** What work tells by a callback as items of a stream, the latest only; returns what the work returns. */
+/** Turns progress callbacks into items of a stream, keeping only the latest; returns what the work returns. */
 async function* progressOf<Result>(
   work: (onProgress: (progress: Progress) => void) => Promise<Result>,
 ): AsyncGenerator<{ progress: Progress }, Result> {

@@ -77,7 +77,7 @@ export const modelsService = (host: Host): Handlers<typeof modelsApi> => {
   }
 }
 
-/** What a model's tokenizer and template make of texts. */
+/** Procedures that run a model's tokenizer and chat template on texts. */
 const texts = ({ askText }: Host, find: (model: string) => string) =>
   ({
     tokenize: ({ model, text }) => askText({ type: 'tokenize', directory: find(model), text }),

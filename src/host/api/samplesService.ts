@@ -161,12 +161,12 @@ interface StoredSample {
   /** Every column of the data set row it came from. */
   readonly row: Readonly<Record<string, unknown>>
   readonly step: number
-  /** What it earned then, from this reward alone. */
+  /** Score from this reward alone when the sample was generated. */
   readonly reward: number | null
 }
 
 interface Rescore {
-  /** In the order of the samples. */
+  /** Rewards in the order of the samples. */
   readonly rewards: readonly Reward[]
   /** Samples that now earn something else, or nothing. */
   readonly changed: number

@@ -32,7 +32,7 @@ const longestTitle = 60
 export class Chats implements AsyncDisposable {
   readonly #options: ChatsOptions
   readonly files: ConversationFiles
-  /** By conversation. */
+  /** Answers being written, by conversation. */
   readonly #answering = new Map<string, Work>()
   /** Cursors of another host say nothing here. */
   readonly #host = randomUUID()
@@ -79,7 +79,10 @@ export class Chats implements AsyncDisposable {
     return this.#save(withAnswer(conversation, turn, column, { ...before, ...edited, text, error: null }))
   }
 
-  /** With its answers; those being written are stopped. Errors: AppError 'file/unreadable', 'file/unwritable'. */
+  /**
+   * Deletes a conversation with its answers; those being written are stopped. Errors: AppError 'file/unreadable',
+   * 'file/unwritable'.
+   */
   delete(id: string): void {
     this.#answering.get(id)?.stopping.abort()
     this.files.delete(id)
@@ -251,7 +254,7 @@ function askedColumns({ columns }: Conversation, { columns: given }: Input<'answ
 const rankOf = ({ conversation }: AskedTurn, column: number): number =>
   conversation.columns[column] === null ? 1 : 0
 
-/** Its turn is there. */
+/** Puts an answer into the conversation; the turn must exist. */
 function withAnswer(
   conversation: Conversation,
   turn: number,

@@ -70,7 +70,10 @@ export class ConversationFiles {
     return added
   }
 
-  /** Also removes the tokens of answers that are in it no more. Errors: AppError 'file/unwritable'. */
+  /**
+   * Replaces a conversation, and removes the tokens of answers that are no longer in it. Errors: AppError
+   * 'file/unwritable'.
+   */
   replace(conversation: Conversation): void {
     const folder = path.join(this.#folder, conversation.id)
     writeFileAtomic(path.join(folder, fileName), this.#formatted(conversation))
@@ -95,7 +98,10 @@ export class ConversationFiles {
     }
   }
 
-  /** To be kept before the conversation has the answer. Errors: AppError 'file/unwritable'. */
+  /**
+   * Stores the tokens of an answer; to be called before the conversation has the answer. Errors: AppError
+   * 'file/unwritable'.
+   */
   writeTokens(id: string, answerId: string, tokens: readonly AnswerToken[]): void {
     writeFileAtomic(this.#tokensFile(id, answerId), JSON.stringify({ tokens }))
   }

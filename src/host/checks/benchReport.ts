@@ -23,7 +23,7 @@ export interface BenchRequest {
   /** Rows decoded together. */
   readonly batches: readonly number[]
   readonly precisions: readonly RolloutPrecision[]
-  /** What the base is held in; a rounded one is what decoding reads too, whatever `precisions` say. */
+  /** Precision in which the base is held; decoding reads a rounded base too, whatever `precisions` say. */
   readonly base: HeldPrecision
   /** Measured steps of each part, after one that is not counted. */
   readonly steps: number

@@ -28,7 +28,7 @@ export interface SelftestRequest {
   readonly device: Device
   /** Every architecture, many more directions and a probe of every algorithm, instead of one architecture and direction each. */
   readonly full: boolean
-  /** What is checked; if absent everything, but probes only where all is checked. */
+  /** Parts to check; if absent all, but probes only where everything is checked. */
   readonly parts?: readonly SelftestPart[]
   /** Random directions along which each adapted linear is moved; if absent 4 where all is checked, else 1. */
   readonly directions?: number
@@ -173,7 +173,10 @@ async function* productFindings(device: Device): AsyncGenerator<SelftestFinding>
   }
 }
 
-/** With an adapter whose both factors matter: a fresh one has B = 0, and with it half of the gradient. */
+/**
+ * Opens a policy with an adapter whose two factors are both non-zero: a fresh one has B = 0, and then half of the
+ * gradient is 0.
+ */
 export async function openSelftestPolicy(
   directory: string,
   device: Device,
@@ -281,7 +284,7 @@ const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
 
 interface Probe {
   readonly gradients: readonly NamedTensor[]
-  /** Which tensors of the adapter are. */
+  /** Selects the tensors of the adapter that are moved. */
   readonly isMoved: (tensor: NamedTensor) => boolean
   readonly random: SequentialRandom
   readonly h: number

@@ -39,7 +39,10 @@ const ending = (text: string): string => {
   return end.length > longestEnding ? `…${end.slice(-longestEnding)}` : end
 }
 
-/** Where the text marks its result, that decides; elsewhere it is enough that the answer is anywhere in it. */
+/**
+ * Returns true if a text contradicts the wanted answer. If the text marks its result, the mark decides; otherwise it is
+ * enough that the answer is anywhere in the text.
+ */
 function contradicts(wanted: string, text: string): boolean {
   const expected = expectedMath(wanted)
   if (expected === null || saysMath(expected, text, 0)) return false

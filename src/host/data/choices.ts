@@ -65,7 +65,7 @@ export function modelsAnswer(columns: Columns): { readonly answer: string; reado
 /** option_a, Choice 1, answer0, opa, sol1, ending3, A: what they have in common, and the mark of each. */
 const choiceName =
   /^(?:(?<base>(?:option|choice|answer|opt?|sol|ending|alternative|candidate)_?)(?<mark>[a-h\d])|(?<base>)(?<mark>[a-h]))$/
-/** With two of these, one may be better than the other without being right. */
+/** Names that need more than two columns: with two of these, one may be better than the other without being right. */
 const needsMore = /^(?:(?:answer|candidate)_?|)$/
 
 /** Texts that are the possible answers of one question, in the order of their marks; none where there are no such columns. */
@@ -154,7 +154,7 @@ export function choiceDoubts(mapping: Mapping, columns: Columns): string[] {
 
 const indexNames = ['answer_idx', 'answer_index', 'correct_idx', 'correct_index', 'correct_answer_index']
 
-/** Where a position beside the answer points at another choice, counted from 0 and from 1. */
+/** Lists rows where a position beside the answer points at another choice, counted from 0 and from 1. */
 function conflictDoubts(
   { column, from }: Extract<Mapping[number], { kind: 'choices' }>,
   columns: Columns,

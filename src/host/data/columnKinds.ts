@@ -57,7 +57,7 @@ export class Columns {
   }
 }
 
-/** Whether a column holds nothing in any row: null, an empty list or white space. */
+/** Returns true if a column is empty in every row: null, an empty list or white space. */
 export const isEmpty = (columns: Columns, column: string): boolean =>
   columns.kind(column) === 'empty' ||
   columns.values(column).every((value) => typeof value === 'string' && value.trim() === '')

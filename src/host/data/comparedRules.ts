@@ -46,7 +46,7 @@ const names = {
   /** Hold the mark of the better answer. */
   better:
     /^(?:winner|winning_model|better|best|preferred|chosen|choice|preference|label|(?:better|best|preferred|chosen|safer)_(?:response|answer|completion|output|model)(?:_id|_index)?)$/,
-  /** In these a bare number may as well mean something else, */
+  /** Names under which a bare number may as well mean something else, */
   vague: /^(?:preference|label)$/,
   /** but not where both marks of the columns stand there, and at most what says that neither is better. */
   marked: /^preference$/,

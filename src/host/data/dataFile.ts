@@ -16,7 +16,7 @@ export interface ReadRow {
   readonly row: DataRow
   /** Counts the rows of the file from 1, those with problems too. */
   readonly number: number
-  /** Where it begins in a text file, from 1; null where the format has no lines. */
+  /** Line on which the row begins in a text file, from 1; null where the format has no lines. */
   readonly line: number | null
   /** The row's own JSON in UTF-8 where the file has it on one line: it need not be written anew. */
   readonly source?: Buffer
@@ -26,7 +26,7 @@ export interface ReadRow {
 export interface RowProblem {
   readonly number: number
   readonly line: number | null
-  /** What is wrong, without the place. */
+  /** Describes the problem, without the place. */
   readonly sentence: string
 }
 

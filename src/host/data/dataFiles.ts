@@ -23,10 +23,10 @@ export const listOf = (files: DataFiles): readonly [string, ...string[]] =>
   typeof files === 'string' ? [files] : files
 
 export interface DataFilesFacts {
-  /** Of the first. */
+  /** Format of the first file. */
   readonly format: DataFormat
   readonly sizeBytes: number
-  /** What they are called: the path of a file, or the folder of several. */
+  /** Path of a file, or the folder of several. */
   readonly path: string
 }
 
@@ -78,7 +78,7 @@ export interface DataFileInspection {
   readonly sizeBytes: number
   /** Sentences on what the file was taken for. */
   readonly notes: readonly string[]
-  /** Of the file as it is. */
+  /** Shape of the file before mapping. */
   readonly shape: DetectedShape
   readonly columns: readonly ColumnStatistics[]
   /** Sentences on values among the first rows that say nothing. */

@@ -57,7 +57,7 @@ export function namedDataSet(name: string, dataDirectory: string): string | null
 
 const shortestId = 4
 
-/** By name (the newest that has it) or by the beginning of the id. Errors: AppError 'data/invalid'. */
+/** Finds a data set by name (the newest that has it) or by the beginning of its id. Errors: AppError 'data/invalid'. */
 export function findDataSet(wanted: string, dataDirectory: string): DataSetVersion {
   const byId = listDataSets(dataDirectory).filter(({ directory }) =>
     path.basename(directory).startsWith(wanted),

@@ -44,7 +44,7 @@ export type DataSetInfo = z.output<typeof versionSchema>
 export interface DataSetVersion {
   readonly directory: string
   readonly info: DataSetInfo
-  /** At most `count` rows from number `from` (0 is the first); fewer at the end. */
+  /** Returns at most `count` rows from number `from` (0 is the first); fewer at the end. */
   rows(from: number, count: number): readonly DataRow[]
   /** Every row in order, some at a time. Errors: 'data/invalid' at the end where the bytes are not those of the id. */
   batches(options?: ReadOptions): AsyncGenerator<readonly DataRow[]>

@@ -34,7 +34,7 @@ export interface ImportOptions extends ReadOptions {
   readonly folder: string
   /** The first file's name by default. */
   readonly name?: string
-  /** Where the rows come from, in words; the path by default. */
+  /** Origin of the rows, in words; the path by default. */
   readonly origin?: string
   readonly mapping?: Mapping
 }
@@ -43,7 +43,7 @@ export interface ImportedDataSet {
   readonly version: DataSetVersion
   /** False where the same rows had been imported before; they keep the names they had. */
   readonly isNew: boolean
-  /** Of this import; another than the version's own where its rows were imported before. */
+  /** Name of this import; differs from the version's own where the same rows were imported before. */
   readonly name: string
 }
 

@@ -20,8 +20,9 @@ interface TopLevelValue {
 }
 
 /**
- * How many lists of objects stand before the one to read: 0 where the document is a list, or holds just one. Says which one
- * was taken. Errors: AppError 'data/invalid' where nothing tells which, or where rows are written by columns.
+ * Returns the number of lists of objects before the one to read: 0 where the document is a list, or holds just one.
+ * Notes which one was taken. Errors: AppError 'data/invalid' where nothing tells which, or where rows are written by
+ * columns.
  */
 export async function chooseList(file: DataFile): Promise<number> {
   const values = await topLevel(file)
@@ -86,7 +87,7 @@ function withoutRows(file: DataFile, values: readonly TopLevelValue[]): AppError
       )
 }
 
-/** What pandas writes with orient="split". */
+/** Returns true for what pandas writes with orient="split". */
 const isSplit = (values: readonly TopLevelValue[]): boolean =>
   ['columns', 'data'].every((name) => values.some(({ key, opening }) => key === name && opening === '['))
 
@@ -135,7 +136,7 @@ export function isOverSeveralLines(text: string): boolean {
   )
 }
 
-/** For objects that are written over several lines in a file that should hold one a line. */
+/** Error for objects written over several lines in a file that should hold one per line. */
 export const overSeveralLines = (file: string): AppError =>
   new AppError(
     'data/invalid',

@@ -144,7 +144,9 @@ function unnamedPart(plain: string): Part {
   return [...promptNames, 'text'].includes(plain) ? 'question' : 'text'
 }
 
-/** Whether a column only identifies its row, says the same word in every row, or holds neither texts nor flags. */
+/**
+ * Returns true if a column only identifies its row, says the same word in every row, or holds neither texts nor flags.
+ */
 function isPlain(columns: Columns, column: string, kind: ColumnKind): boolean {
   const values = columns.values(column)
   const isConstant =
@@ -152,7 +154,7 @@ function isPlain(columns: Columns, column: string, kind: ColumnKind): boolean {
   return isConstant || !['text', 'texts', 'boolean'].includes(kind) || idName.test(plainName(column))
 }
 
-/** Whether most rows have what stands in the column in a column that is used, such as a prompt made of it. */
+/** Returns true if, in most rows, a used column contains this column's content, as a prompt made of it does. */
 function isHeld({ rows }: Columns, column: string, used: readonly string[]): boolean {
   const filled = rows.filter((row) => (row[column] ?? '') !== '')
   const held = filled.filter((row) => {

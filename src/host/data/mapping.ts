@@ -176,7 +176,7 @@ function chatOf(value: unknown, column: string): readonly ChatMessage[] {
   throw new MappingError(`its column “${column}” is not a conversation: ${read.fault}`)
 }
 
-/** Whether a chat in any spelling ends with a message of the assistant. */
+/** Returns true if a chat in any spelling ends with a message of the assistant. */
 export const isAnswered = (chat: unknown): boolean => chatIn(chat)?.at(-1)?.role === 'assistant'
 
 function takeLastMessage(columns: Columns, column: string): void {

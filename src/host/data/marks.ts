@@ -27,7 +27,7 @@ const names: readonly string[] = [
 /** Tells whether a column is called as one of marks is. */
 export const isKtoName = (column: string): boolean => names.includes(plainName(column))
 
-/** In these a number may as well be a class or a place. */
+/** Names under which a number may as well be a class or a place. */
 const vague: readonly string[] = ['label', 'labels']
 
 /** Tells whether values are marks of which each side is written in one way: with 1, 0 and -1, nothing says what 0 is. */

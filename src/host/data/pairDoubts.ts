@@ -12,7 +12,10 @@ export function sameAnswers({ rows }: Columns, chosen: string, rejected: string)
       ]
 }
 
-/** Where the numbers beside a pair, such as chosen_rating and rejected_rating, say that the rejected answer is better or as good. */
+/**
+ * Lists rows where the numbers beside a pair, such as chosen_rating and rejected_rating, say that the rejected answer
+ * is better or as good.
+ */
 export function againstRatings(columns: Columns): string[] {
   return [...negativeMargins(columns), ...lowerRatings(columns)]
 }

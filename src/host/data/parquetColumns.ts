@@ -9,7 +9,7 @@ import {
 
 /** A column's part of a row group: bytes [start, end) of the file. */
 export interface ColumnChunk {
-  /** With dots between the levels: `messages.list.element.role`. */
+  /** Path of the column, with dots between the levels: `messages.list.element.role`. */
   readonly name: string
   readonly codec: string
   readonly type: ParquetType
@@ -26,7 +26,7 @@ export interface ColumnChunk {
   readonly groupRows: number
   /** Most values that a page may have. */
   readonly maxValues: number
-  /** Where the index of its pages lies. */
+  /** Byte range of the page index. */
   readonly index: { readonly start: number; readonly end: number } | null
 }
 
@@ -164,7 +164,7 @@ interface Range {
   readonly end: number
 }
 
-/** As the library computes it. */
+/** Returns the byte range of a column chunk, computed as the library does. */
 function rangeOf({ meta_data: meta }: Chunk): Range {
   const offset = meta?.dictionary_page_offset || meta?.data_page_offset
   const length = meta?.total_compressed_size

@@ -19,11 +19,11 @@ export interface Source {
 export interface GuardedTable {
   readonly source: Source
   readonly compressors: Compressors
-  /** From here on what is decoded counts anew: what was decoded before is no longer needed. */
+  /** Resets the count of decoded bytes: what was decoded before is no longer needed. */
   readonly startWindow: () => void
 }
 
-/** What the values of a window may take. */
+/** Limit on the decoded values of a window, in bytes. */
 const maxWindowBytes = 3 * 2 ** 29
 const maxFooterBytes = 1 << 28
 const maxSchemaElements = 1 << 16

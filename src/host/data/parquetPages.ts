@@ -11,7 +11,7 @@ export interface Page {
   readonly start: number
   readonly end: number
   readonly uncompressedBytes: number
-  /** Only in pages of the second kind, whose levels are never compressed. */
+  /** Levels, only in version-2 data pages, where they are never compressed. */
   readonly levels: {
     readonly nulls: number
     readonly repetitionBytes: number
@@ -20,7 +20,7 @@ export interface Page {
   readonly isCompressed: boolean
 }
 
-/** What decoded values may take; spending more throws. */
+/** Limit on the decoded values; spending more throws. */
 export interface Budget {
   spend(bytes: number): void
 }
@@ -29,7 +29,7 @@ const maxPageBytes = 1 << 28
 /** Longer arrays are slow maps in the library's hands. */
 const maxPageValues = 2 ** 24
 
-/** By the numbers of the format: 0 data, 2 dictionary, 3 data of the second kind. */
+/** Page kinds by the numbers of the format: 0 data, 2 dictionary, 3 data of version 2. */
 const kinds: Readonly<Record<number, Page['kind']>> = { 0: 'data', 2: 'dictionary', 3: 'data2' }
 const encodings = {
   plain: 0,
@@ -110,7 +110,7 @@ export function* pagesOf(bytes: Uint8Array, chunk: ColumnChunk): Generator<Page>
 const flatValueBytes = 16
 const nestedValueBytes = 32
 
-/** What can be checked before anything is decompressed. `bytes` is what the page's places refer to. */
+/** Checks everything that can be checked before anything is decompressed. The page's offsets refer to `bytes`. */
 export function requirePage(
   bytes: Uint8Array,
   page: Page,
@@ -141,7 +141,7 @@ export function requireContent(
 
 const bitsOf = (level: number): number => 32 - Math.clz32(level)
 
-/** How many of the levels are the highest. */
+/** Counts the levels that equal the highest one. */
 const walkLevels = (reader: ByteReader, highest: number, count: number): number =>
   highest === 0 ? count : walkRuns(reader, { width: bitsOf(highest), count, wanted: highest })
 
@@ -290,7 +290,7 @@ const lowBits = (value: bigint): number => Number(BigInt.asIntN(32, value))
 interface Differences {
   readonly width: number
   readonly length: number
-  /** What all of them have in common. */
+  /** Least difference, which was subtracted from all of them. */
   readonly least: number
   /** The number before them. */
   readonly value: number

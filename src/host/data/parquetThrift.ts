@@ -6,7 +6,7 @@
 /** Reads a binary structure from front to back; what would lie behind its end is an error with a plain sentence. */
 export class ByteReader {
   readonly bytes: Uint8Array
-  /** Where the next byte is read. */
+  /** Offset of the next byte to read. */
   at: number
 
   constructor(bytes: Uint8Array, at = 0) {
@@ -87,7 +87,7 @@ const types = {
 }
 
 /**
- * What a walk tells. A path is made of field numbers, two digits each: 501 is field 1 of the structure in field 5.
+ * Callbacks of a walk. A path is made of field numbers, two digits each: 501 is field 1 of the structure in field 5.
  * Elements of a list have the list's path.
  */
 export interface StructVisitor {

@@ -99,7 +99,7 @@ export class LengthCounter {
     else this.#counts.set(length, (this.#counts.get(length) ?? 0) + 1)
   }
 
-  /** At most `binCount` bins, of whole width. null where no row was measured. */
+  /** Returns at most `binCount` bins, of whole width. null where no row was measured. */
   histogram(binCount = 20): LengthHistogram | null {
     const counts = [...this.#counts].sort(([a], [b]) => a - b)
     const [min, max] = [counts[0]?.[0], counts.at(-1)?.[0]]
@@ -151,7 +151,7 @@ interface Measure {
   readonly model: PreviewModel | null
 }
 
-/** In tokens with a model, in characters without; null for a row that makes no prompt. */
+/** Length in tokens with a model, in characters without; null for a row that makes no prompt. */
 export function promptLength(columns: DataRow, row: number, { form, model }: Measure): number | null {
   try {
     if (model === null) return plainText(columns, row, form).length

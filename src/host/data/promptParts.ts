@@ -57,7 +57,7 @@ export function systemBeside(columns: Columns, chat: string): Pick<Asked, 'mappi
   return { mapping: [{ kind: 'system', column: system }], used: [system] }
 }
 
-/** Whether all conversations begin with a system message of their own. */
+/** Returns true if all conversations begin with a system message of their own. */
 export function hasSystem(columns: Columns, column: string): boolean {
   const chats = chatsIn(columns, column)
   return chats.length > 0 && chats.every((chat) => chat[0]?.role === 'system')
@@ -82,7 +82,7 @@ export function questionParts(columns: Columns, question: string): Omit<Asked, '
   }
 }
 
-/** What a question is about, where the question does not say it itself. */
+/** Finds the column with the subject of a question that the question itself does not state. */
 function aboutOf(columns: Columns, question: string): string | undefined {
   const about = columns.find(contextNames, (kind) => kind === 'text')
   return about === undefined || repeats(columns, question, about) ? undefined : about
@@ -131,7 +131,7 @@ export const chatsIn = (columns: Columns, column: string): (readonly ChatMessage
     .map(chatIn)
     .filter((chat) => chat !== null)
 
-/** Whether most conversations end with somebody who waits for an answer, or with one that is only begun. */
+/** Returns true if most conversations end with a message that waits for an answer, or with one that is only begun. */
 export function waits(columns: Columns, column: string): boolean {
   const chats = chatsIn(columns, column)
   const isOpen = (role: string) => waitsForAnswer(role) || role === 'assistant'

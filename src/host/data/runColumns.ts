@@ -53,7 +53,7 @@ function emptyAnswers(rows: readonly DataRow[], answers: readonly string[]): Pro
       ]
 }
 
-/** Of a column that a run leaves aside. */
+/** Reason given for a column that a run leaves aside. */
 const unread = 'neither `data.prompt` nor a reward names it'
 
 /** Errors: AppError 'data/invalid' naming the first row that has none. */

@@ -210,7 +210,7 @@ function promptRead(columns: Columns, hasAnswer: boolean): Proposal | null {
   }
 }
 
-/** Whether a prompt is the first message of a conversation in another column, as in no_robots and UltraChat. */
+/** Returns true if a prompt is the first message of a conversation in another column, as in no_robots and UltraChat. */
 function repeatsItsChat(columns: Columns, prompt: string): boolean {
   const chat = columns.find(chatNames, isChatKind)
   if (chat === undefined) return false
@@ -244,7 +244,7 @@ function conversation(columns: Columns): Proposal | null {
   }
 }
 
-/** Where the last message says something else than the column with the expected answer. */
+/** Lists rows where the last message differs from the column with the expected answer. */
 function lastConflicts(columns: Columns, full: string): string[] {
   const answer = rightAnswer(columns)
   if (answer === undefined) return []
@@ -256,7 +256,7 @@ function lastConflicts(columns: Columns, full: string): string[] {
   return answerConflicts(columns, { expected: answer, full, textOf, words })
 }
 
-/** Where a text with the whole answer says something else than the column with the expected one. */
+/** Lists rows where a text with the whole answer differs from the column with the expected one. */
 function textConflicts(columns: Columns, full: string | undefined, answer = rightAnswer(columns)): string[] {
   if (full === undefined || answer === undefined || full === answer) return []
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null)

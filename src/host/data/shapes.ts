@@ -14,7 +14,7 @@ import { templateDoubts } from './templateMarks.ts'
 
 export interface DetectedShape {
   readonly id: ShapeId
-  /** For people: `question and answer`. */
+  /** Title for people: `question and answer`. */
   readonly title: string
   /** Evidence for this kind: `the columns “Question” and “Answer”`. */
   readonly evidence: string
@@ -25,7 +25,10 @@ export interface DetectedShape {
   readonly prompt: RunConfig['data']['prompt'] | null
   /** Column, after the mapping, that rewards would compare with; null where there is none. */
   readonly answer: string | null
-  /** Where no prompt is proposed: a template of one of the columns, to be chosen or changed; null: no column can stand in one. */
+  /**
+   * Template of one of the columns, to be chosen or changed where no prompt is proposed; null: no column can stand in
+   * one.
+   */
   readonly template: string | null
   /** Columns of the file that the proposal reads. */
   readonly used: readonly string[]

@@ -4,7 +4,7 @@ import { plural } from '#shared/plural.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DataRow } from './dataFile.ts'
 
-/** How much is held out: a share (rows added later move none), or a number of rows. */
+/** Size of the held-out part: a share (rows added later move none), or a number of rows. */
 export type SplitRule =
   { readonly share: number; readonly seed: number } | { readonly rows: number; readonly seed: number }
 
@@ -14,7 +14,7 @@ export interface SplitResult {
   readonly places: RowPlaces
 }
 
-/** Where each row of a part stands in its data set, from 0. */
+/** Place of each row of a part in its data set, from 0. */
 export interface RowPlaces {
   readonly train: readonly number[]
   readonly heldOut: readonly number[]
@@ -69,7 +69,7 @@ interface RowPair {
   /** Row numbers from 0. Duplicates: the first row like it, and the row. Leaks: training row, held-out row. */
   readonly first: number
   readonly second: number
-  /** What both say, from the second row. */
+  /** Common text of the two rows, as in the second one. */
   readonly text: string
 }
 

@@ -16,7 +16,7 @@ const maxRecordLength = 8 << 20
 const maxRunaways = 64
 
 const readCommaTable = (file: DataFile): AsyncGenerator<readonly ReadItem[]> => readTable(file, ',')
-/** Its packages are loaded where a file needs them. */
+/** Reads Parquet; its packages are loaded only when a file needs them. */
 async function* readParquet(file: DataFile): AsyncGenerator<readonly ReadItem[]> {
   const parquet = await import('./parquet.ts')
   yield* parquet.readParquet(file)
@@ -54,7 +54,7 @@ async function* readTable(file: DataFile, defaultDelimiter: string): AsyncGenera
 
 interface PushOptions {
   readonly isLast: boolean
-  /** What is said of values that are not UTF-8; null where the bytes are all UTF-8. */
+  /** Message on values that are not UTF-8; null where the bytes are all UTF-8. */
   readonly fault: string | null
 }
 
@@ -70,7 +70,7 @@ class TableParser {
   readonly #defaultDelimiter: string
   #layout: { readonly delimiter: string; readonly newline: '\n' | '\r' } | null = null
   #names: readonly string[] | null = null
-  /** From the beginning of the first record not yet taken. */
+  /** Text not yet taken, from the beginning of the first unfinished record. */
   #text = ''
   #fault: string | null = null
   #line = 1
@@ -184,7 +184,7 @@ class TableParser {
     )
   }
 
-  /** Where semicolons stand between columns, commas may stand in numbers. */
+  /** Notes decimal commas, which are possible where semicolons separate columns. */
   #noteDecimalComma(values: readonly string[]): void {
     if (this.#hasDecimalComma || !values.some((value) => /^-?\d+,\d+$/.test(value))) return
     this.#hasDecimalComma = true
@@ -266,7 +266,7 @@ function columnNames(
 export interface DataFormat {
   readonly id: 'jsonl' | 'json' | 'csv' | 'tsv' | 'parquet'
   readonly title: string
-  /** With the dot, in small letters. */
+  /** File extensions, with the dot, in lower case. */
   readonly extensions: readonly string[]
   /** Rows in the order of the file, some at a time; problems stand where the row would. */
   readonly read: (file: DataFile) => AsyncGenerator<readonly ReadItem[]>
@@ -294,7 +294,7 @@ export function formatNamed(file: string): DataFormat | undefined {
   return format?.id === 'parquet' && name !== file ? undefined : format
 }
 
-/** By the file's name. Errors: AppError 'data/invalid', which names the kinds there are. */
+/** Returns the format by the file's name. Errors: AppError 'data/invalid', which names the kinds there are. */
 export function formatOf(file: string): DataFormat {
   const format = formatNamed(file)
   if (format !== undefined) return format

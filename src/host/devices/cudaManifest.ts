@@ -13,13 +13,13 @@ const size = z.int().min(1)
 
 /** A file in a wheel, found without the wheel's own directory: a part of it can be fetched alone. */
 const packedFile = z.strictObject({
-  /** What it is called where it is installed; all lie in one folder, where they find each other. */
+  /** Name under which it is installed; all files are in one folder, where they find each other. */
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]*$/),
-  /** Of its deflated bytes in the wheel. */
+  /** Offset of its deflated bytes in the wheel. */
   offset: size,
   packedBytes: size,
   sizeBytes: size,
-  /** Of the file itself. */
+  /** Digest of the file itself. */
   sha256: digest,
 })
 
@@ -34,7 +34,7 @@ const wheel = z.strictObject({
 
 const cudaManifest = z.strictObject({
   format: z.literal(1),
-  /** Of onnxruntime-node: the library is a part of that very build. */
+  /** Version of onnxruntime-node: the library is a part of that very build. */
   runtime: z.string(),
   /** Such as linux-x64. */
   platform: z.string(),
@@ -48,7 +48,7 @@ export type CudaManifest = z.output<typeof cudaManifest>
 export const cudaManifestFile = (platform: string): string =>
   path.join(resourcesDirectory, 'libraries', `cuda-${platform}.json`)
 
-/** For whoever keeps builds of their own: another list than the committed one. */
+/** Environment variable that names another list than the committed one, for people who keep builds of their own. */
 const otherManifest = 'TURNWISE_CUDA_MANIFEST'
 
 /** null where ONNX Runtime has no CUDA for Node on this system. Errors: a list that is none. */

@@ -24,13 +24,16 @@ export interface DeviceChoice {
 
 export interface AutoRequest {
   readonly model: ModelConfig
-  /** What the base is held in. */
+  /** Precision in which the base is held. */
   readonly base: BasePrecision
   readonly deviceId: number
   readonly cacheDirectory: string
 }
 
-/** Where a run that begins with this config will compute, if nothing is amiss with the device then. */
+/**
+ * Returns the device on which a run that begins with this config will compute, if nothing is wrong with the device
+ * then.
+ */
 export function plannedDevice(
   { device: { kind, deviceId }, base }: Pick<RunConfig, 'device' | 'base'>,
   model: ModelConfig,
@@ -73,7 +76,7 @@ export function hasCard(cacheDirectory: string): boolean {
 
 interface Candidate {
   readonly kind: DeviceKind
-  /** How many times as fast as the CPU. */
+  /** Speed relative to the CPU. */
   readonly ratio: number
   readonly fits: boolean
 }

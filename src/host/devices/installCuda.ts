@@ -53,19 +53,19 @@ export interface CudaProgress {
 export interface CudaPlan {
   /** Still to be fetched. */
   readonly downloadBytes: number
-  /** To be fetched altogether. */
+  /** Bytes to download in all. */
   readonly totalBytes: number
-  /** What it takes up once it is installed. */
+  /** Disk space once it is installed. */
   readonly installedBytes: number
-  /** Of these packages, in these versions. */
+  /** Packages with their versions. */
   readonly packages: readonly string[]
   /** Whole, in the version that is needed. */
   readonly isInstalled: boolean
-  /** What lies on the disk of it now, also of an unfinished one. */
+  /** Bytes already on the disk, also of an unfinished installation. */
   readonly presentBytes: number
 }
 
-/** What installing would mean; nobody is asked for it. */
+/** Describes what installing would do; no server is asked for it. */
 export function planCuda(dataDirectory: string, manifest: CudaManifest): CudaPlan {
   const { folder, unfinished } = cudaPaths(dataDirectory)
   const isInstalled = installedCuda(dataDirectory, manifest) !== null
@@ -118,7 +118,10 @@ export async function* installCuda(installation: CudaInstallation): AsyncGenerat
   rename(unfinished, folder)
 }
 
-/** What was fetched for another list is of no use: files of the same name may differ. */
+/**
+ * Takes up an interrupted installation. Files fetched for another list are of no use: files of the same name may
+ * differ.
+ */
 function takeUp(folder: string, manifest: CudaManifest): void {
   const isOurs = isOfList(folder, manifest)
   const names = new Set(packedFiles(manifest).flatMap(({ name }) => [name, partOf(name)]))
@@ -220,12 +223,14 @@ async function unpack(part: string, target: string, { sizeBytes, sha256 }: Packe
 
 const tooMuch = 'more than is stated'
 
-/** Of the bytes, not of the disk. */
+/** Returns true if the bytes are damaged, rather than the disk. */
 const isDamage = (error: unknown): boolean =>
   error instanceof Error &&
   (error.message === tooMuch || ('code' in error && /^Z_|^ERR_ZLIB/.test(String(error.code))))
 
-/** What ONNX Runtime's package brings: it looks for the library beside itself, and its own folder may be read-only. */
+/**
+ * Adds what ONNX Runtime's package brings: it looks for the library beside itself, and its own folder may be read-only.
+ */
 function finish(folder: string, manifest: CudaManifest): void {
   const own = runtimeFolder()
   for (const name of readdirSync(own))

@@ -22,7 +22,7 @@ export const cudaPaths = (dataDirectory: string) => {
     libraries,
     /** Appears when it is whole. */
     folder: inside('cuda'),
-    /** What was fetched of it so far; stays where installing is broken off. */
+    /** Folder of what was fetched so far; stays where installing is interrupted. */
     unfinished: inside('cuda-unfinished'),
     lock: inside('.cuda.lock'),
     /** Says what the folder holds. */
@@ -33,7 +33,7 @@ export const cudaPaths = (dataDirectory: string) => {
 export const recordName = 'installed.json'
 
 const record = z.object({
-  /** Of the list it was made from. */
+  /** Id of the list it was made from. */
   id: z.string(),
   files: z.array(z.object({ name: z.string(), sizeBytes: z.number() })),
 })
@@ -62,7 +62,7 @@ function readRecord(file: string): InstalledRecord | null {
 
 const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size
 
-/** For the environment of processes that load ONNX Runtime; empty where there is nothing for them. */
+/** Environment variables for processes that load ONNX Runtime; empty where there is nothing to set. */
 export const cudaEnvironment = (dataDirectory: string): Readonly<Record<string, string>> => ({
   [cudaFolderVariable]: installedCuda(dataDirectory) ?? '',
 })
@@ -78,7 +78,7 @@ export function removeCuda(dataDirectory: string): { readonly freedBytes: number
   return { freedBytes }
 }
 
-/** At once for whoever looks for it, whatever happens while it goes. */
+/** Removes a folder so that readers see it gone at once, whatever happens during the removal. */
 export function discard(folder: string): void {
   const leaving = path.join(path.dirname(folder), `.${path.basename(folder)}.${process.pid}.removed`)
   try {
@@ -128,7 +128,7 @@ const busy = (owner: number | null): AppError =>
     'Wait until it ends. If that process was killed, the same command continues where it stopped.',
   )
 
-/** Where there can be none. */
+/** Error for systems where there can be no CUDA. */
 const noCudaHere = (): AppError =>
   new AppError(
     'device/unavailable',

@@ -71,7 +71,10 @@ export class LoadMeter {
     }
   }
 
-  /** Of the time since it was last measured; the last one where that is too short to tell. null: not known yet. */
+  /**
+   * Returns the CPU share since the last measurement; the previous value where that is too short to tell. null: not
+   * known yet.
+   */
   #readShare(): number | null {
     const [before, now] = [this.#ticks, this.#now()]
     const elapsed = now.total - before.total
@@ -184,7 +187,7 @@ export function clearFolder(folder: string): number {
 
 type RunLoad = OutputOf<Api, 'system.load'>['runs'][number]
 
-/** Of a second, in /proc; the same on every Linux that Node runs on. */
+/** Clock ticks per second in /proc; the same on every Linux that Node runs on. */
 const ticksPerSecond = 100
 /** A share is that of at least so long. */
 const leastRunMs = 500

@@ -44,7 +44,7 @@ interface Listed {
 }
 
 /**
- * Where the index has a wheel. Errors: AppError 'server/unreachable', 'server/failed' where it does not answer,
+ * Finds a wheel in the index. Errors: AppError 'server/unreachable', 'server/failed' where it does not answer,
  * 'server/unsuitable' where it has no such file or another one of that name, 'api/cancelled'.
  */
 export async function findWheel(wheel: Wheel, access: IndexAccess): Promise<string> {

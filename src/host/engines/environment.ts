@@ -1,4 +1,4 @@
-/** Whether an interpreter has what a trainer needs. */
+/** Checks if an interpreter has what a trainer needs. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -35,9 +35,9 @@ export interface EngineEnvironment {
   /** Such as 3.12.4. */
   readonly python: string
   readonly packages: readonly EnginePackage[]
-  /** That torch sees, or the cluster has; 0: CPUs alone, and where torch is missing. */
+  /** Number of GPUs that torch sees, or that the cluster has; 0: CPUs alone, or torch is missing. */
   readonly gpus: number
-  /** What installs the missing ones; null where there are all. */
+  /** Command that installs the missing packages; null where none is missing. */
   readonly install: string | null
 }
 
@@ -74,11 +74,11 @@ elif versions.get("torch"):
 print(json.dumps({"python": platform.python_version(), "versions": versions, "gpus": gpus}))
 `
 
-/** Where packages are looked up. */
+/** Place where packages are looked up. */
 interface Looked {
   readonly packages: readonly string[]
   readonly cluster: string | null
-  /** What runs the question there. */
+  /** Runs the question there. */
   readonly ask: (code: string) => Promise<string>
 }
 
@@ -157,7 +157,10 @@ const triedRay = '2.60.0'
 const installWord = (name: string, tried: string | null): string =>
   name === 'ray' ? `"ray[default]==${tried}"` : tried === null ? name : `${name}==${tried}`
 
-/** That of a config whose code was allowed; null where Turnwise trains. Errors: as `requireAllowedEngine`, and 'sandbox/failed'. */
+/**
+ * Returns the environment of a config whose code was allowed; null where Turnwise trains. Errors: as
+ * `requireAllowedEngine`, and 'sandbox/failed'.
+ */
 export async function allowedEnvironment(
   config: EnginedConfig,
   consents: string | null,
@@ -192,7 +195,7 @@ function requireWhole({ kind, interpreter, cluster, packages, install }: EngineE
   )
 }
 
-/** What may differ with these versions; null where they are those the project was written for. */
+/** Notice of what may differ with these versions; null where they are those the project was written for. */
 export function versionNotice({ kind, packages }: EngineEnvironment): string | null {
   const { tool } = engines[kind]
   const own = packages.find(({ name }) => name === tool)

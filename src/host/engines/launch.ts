@@ -22,7 +22,7 @@ import { parseYaml, YamlFault } from '#host/files/yaml.ts'
 import { importsNothingHere } from '#host/python/program.ts'
 
 export type EngineConfig = RunConfig['engine']
-/** What of a config says which trainer, and which interpreter. */
+/** The part of a config that selects the trainer and the interpreter. */
 export interface EnginedConfig {
   readonly engine: EngineConfig
   readonly python: Pick<RunConfig['python'], 'interpreter'>
@@ -31,12 +31,12 @@ export interface EnginedConfig {
 export type OtherEngine = Exclude<EngineKind, 'local'>
 
 export interface Engine {
-  /** Whose project is written, into the folder of that name. */
+  /** Project to write, into the folder of that name. */
   readonly tool: ProjectTool
   readonly script: string
   /** Words for the script. */
   readonly words: (run: TrainerRun) => readonly string[]
-  /** Where in a checkpoint of its own the adapter is; empty: at the top. */
+  /** Folder of the adapter in one of its own checkpoints; empty: at the top. */
   readonly adapter: string
   /** Files of resources/projects that run as Python. */
   readonly code: readonly string[]
@@ -44,17 +44,17 @@ export interface Engine {
   readonly rayCode: readonly string[]
   /** Why it cannot be started that way. */
   readonly refused: Readonly<Partial<Record<LauncherKind, string>>>
-  /** Whether it learns from given answers, as it does from completions. */
+  /** True if it learns from given answers as well as from completions. */
   readonly learnsAnswers: boolean
-  /** Whether the processes share the prompts of a step, so that their number must divide it. */
+  /** True if the processes share the prompts of a step, so that their number must divide it. */
   readonly sharesPrompts: boolean
-  /** Whether it does what a config of accelerate asks for, and not only starts as many processes. */
+  /** True if it does what a config of accelerate asks for, beyond starting that number of processes. */
   readonly usesAccelerate: boolean
   /** Distributions that must be installed; requirements.txt of the project has the versions that were tried. */
   readonly packages: readonly string[]
 }
 
-/** What the command line of a trainer's script depends on. */
+/** Facts that the command line of a trainer's script depends on. */
 interface TrainerRun {
   readonly isRollout: boolean
   readonly isOnCpu: boolean
@@ -62,7 +62,7 @@ interface TrainerRun {
   readonly model: string | null
 }
 
-/** What says to Turnwise what a trainer does, and the bridge to the rewards. */
+/** Code that reports to Turnwise what a trainer does, and the bridge to the rewards. */
 const sharedCode = ['watching/listed.py', 'watching/recording.py', 'watching/watch.py', 'rewards/bridge.py']
 
 export const engines: Readonly<Record<OtherEngine, Engine>> = {
@@ -109,7 +109,7 @@ export const engines: Readonly<Record<OtherEngine, Engine>> = {
   },
 }
 
-/** What is started: the interpreter with arguments, or a line for the shell. */
+/** Command to start: the interpreter with arguments, or a line for the shell. */
 export type LaunchWords =
   { readonly args: readonly string[] } | { readonly shell: (interpreter: string) => string }
 
@@ -162,7 +162,7 @@ export const launchers: Readonly<Record<LauncherKind, (start: Start) => LaunchWo
   }),
 }
 
-/** Where the dashboard of Ray is, unless the config says otherwise. */
+/** Address of Ray's dashboard, unless the config says otherwise. */
 const usualRayAddress = 'http://127.0.0.1:8265'
 export const rayAddress = ({ address }: EngineConfig): string => address ?? usualRayAddress
 
@@ -172,18 +172,18 @@ export const rayWords = (engine: EngineConfig, settings: string | null): readonl
   ...(settings === null ? [] : ['--runtime-env', settings]),
 ]
 
-/** How what the trainer says comes back. */
+/** Returns the way in which the trainer's messages come back. */
 export const resultsOf = ({ results, launcher }: EngineConfig): ResultWay =>
   results ?? (launcher === 'ray' ? 'output' : 'folder')
 
 const shellWord = (word: string): string =>
   process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
 
-/** Which interpreter; null: the usual one. */
+/** Returns the interpreter of the trainer; null: the usual one. */
 export const engineInterpreter = ({ engine, python }: EnginedConfig): string | null =>
   engine.python ?? python.interpreter
 
-/** How many processes are asked for; null: a command knows. Errors: as `processesOfFile`. */
+/** Returns the number of processes asked for; null: only the command knows. Errors: as `processesOfFile`. */
 export function askedProcesses({ launcher, processes, accelerateConfig }: EngineConfig): number | null {
   if (launcher === 'command') return processes
   if (launcher !== 'accelerate' || accelerateConfig === null) return processes ?? 1

@@ -18,7 +18,7 @@ export const trainerEnvironment = (threads: number | null, { model }: EngineConf
   ...(threads === null ? {} : { OMP_NUM_THREADS: `${threads}` }),
 })
 
-/** What went wrong, of what was written last: a launcher adds lines of its own around it. */
+/** Finds the error in the last output: a launcher adds lines of its own around it. */
 export function lastWords(tail: string): string | null {
   const sentence = /^turnwise: (.+)$/m.exec(tail)?.[1]
   if (sentence !== undefined) return sentence

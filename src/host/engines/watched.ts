@@ -26,11 +26,11 @@ export interface WatchedProject {
   readonly hear: (text: string) => string
   /** Asks the trainer to stop after its current step, with a checkpoint. */
   askToStop(): void
-  /** What it said since the last call. Lines that are not as they should be are left out. Errors: those of `readPrinted`. */
+  /** Returns the news since the last call. Malformed lines are left out. Errors: those of `readPrinted`. */
   read(): TrainerNews[]
 }
 
-/** What a trainer is told; recording.py reads it. */
+/** Options handed to a trainer; recording.py reads them. */
 export interface WatchOptions {
   /** Words behind those of the project's settings. */
   readonly arguments: readonly string[]
@@ -47,7 +47,7 @@ export interface WatchOptions {
 /** Log-probabilities of completions under the adapter that was saved. */
 interface Probe {
   readonly sequence: TokenSequence
-  /** Of the completion's tokens. */
+  /** Log-probabilities of the completion's tokens. */
   readonly logprobs: Float32Array
 }
 
@@ -63,7 +63,7 @@ export interface SavedNews {
   readonly probes: readonly Probe[]
 }
 
-/** Of what ties us to the trainer. */
+/** Warning about the connection to the trainer. */
 export interface WarningNews {
   readonly type: 'warning'
   readonly message: string
@@ -203,7 +203,7 @@ const said = z.discriminatedUnion('type', [
     tokens: count,
     folder: z.string().regex(/^[\w-]+\/checkpoint-\d+$/),
     probe: z.array(probe),
-    /** Of those that were printed, sizes by name. */
+    /** Files that were printed, sizes by name. */
     files: z.record(z.string(), count).nullish(),
   }),
   z.object({ type: z.literal('warning'), message: z.string() }),

@@ -13,7 +13,9 @@ export interface Compared {
   readonly prompts: readonly EvaluatedPrompt[]
 }
 
-/** Of mean rewards, B − A: paired over the prompts of both where there are such, else by two independent means. */
+/**
+ * Compares mean rewards, B − A: paired over the prompts of both where there are such, else by two independent means.
+ */
 export function compareEvaluations(a: Compared, b: Compared): Comparison {
   if (a.entry.judge !== b.entry.judge) {
     return refused(
@@ -107,7 +109,10 @@ function rewardsByKey({ entry, prompts }: Compared): ReadonlyMap<string, number>
   return rewards
 }
 
-/** Its columns and how they become a prompt; models of other families mark it up otherwise. An episode also has its chance. */
+/**
+ * Identifies a prompt by its columns and the way they become a prompt, since models of other families mark it up
+ * otherwise. An episode also counts its chance.
+ */
 function contentKey({ columns, row }: EvaluatedPrompt, { config }: Facts): string {
   const sorted = Object.entries(columns).sort(([a], [b]) => (a < b ? -1 : 1))
   const asked = config.environment === null ? config.data.prompt : [config.seed, row]

@@ -83,7 +83,7 @@ export class Evaluations implements AsyncDisposable {
     if (record.status === 'waiting') this.#end(id, 'stopped')
   }
 
-  /** With its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
+  /** Deletes an evaluation with its samples. Errors: AppError 'run/not-found', 'run/busy', 'file/unwritable'. */
   remove(id: string): void {
     if (this.#isAtWork(this.#record(id))) {
       throw new AppError(
@@ -112,12 +112,15 @@ export class Evaluations implements AsyncDisposable {
     return entryOf(this.#record(id))
   }
 
-  /** What the evaluations of a run's checkpoints begin with. Errors: AppError 'run/not-found', 'file/unreadable'. */
+  /**
+   * Returns the config that the evaluations of a run's checkpoints begin with. Errors: AppError 'run/not-found',
+   * 'file/unreadable'.
+   */
   sectionsOf(runId: string): EvaluationConfig {
     return runSections(this.#options.store.runs.get(runId), null)
   }
 
-  /** As far as they are there. Errors: AppError 'run/not-found', 'file/unreadable', 'data/invalid'. */
+  /** Returns the answers so far. Errors: AppError 'run/not-found', 'file/unreadable', 'data/invalid'. */
   answers(id: string): Answers {
     return readAnswers(this.folder(this.#record(id).id))
   }
@@ -126,7 +129,7 @@ export class Evaluations implements AsyncDisposable {
     return evaluationFolder(this.#options.dataDirectory, id)
   }
 
-  /** Whether this host computes it, or will. */
+  /** Returns true if this host computes the evaluation, or will. */
   isHere(id: string): boolean {
     return this.#jobs.some((job) => job.id === id)
   }
@@ -141,7 +144,7 @@ export class Evaluations implements AsyncDisposable {
     }
   }
 
-  /** What goes on waits for the next host; what is done is kept. */
+  /** Stops; unfinished evaluations wait for the next host, and what is done is kept. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true
     for (const { id, stopping } of this.#jobs) {
@@ -250,7 +253,7 @@ export class Evaluations implements AsyncDisposable {
   }
 }
 
-/** What goes on must go on with the rows it began with. Errors: AppError 'data/invalid'. */
+/** Refuses to continue with other rows than the evaluation began with. Errors: AppError 'data/invalid'. */
 function requireSameRows({ rows, places }: EvaluatedRows, { prompts }: Answers): void {
   const now = new Map(rows.map(({ row, columns }) => [places[row] ?? row, JSON.stringify(columns)]))
   if (prompts.every(({ row, columns }) => now.get(row) === JSON.stringify(columns))) return

@@ -1,4 +1,4 @@
-/** What the answers of an evaluation come to. Prompts are the unit: samples of one prompt are not independent. */
+/** Summarizes the answers of an evaluation. Prompts are the unit: samples of one prompt are not independent. */
 import type { EvaluatedPrompt, EvaluationGroup, EvaluationSummary } from '#shared/api/evaluations.ts'
 import { AppError } from '#shared/errors.ts'
 import { meanOf } from '#shared/mean.ts'
@@ -9,7 +9,9 @@ type Sample = EvaluatedPrompt['samples'][number]
 type PassRule = EvaluationSummary['passRule']
 
 interface Asked {
-  /** Of each prompt. A workflow may return several trajectories for one, each of which is a sample of its own. */
+  /**
+   * Samples of each prompt. A workflow may return several trajectories for one, each of which is a sample of its own.
+   */
   readonly samples: number
   /** The least reward that passes; null: as the metric `correct` says where every sample has it, else 1. */
   readonly passAt: number | null
@@ -96,7 +98,7 @@ function passOf({ samples }: EvaluatedPrompt, rule: PassRule, k: number): number
   return scored.length < k ? [] : [passAtK(scored.length, passes, k)]
 }
 
-/** By name, over the samples that have it. */
+/** Means by name, over the samples that have the name. */
 function meansOf(
   samples: readonly Readonly<Record<string, number | null>>[],
 ): Readonly<Record<string, number | null>> {
@@ -118,7 +120,10 @@ export const columnsOf = (rows: readonly WithColumns[]): string[] => [
   ...new Set(rows.flatMap(({ columns }) => Object.keys(columns))),
 ]
 
-/** By the values of a column, the largest first. Errors: AppError 'data/invalid' for a column that tells no groups. */
+/**
+ * Groups by the values of a column, the largest first. Errors: AppError 'data/invalid' for a column that tells no
+ * groups.
+ */
 export function groupsBy(
   prompts: readonly EvaluatedPrompt[],
   column: string,

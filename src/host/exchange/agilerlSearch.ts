@@ -11,7 +11,7 @@ import type { FoundParameter } from './wandbSweep.ts'
 
 export interface FoundPopulation {
   readonly from: 'agilerl'
-  /** What is no part of the population. */
+  /** Settings outside the population. */
   readonly fixed: FlatSettings
   /** `RLParameter` in our names. */
   readonly parameters: readonly FoundParameter<JsonObject>[]
@@ -58,7 +58,7 @@ export function foundPopulation(source: SettingsSource): FoundPopulation | null 
   }
 }
 
-/** As in its tutorial for LLMs. */
+/** Default of AgileRL's tutorial for LLMs. */
 const defaultEvery = 10
 
 type Value = (...keys: readonly string[]) => unknown
@@ -124,7 +124,10 @@ const lostSettings = (settings: FlatSettings): ImportNote[] =>
     return [{ kind: 'left-out', name, text: `${name} (${asText(value)}) was skipped: ${because}.` }]
   })
 
-/** From `HyperparameterConfig`, else the manifest, else `MIN_LR` and `MAX_LR` of `MUTATION_PARAMS`. */
+/**
+ * Reads the ranges from `HyperparameterConfig`, else from the manifest, else from `MIN_LR` and `MAX_LR` of
+ * `MUTATION_PARAMS`.
+ */
 function rangesOf(settings: FlatSettings, calls: readonly PythonCall[]): FoundParameter<JsonObject>[] {
   const config = calls.find(({ method }) => method === 'HyperparameterConfig')
   if (config !== undefined)

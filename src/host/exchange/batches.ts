@@ -1,4 +1,6 @@
-/** How the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces. */
+/**
+ * Translates how the tools cut a step into updates: sequences per device, prompts per update, or a number of pieces.
+ */
 import { AppError } from '#shared/errors.ts'
 import { noun, plural } from '#shared/plural.ts'
 import { asNumber, tidy, type Given, type Link, type Quantities, type Remark } from './links.ts'

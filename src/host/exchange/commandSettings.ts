@@ -82,7 +82,7 @@ function fromFlags(commands: readonly ShellCommand[], wanted: string | null): Co
   )
 }
 
-/** What LLaMA-Factory's commands train is said by a flag. */
+/** Returns the stage that a LLaMA-Factory command trains, which a flag says. */
 const stageOf = (flags: readonly Flag[]): string | null =>
   flags.find(({ name }) => name === 'stage')?.values[0]?.text ?? null
 
@@ -236,7 +236,7 @@ function programOf(command: ShellCommand): Program | null {
 
 interface Named {
   readonly program: { readonly name: string }
-  /** What it says it trains with besides its name, such as a `stage`; null: nothing. */
+  /** Stage or similar that the program states besides its name; null: none. */
   readonly stage: string | null
 }
 

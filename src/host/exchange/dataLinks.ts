@@ -85,7 +85,7 @@ function axolotlForm(given: Given): JsonObject | null {
 const textIn = (form: JsonObject, key: string, initial: string): string =>
   typeof form[key] === 'string' ? form[key] : initial
 
-/** Its first data set alone, as the rows are. */
+/** Prompt of Axolotl's first data set alone, with its rows as they are. */
 export const axolotlPrompt: Link = {
   keys: { datasets: null },
   read(given, remark) {

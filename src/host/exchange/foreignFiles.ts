@@ -2,7 +2,7 @@
 import { AppError } from '#shared/errors.ts'
 
 interface Foreign {
-  /** To follow “The file is”. */
+  /** Continuation of “The file is”. */
   readonly what: string
   /** Each of them stands for a name of the file, whole or its beginning. */
   readonly signs: readonly RegExp[]

@@ -38,10 +38,10 @@ import { algorithmIds, algorithmOf } from './toolAlgorithms.ts'
 export interface ImportedConfig {
   /** A sentence on what the file was taken for and by which names. */
   readonly reading: string
-  /** Whose names the settings have; null: Turnwise's own, in the file of a search. */
+  /** Tool whose names the settings have; null: Turnwise's own, in the file of a search. */
   readonly tool: ToolId | null
   readonly config: RunConfig
-  /** What else the file of a study has: `{ population }` or `{ sweep }`; null: the file describes a single run. */
+  /** Rest of the file of a study: `{ population }` or `{ sweep }`; null: the file describes a single run. */
   readonly study: JsonObject | null
   readonly taken: readonly TakenSetting[]
   readonly notes: readonly ImportNote[]
@@ -212,7 +212,7 @@ function withStudy(
 const named = (config: RunConfig, name: string | null): RunConfig =>
   name === null ? config : { ...config, name }
 
-/** What mutates begins with a number, also where the algorithm would choose it. */
+/** Gives mutated settings a number to begin with, also where the algorithm would choose it. */
 const withStarts = (config: RunConfig, mutated: readonly TakenSetting[]): RunConfig =>
   mutated.reduce((next: RunConfig, { ours }) => {
     const start = valueAt(next, ours) ?? valueAt(initialConfig(config.algorithm.id), ours)
@@ -232,7 +232,7 @@ function scriptNotes({ program }: SettingsSource, tool: ToolId | null): ImportNo
   return [{ kind: 'left-out', name: program, text }]
 }
 
-/** What our settings are where nothing is said. */
+/** Our settings where the file says nothing. */
 export function initialConfig(algorithm: string): RunConfig {
   const { settings, groupSize } = algorithmById(algorithm)
   const config = parseRunConfig({
@@ -251,7 +251,7 @@ const naming: readonly (readonly [ours: string, unnamed: string | undefined])[] 
   ['name', undefined],
 ]
 
-/** Whether a file says one of ours in words that only running it would fill. */
+/** Returns true if a file sets one of our settings by an expression that can only be evaluated by running it. */
 const isLeftOpen =
   (tool: ToolId | null, { unknown }: FileNames) =>
   (ours: string): boolean =>

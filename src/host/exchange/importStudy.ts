@@ -16,7 +16,7 @@ export type FoundSearch = FoundPopulation | FoundSweep
 export const foundSearch = (source: SettingsSource): FoundSearch | null =>
   wandbSweep(source) ?? foundPopulation(source)
 
-/** Where names are looked up. */
+/** Scope in which names are looked up. */
 export interface NameSpace {
   /** null: names are those of Turnwise. */
   readonly tool: ToolId | null
@@ -164,7 +164,7 @@ function defaultFitness(name: string | null, { goal, config, notes }: Unnamed): 
   return { metric, goal: isLoss ? 'min' : 'max' }
 }
 
-/** Whether all of these are settings of ours. */
+/** Returns true if all of these are settings of Turnwise. */
 export const areOurs = (names: readonly string[], config: RunConfig): boolean =>
   names.length > 0 &&
   names.every((name) => {

@@ -8,7 +8,7 @@ export type Given = (name: string) => unknown
 /** Says why what was read is not quite the same. */
 export type Remark = (sentence: string) => void
 
-/** What a run comes to in the units of other tools. */
+/** Quantities of a run in the units of other tools. */
 export interface Quantities {
   readonly algorithm: string
   /** Completions per prompt, or answers per row. */
@@ -18,7 +18,7 @@ export interface Quantities {
   /** Trajectories (rows) of an update. */
   readonly perUpdate: number
   readonly updatesPerStep: number
-  /** Of the whole run. */
+  /** Steps of the whole run. */
   readonly steps: number
   /** Trajectories (rows) of one backward pass on one device. */
   readonly perDevice: number
@@ -28,7 +28,7 @@ export interface Quantities {
   readonly modules: readonly string[]
   /** Share of all updates over which the learning rate rises. */
   readonly warmup: number
-  /** Of pairs; empty where nothing is preferred. */
+  /** Loss for preference pairs; empty where there are no pairs. */
   readonly preferenceLoss: string
 }
 
@@ -59,17 +59,17 @@ export const one = (name: string, initial: unknown, unit: Unit = same): Link => 
 /** There is but one way in the tool. */
 export const always = (value: unknown): Link => ({ keys: {}, read: () => value })
 
-/** Only read: the tool has it, but a run handed over there has nothing to say about it. */
+/** Makes a link read-only: the tool has the setting, but an exported run has nothing to set there. */
 export const onlyRead = ({ keys, read }: Link): Link => (read === undefined ? { keys } : { keys, read })
 
 /** Without the noise of binary fractions: 1 − 0.8 is 0.2. */
 export const tidy = (value: number): number => Number(value.toPrecision(12))
 
-/** What a table has for a name that a file says, which may be any. */
+/** Looks up a name from a file in a table; the name may be any, including one of Object.prototype. */
 export const entryOf = <Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
-/** Of a text itself, of anything else its JSON. */
+/** Returns a text as it is, anything else as JSON. */
 export const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 export const asNumber = (value: unknown): number | null =>

@@ -16,11 +16,11 @@ import {
 import { arithmetic, itemOf, joined, literalCalls, PythonCall, spreadOf, withUnread } from './pythonValues.ts'
 
 export interface PythonSource {
-  /** What names of the file stand for; dicts are objects, tuples and lists arrays, classes their names. */
+  /** Values of names in the file; dicts are objects, tuples and lists arrays, classes their names. */
   readonly names: ReadonlyMap<string, unknown>
-  /** In the order of the file; those inside others come after them. */
+  /** Calls in the order of the file; nested ones come after those around them. */
   readonly calls: readonly PythonCall[]
-  /** What functions of the file return. */
+  /** Values returned by functions of the file. */
   readonly returned: readonly unknown[]
 }
 
@@ -29,7 +29,7 @@ export const isPython = (text: string): boolean =>
   /^(from\s+[\w.]+\s+import\s|import\s+\w|def\s+\w+\s*\(|class\s+\w)/m.test(text) ||
   /^\s*[A-Za-z_]\w*\s+=\s+[\w.]*[[({]/m.test(text)
 
-/** What is not worked out until it is asked for. */
+/** Value that is computed only when asked for. */
 type Expression = () => unknown
 
 const constants: ReadonlyMap<string, unknown> = new Map<string, unknown>([
@@ -51,7 +51,7 @@ class Reader {
   /** Names of the parameters of functions. */
   readonly #functions = new Map<string, readonly string[]>()
   readonly #known = new Map<string, unknown>()
-  /** By the places of their brackets. */
+  /** Calls by the place of their bracket. */
   readonly #calls = new Map<number, PythonCall>()
   /** `name.attribute = …`: name → attributes. */
   readonly #attributes = new Map<string, Map<string, Expression>>()
@@ -222,7 +222,7 @@ class Reader {
     if (++this.#work > maxWork) throw tooLong()
   }
 
-  /** To the end of what is being read. */
+  /** Skips to the end of what is being read. */
   #skip(): void {
     for (let depth = 0; this.#at < this.#tokens.length; this.#at++) {
       this.#count()
@@ -377,7 +377,7 @@ class Reader {
   }
 }
 
-/** Where an expression is over. */
+/** Returns true at the end of an expression. */
 const isEnd = (text: string): boolean => [',', ')', ']', '}', ':', ';', '=', newLine].includes(text)
 
 /** Errors: AppError 'config/invalid' for a file that is too long. */

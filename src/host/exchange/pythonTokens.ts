@@ -46,7 +46,7 @@ function wordOf(groups: Readonly<Record<string, string | undefined>>): Word | nu
   return found === undefined ? null : { kind: 'sign', text: found }
 }
 
-/** How much deeper it is behind a sign. */
+/** Change of nesting depth after a sign. */
 export function nesting(sign: string): -1 | 0 | 1 {
   if (sign === '') return 0
   if ('([{'.includes(sign)) return 1

@@ -51,7 +51,7 @@ export interface Spread {
   readonly unread: readonly string[]
 }
 
-/** What `**value` brings. `written`: the expression. */
+/** Returns the entries that `**value` brings. `written`: the expression. */
 export function spreadOf(value: unknown, written: string): Spread {
   if (!isObject(value) || value instanceof PythonCall) return { entries: [], unread: [written] }
   const { [unreadKey]: unread = [] } = value as { readonly [unreadKey]?: readonly string[] }

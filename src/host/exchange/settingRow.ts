@@ -1,4 +1,4 @@
-/** What the tables of settings are made of. */
+/** Rows of the tables of settings. */
 import { algorithms } from '#rl/algorithms/registry.ts'
 import type { Algorithm } from '#rl/algorithms/define.ts'
 import type { ToolId } from '#shared/tools.ts'

@@ -174,7 +174,7 @@ class Script {
     return this.#text.slice(from, this.#at)
   }
 
-  /** What a written word stands for: several words for a list, none for the script's own arguments. */
+  /** Expands a written word: several words for a list, none for the script's own arguments. */
   #expanded(written: string, place: Place, depth = 0): ShellWord[] {
     if (/^"?\$\{?[@*]\}?"?$/.test(written)) return []
     const words: ShellWord[] = []
@@ -197,7 +197,7 @@ class Script {
     return words
   }
 
-  /** Of one sign, quotation or reference. */
+  /** Returns the value of one sign, quotation or reference. */
   #valueOf(piece: string, place: Place, depth: number): readonly ShellWord[] {
     const sign = piece.charAt(0)
     if (sign === '`') return [unknown(piece)]

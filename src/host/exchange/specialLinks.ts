@@ -12,7 +12,7 @@ export const minimumTokens: Link = {
 
 const stops = ['stop', 'stop_strings'].map((name) => `generation_kwargs.${name}`)
 
-/** Those of vLLM and of transformers; a project has no way to say them. */
+/** Stop strings of vLLM and of transformers; a project has no way to say them. */
 export const stopTexts: Link = {
   keys: Object.fromEntries(stops.map((name) => [name, null])),
   read(given, remark) {
@@ -81,7 +81,7 @@ export const rewardRange: Link = one('reward_clip_range', null, {
   write: (value) => (value === null ? null : [-Number(value), Number(value)]),
 })
 
-/** On given answers TRL takes one update per step. */
+/** Gradient accumulation for given answers: TRL takes one update per step. */
 export const trlAccumulated: Link = { keys: {} }
 
 const usesCosine = 'cosine_lr_schedule_config.num_steps'
@@ -112,7 +112,7 @@ export const agilerlWarmup: Link = {
   write: () => ({}),
 }
 
-/** Its steps are trajectories (rows of given answers). */
+/** Length of an AgileRL run, whose steps are trajectories (rows of given answers). */
 export const agilerlLength = (groupSize: number): Link => ({
   keys: { max_steps: null, batch_size: 16, group_size: groupSize },
   read(given) {
@@ -131,7 +131,7 @@ export const agilerlPasses: Link = {
 /** The manifest takes up to 1. */
 export const agilerlKl = (initial: number): Link => one('beta', initial, atMost(1))
 
-/** Its mask takes the KL term along. */
+/** Off-policy mask of AgileRL, which also drops the KL term. */
 export const agilerlOffPolicy: Link = one('off_policy_sequence_mask_threshold', 0.03, {
   read(value, remark) {
     if (value !== null)

@@ -128,7 +128,7 @@ export class Taking {
     }
   }
 
-  /** Also a section of which a part was. */
+  /** Returns true if the name was taken; also a section if a part of it was. */
   #isTaken(name: string): boolean {
     const isPart = (other: string) => other.startsWith(`${name}.`) || name.startsWith(`${other}.`)
     return this.#taken.has(name) || [...this.#taken].some(isPart)

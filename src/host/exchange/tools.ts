@@ -31,7 +31,7 @@ export const projectAlgorithms: Readonly<Record<ProjectTool, Readonly<Record<str
   },
 }
 
-/** What comes closest to an algorithm the tool does not have. */
+/** Closest equivalent of an algorithm that the tool does not have. */
 const nearest: Readonly<Record<ProjectTool, Readonly<Record<string, string>>>> = {
   trl: {
     ppo: 'rloo, which needs no critic',

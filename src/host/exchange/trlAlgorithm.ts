@@ -81,7 +81,7 @@ type Trainer = keyof typeof signs
 const namesOf = (isMeant: (algorithms: readonly string[]) => boolean): string[] =>
   trlSettings.filter(({ when }) => isMeant(when ?? [])).flatMap(({ link }) => Object.keys(link.keys))
 
-/** Those of the table of settings that no other trainer than GRPO’s has, too. */
+/** Names in the table of settings that GRPO's trainer alone has. */
 function grpoNames(): readonly string[] {
   const own = namesOf((ids) => ids.length > 0 && ids.every((id) => groups.includes(id)))
   const others = new Set(namesOf((ids) => ids.length === 0 || ids.some((id) => !groups.includes(id))))

@@ -1,4 +1,4 @@
-/** What is a setting in TRL and none here, with the reason or the value that a run here has. */
+/** Settings of TRL that are none here, with the reason or the value that a run here has. */
 import { fixed, unread, type FixedSetting, groups, reasons } from './settingRow.ts'
 
 /** Algorithms of its trainers that generate. */

@@ -18,7 +18,7 @@ export interface FoundParameter<Range = Parameter> {
 export interface FoundSweep {
   readonly from: 'wandb'
   readonly name: string | null
-  /** What the file sets for every trial. */
+  /** Settings that the file fixes for every trial. */
   readonly fixed: ReadonlyMap<string, unknown>
   readonly parameters: readonly FoundParameter[]
   /** The rest of the section. */
@@ -135,7 +135,7 @@ function wandbParameters(parameters: unknown, notes: ImportNote[], prefix = ''):
 
 const linear = { scale: 'linear', whole: null } as const
 const log = { scale: 'log', whole: null } as const
-/** Of a normal distribution, what 95 of 100 values lie between. */
+/** Half-width, in standard deviations, of the interval that holds 95 of 100 values of a normal distribution. */
 const normalSpread = 1.96
 
 function wandbRange(name: string, given: JsonObject, notes: ImportNote[]): Parameter | null {
@@ -152,7 +152,7 @@ function wandbRange(name: string, given: JsonObject, notes: ImportNote[]): Param
   return stepped(name, range, { step: asNumber(given['q']) ?? 1, notes })
 }
 
-/** What 95 of 100 values lie between. */
+/** Interval that holds 95 of 100 values. */
 function normalRange(
   name: string,
   kind: string,
@@ -233,7 +233,7 @@ function stepped(
 
 export interface WandbFile {
   readonly document: JsonObject
-  /** What the file cannot say, in sentences. */
+  /** Sentences on what the file cannot say. */
   readonly lost: readonly string[]
 }
 

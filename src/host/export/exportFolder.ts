@@ -9,7 +9,7 @@ import { makeFolder } from '#host/files/atomic.ts'
 import { readError, systemCode, writeError } from '#host/files/fileErrors.ts'
 import { share } from '#host/files/permissions.ts'
 
-/** Where the files are while nothing is proved. */
+/** Folder of the files until they are verified. */
 const uncheckedFolder = (out: string): string => `${path.resolve(out)}-unchecked`
 
 const failedFolder = (out: string): string => `${path.resolve(out)}-failed`

@@ -53,19 +53,19 @@ import { compareForWriting, encodeSafetensorsHeader } from '#host/files/safetens
 import { readSmallFile } from '#host/files/strictJson.ts'
 import { addRows, storedDeltas, type WeightDelta } from './loraDelta.ts'
 
-/** What a format's writer works with. */
+/** Inputs of a format's writer. */
 export interface ExportWork {
   readonly request: ExportRequest
-  /** Where its files go; it may use `scratch` below it for what is not kept. */
+  /** Folder for its files; `scratch` below it may be used for what is not kept. */
   readonly folder: string
   readonly scratch: string
   readonly base: ModelFolder
   /** The base in f32. */
   readonly source: ModelSource
-  /** As it was trained. */
+  /** Adapter as it was trained. */
   readonly adapter: Adapter
   readonly origin: Provenance
-  /** Of the base; null: not stated. */
+  /** License of the base; null: not stated. */
   readonly license: string | null
   readonly prompts: ParityPrompts
   readonly live: LiveAnswers
@@ -145,13 +145,13 @@ async function writeMerged(work: ExportWork): Promise<readonly ParityLine[]> {
   return [...lines, ...(await compareModel(work, merged, { largest: limit, mean: null }))]
 }
 
-/** Of the types of a model's tensors that are no blocks, the one that rounds most. */
+/** Returns the type that rounds most, among those of a model's tensors that are not block types. */
 function loosestType({ tensors }: ModelFolder): FloatType {
   const types = new Set([...tensors.values()].map(({ dtype }) => dtype))
   return (['BF16', 'F16'] as const).find((type) => types.has(type)) ?? 'F32'
 }
 
-/** What the model that was written answers, opened as any base. */
+/** Compares the answers of the written model, opened like any base. */
 async function compareModel(
   { scratch, live, onProgress }: ExportWork,
   written: ModelFolder,
@@ -283,7 +283,7 @@ interface MergeOptions {
   readonly shardBytes: number
 }
 
-/** Which tensor goes where, before anything is written. */
+/** Plans the place of each tensor before anything is written. */
 function planMerge(base: ModelFolder, adapter: Adapter, options: MergeOptions): MergedPlan {
   const deltas = storedDeltas(base.config, adapter.config, adapter.tensors)
   const deltaAt = new Map(
@@ -308,7 +308,7 @@ function locationOf({ tensors }: ModelSource, name: string): TensorLocation {
   return location
 }
 
-/** In order; a file holds at most `shardBytes`, or one tensor that is larger. */
+/** Cuts the tensors into files, in order; a file holds at most `shardBytes`, or one tensor that is larger. */
 function cutIntoShards(tensors: readonly MergedTensor[], shardBytes: number): MergedTensor[][] {
   const shards: MergedTensor[][] = []
   let [shard, size]: [MergedTensor[], number] = [[], 0]

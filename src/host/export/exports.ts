@@ -51,7 +51,7 @@ export interface ExportOptions {
   readonly format: ExportFormat
   /** Folder; new or empty. */
   readonly out: string
-  /** Of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
+  /** Type of the tensors; null: the base's for a merged model, f16 for one in a GGUF file, f32 for the rest. */
   readonly dtype: ExportDtype | null
   /** Largest weight file of a merged model. */
   readonly shardBytes: number
@@ -66,7 +66,7 @@ export interface ExportRequest extends ExportOptions {
   readonly model: string | null
   /** Longest sequence it was opened for; null: as its own positions reach. */
   readonly contextLength: number | null
-  /** What the base is called on a hub; null: as it says itself. */
+  /** Hub id of the base; null: as the base itself says. */
   readonly hubId: string | null
   readonly cacheDirectory: string
 }
@@ -90,7 +90,7 @@ export function formatProblem(format: ExportFormat, base: ModelFolder): string |
   return format === 'gguf-model' ? (ggufProblem(base.config) ?? unsaidProblem(base)) : null
 }
 
-/** What of a model a GGUF file cannot say; null for one that comes from such a file. */
+/** Describes what a GGUF file cannot say of a model; null for one that comes from such a file. */
 function unsaidProblem({ directory, configFile }: ModelFolder): string | null {
   if (ggufFileOf(directory) !== null) return null
   try {
@@ -129,7 +129,7 @@ const mixes: Readonly<Record<ExportDtype, GgufMix>> = {
   q4_k_m: 'Q4_K_M',
 }
 
-/** As llama.cpp calls it; null: the usual one of a merged model. */
+/** Returns llama.cpp's name of the type; null: the usual one of a merged model. */
 export const ggufMix = (dtype: ExportDtype | null): GgufMix => mixes[dtype ?? 'f16']
 
 /** Why these options do not go with the format; null where they do. */
@@ -158,7 +158,7 @@ export function baseOfCheckpoint(
   return { model: given ?? own ?? model, contextLength }
 }
 
-/** What its run's config says of a checkpoint, or where it came from if it was promoted. */
+/** Returns what its run's config says of a checkpoint, or where it came from if it was promoted. */
 function trainedOnBy(checkpoint: string): Pick<ExportRequest, 'model' | 'contextLength'> {
   const origin = originOf(checkpoint)
   if (origin !== null) return { model: origin.model, contextLength: origin.contextLength }

@@ -39,7 +39,7 @@ export function ggufModelBytes(model: ModelConfig, mix: GgufMix): number {
   }, 0)
 }
 
-/** What an adapter adds to each weight as it is computed with, by the weight's name. */
+/** Returns what an adapter adds to each weight in the form used in computation, by the weight's name. */
 export const computedDeltas = (model: ModelConfig, adapter: Adapter): ReadonlyMap<string, WeightDelta> =>
   new Map(
     adaptedWeights(model, adapter.config, adapter.tensors).map(({ name, factors }) => [
@@ -130,7 +130,7 @@ function wordsOfGguf(gguf: string): ModelWords {
   }
 }
 
-/** What is about the numbers of a file, not its model. */
+/** Metadata on the numbers of a file, rather than on its model. */
 const ofFile: ReadonlySet<string> = new Set([
   alignmentKey,
   'general.file_type',

@@ -1,4 +1,4 @@
-/** What an adapter adds to one weight: s·B·A, computed in f64 row by row, as the weight's file lays its rows out. */
+/** Computes what an adapter adds to one weight: s·B·A, in f64 row by row, as the weight's file lays its rows out. */
 import {
   adaptedLinears,
   type LinearName,
@@ -73,7 +73,7 @@ const transposedDelta = ({ a, b, rank, scale }: Factors): WeightDelta =>
   weightDelta({ a: transposed(b, b.length / rank), b: transposed(a, rank), rank, scale })
 
 export interface AdaptedWeight {
-  /** Of the base's weight: `model.layers.0.self_attn.q_proj.weight`. */
+  /** Name of the base's weight: `model.layers.0.self_attn.q_proj.weight`. */
   readonly name: string
   readonly layer: number
   readonly linear: LinearName
@@ -103,7 +103,7 @@ export function adaptedWeights(
   ).flat()
 }
 
-/** What an adapter adds to each weight as its file lays it out, by the weight's name. */
+/** Returns what an adapter adds to each weight as its file lays it out, by the weight's name. */
 export const storedDeltas = (
   model: ModelConfig,
   lora: LoraConfig,

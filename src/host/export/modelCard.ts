@@ -11,7 +11,7 @@ interface CardContent {
   readonly format: ExportFormat
   readonly model: ModelConfig
   readonly origin: Provenance
-  /** Of the base; null: not stated. */
+  /** License of the base; null: not stated. */
   readonly license: string | null
   readonly adapterInputs: boolean
   readonly parity: readonly ParityLine[]

@@ -38,7 +38,7 @@ export interface OnnxGraphOptions {
   readonly config: ModelConfig
   /** null: no adapter, or one that is in the weights already. */
   readonly lora: LoraConfig | null
-  /** Where each weight lies, by name: those of the model, and `rotaryWeightNames`. */
+  /** Place of each weight, by name: those of the model, and `rotaryWeightNames`. */
   readonly places: ReadonlyMap<string, WeightLocation>
 }
 
@@ -166,7 +166,7 @@ function replaceInputs(program: Program, values: Readonly<Record<string, Value>>
   return Object.fromEntries(names.map((name, index) => [name, replaced[index] as Value]))
 }
 
-/** What the first layer reads of ids and, where they are learned, positions. */
+/** Returns the input of the first layer for ids and, where they are learned, positions. */
 function embedded(options: OnnxGraphOptions, ids: Value, positions: Value): Value {
   const weights = weightsOf(options)
   const value = embeddingValue(options.config, (name, rows) => gather(weights.vector(name), rows))
@@ -199,8 +199,9 @@ const adapterInputs = ({ config, lora }: OnnxGraphOptions): Record<string, Value
       )
 
 /**
- * What each new position sees: slots that the attention mask shows, up to its own and, through a window, not too far back.
- * [B, 1, g·T, P+T] of each window: the graph's queries are the g heads of a group one after the other.
+ * Builds the mask of each window: a new position sees the slots that the attention mask shows, up to its own and,
+ * through a window, not too far back. [B, 1, g·T, P+T]: the graph's queries are the g heads of a group one after the
+ * other.
  */
 function masks(config: ModelConfig, mask: Value, { key }: Cache): Record<string, Value> {
   const shown = cast(mask, 'float32')

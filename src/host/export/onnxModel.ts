@@ -23,7 +23,7 @@ export const adapterName = 'adapter.safetensors'
 
 /** Rows of the rotary tables, where the model's own context is longer. */
 const maxTableRows = 32_768
-/** Where a runtime may map a tensor: on a page of memory. */
+/** Alignment at which a runtime may map a tensor: a page of memory. */
 const pageBytes = 4096
 
 /** Longest sequence that an exported graph of this model takes. */
@@ -49,7 +49,7 @@ export interface OnnxPlan extends OnnxModelToWrite {
   readonly totalBytes: number
 }
 
-/** What goes where in the file of weights. */
+/** Plans the layout of the file of weights. */
 export function planOnnx(given: OnnxModelToWrite): OnnxPlan {
   const tensors = [...modelTensors(given), ...tableTensors(given.base.config)]
   const places = new Map<string, Omit<WeightLocation, 'file'>>()

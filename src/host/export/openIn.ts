@@ -1,4 +1,4 @@
-/** How other programs open what was exported: commands to copy, shown in the window and in the folder's README. */
+/** Shows how to open an export in other programs: commands to copy, in the window and in the folder's README. */
 import path from 'node:path'
 import { slugOf } from '#shared/plural.ts'
 import type { ExportFormat, ExportReport } from './exports.ts'
@@ -9,7 +9,7 @@ type Opening = ExportReport['openIn'][number]
 
 interface Exported {
   readonly format: ExportFormat
-  /** Its folder. */
+  /** Folder of the export. */
   readonly directory: string
   /** Id of the base on a hub; null: unknown. */
   readonly baseModel: string | null
@@ -18,7 +18,7 @@ interface Exported {
 /** The folder of a README. */
 const here = '.'
 
-/** In quotes where a shell would cut it. */
+/** Quotes a text where a shell would split it. */
 const quoted = (text: string): string => (/^[\w./:@\\-]+$/.test(text) ? text : `"${text}"`)
 
 export function openIn({ format, directory, baseModel }: Exported): Opening[] {

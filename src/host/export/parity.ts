@@ -1,4 +1,4 @@
-/** What was read back, against what was trained: numbers, limits and the sentences that go with them. */
+/** Compares what was read back with what was trained: numbers, limits and the sentences that go with them. */
 import { randomStream, SequentialRandom } from '#shared/random.ts'
 import { AppError } from '#shared/errors.ts'
 import { type LoraConfig, adaptedLinears, type ModelConfig } from '#engine/models/config.ts'
@@ -14,7 +14,7 @@ export interface ParityReader {
   proceed(prompts: readonly Int32Array[], count: number): Promise<readonly Int32Array[]>
 }
 
-/** What the live policy, base and adapter, says. */
+/** Answers of the live policy, base and adapter. */
 export interface LiveAnswers {
   readonly prompts: readonly Int32Array[]
   /** The prompts with the policy's own greedy continuations. */
@@ -105,7 +105,10 @@ export async function compareAnswers(
   return [logprobs, ...means, await greedyLine(live, theirs, reader, limit)]
 }
 
-/** Where the continuations part, by how much what was read back prefers its own token: a tie may fall either way. */
+/**
+ * Measures, where the continuations part, how much the model read back prefers its own token: a tie may fall either
+ * way.
+ */
 async function greedyLine(
   live: LiveAnswers,
   theirs: readonly Int32Array[],
@@ -128,7 +131,7 @@ async function greedyLine(
   return parityLine(sentence, Number.isNaN(largest) ? Infinity : largest, 2 * limit)
 }
 
-/** What every export is asked to go on with: prose, numbers, code, other scripts. */
+/** Texts that every export is asked to continue: prose, numbers, code, other scripts. */
 const texts = [
   'The capital of France is',
   'Sort these numbers: 8 0 5 7',

@@ -126,7 +126,7 @@ function rowOf(tensor: RawTensor, row: number, columns: number): Float32Array {
   return new Float32Array()
 }
 
-/** How far the written numbers are from base + delta, in units of the last place of their type. */
+/** Returns how far the written numbers are from base + delta, in units of the last place of their type. */
 function roundingError(base: RawTensor, merged: RawTensor, delta: WeightDelta): number {
   const exact = new Float64Array(delta.columns)
   let worst = 0

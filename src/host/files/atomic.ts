@@ -123,7 +123,7 @@ export function createFolder(directory: string, fill: (temporary: string) => voi
   }
 }
 
-/** Where the former content waits while a folder is replaced. */
+/** Path of the former content while a folder is replaced. */
 const previousPath = (directory: string): string =>
   join(dirname(directory), `.${basename(directory)}.previous`)
 

@@ -4,10 +4,10 @@ import { AppError } from '#shared/errors.ts'
 import { writeError } from './fileErrors.ts'
 
 export interface Download {
-  /** Where it lies until it is whole. */
+  /** Path of the file until it is complete. */
   readonly part: string
   readonly sizeBytes: number
-  /** What comes behind so many bytes of it. */
+  /** Returns its bytes from this offset on. */
   readonly from: (start: number) => AsyncIterable<Uint8Array>
   /** Checks what came and puts it in its place; false where it is not what was meant. */
   readonly accept: (part: string) => Promise<boolean>
@@ -55,7 +55,7 @@ export interface SpaceRequest {
   readonly bytes: number
   /** Begins the sentence: “The model”. */
   readonly what: string
-  /** What else can be done than to free some space. */
+  /** Alternative to freeing some space. */
   readonly advice: string
 }
 

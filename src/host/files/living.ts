@@ -1,10 +1,10 @@
-/** Which processes live, and whose a file is. */
+/** Finds out which processes live, and which of them owns a file. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 import { systemCode, writeError } from './fileErrors.ts'
 import { readSmallFile } from './strictJson.ts'
 
-/** What a file names its owner by: the process and when that began, for its number may go to another. */
+/** Owner mark in a file: the process and when it began, for its number may go to another. */
 export const ownerMark = (): string => `${process.pid} ${birthOf(process.pid) ?? ''}\n`
 
 /** The living process that wrote its mark into a file; null where there is none. Errors: AppError 'file/unreadable'. */
@@ -38,7 +38,7 @@ function markIn(file: string): string {
   }
 }
 
-/** Whether that very process lives: its id may have gone to another since, which only `birth` can tell. */
+/** Returns true if that very process lives: its id may have gone to another since, which only `birth` can tell. */
 export function isAlive(pid: number, birth = ''): boolean {
   try {
     process.kill(pid, 0)
@@ -48,7 +48,10 @@ export function isAlive(pid: number, birth = ''): boolean {
   return process.platform !== 'linux' || birth === '' || birthOf(pid) === birth
 }
 
-/** When a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the system does not tell. */
+/**
+ * Returns when a process began, in ticks since the machine did; null where it is gone (dead but unburied too) or the
+ * system does not tell.
+ */
 function birthOf(pid: number): string | null {
   let stat: string
   try {

@@ -11,7 +11,7 @@ import { dataFolders } from '#host/dataDirectory.ts'
 /** Tells the processes we start what the person's own mask was, octal. */
 const variable = 'TURNWISE_UMASK'
 
-/** To be called first in every process of ours. */
+/** Sets the umask so that files are private; to be called first in every process of ours. */
 export function keepPrivate(): void {
   if (process.platform === 'win32' || !isMainThread) return
   const umask = process.umask(0o077)

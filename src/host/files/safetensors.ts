@@ -158,7 +158,7 @@ export function firstNonFinite(values: Float32Array): number {
   return sum === 0 ? -1 : values.findIndex((value) => !Number.isFinite(value))
 }
 
-/** Its bytes come in pieces, so that a tensor larger than memory can be written. */
+/** Tensor whose bytes come in pieces, so that one larger than memory can be written. */
 export interface TensorToWrite {
   readonly name: string
   readonly dtype: TensorDtype

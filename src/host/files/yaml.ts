@@ -5,7 +5,7 @@
 import { parseAllDocuments, type DocumentOptions, type ParseOptions, type SchemaOptions } from 'yaml'
 
 export interface YamlOptions extends ParseOptions, DocumentOptions, SchemaOptions {
-  /** How often what an anchor names may be repeated. */
+  /** Most repetitions of what an anchor names. */
   readonly maxAliasCount: number
 }
 

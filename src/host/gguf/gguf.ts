@@ -135,9 +135,9 @@ export const alignedSize = (size: number, alignment: number): number =>
   Math.ceil(size / alignment) * alignment
 
 export interface GgufToWrite {
-  /** In this order. */
+  /** Metadata, written in this order. */
   readonly metadata: ReadonlyMap<string, GgufValue>
-  /** In this order; shapes are row-major, as everywhere. */
+  /** Tensors, written in this order; shapes are row-major, as everywhere. */
   readonly tensors: readonly GgufTensor[]
 }
 

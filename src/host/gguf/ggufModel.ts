@@ -15,7 +15,7 @@ import { ggufTokenizer, tokenizerKind } from './ggufTokenizer.ts'
 
 export interface GgufModel {
   readonly config: ModelConfig
-  /** By their Hugging Face names. */
+  /** Tensors by their Hugging Face names. */
   readonly tensors: ReadonlyMap<string, TensorLocation>
   readonly hasTokenizer: boolean
 }
@@ -47,7 +47,7 @@ function isFolder(place: string): boolean {
   }
 }
 
-/** By its name, or by its first bytes: Ollama calls its files by their digests. */
+/** Recognizes a file by its name, or by its first bytes: Ollama names its files by their digests. */
 function isGguf(file: string): boolean {
   if (/[.]gguf$/i.test(file)) return true
   const handle = openSync(file, 'r')
@@ -59,7 +59,7 @@ function isGguf(file: string): boolean {
   }
 }
 
-/** For frequencies, which are a part of the config. */
+/** Tensors of frequencies, which are a part of the config. */
 const partsOfConfig: ReadonlySet<string> = new Set(Object.values(ropeTensors))
 
 /**

@@ -1,4 +1,4 @@
-/** What llama.cpp calls the tensors of a model, and how its converter changes them. */
+/** Names the tensors of a model in llama.cpp, and how its converter changes them. */
 import { AppError } from '#shared/errors.ts'
 import type { GgufNaming } from '#engine/models/common.ts'
 import { linearPath, type LinearName, type ModelConfig } from '#engine/models/config.ts'
@@ -47,8 +47,8 @@ export interface GgufPlace {
 }
 
 /**
- * Where a file of llama.cpp's converter has each of the model's tensors, by their Hugging Face names; its shapes are those
- * that the model computes with.
+ * Returns the place of each of the model's tensors in a file of llama.cpp's converter, by their Hugging Face names;
+ * shapes are those that the model computes with.
  */
 export function ggufPlaces(config: ModelConfig): ReadonlyMap<string, GgufPlace> {
   const byPath = pathsInGguf(config)

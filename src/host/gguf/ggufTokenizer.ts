@@ -17,24 +17,24 @@ import {
 } from './ggufKeys.ts'
 import type { GgufFile } from './ggufReader.ts'
 
-/** What of a file says how its texts are cut. */
+/** The part of a file that describes its tokenizer. */
 type TokenizerSource = Pick<GgufFile, 'file' | 'metadata'>
 
 type Json = Readonly<Record<string, unknown>>
 
 export interface GgufTokenizer {
   readonly tokenizerJson: Json
-  /** With the chat template, if the file has one. */
+  /** Tokenizer config, with the chat template if the file has one. */
   readonly tokenizerConfig: Json
 }
 
-/** How texts become words before tokens are merged. */
+/** Rule that cuts texts into words before tokens are merged. */
 interface Pretokenizer {
   readonly normalizer: Json | null
   readonly steps: readonly Json[]
   /** A word that is a token as a whole is not merged from parts. */
   readonly ignoresMerges?: boolean
-  /** Whether texts begin with bos if the file does not say. */
+  /** True if texts begin with bos when the file does not say. */
   readonly addsBos?: boolean
 }
 
@@ -81,7 +81,7 @@ const llama3Words: Pretokenizer = {
 const cl100kWords: Pretokenizer = { normalizer: null, steps: words('\\p{N}{1,3}') }
 const qwen2Words: Pretokenizer = { normalizer: { type: 'NFC' }, steps: words('\\p{N}') }
 
-/** By `tokenizer.ggml.pre`. */
+/** Pretokenizers by `tokenizer.ggml.pre`. */
 export const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
   ['gpt-2', gpt2Words],
   ['olmo', gpt2Words],
@@ -100,7 +100,7 @@ export const pretokenizers: ReadonlyMap<string, Pretokenizer> = new Map([
   ['tekken', { normalizer: null, steps: casedWords('\\p{N}', ''), ignoresMerges: true }],
 ])
 
-/** What llama.cpp takes for the end of an answer, whichever id the file names. */
+/** Tokens that llama.cpp takes for the end of an answer, whichever id the file names. */
 const endNames: ReadonlySet<string> = new Set([
   '<|eot_id|>',
   '<|im_end|>',
@@ -132,7 +132,10 @@ export function ggufTokenizer(file: TokenizerSource): GgufTokenizer | null {
   }
 }
 
-/** How the file's tokenizer works; null: it has none. Errors: AppError 'model/unsupported' naming what is not known. */
+/**
+ * Returns the kind of the file's tokenizer; null: it has none. Errors: AppError 'model/unsupported' naming what is not
+ * known.
+ */
 export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences' | null {
   const [model, pre] = [textOf(file, tokenizerKeys.model), textOf(file, tokenizerKeys.pre)]
   if (model === null || model === 'none' || model === 'no_vocab') return null
@@ -156,7 +159,7 @@ export function tokenizerKind(file: TokenizerSource): Pretokenizer | 'sentences'
 
 interface Vocabulary {
   readonly tokens: readonly string[]
-  /** Of normal tokens and those that other parts of the file name, by id. */
+  /** Token type by id, for normal tokens and those that other parts of the file name. */
   readonly typeOf: (id: number) => number | undefined
 }
 

@@ -30,7 +30,7 @@ export const deviceTestJob: Job<
   SelftestFinding
 > = { name: 'device test' }
 
-/** Its speed beside the CPU. */
+/** Compares its speed with the CPU's. */
 export const deviceSpeedJob: Job<'device speed', { readonly place: DevicePlace }, SpeedNews> = {
   name: 'device speed',
 }
@@ -102,16 +102,16 @@ export async function* measureDevice(request: CheckRequest): AsyncGenerator<Chec
   rememberSpeeds(place, cacheDirectory, { speeds, memoryBytes: await memoryOf(place), problem })
 }
 
-/** Of the card; null where the system does not tell. */
+/** Memory of the card; null where the system does not tell. */
 async function memoryOf({ kind }: DevicePlace): Promise<number | null> {
   const meter = new CardMeter()
   await meter.refresh()
   return meter.read(kind)?.totalBytes ?? null
 }
 
-/** How a process came to its end. */
+/** End of a process. */
 interface Ending {
-  /** What went wrong, in sentences. */
+  /** Problem, in sentences. */
   problem: string | null
   isSilent: boolean
 }

@@ -1,4 +1,4 @@
-/** What a judge says of completions before anything is trained: asked in a process of its own, which opens it once. */
+/** Asks a judge about completions before anything is trained, in a process of its own, which opens it once. */
 import { judgeKeys } from '#shared/config/keyUses.ts'
 import { parseJudge, judgeFunction, type GivenJudgeSettings } from '#shared/config/judge.ts'
 import { consentsFile } from '#host/consents/consents.ts'

@@ -31,7 +31,7 @@ type FreshRows = Rows & {
 }
 type DryRunItem = OutputOf<Api, 'rewards.dryRun'>
 
-/** What a row came to: something to score, or why not. */
+/** Result of preparing a row: something to score, or the reason why not. */
 type Prepared = { readonly index: number } & ({ readonly input: DrySample } | { readonly problem: string })
 
 /** So many samples are scored together. */
@@ -168,7 +168,7 @@ const unfiltered = {
 
 type PromptOrProblem = { readonly text: string } | { readonly problem: string }
 
-/** As the policy would read them; without a model's chat template, messages as plain text. */
+/** Returns the prompts as the policy would read them; without a model's chat template, messages as plain text. */
 async function promptsOf(
   { host }: Trial,
   { model, prompt }: Pick<Rows, 'model' | 'prompt'>,
@@ -233,16 +233,16 @@ interface CheatResult {
   readonly cheat: CheatId
   /** Mean reward over the rows it applied to; null where it applied to none. */
   readonly mean: number | null
-  /** It earns at least half of what honest work earns. */
+  /** True if it earns at least half of what honest work earns. */
   readonly isPaid: boolean
   /** One sentence. */
   readonly message: string
-  /** Its completion for the first row. */
+  /** Completion for the first row. */
   readonly example: string
 }
 
 interface CheatReport {
-  /** What honest completions earn on average; 1 where none are given. */
+  /** Mean reward of honest completions; 1 where none are given. */
   readonly honestMean: number
   readonly cheats: readonly CheatResult[]
 }

@@ -25,7 +25,7 @@ export interface Measuring {
   readonly signal: AbortSignal
 }
 
-/** What is measured next, or what a device reached. */
+/** News of what is measured next, or of a device's result. */
 export type MachineNews =
   | { readonly device: DeviceKind; readonly on: FittingPrecision }
   | { readonly device: DeviceKind; readonly measured: Throughput }
@@ -46,7 +46,7 @@ export async function* measureMachine({
   }
 }
 
-/** How many items `measureMachine` yields before the results, one for each form of the base on each device. */
+/** Number of items that `measureMachine` yields before the results, one for each form of the base on each device. */
 export const measurements = (cacheDirectory: string): number =>
   measurable(cacheDirectory).reduce(
     (sum, device) => sum + fittingPrecisions.filter((precision) => keepsBase(device, precision)).length,

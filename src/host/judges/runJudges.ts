@@ -10,7 +10,7 @@ import { JudgeLog } from './judgeLog.ts'
 import { LocalJudge } from './localJudge.ts'
 
 export interface JudgesPlace {
-  /** Where their answers are kept; null: nowhere. */
+  /** Folder of their answers; null: they are not kept. */
   readonly folder: string | null
   /** Answers are read, but another process may be writing there. */
   readonly isReadOnly?: boolean
@@ -18,7 +18,7 @@ export interface JudgesPlace {
   readonly asksAddresses?: boolean
   /** Consents of this machine; null or absent: no key is sent to an address. */
   readonly consents?: string | null | undefined
-  /** Where weights are prepared; requests are counted beside it. */
+  /** Folder of prepared weights; requests are counted beside it. */
   readonly cacheDirectory: string
 }
 
@@ -38,7 +38,10 @@ export class RunJudges implements AsyncDisposable {
     this.#place = place
   }
 
-  /** What opens the judge of an entry of `rewards`. Errors: ConfigError; AppError 'file/…', 'reward/failed' where its budget is spent. */
+  /**
+   * Opens the judge of an entry of `rewards`. Errors: ConfigError; AppError 'file/…', 'reward/failed' where its budget
+   * is spent.
+   */
   readonly open: OpenJudge = (name: string, given: GivenJudgeSettings): RewardFunction => {
     const { folder, isReadOnly = false, asksAddresses = true, cacheDirectory, consents = null } = this.#place
     const settings = parseJudge(given, name)
@@ -68,7 +71,7 @@ export class RunJudges implements AsyncDisposable {
     return this.#spent.signal
   }
 
-  /** For the run's log, since the last call. */
+  /** Returns the notes for the run's log since the last call. */
   takeNotes(): readonly string[] {
     return this.#notes.splice(0)
   }

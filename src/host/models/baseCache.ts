@@ -47,11 +47,14 @@ import {
   weightsFolder,
 } from './weightCache.ts'
 
-/** In 8 bits the same numbers lie in two forms; files of earlier versions have other numbers under other names, or less, and are written anew. */
+/**
+ * File name of a rounded base. In 8 bits the same numbers lie in two forms; files of earlier versions have other
+ * numbers under other names, or less, and are written anew.
+ */
 const baseName = (precision: RoundedPrecision, form: Int8Form): string =>
   precision === 'int8' ? `base-int8-with-head-${form}.safetensors` : `base-${precision}.safetensors`
 
-/** What the linears are held in: for everything, and what rollouts read where that is f32. */
+/** Precisions of the linears: of the base, and of what rollouts read where the base is f32. */
 export interface WeightPrecisions {
   readonly base: HeldPrecision
   readonly rollout: RolloutPrecision
@@ -77,7 +80,7 @@ export async function asPolicySource<Source extends ModelSource>(
   return asInt8Source(source, cacheDirectory, int8Form)
 }
 
-/** Of the machine's memory, what the rows may take: the base was rounded because there is little. */
+/** Share of the machine's memory that the row form may take: the base was rounded because there is little. */
 const ROWS_SHARE = 1 / 4
 
 /**
@@ -129,7 +132,7 @@ function throughBlocks({ shape: [, columns = 1] }: TensorLocation): RowRounding 
 }
 
 interface BaseOptions {
-  /** How 8 bits lie; in blocks, which every device reads, if absent. */
+  /** Form of 8-bit weights; blocks, which every device reads, if absent. */
   readonly int8Form?: Int8Form
   readonly onProgress?: CacheProgress
 }
@@ -194,7 +197,7 @@ function halfTensor(name: string, location: TensorLocation, precision: HalfPreci
   })
 }
 
-/** As many as the matrix with the most blocks needs. */
+/** Zero points, as many as the matrix with the most blocks needs. */
 function zeroPoints({ config, tensors }: ModelSource, precision: BlockPrecision): TensorToWrite {
   const head = precision === 'int8' ? tensors.get(headWeightName(config)) : undefined
   const sizes = [...linearWeights(config), ...(head ? [head] : [])].map(
@@ -212,7 +215,7 @@ function zeroPoints({ config, tensors }: ModelSource, precision: BlockPrecision)
   }
 }
 
-/** Whether graphs can read all of it from its own files. */
+/** Returns true if graphs can read all of it from its own files. */
 const isReadAsStored = ({ tensors }: ModelSource): boolean =>
   [...tensors.values()].every(
     ({ dtype, arrangement }) =>

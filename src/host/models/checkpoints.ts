@@ -60,12 +60,12 @@ export interface Checkpoint {
   readonly events: number
   /** Eval reward measured at this step; null where it was not. */
   readonly reward: number | null
-  /** What the run had measured when it was saved, for choosing among checkpoints. */
+  /** Metrics of the run when it was saved, for choosing among checkpoints. */
   readonly metrics: Readonly<Record<string, number>>
   readonly lora: LoraConfig
   /** Hub id of the base model, if known. */
   readonly baseModel: string | null
-  /** What the base was rounded to; absent where it was exact. */
+  /** Rounding of the base; absent where it was exact. */
   readonly base?: RoundedPrecision
   readonly actor: readonly NamedTensor[]
   /** null: the run has none of its own. */
@@ -108,7 +108,7 @@ const folderPattern = /^step-(\d{6,})$/
 const checkpointDirectory = (runDirectory: string, step: number): string =>
   path.join(runPaths(runDirectory).checkpoints, `step-${String(step).padStart(6, '0')}`)
 
-/** Where another trainer goes on from, in the checkpoint of a step. */
+/** State that another trainer resumes from, in the checkpoint of a step. */
 export const trainerCheckpoint = (runDirectory: string, step: number): string =>
   path.join(checkpointDirectory(runDirectory, step), engineName)
 
@@ -292,7 +292,10 @@ export function checkpointProblem(directory: string): string | null {
   }
 }
 
-/** What lies in a run's folder, oldest first. Tensors are not read: a listed one can still turn out to be damaged. */
+/**
+ * Lists the checkpoints in a run's folder, oldest first. Tensors are not read: a listed one can still turn out to be
+ * damaged.
+ */
 export function surveyCheckpoints(runDirectory: string): {
   readonly entries: readonly CheckpointEntry[]
   readonly damaged: readonly DamagedCheckpoint[]

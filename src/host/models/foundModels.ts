@@ -12,7 +12,7 @@ import type { ModelOrigin } from '#shared/api/models.ts'
 import { readJsonObject, readSmallFile } from '#host/files/strictJson.ts'
 
 export interface FoundModel {
-  /** As its program calls it. */
+  /** Name in its own program. */
   readonly name: string
   /** A folder, or a GGUF file. */
   readonly directory: string
@@ -25,7 +25,9 @@ export interface FoundModel {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Those there are, by program and name. Folders that cannot be read are empty: they are no concern of ours. */
+/**
+ * Lists the models found, by program and name. Folders that cannot be read count as empty: they are no concern of ours.
+ */
 export function foundModels(environment: Environment = process.env, home = homedir()): FoundModel[] {
   if (environment['TURNWISE_FOUND_MODELS'] === '0') return []
   return [
@@ -91,7 +93,7 @@ function isModelFolder(folder: string): boolean {
   return names.includes('config.json') && names.some((name) => name.endsWith('.safetensors'))
 }
 
-/** What a model in Hugging Face's cache is called on the hub; null: it is not in one. */
+/** Returns the hub id of a model in Hugging Face's cache; null: it is not in one. */
 export function cachedHubId(directory: string): string | null {
   const [snapshots, repo] = [path.dirname(directory), path.dirname(path.dirname(directory))]
   return path.basename(snapshots) === 'snapshots' ? repoOf(path.basename(repo)) : null
@@ -99,7 +101,9 @@ export function cachedHubId(directory: string): string | null {
 
 /* LM Studio */
 
-/** Where it keeps them now, and where it did; the pointer and the settings are there where a person has moved them. */
+/**
+ * Lists LM Studio's present and former model folders; the pointer and the settings exist where a person has moved them.
+ */
 function lmStudioFolders(home: string): string[] {
   const studio = lineOf(path.join(home, '.lmstudio-home-pointer')) ?? path.join(home, '.lmstudio')
   const known = [path.join(studio, 'models'), path.join(home, '.cache', 'lm-studio', 'models')]
@@ -155,7 +159,7 @@ function inOllama(store: string): FoundModel[] {
 const unusedNote = (kinds: readonly string[]): string =>
   `Not used of its Modelfile: ${kinds.map((kind) => kind.toUpperCase()).join(' and ')}; the chat template is the GGUF file’s own.`
 
-/** As `ollama list` shows it: what its own registry and library hold is called by name and tag alone. */
+/** Name as `ollama list` shows it: models of its own registry and library have name and tag alone. */
 function ollamaName([host = '', namespace = '', name = '', tag = '']: readonly string[]): string {
   const place = [host, namespace].filter((part) => part !== 'registry.ollama.ai' && part !== 'library')
   return `${[...place, name].join('/')}:${tag}`

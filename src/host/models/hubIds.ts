@@ -1,4 +1,4 @@
-/** What models that lie elsewhere are called on a hub, as a person said: kept in the data directory, not beside their files. */
+/** Stores the hub ids that a person gave to models elsewhere: kept in the data directory, not beside their files. */
 import { existsSync, realpathSync } from 'node:fs'
 import path from 'node:path'
 import { z } from 'zod'

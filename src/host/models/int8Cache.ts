@@ -68,7 +68,10 @@ export async function asInt8Source<Source extends ModelSource>(
   return { ...gathered, tensors: new Map([...gathered.tensors, ...written]) }
 }
 
-/** Those of a file of the cache, which is written if it is not there. Errors: AppError 'file/unwritable', those of reading. */
+/**
+ * Returns the tensors of a file of the cache, which is written if it is not there. Errors: AppError 'file/unwritable',
+ * those of reading.
+ */
 export async function keepTensors(
   path: string,
   tensors: readonly TensorToWrite[],
@@ -159,7 +162,7 @@ function slicedRows(name: string, location: TensorLocation): TensorToWrite {
   }
 }
 
-/** How a matrix gets into rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */
+/** Rounding of a matrix by rows: what its stored rows stand for, and the scales of those, both [rows, columns]. */
 export interface RowRounding {
   readonly known: (weights: Float32Array) => Float32Array
   readonly scales: (weights: Float32Array) => Float32Array

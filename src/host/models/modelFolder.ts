@@ -233,7 +233,7 @@ function locate({ name, shape, isTransposed = false }: ExpectedTensor, shard: Sh
   return isTransposed ? { ...location, shape, arrangement: { kind: 'transposed' } } : location
 }
 
-/** Where the file has the tensor, be it under its short name. */
+/** Finds a tensor in a file, also under its short name. */
 function find(fullName: string, { path, content }: Shard): TensorLocation {
   const isThere = content.tensors.has(fullName) || content.unreadable.has(fullName)
   const name = isThere ? fullName : shortened(fullName)

@@ -28,7 +28,7 @@ const note = z.strictObject({
   id: z.string().refine(isHubId),
   /** The commit that was downloaded. */
   commit: z.string().max(64).optional(),
-  /** As its card stated it when it was downloaded, and when a person accepted it, in epoch milliseconds. */
+  /** License as its card stated it when it was downloaded, and when a person accepted it, in epoch milliseconds. */
   license: z
     .strictObject({ name: z.string().max(200), link: z.string().max(1000).nullable(), acceptedAt: z.int() })
     .optional(),
@@ -58,7 +58,7 @@ export function writeHubNote(folder: string, content: HubNote): void {
   writeFileAtomic(path.join(folder, hubNoteName), `${JSON.stringify(content)}\n`)
 }
 
-/** What else is noted stays. Errors: as `writeHubNote`. */
+/** Notes the hub id and keeps all other notes. Errors: as `writeHubNote`. */
 export const writeHubId = (folder: string, id: string): void =>
   writeHubNote(folder, { ...hubNoteOf(folder), id })
 
@@ -107,7 +107,7 @@ export interface ModelSummary {
   readonly fits: MemoryFit['fits']
 }
 
-/** What can be said of a model without reading its weights. */
+/** Summarizes a model without reading its weights. */
 export function summarizeModel(name: string, model: ModelFolder): ModelSummary {
   const locations = [...model.tensors.values()]
   const parameters = locations.reduce((sum, { shape }) => sum + elementCount(shape), 0)
@@ -144,7 +144,7 @@ export function listModels(dataDirectory: string): ListedModel[] {
   })
 }
 
-/** What the list has, without looking into it. */
+/** Lists the names in the library without opening the models. */
 export const modelNames = (dataDirectory: string): readonly { name: string; directory: string }[] =>
   namedModels(dataDirectory)
 
@@ -191,7 +191,7 @@ const companions = [
 /** A model's licence, as repositories call the file. */
 export const isLicenseFile = (name: string): boolean => /^LICEN[CS]E(?:[.]\w+)?$/.test(name)
 
-/** What a model is called if nobody says: its folder, or its file without the ending. */
+/** Default name of an imported model: its folder, or its file without the ending. */
 export const importedName = (source: string): string =>
   path.basename(path.resolve(source)).replace(/\.gguf$/i, '')
 

@@ -15,7 +15,7 @@ export interface ModelShape extends ModelSizes {
   readonly config?: Readonly<Record<string, unknown>>
 }
 
-/** What tiny models have where their family does not say otherwise. */
+/** Config of tiny models where their family does not say otherwise. */
 const tiny = {
   layers: 2,
   hiddenSize: 32,
@@ -40,7 +40,7 @@ const tinyShapes = Object.fromEntries(
   ]),
 ) as Record<TinyName<ModelType>, ModelShape>
 
-/** By the names that the command line takes. */
+/** Shapes by the names that the command line takes. */
 export const modelShapes = {
   'qwen2.5-0.5b': {
     modelType: 'qwen2',

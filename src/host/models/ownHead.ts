@@ -9,8 +9,8 @@ const maxKnown = 64
 const known = new Map<string, boolean>()
 
 /**
- * Whether two tensors hold other numbers, told from all of them; what was compared once is not read again while its files
- * stay as they are. Errors: AppError 'file/unreadable'.
+ * Compares all numbers of two tensors and returns true if any differ; a pair compared once is not read again while its
+ * files stay as they are. Errors: AppError 'file/unreadable'.
  */
 export function differ(one: TensorLocation, other: TensorLocation): boolean {
   if (one.shape.join() !== other.shape.join()) return true

@@ -34,12 +34,16 @@ export function rowScales(weights: Float32Array, columns: number, form: BlockFor
   )
 }
 
-/** How many scales are tried for a row, and how far the largest is above the smallest, of which 127 reach the largest value. */
+/**
+ * Number of scales tried for a row, and how far the largest is above the smallest; with the smallest, 127 reaches the
+ * largest value.
+ */
 const TRIED = { scales: 16, extent: 0.06 }
 
 /**
- * For each row of 8 bits the scale, of a few slightly larger than the smallest, that brings all values closest in squares.
- * Where rows were rounded before they hold few different values, and some scales meet many of them. [rows, columns] → [rows]
+ * Finds for each row of 8 bits the scale, of a few slightly larger than the smallest, that brings all values closest in
+ * squares. Where rows were rounded before they hold few different values, and some scales meet many of them. [rows,
+ * columns] → [rows]
  */
 export function closestRowScales(weights: Float32Array, columns: number): Float32Array {
   const scales = blockScales(weights, columns, { bits: 8, blockSize: columns, zero: 128 })

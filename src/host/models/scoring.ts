@@ -13,9 +13,9 @@ import { tokenBatches, type OpenedModel } from './openModel.ts'
 
 /** [L−1] per sequence; entry t is the prediction of token t+1; nats. */
 export interface Scores {
-  /** Of the token that follows. */
+  /** Log-probability of the token that follows. */
   readonly logprobs: number[][]
-  /** Of the distribution over the vocabulary. */
+  /** Entropy of the distribution over the vocabulary. */
   readonly entropy: number[][]
 }
 
@@ -93,7 +93,7 @@ interface SequenceInput {
   readonly coefficients: readonly Float64Array[] | null
 }
 
-/** What the model can take. */
+/** Limits of the model. */
 interface SequenceLimits {
   readonly vocabSize: number
   readonly contextLength: number

@@ -75,7 +75,9 @@ function tokenize({ tokenizer }: LoadedTokenizer, { text }: Asked<'tokenize'>): 
   return Array.from(ids, (id, at) => ({ id, text: parts[at] ?? '' }))
 }
 
-/** What each token adds to the text; joined they are the text. Empty for all but the last token of a character. */
+/**
+ * Returns what each token adds to the text; joined they are the text. Empty for all but the last token of a character.
+ */
 function tokenTexts(tokenizer: Tokenizer, ids: Iterable<number>): string[] {
   const decoder = createStreamingDecoder(tokenizer, { skipSpecialTokens: false })
   const texts = Array.from(ids, (id) => decoder.push(id))

@@ -1,7 +1,7 @@
 /**
- * What a model's tokenizer and chat template make of texts, asked by a process that must not run them: both came with
- * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textAnswers.ts), which stay, so that an answer takes a millisecond, and are ended when one takes too long or too much
- * memory.
+ * Asks what a model's tokenizer and chat template make of texts, for a process that must not run them: both came with
+ * the model, and a pattern of theirs may take for ever. Answered in processes of their own (textAnswers.ts), which
+ * stay, so that an answer takes a millisecond, and are ended when one takes too long or too much memory.
  */
 import { AppError } from '#shared/errors.ts'
 import type { RunConfig } from '#shared/runConfig.ts'
@@ -16,7 +16,7 @@ import { Inbox, unpackError, type ErrorEnvelope } from '#host/processes/messages
 import { processMeter } from '#host/processes/processorTime.ts'
 import { Overrun, withinLimit, type WorkLimit } from '#host/processes/workLimit.ts'
 
-/** What the chat template is given beside the messages, as `data` of a run config has it. */
+/** Data given to the chat template beside the messages, as in `data` of a run config. */
 export interface TemplateInput {
   readonly tools?: string | undefined
   readonly templateVariables?: RunConfig['data']['templateVariables'] | undefined
@@ -34,13 +34,13 @@ interface RowsAsPrompts {
 export type TextQuestion = { readonly directory: string } & (
   | { readonly type: 'describe' }
   | { readonly type: 'tokenize'; readonly text: string }
-  /** What each token adds to the text. */
+  /** Text that each token adds. */
   | { readonly type: 'token-texts'; readonly ids: Int32Array }
   | { readonly type: 'render-chat'; readonly messages: readonly ChatMessage[] }
   /** The ids that a model reads of each prompt. */
   | { readonly type: 'encode'; readonly prompts: readonly Question[] }
   | ({ readonly type: 'preview' } & RowsAsPrompts)
-  /** In tokens; null for a row that makes no prompt. */
+  /** Lengths in tokens; null for a row that makes no prompt. */
   | ({ readonly type: 'lengths' } & RowsAsPrompts)
 )
 

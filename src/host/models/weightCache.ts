@@ -82,7 +82,7 @@ export async function asFloat32Source<Source extends ModelSource>(
   return { ...source, tensors: written }
 }
 
-/** Whether all of it can be mapped as it is. */
+/** Returns true if all of it can be mapped as it is. */
 export const isPlainFloat32 = ({ tensors }: ModelSource): boolean =>
   [...tensors.values()].every(
     ({ dtype, offset, arrangement }) => dtype === 'F32' && offset % 4 === 0 && arrangement === undefined,

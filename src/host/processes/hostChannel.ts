@@ -9,7 +9,7 @@ export interface HostChannel<Heard, Said> {
   onLost(handler: () => void): void
 }
 
-/** What a process of Electron's utilityProcess finds as `process.parentPort`. */
+/** `process.parentPort` in a process of Electron's utilityProcess. */
 interface ParentPort {
   on(event: 'message', listener: (event: { readonly data: unknown }) => void): unknown
   on(event: 'close', listener: () => void): unknown
@@ -19,7 +19,7 @@ interface ParentPort {
 /** Answers a last word. */
 export const heard = { type: 'heard' } as const
 
-/** Whether a process ends after saying this. */
+/** Returns true if a process ends after this message. */
 export const isLastWord = (message: unknown): boolean => ['done', 'failed'].includes(String(typeOf(message)))
 
 const typeOf = (message: unknown): unknown =>

@@ -38,7 +38,7 @@ export type FromJob<Item> =
 
 export type JobProcess<Input, Item, Order = never> = WorkerProcess<ToJob<Input, Order>, FromJob<Item>>
 
-/** What the code of a job can do in its process. */
+/** Functions available to the code of a job in its process. */
 export interface Tools<Item, Order = never> {
   /** Resolves when the item is on its way to the host. */
   readonly say: (item: Item) => Promise<void>

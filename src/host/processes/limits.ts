@@ -31,7 +31,7 @@ export const lossLimits = { callMs: 20_000, batchMs: 60_000, memoryMb: 512, answ
 /** Limits one answer about texts, including reading the tokenizer: the largest take some seconds. */
 export const textLimit: WorkLimit = { workMs: 15_000, idleMs }
 
-/** From Python's start to its first word; a slow disk is no fault. */
+/** Limits the time from Python's start to its first message; a slow disk is no fault. */
 export const pythonStartLimit: WorkLimit = { workMs: 60_000, idleMs: 300_000 }
 
 /** Loading imports what the code imports: torch takes its time. */

@@ -1,4 +1,4 @@
-/** What processes of ours have in common: how one is held from outside, what travels and how errors do. */
+/** Defines what the program's own processes have in common: control from outside, messages and errors. */
 import { AppError, errorFields, errorOf, type ErrorCode, type KeyUse, type Problem } from '#shared/errors.ts'
 
 /** An error on its way between processes; `code` is null for a fault of ours. */
@@ -40,7 +40,7 @@ export interface WorkerProcess<Sent, Heard> {
   readonly pid: number | null
   /** A process that is gone is no fault. */
   send(message: Sent): void
-  /** At once, without a chance to tidy up. */
+  /** Ends it at once, without a chance to clean up. */
   kill(): void
   onMessage(listener: (message: Heard) => void): void
   /** Resolves when the process is gone and its last message was heard. */

@@ -1,6 +1,6 @@
 /**
- * How much processor time processes have used, as the system tells. It reads `/proc` on Linux and starts `ps` or, on Windows,
- * PowerShell elsewhere, so callers look seldom.
+ * Reads how much processor time processes have used. Uses `/proc` on Linux and starts `ps` or, on Windows, PowerShell
+ * elsewhere, so callers look seldom.
  */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ interface ProcessTime {
   readonly pid: number
   readonly parent: number
   readonly group: number
-  /** Its own, and that of children that have ended. */
+  /** Time of the process itself, and of children that have ended. */
   readonly usedMs: number
 }
 

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 export interface Program {
   readonly file: string
   readonly args: readonly string[]
-  /** On top of this process's environment; undefined takes a variable away. */
+  /** Variables on top of this process's environment; undefined removes a variable. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** Its working folder; by default this process's. */
+  /** Working folder; by default this process's. */
   readonly cwd?: string
 }
 

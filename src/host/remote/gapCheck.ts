@@ -1,4 +1,4 @@
-/** Whether the log-probabilities of rollout servers are those that this machine computes, rollout by rollout. */
+/** Checks, rollout by rollout, that the log-probabilities of rollout servers are those that this machine computes. */
 import type { GenerateOptions } from '#engine/policy.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RolloutServer } from './rolloutServer.ts'

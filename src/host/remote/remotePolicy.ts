@@ -44,7 +44,7 @@ import type { RolloutServer } from './rolloutServer.ts'
 import type { Job, ServerPool } from './serverPool.ts'
 import type { ServerSettings } from './settings.ts'
 
-/** What learns: a policy whose adapters can be read. */
+/** Policy that learns and whose adapters can be read. */
 export interface LearningPolicy extends Policy {
   adapterTensors(role: AdapterRole): Promise<readonly NamedTensor[]>
 }
@@ -147,7 +147,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  /** What the learner's own log-probabilities complete and confirm. */
+  /** Generates a round whose log-probabilities are completed and checked by the learner's own. */
   async *#comparedRound(
     requests: readonly GenerationRequest[],
     first: number,
@@ -245,7 +245,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     }
   }
 
-  /** What there is to report since the last time. */
+  /** Returns the metrics since the last call. */
   takeMetrics(): Metrics {
     const { servers, versions, gaps } = this.#parts
     const [gap, missing, retried] = [gaps.take(), this.#missing, servers.retried - this.#retriedBefore]
@@ -306,7 +306,7 @@ export class RemotePolicy implements Policy, AsyncDisposable {
     this.#parts.servers[Symbol.dispose]()
   }
 
-  /** Also unloads and deletes its adapters. */
+  /** Ends the policy; also unloads and deletes its adapters. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#parts.versions.clear()
     this[Symbol.dispose]()
@@ -342,7 +342,7 @@ function requireUnfiltered({ topK, topP, minP, repetitionPenalty }: SamplingOpti
   )
 }
 
-/** Whether a place is among `count` evenly spaced ones of all; all are where there are fewer. */
+/** Returns a test for the places among `count` evenly spaced ones of all; all pass where there are fewer. */
 function spread(all: number, count: number): (place: number) => boolean {
   const every = Math.max(1, all / count)
   return (place) => place === 0 || Math.floor(place / every) > Math.floor((place - 1) / every)

@@ -32,7 +32,7 @@ export interface RolloutServerOptions {
   readonly launch: Omit<LaunchFacts, 'host' | 'port'>
 }
 
-/** What a server lists: the base model and adapters. */
+/** A model that a server lists: the base or an adapter. */
 export interface ServedModel {
   readonly id: string
   /** The model an adapter is for; null of a base model. */
@@ -57,7 +57,7 @@ export class RolloutServer implements Disposable {
   readonly #connection: Connection
   readonly #launch: LaunchFacts
   readonly #retries: number
-  /** What the base model is called there; asked from the server where the settings do not say. */
+  /** Name of the base model there; asked from the server where the settings do not say. */
   #model: string
 
   constructor({ url, settings, apiKey, onRequest, launch }: RolloutServerOptions) {

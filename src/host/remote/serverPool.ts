@@ -59,7 +59,7 @@ interface Done<T, J> extends Placed<J> {
 
 interface Failed<J> extends Placed<J> {
   readonly error: unknown
-  /** Its server was left out meanwhile. */
+  /** True if its server was left out meanwhile. */
   readonly isLetGo: boolean
 }
 
@@ -67,7 +67,7 @@ type Settled<T, J> = Done<T, J> | Failed<J>
 
 const firstWaitMs = 250
 const longestWaitMs = 30_000
-/** How long a server that may have come back has to answer, and how long that keeps a rollout waiting. */
+/** Time that a server which may have come back has to answer, and for which a rollout waits. */
 const tryingSeconds = 10
 const momentMs = 1000
 
@@ -92,7 +92,7 @@ export class ServerPool implements Disposable {
     return this.#members.length
   }
 
-  /** Those that take part now. */
+  /** Servers that take part now. */
   get servers(): readonly RolloutServer[] {
     return this.#in().map(({ server }) => server)
   }
@@ -102,7 +102,7 @@ export class ServerPool implements Disposable {
     return this.#members.reduce((sum, { server }) => sum + server.retried, 0)
   }
 
-  /** What happened to servers since the last call, in sentences. */
+  /** Returns what happened to servers since the last call, in sentences. */
   takeNotes(): readonly string[] {
     const notes = this.#notes
     this.#notes = []
@@ -148,7 +148,7 @@ export class ServerPool implements Disposable {
     if (check !== null) for (const member of [...answering]) await this.#admit(member, check)
   }
 
-  /** Of a server that takes no part, though it may; one that was checked before takes part from then on. */
+  /** Asks a server that takes no part, though it may; one that was checked before takes part from then on. */
   async #answers(member: Member): Promise<boolean> {
     if (member.state !== 'out' && member.state !== 'unchecked') return false
     member.asking ??= this.#ask(member).finally(() => (member.asking = null))
@@ -341,7 +341,7 @@ class Round<J extends Job<unknown>> {
     return member
   }
 
-  /** What has not been asked for no longer counts where it was to be asked for. */
+  /** Stops counting requests that were not sent yet towards the server they were meant for. */
   #release(group: number): void {
     const before = this.#owners.get(group)
     if (before !== undefined) before.openTokens -= this.#tokensOf(group)

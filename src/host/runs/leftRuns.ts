@@ -12,7 +12,7 @@ const trainedKey = 'host.training'
 
 export class LeftRuns {
   readonly #store: Store
-  /** Whether those that were left go on by themselves. */
+  /** True if runs that were left go on by themselves. */
   readonly areResumed: boolean
   /** Ids not yet looked after: their processes may still be finishing a step. */
   #waiting: readonly string[]
@@ -23,7 +23,7 @@ export class LeftRuns {
     this.#waiting = this.areResumed ? idsOf(store.settings.get(trainedKey)) : []
   }
 
-  /** To be told whenever that changes. */
+  /** Stores the runs being trained; to be called whenever they change. */
   remember(trained: readonly string[]): void {
     const ids = [...new Set([...this.#waiting, ...trained])]
     if (ids.join() !== idsOf(this.#store.settings.get(trainedKey)).join()) {

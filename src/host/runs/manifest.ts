@@ -86,7 +86,7 @@ function dataFiles(config: RunConfig): { readonly name: string; readonly file: s
   })
 }
 
-/** Of rewards and environment, with the code in the run's folder, by name. Errors: AppError 'file/…'. */
+/** Digests of rewards and environment, with the code in the run's folder, by name. Errors: AppError 'file/…'. */
 export const judgeDigests = (config: RunConfig, runDirectory: string): Record<string, string> => ({
   ...rewardDigests(config, runDirectory),
   ...environmentDigest(config, runDirectory),
@@ -131,7 +131,7 @@ export const workflowDigests = (config: RunConfig, runDirectory: string): Record
     ),
   )
 
-/** Of user code its text; of a built-in its id. Settings count in both. */
+/** Digest of the text of user code, or of the id of a built-in; settings count in both. */
 const rewardDigest = (code: string, { settings }: Pick<RunConfig['rewards'][number], 'settings'>): string =>
   codeDigest(code, settings)
 
@@ -141,7 +141,7 @@ const codeDigest = (code: string, settings: Readonly<Record<string, unknown>>): 
 /** A manifest from a log; null where it is not one that this version can read. */
 export const readManifest = (value: unknown): RunManifest | null => schema.safeParse(value).data ?? null
 
-/** What is not as it was when the run began, in sentences. */
+/** Describes what differs from when the run began, in sentences. */
 export function manifestDifferences(before: RunManifest | null, now: RunManifest): string[] {
   if (before === null) return []
   const changed = (what: string) => `${what} changed since this run began: the result will differ.`

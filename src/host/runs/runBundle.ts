@@ -107,7 +107,7 @@ export async function importBundle(host: RunKeeper, source: BundleSource): Promi
   return { runId: id }
 }
 
-/** What could not be taken in whole is not there at all. */
+/** Removes a run that could not be imported completely. */
 function takeBack({ store, history }: RunKeeper, id: string, directory: string): void {
   rmSync(directory, { recursive: true, force: true })
   if (store.runs.find(id) !== null) history.forget(id)

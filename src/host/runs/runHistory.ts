@@ -34,7 +34,7 @@ const settled: ReadonlySet<RunStatus> = new Set(['finished', 'stopped', 'failed'
 export interface RunHistoryOptions {
   readonly dataDirectory: string
   readonly store: Store
-  /** Whether a process of this host trains the run. */
+  /** Returns true if a process of this host trains the run. */
   readonly isTrainedHere: (runId: string) => boolean
   readonly onFault: OnFault
   /** So long at most runs are taken in at a time; the others follow with the next looks around. */
@@ -48,7 +48,7 @@ export interface UnreadableRun {
 }
 
 interface Unread extends UnreadableRun {
-  /** Of the files that were read: they are tried again when one of them has changed, or after a while. */
+  /** Stamp of the files that were read: they are tried again when one of them has changed, or after a while. */
   readonly stamp: string
   readonly triedAt: number
 }
@@ -62,7 +62,7 @@ export class RunHistory {
   readonly #known: Set<string>
   /** Why the history is behind, as long as it is. */
   #problem: AppError | null = null
-  /** By folder. */
+  /** Unread runs by folder. */
   readonly #unread = new Map<string, Unread>()
   #unreadChanges = 0
   #pending = 0
@@ -85,7 +85,7 @@ export class RunHistory {
     return [...this.#unread.values()]
   }
 
-  /** How many runs are still to be taken in. */
+  /** Number of runs still to be taken in. */
   get pending(): number {
     return this.#pending
   }
@@ -172,7 +172,10 @@ export class RunHistory {
     return this.attempt(look) === true || this.#unreadChanges > changes
   }
 
-  /** What concerns one run alone is kept as that; what concerns the history is thrown. */
+  /**
+   * Runs an action on one run. An error that concerns this run alone is recorded for it; one that concerns the history
+   * is thrown.
+   */
   #ofRun<Result>(directory: string, action: () => Result): Result | undefined {
     const stamp = stampOf(directory)
     const known = this.#unread.get(directory)
@@ -206,7 +209,9 @@ export class RunHistory {
     return open.filter(({ id }) => !isTrainedHere(id))
   }
 
-  /** What an action on the history gives; undefined where that failed, with the reason in `problem`. */
+  /**
+   * Runs an action on the history and returns its result; undefined where that failed, with the reason in `problem`.
+   */
   attempt<Result>(action: () => Result): Result | undefined {
     try {
       const answer = action()

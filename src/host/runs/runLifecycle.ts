@@ -38,11 +38,15 @@ export interface ResumePoint {
   readonly resumeFrom: string | null
   /** Step of that checkpoint, 0 from the start. */
   readonly step: number
-  /** That a newer checkpoint cannot be used, in words; null where the newest one can. */
+  /** Sentence saying that a newer checkpoint cannot be used; null where the newest one can. */
   readonly fallBack: string | null
 }
 
-/** Where a run goes on. `target`: a run, or the folder of one of its checkpoints. Errors: AppError 'run/not-found'; 'usage/invalid' for one of another data directory; 'api/refused' for a trial of a study that is not over. */
+/**
+ * Returns the point from which a run resumes. `target`: a run, or the folder of one of its checkpoints. Errors:
+ * AppError 'run/not-found'; 'usage/invalid' for one of another data directory; 'api/refused' for a trial of a study
+ * that is not over.
+ */
 export function resumePoint(dataDirectory: string, target: string): ResumePoint & { readonly runId: string } {
   const found = resolveResume(dataDirectory, target)
   requireOwn(dataDirectory, found.run)
@@ -89,7 +93,7 @@ export function createRun(
 export interface ForkRequest {
   /** Folder of a checkpoint in the folder of its run. */
   readonly checkpoint: string
-  /** By dotted key. */
+  /** Changed settings by dotted key. */
   readonly changes: JsonObject
   /** Relative paths among the changes are resolved against this folder. */
   readonly baseDirectory: string
@@ -119,7 +123,7 @@ export interface StopSignals {
   readonly gently: AbortSignal
   /** Kill the process; what was not yet in a checkpoint is done again on resume. */
   readonly now: AbortSignal
-  /** Told what the process is at, a few times a second at most. */
+  /** Called with what the process is doing, a few times a second at most. */
   readonly onWorker?: (worker: WorkerStatus) => void
 }
 
@@ -176,9 +180,9 @@ const isRunEvent = (event: { readonly type: string }): event is TimedEvent =>
 /* What a fork is called: «arith-grpo · learning rate 0.001». */
 
 interface Naming {
-  /** What its parent is called. */
+  /** Name of its parent. */
   readonly base: string
-  /** Of the checkpoint. */
+  /** Step of the checkpoint. */
   readonly step: number
   readonly changes: JsonObject
   /** Names of other runs. */
@@ -264,7 +268,7 @@ export function forkRun({
   })
 }
 
-/** What may be code of the user. */
+/** Settings that may name code of the user. */
 const codeOf = (config: RunConfig) => {
   const losses = stagesOf(config).map(({ algorithm }) => algorithm.id)
   return { rewards: config.rewards, environment: config.environment, losses }

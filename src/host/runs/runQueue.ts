@@ -24,7 +24,7 @@ export interface RunQueueOptions {
   readonly onHalted?: (runId: string | null) => void
   /** A run of the list could not be started at all; `onHalted` follows where it applies. */
   readonly onNotStarted?: (ending: WorkerEnding) => void
-  /** Told of what goes wrong in starting the next run when one has ended. */
+  /** Called with errors in starting the next run when one has ended. */
   readonly onFault?: OnFault
 }
 

@@ -20,7 +20,7 @@ import type { Store } from '#host/store/store.ts'
 
 export type RowOf = (sample: Pick<SampleRecord, 'row' | 'source'>) => DataRow
 
-/** Where a sample's row stands in its data set, from 0; null where that cannot be told any more. */
+/** Returns the place of a sample's row in its data set, from 0; null where that can no longer be told. */
 export type PlaceOf = (sample: Pick<SampleRecord, 'row' | 'source'>) => number | null
 
 export interface SamplePlaces {
@@ -95,7 +95,7 @@ export function versionOf(
   return version?.directory === rows ? version.id : null
 }
 
-/** With what was changed up to the step that the run is at. */
+/** Returns the config with the changes up to the run's current step. */
 export const configOf = ({
   config,
   settingChanges,
@@ -143,7 +143,10 @@ async function requireSameData({ data }: RunManifest, cacheDirectory: string): P
 
 export interface RunRemaining extends Remaining {
   readonly runId: string
-  /** From when on, epoch ms: the end of the last step, evaluation or checkpoint, or when the run went on after it. */
+  /**
+   * Time it counts from, epoch ms: the end of the last step, evaluation or checkpoint, or when the run went on after
+   * it.
+   */
   readonly since: number
 }
 

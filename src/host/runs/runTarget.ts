@@ -95,7 +95,7 @@ function lastWhole(runDirectory: string): Omit<ResumeTarget, 'run'> {
 const inOrder = (damaged: readonly DamagedCheckpoint[]): DamagedCheckpoint[] =>
   damaged.toSorted((a, b) => a.step - b.step)
 
-/** Where the run goes on instead, in a sentence or two; null when nothing was passed over. */
+/** Says where the run resumes instead, in a sentence or two; null when nothing was passed over. */
 export function fallBackSentence({ checkpoint, passedOver }: Omit<ResumeTarget, 'run'>): string | null {
   const [newest] = passedOver.toReversed()
   if (newest === undefined || checkpoint === null) return null
@@ -107,7 +107,7 @@ export type CheckpointChoice = (typeof checkpointChoices)[number]
 
 export interface ChosenCheckpoint {
   readonly directory: string
-  /** That a newer one could not be used, in a sentence; null when it is what was asked for. */
+  /** Sentence saying that a newer one could not be used; null when it is what was asked for. */
   readonly fallBack: string | null
 }
 

@@ -20,14 +20,14 @@ import { resolveRunConfig } from './runConfigFile.ts'
 export interface RunVerdict {
   /** Rows whose prompt turns out to be too long make it shorter. */
   readonly steps: number
-  /** To train on. */
+  /** Rows to train on. */
   readonly rows: number
   readonly device: DeviceChoice
-  /** What can be done but is hardly meant. */
+  /** Settings that work but are probably not meant. */
   readonly warnings: readonly Problem[]
 }
 
-/** Of a config given as data. Errors: as `resolveRunConfig` and `verdictOf`. */
+/** Checks a config given as data. Errors: as `resolveRunConfig` and `verdictOf`. */
 export async function checkRunConfig(
   given: unknown,
   dataDirectory: string,
@@ -37,7 +37,10 @@ export async function checkRunConfig(
   return { config, ...(await verdictOf(config, dataDirectory, askText)) }
 }
 
-/** Of a checked config, its model and data looked at. Errors: AppError 'config/…', 'model/…', 'data/…', 'file/…'. */
+/**
+ * Judges a checked config after looking at its model and data. Errors: AppError 'config/…', 'model/…', 'data/…',
+ * 'file/…'.
+ */
 export async function verdictOf(
   config: RunConfig,
   dataDirectory: string,
@@ -95,7 +98,10 @@ const promptModel = (
   },
 })
 
-/** Of prompts that are completed: given answers are counted with their own, episodes write theirs as they go. */
+/**
+ * Returns true if prompts are completed: given answers are counted with their own, and episodes write theirs as they
+ * go.
+ */
 const hasPrompts = (stage: RunConfig): boolean =>
   stage.environment === null && configured(stage).experience === 'rollout'
 
@@ -117,7 +123,9 @@ export function settingWarnings(
   })
 }
 
-/** Of a config whose model, rows and rewards are still to be chosen: what does not fit, and what is hardly meant. */
+/**
+ * Checks a config whose model, rows and rewards are still to be chosen: what conflicts, and what is probably not meant.
+ */
 export function unfinishedWarnings(config: RunConfig): Problem[] {
   const algorithm = configured(config)
   const conflicts = configConflicts(config, algorithm).filter(({ code }) => code !== 'missing')

@@ -24,7 +24,7 @@ import { readOwnConfig, runPaths, type RunFolder } from '#host/workFolder/runFol
 import { resolveResume } from './runTarget.ts'
 import { verdictOf } from './runVerdict.ts'
 
-/** Of the settings in the run's folder, in the order of their steps. Errors: AppError 'file/unreadable'. */
+/** Reads the settings changes in the run's folder, in the order of their steps. Errors: AppError 'file/unreadable'. */
 export const changesOfRun = (directory: string): readonly SettingChange[] =>
   readChanges(lastEvent(runPaths(directory).events, 'settings-changed'))
 
@@ -46,7 +46,7 @@ export interface PlannedChanges {
   readonly changes: readonly SettingChange[]
   /** Length of the run with them. */
   readonly steps: number
-  /** What can be done but is hardly meant, and was not so before. */
+  /** Settings that work but are probably not meant, and were not so before. */
   readonly warnings: readonly Problem[]
 }
 
@@ -120,7 +120,10 @@ function requireChangeable(own: JsonObject, wanted: JsonObject): void {
   )
 }
 
-/** Where the run goes on: after the checkpoint, or, for a fork that has none yet, after the one it began with. */
+/**
+ * Returns the place where the run goes on: after the checkpoint, or, for a fork that has none yet, after the one it
+ * began with.
+ */
 function placeOf(
   run: RunFolder,
   resumeFrom: string | null,
@@ -130,7 +133,7 @@ function placeOf(
   return place === null ? { step: 0, stage: 0 } : readState(place).trainer
 }
 
-/** Of an algorithm whose config leaves it out, its default. */
+/** Returns a setting; for a setting of the algorithm that the config leaves out, its default. */
 function settingAt(config: JsonObject, key: string): unknown {
   const given = valueAt(config, key)
   const [, name] = /^algorithm\.settings\.(\w+)$/.exec(key) ?? []

@@ -20,15 +20,15 @@ const alive: TrainingNews = { type: 'alive' }
 
 export interface SupervisorOptions {
   readonly cacheDirectory: string
-  /** Those of this machine to Python; absent: no Python runs. */
+  /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
-  /** How processes are started; child processes of Node where it is not said. */
+  /** Starts processes; child processes of Node if absent. */
   readonly startJob?: StartJob
-  /** Asked for each process, as it may change. */
+  /** Called for each process, as the environment may change. */
   readonly environment?: () => WorkerEnvironment
   /** A process says nothing for so long: it is marked as silent. */
   readonly silentAfterMs?: number
-  /** What a trial of the run's settings expected of each stage. */
+  /** Returns what a trial of the run's settings expected of each stage. */
   readonly expectedOf?: (runId: string) => TrainingRequest['expected']
   /** The run's log holds more than before. */
   readonly onGrown?: (runId: string) => void
@@ -37,11 +37,11 @@ export interface SupervisorOptions {
   readonly onPhase?: (worker: WorkerStatus) => void
   /** After the last `onGrown` of that process. */
   readonly onEnded?: (ending: WorkerEnding) => void
-  /** Told of what the functions above throw: nobody else is there to catch it. */
+  /** Called with errors that the functions above throw: nobody else is there to catch them. */
   readonly onFault?: OnFault
 }
 
-/** What a process is doing; `pausing` and `stopping` wait for the end of a step. */
+/** Activity of a process; `pausing` and `stopping` wait for the end of a step. */
 export type WorkerActivity = 'starting' | 'running' | 'pausing' | 'paused' | 'stopping'
 
 export interface WorkerStatus {
@@ -49,7 +49,7 @@ export interface WorkerStatus {
   readonly directory: string
   readonly pid: number | null
   readonly activity: WorkerActivity
-  /** What its step is at; null until it has told. */
+  /** Phase of its step; null until the process has reported one. */
   readonly stepPhase: StepPhase | null
   readonly phaseProgress: PhaseProgress | null
   /** Epoch milliseconds, as `lastHeardAt`. */

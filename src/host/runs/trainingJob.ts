@@ -10,13 +10,13 @@ export interface TrainingRequest {
   /** Holds config.json. */
   readonly runDirectory: string
   readonly cacheDirectory: string
-  /** Those of this machine to Python; absent: no Python runs. */
+  /** Folder of this machine's consents to Python; absent: no Python runs. */
   readonly consents?: string
   /** Folder of the checkpoint to go on from; null = from the start. */
   readonly resumeFrom: string | null
   /** All changes of the run's settings, some of them made for this start; absent: those of its log. */
   readonly changes?: readonly SettingChange[] | undefined
-  /** What a trial of the same settings expected, stage by stage; null or absent where none was made. */
+  /** Expectation of a trial with the same settings, by stage; null or absent where none was made. */
   readonly expected?: readonly ScheduledStage['expected'][] | null
   /** Evaluate and stop after this step, to be continued; absent: train to the end. */
   readonly until?: number

@@ -18,10 +18,10 @@ import type { PlacedScore } from '#host/store/samples.ts'
 
 export const keptInTrashMs = 7 * 24 * 60 * 60 * 1000
 
-/** What tells a step of another process that is under way from one that was left. */
+/** Age from which a step left by another process counts as abandoned rather than under way. */
 const leftAfterMs = 60_000
 
-/** What no file of the run's own folder says. */
+/** Facts that no file in the run's own folder has. */
 type Described = Pick<RunRecord, 'name' | 'tags' | 'notes' | 'status' | 'error' | 'stderrTail'> & {
   readonly scores: readonly PlacedScore[]
 }
@@ -31,7 +31,7 @@ export interface TrashedRun {
   readonly name: string | null
   /** Epoch milliseconds. */
   readonly deletedAt: number
-  /** When it is removed for good. */
+  /** Time of its final removal. */
   readonly until: number
   readonly sizeBytes: number
 }

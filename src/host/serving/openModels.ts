@@ -13,7 +13,7 @@ export interface OpenModelsOptions {
   readonly environment: () => WorkerEnvironment
   /** Encodes long prompts. */
   readonly askText: AskText
-  /** Told whenever one is opened or ended. */
+  /** Called whenever a model is opened or ended. */
   readonly onChanged: () => void
 }
 
@@ -23,9 +23,9 @@ export interface Lease extends Disposable {
 }
 
 export interface LeaseOptions {
-  /** How long the model stays open once nobody uses it. */
+  /** Time that the model stays open without users, ms. */
   readonly idleMs: number
-  /** Whoever asks has gone away; if nobody else waits, opening is given up. */
+  /** Aborted when the requester goes away; if nobody else waits, opening is given up. */
   readonly signal?: AbortSignal
 }
 
@@ -72,7 +72,7 @@ export class OpenModels implements Disposable {
     }
   }
 
-  /** How often one was opened or ended. */
+  /** Number of times a model was opened or ended. */
   get changes(): number {
     return this.#changes
   }

@@ -1,6 +1,6 @@
 /**
- * What clients of OpenAI's API may ask for. A parameter that would change the answer and is not supported is refused by
- * name; those that cannot change it are ignored.
+ * Parses requests of clients of OpenAI's API. A parameter that would change the answer and is not supported is refused
+ * by name; those that cannot change it are ignored.
  */
 import { z } from 'zod'
 import { schemaProblems } from '#shared/config/problems.ts'
@@ -17,7 +17,7 @@ export type Endpoint = (typeof endpoints)[number]
 
 export interface OpenAiRequest {
   readonly endpoint: Endpoint
-  /** Whose completions are wanted, by its name. */
+  /** Name of the model whose completions are wanted. */
   readonly model: string
   readonly prompts: readonly ServedPrompt[]
   /** Completions of each prompt. */
@@ -25,12 +25,12 @@ export interface OpenAiRequest {
   readonly seed: number | null
   readonly sampling: ServedRequest['sampling']
   readonly isStreamed: boolean
-  /** Whether a stream ends with the number of tokens. */
+  /** True if a stream ends with the number of tokens. */
   readonly includesUsage: boolean
-  /** Whether the log-probabilities of its tokens are wanted. */
+  /** True if the log-probabilities of its tokens are wanted. */
   readonly withLogprobs: boolean
   readonly withTokenIds: boolean
-  /** Whether completions begin with their prompt's text. */
+  /** True if completions begin with their prompt's text. */
   readonly echo: boolean
 }
 
@@ -48,7 +48,7 @@ export class InvalidRequest extends AppError {
 const maxCompletions = 128
 const maxTopLogprobs = 20
 const maxStops = 16
-/** As the default of OpenAI's API says for completions of a text; a chat may go on to the end of the context. */
+/** Default limit of OpenAI's API for completions of a text; a chat may go on to the end of the context. */
 const textTokens = 16
 
 const common = {

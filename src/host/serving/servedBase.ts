@@ -36,7 +36,7 @@ export class ServedBase {
   readonly #setup: ServingSetup
   readonly #folder: ModelFolder
   readonly #text: LoadedTokenizer
-  /** By their folders; the one asked for last is the last. */
+  /** Adapters by folder, ordered by the time of their last request. */
   readonly #adapters = new Map<string, OpenAdapter>()
   #lora: LoraConfig
   #policy: OrtPolicy
@@ -184,7 +184,10 @@ export class ServedBase {
     )
   }
 
-  /** For an adapter of a higher rank, or of other matrices, the base is opened again when nothing is being generated. */
+  /**
+   * Makes room for an adapter of a higher rank, or of other matrices: opens the base again once nothing is being
+   * generated.
+   */
   async #makeRoom(config: LoraConfig): Promise<void> {
     if (fitsIn(config, this.#lora, this.#folder.config)) return
     await this.#batches.drained()

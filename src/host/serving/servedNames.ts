@@ -1,4 +1,7 @@
-/** What a client may call a model: the base, an imported adapter, a run (its latest checkpoint) or one checkpoint of it. */
+/**
+ * Resolves the names that a client may use for a model: the base, an imported adapter, a run (its latest checkpoint) or
+ * one checkpoint of it.
+ */
 import path from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import { adapterForModel, readAdapter } from '#host/adapters/peft.ts'
@@ -23,7 +26,7 @@ export class ServedNames {
   readonly #sources: NameSources
   readonly #folder: ModelFolder
   readonly base: string
-  /** Whether an imported adapter is one for this base, by its folder: they never change. */
+  /** True for imported adapters that fit this base, by folder: they never change. */
   readonly #fitting = new Map<string, boolean>()
 
   /** Errors: AppError 'model/…' where the folder is no model. */

@@ -142,7 +142,7 @@ export class Serving implements AsyncDisposable {
     })
   }
 
-  /** Its process died. */
+  /** Handles the death of its process. */
   #lost(served: Served, error: Error): void {
     if (this.#served !== served) return
     this.#change(() => {

@@ -12,7 +12,7 @@ export interface Query<Row> {
   each(...parameters: Parameters): Generator<Row>
 }
 
-/** How long a statement waits for another process. */
+/** Time that a statement waits for another process. */
 const busyTimeoutMs = 10_000
 
 export class Connection implements Disposable {
@@ -128,7 +128,9 @@ export class Connection implements Disposable {
   }
 }
 
-/** For `fold(…) LIKE ? ESCAPE '\'`: anything that holds the text, whatever its case. undefined stays undefined. */
+/**
+ * Pattern for `fold(…) LIKE ? ESCAPE '\'`: anything that holds the text, whatever its case. undefined stays undefined.
+ */
 export const likePattern = <Text extends string | undefined>(text: Text): Text =>
   (text === undefined ? undefined : `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`) as Text
 

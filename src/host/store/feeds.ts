@@ -8,7 +8,7 @@ const leastPauseMs = 200
 export interface Watching {
   readonly notifier: ChangeNotifier
   readonly signal: AbortSignal
-  /** Also checks this often, for changes that nobody notifies of. */
+  /** Interval of additional checks, ms, for changes that nobody notifies of. */
   readonly everyMs?: number
 }
 

@@ -17,7 +17,7 @@ type Measured =
       readonly metrics: { readonly checkpoint_time: number }
     })
 
-/** Where the history stands; a row of log_cursors without the position in the file. */
+/** State of the history; a row of log_cursors without the position in the file. */
 export interface HistoryState {
   /** Number of the next event. */
   readonly seq: number
@@ -135,7 +135,7 @@ export class HistoryWriter {
     }
   }
 
-  /** What an event changes besides being told. */
+  /** Applies what an event changes besides being recorded. */
   #apply(
     known: Exclude<KnownEvent, Of<'step' | 'evaluation' | 'samples' | 'settings-changed'>>,
     at: number,

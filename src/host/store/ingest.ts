@@ -78,7 +78,7 @@ export class Ingestion {
 
 /* Reads a growing log piece by piece: whole lines only. */
 
-/** How far a log has been read. */
+/** Position up to which a log has been read. */
 interface LogPosition {
   /** Bytes. */
   readonly offset: number

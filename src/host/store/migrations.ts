@@ -254,7 +254,7 @@ const library: Migration = {
   `,
 }
 
-/** What a run's numbers say is wrong with it. */
+/** Adds findings: what a run's numbers say is wrong with it. */
 const diagnosis: Migration = {
   version: 5,
   name: 'diagnosis',
@@ -296,7 +296,7 @@ const evaluations: Migration = {
   `,
 }
 
-/** What single tokens and turns earned. */
+/** Adds the rewards of single tokens and turns. */
 const placedRewards: Migration = {
   version: 7,
   name: 'placed rewards',
@@ -325,7 +325,7 @@ const settingChanges: Migration = {
   `,
 }
 
-/** Which policy generated a sample, where rollouts run ahead of learning. */
+/** Adds the policy version of a sample, for rollouts that run ahead of learning. */
 const sampleVersions: Migration = {
   version: 10,
   name: 'sample versions',

@@ -61,7 +61,7 @@ export class EventsTable {
     this.#db = db
   }
 
-  /** In the order in which they were stored. */
+  /** Lists events in the order in which they were stored. */
   list(runId: string, { after, limit }: EventsRequest = {}): StoredEvent[] {
     const query = this.#db.query<{ readonly id: number; readonly seq: number; readonly body: string }>(
       `SELECT id, seq, body FROM events WHERE run = (SELECT key FROM runs WHERE id = ?) AND id > ?
@@ -82,7 +82,7 @@ export class EventsTable {
     return found === undefined ? null : (this.#db.parse(found.body) as LoggedEvent)
   }
 
-  /** How many lines of a run's log could not be read. */
+  /** Counts the lines of a run's log that could not be read. */
   damagedLines(runId: string): number {
     const query = this.#db.query<{ readonly damaged: number }>(
       'SELECT damaged FROM log_cursors WHERE run = (SELECT key FROM runs WHERE id = ?)',

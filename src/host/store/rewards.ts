@@ -20,7 +20,7 @@ export interface RewardVersionRecord {
   readonly language: CodeLanguage
   readonly code: string
   readonly note: string
-  /** Whether no run may start with it until its test cases pass. */
+  /** True if no run may start with it until its test cases pass. */
   readonly gatesStart: boolean
   readonly createdAt: number
 }
@@ -68,7 +68,7 @@ export class RewardsTable {
     )
   }
 
-  /** Whether it was there. */
+  /** Renames it; returns false where it was not there. */
   rename(id: string, name: string): boolean {
     return this.#db.run('UPDATE rewards SET name = ? WHERE id = ?', name, id).changes > 0
   }

@@ -43,7 +43,7 @@ export interface SampleFilter {
   readonly before?: number | undefined
 }
 
-/** As TokenArrays of #shared/events.ts, decoded: [T] ids, the others [T−1]. */
+/** Decoded TokenArrays of #shared/events.ts: [T] ids, the others [T−1]. */
 export interface SampleArrays {
   readonly ids: Int32Array
   readonly actionMask: Float32Array
@@ -205,7 +205,7 @@ export class SamplesTable {
     })
   }
 
-  /** What other versions of a reward said of a sample, the oldest first. */
+  /** Lists the scores of a sample by other versions of a reward, the oldest first. */
   scores(sampleId: number): SampleScore[] {
     return this.#db
       .query<{ readonly version: string; readonly parts: string; readonly error: string | null }>(
@@ -220,7 +220,7 @@ export class SamplesTable {
       }))
   }
 
-  /** What versions of a reward, or one of them, said of the samples of a run. */
+  /** Lists the scores of the samples of a run by versions of a reward, or by one of them. */
   scoresOf(runId: string, version?: string): SampleScore[] {
     return this.#db
       .query<{ sample: number; version: string; parts: string; error: string | null }>(

@@ -29,15 +29,15 @@ import type { SharingRequest } from './sharing.ts'
 import type { NewStudy, StudyFolder } from '#host/workFolder/studyFolder.ts'
 
 export interface StudyVerdict extends Omit<NewStudy, 'parallel'> {
-  /** With what the settings themselves say filled in. */
+  /** Config with defaults from the settings filled in. */
   readonly config: StudyConfig
   readonly firstTrial: Trial | undefined
-  /** Of the first trial. */
+  /** Verdict on the first trial. */
   readonly first: RunVerdict & { readonly config: RunConfig }
   /** Trials that begin anew and steps of all, as far as the file tells: a budget of tokens or hours may end it before. */
   readonly trials: number
   readonly totalSteps: number
-  /** What decides how many trials train together; memory is not measured yet. */
+  /** Facts that decide how many trials train together; memory is not measured yet. */
   readonly sharing: SharingRequest
 }
 
@@ -101,7 +101,7 @@ const kindTitles: Readonly<Record<Search['kind'], string>> = {
   seeds: 'Seeds',
 }
 
-/** As a file that `parseStudyConfig` takes. */
+/** Returns the config as a file that `parseStudyConfig` takes. */
 const fileOf = ({ run, name, parallel, search: { kind, ...search } }: StudyConfig): JsonObject => ({
   ...(name === null ? {} : { name }),
   parallel,
@@ -211,7 +211,7 @@ async function requireEvaluation({ fitness: { metric } }: Search, config: RunCon
   }
 }
 
-/** What the plan is made of. */
+/** Returns what the plan is made of. */
 export const subjectOf = ({
   config,
   steps,

@@ -65,7 +65,10 @@ export class StudyDrive {
     this.#results = [...results]
   }
 
-  /** Whether it is over; else it was stopped. Errors: what ended a trial and is no fault of its settings. */
+  /**
+   * Runs the study; returns true if it is over, false if it was stopped. Errors: what ended a trial and is no fault of
+   * its settings.
+   */
   async run(): Promise<boolean> {
     const stopAll = () => this.#stopTrials()
     this.#stopping.addEventListener('abort', stopAll)
@@ -168,7 +171,7 @@ export class StudyDrive {
     return this.#parts.store.runs.get(this.#runs.get(trial) ?? '')
   }
 
-  /** Whether nothing more is to be done now. */
+  /** Handles the end of a trial; returns true if nothing more is to be done now. */
   #takeEnding(
     { kind, error, runId }: WorkerEnding,
     { trial, until, isLast }: { readonly trial: number; readonly until: number; readonly isLast: boolean },

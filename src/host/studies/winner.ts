@@ -11,9 +11,9 @@ import { checkpointDirectory } from '#host/runs/runTarget.ts'
 import { trialConfig } from './studyConfig.ts'
 
 export interface ChosenTrial {
-  /** From 0. */
+  /** Number of the trial, from 0. */
   readonly trial: number
-  /** Where it was compared last. */
+  /** Step at which it was compared last. */
   readonly step: number
   readonly fitness: number
 }
@@ -51,7 +51,7 @@ export function configOfTrial({ file, trials }: StudyEntry, index: number): RunC
 }
 
 interface Promotion {
-  /** From 0; null: the best. */
+  /** Number of the trial, from 0; null: the best. */
   readonly trial: number | null
   /** null: after study, trial and step. */
   readonly name: string | null

@@ -27,7 +27,7 @@ export interface AdapterStart {
   readonly tensors: readonly NamedTensor[] | null
   /** Under the same LoRA config; null: fresh. */
   readonly critic: CriticState | null
-  /** What a person should know about it, in sentences. */
+  /** Notes for people, one sentence each. */
   readonly warnings: readonly string[]
 }
 
@@ -78,7 +78,7 @@ const otherCritic = (problem: string): ConfigError =>
     'Set adapter.initialCritic to false to start with a fresh critic.',
   )
 
-/** With matrices of a larger LoRA config, which compute the same. */
+/** Returns the start with matrices of a larger LoRA config, which compute the same. */
 const grown = (start: AdapterStart, lora: LoraConfig, from: FreshFrom): AdapterStart => ({
   ...start,
   lora,
@@ -91,7 +91,10 @@ interface FreshFrom {
   readonly seed: number
 }
 
-/** In the corner of fresh ones: a fresh B is zero, so the product stays what it was, and what was added can learn. */
+/**
+ * Puts tensors into the corner of fresh ones: a fresh B is zero, so the product stays what it was, and what was added
+ * can learn.
+ */
 const padded = (
   lora: LoraConfig,
   { folder, seed }: FreshFrom,
@@ -154,7 +157,7 @@ const grownWords = (lora: LoraConfig): string =>
 
 type TargetName = Exclude<RunConfig['adapter']['targets'], string>[number]
 
-/** What the run config calls a linear, whatever its family calls it. */
+/** Name of a linear in the run config, whatever its family calls it. */
 const targetOf: Readonly<Record<LinearName, TargetName>> = {
   q_proj: 'q',
   k_proj: 'k',

@@ -49,11 +49,11 @@ export interface EngineRun {
     readonly pause: PauseRequest
   }
   readonly until: number | undefined
-  /** What evaluates the adapters; null: nothing does, as the model does not fit into this machine's memory. */
+  /** Model that evaluates the adapters; null: nothing does, as the model does not fit into this machine's memory. */
   readonly training: Training | null
 }
 
-/** What the run has for a training here; of the stages there is one. */
+/** Settings of the run for training here; it has a single stage. */
 interface EngineStages
   extends
     Omit<EngineRun, 'stage' | 'start' | 'training'>,
@@ -100,7 +100,7 @@ async function openIfItFits(setup: TrainingSetup): Promise<Training | null> {
   }
 }
 
-/** How often the trainer's words and the wish to stop are looked at. */
+/** Interval at which the trainer's messages and the wish to stop are looked at. */
 const everyMs = 200
 
 class EngineTraining {
@@ -110,7 +110,7 @@ class EngineTraining {
   /** The trainer's checkpoint to go on from. */
   #resumeFrom: string | null = null
   #saved: TrainedState | null = null
-  /** That the trainer told of, which may be after the last one it saved. */
+  /** Last step that the trainer reported, which may be after the last one it saved. */
   #lastStep: number
 
   /** Errors: AppError 'checkpoint/invalid' for one that the trainer cannot go on from. */
@@ -126,7 +126,7 @@ class EngineTraining {
     return toolTitles[engines[this.#run.kind].tool]
   }
 
-  /** What the checkpoint that is due consists of. */
+  /** State for the checkpoint that is due. */
   state(): TrainedState {
     if (this.#saved === null) throw new Error('Expected an adapter of the trainer.')
     return this.#saved

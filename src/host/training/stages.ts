@@ -13,7 +13,7 @@ import { loadTokenizer } from '#host/models/tokenizerFolder.ts'
 import type { AdapterStart } from './adapterStart.ts'
 import { stopIdsOf } from '#host/models/completing.ts'
 
-/** Where training begins when not from nothing. */
+/** Start of training from a checkpoint. */
 export interface TrainingStart {
   readonly checkpoint: Checkpoint
   /** The checkpoint is another run's. */
@@ -30,7 +30,7 @@ export interface Stage {
 
 type StageParts = Omit<TrainDependencies, 'policy' | 'state' | 'isFork' | 'stage' | 'signal' | 'pause'>
 
-/** What a stage begins with; null: as its config says. */
+/** State that a stage begins with; null: as its config says. */
 export type StageBeginning = {
   readonly state: TrainerState
   /** The state of the run inside the stage. */
@@ -105,7 +105,7 @@ export function beginStage(stages: readonly Stage[], start: TrainingStart | null
   return atIndex(stages, trainer.stage, { state: trainer, start, adapter: null })
 }
 
-/** What follows when the stage of `state` is over; null after the last one. */
+/** Returns the stage after that of `state`; null after the last one. */
 export function nextStage(
   stages: readonly Stage[],
   state: TrainerState,

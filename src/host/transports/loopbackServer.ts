@@ -16,7 +16,7 @@ export interface LoopbackServerOptions {
   readonly upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** Time until a client must have sent its headers, ms; by default a minute. */
   readonly headersMs?: number
-  /** Told of errors of `answer`; the client's connection just ends. */
+  /** Called with errors of `answer`; the client's connection just ends. */
   readonly onFault?: (name: string, error: unknown) => void
 }
 
@@ -32,7 +32,7 @@ const loopback = '127.0.0.1'
 /** Number of looks at the open connections within that time. */
 const looks = 30
 
-/** How long a refused sender may go on before it is cut off: at once, it would not get to read why. */
+/** Time that a refused sender may go on before it is cut off; cut off at once, it could not read why. */
 export const lingerMs = 1000
 
 /** Errors: AppError 'usage/invalid' when the port is taken or may not be used. */

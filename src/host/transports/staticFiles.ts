@@ -8,7 +8,7 @@ export interface StaticFile {
   readonly file: string
   readonly contentType: string
   readonly sizeBytes: number
-  /** Its name changes with its content. */
+  /** True if its name changes with its content. */
   readonly isImmutable: boolean
 }
 
@@ -28,7 +28,7 @@ const contentTypes: ReadonlyMap<string, string> = new Map([
   ['.wasm', 'application/wasm'],
 ])
 
-/** Only names that a build writes: no encoding, no `..`, no hidden files, no drives or streams. */
+/** Names that a build writes: no encoding, no `..`, no hidden files, no drives or streams. */
 const plainPath = /^(?:\/[A-Za-z0-9_@-][A-Za-z0-9_@.-]*)+$/
 
 /**

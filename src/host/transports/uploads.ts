@@ -87,7 +87,7 @@ export async function findUpload(directory: string, uploadId: string): Promise<s
   throw gone()
 }
 
-/** Where the files of an upload lie. Errors: AppError 'file/unreadable' when it is not there (any more). */
+/** Finds the folder of an upload's files. Errors: AppError 'file/unreadable' when it is not there (any more). */
 export function findUploadFolder(directory: string, uploadId: string): string {
   const folder = uploadFolder(directory, uploadId)
   if (existsSync(folder)) return folder

@@ -62,7 +62,7 @@ export function watchLiveness(socket: WebSocket, intervalMs: number): void {
   socket.once('close', () => clearInterval(timer))
 }
 
-/** What MessagePort of node:worker_threads and MessagePortMain of Electron have in common. */
+/** The common part of MessagePort in node:worker_threads and MessagePortMain in Electron. */
 interface MessageEndpoint {
   on(event: 'message', listener: (message: unknown) => void): unknown
   on(event: 'close', listener: () => void): unknown

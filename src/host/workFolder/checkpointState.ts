@@ -147,7 +147,7 @@ export function requireWhole(directory: string, { files }: Pick<CheckpointState,
 
 const pieceBytes = 1 << 22
 
-/** In pieces: the copy of a model can be larger than what fits into one buffer. */
+/** Digests a file in pieces: the copy of a model can be larger than what fits into one buffer. */
 function sha256Of(file: string): string {
   const hash = createHash('sha256')
   const piece = Buffer.allocUnsafe(Math.max(1, Math.min(pieceBytes, regularFileSize(file))))

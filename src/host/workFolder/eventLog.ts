@@ -69,7 +69,7 @@ export function openEventLog(file: string): EventLog {
   }
 }
 
-/** What is written into a file that was removed is lost without a word. */
+/** Throws if the file was removed: what is written into it then would be lost without a word. */
 function requireThere(file: string, handle: number): void {
   if (fstatSync(handle).nlink === 0 && !existsSync(file)) throw runIsGone(path.dirname(file))
 }
@@ -94,7 +94,7 @@ function measure(file: string): { readonly events: number; readonly bytes: numbe
   return { events, bytes }
 }
 
-/** What a `resumed` line keeps; null for every other line. */
+/** Returns the number of events that a `resumed` line keeps; null for every other line. */
 function keptBy(line: Buffer): number | null {
   if (line.length > 100) return null
   const [, keep] = /^\{"at":\d+,"type":"resumed","keep":(\d+)\}$/.exec(line.toString('latin1')) ?? []

@@ -1,6 +1,6 @@
 /**
- * What processes left behind that were killed while they copied, fetched or deleted: hidden names that nobody will ever
- * finish. They are cleared when a host starts, those of living processes never.
+ * Finds the leftovers of processes that were killed while they copied, fetched or deleted: hidden names that nobody
+ * will ever finish. They are cleared when a host starts, those of living processes never.
  */
 import { readdirSync, rmSync, statSync, type Dirent } from 'node:fs'
 import path from 'node:path'
@@ -37,7 +37,7 @@ export interface Cleared {
   readonly bytes: number
 }
 
-/** What cannot be removed stays for the next start. */
+/** Clears leftovers; what cannot be removed stays for the next start. */
 export function clearLeftovers(dataDirectory: string): Cleared {
   const found = findLeftovers(dataDirectory).flatMap((place) => {
     const bytes = bytesOf(place)
@@ -51,7 +51,7 @@ export function clearLeftovers(dataDirectory: string): Cleared {
   return { count: found.length, bytes: found.reduce((sum, bytes) => sum + bytes, 0) }
 }
 
-/** Of a file, or of all in a folder, links passed over; 0 for what is not there, or is gone meanwhile. */
+/** Size of a file, or of all in a folder, not following links; 0 for what is not there, or is gone meanwhile. */
 export function bytesOf(place: string): number {
   const status = statSync(place, { throwIfNoEntry: false })
   if (status?.isDirectory() !== true) return status?.size ?? 0

@@ -30,13 +30,13 @@ export interface RunFolder {
   readonly home: string | null
 }
 
-/** What a run is in a study. */
+/** Place of a run in a study. */
 export interface RunStudy {
   readonly studyId: string
   readonly trial: number
 }
 
-/** What a fork began with. */
+/** Checkpoint that a fork began with. */
 export interface RunParent {
   readonly runId: string
   /** Step of the checkpoint. */
@@ -66,12 +66,12 @@ export interface RunOrigin {
   readonly rewards: string | null
 }
 
-/** What a run begins with besides its config. */
+/** Facts that a run begins with besides its config. */
 export interface RunBeginnings {
   readonly origin?: RunOrigin | null
   /** The script that takes its steps. */
   readonly script?: ScriptReference | null
-  /** Its id and its place where it is part of a study, which wrote both down before. */
+  /** Id and place of a run that is part of a study, which wrote both down before. */
   readonly trial?: TrialRun | null
 }
 

@@ -36,7 +36,7 @@ const fileSchema = z.object({
   steps: count,
   /** Trials at the same time. */
   parallel: z.int().min(1),
-  /** What the searched settings are without a search, by dotted key. */
+  /** Values of the searched settings without a search, by dotted key. */
   start: z.record(z.string(), z.unknown()),
   /** The file of the study, its paths absolute. */
   file: z.record(z.string(), z.unknown()),
@@ -54,7 +54,7 @@ const line = z.discriminatedUnion('type', [
   trialResult.extend({ type: z.literal('result') }),
 ])
 
-/** What happened so far. */
+/** Log of the study so far. */
 export interface StudyLog {
   /** Ids of runs, by trial. */
   readonly runs: ReadonlyMap<number, string>
@@ -97,7 +97,7 @@ export function openStudyFolder(directory: string): StudyFolder {
 export const studyDirectory = (dataDirectory: string, id: string): string =>
   path.join(dataFolders(dataDirectory).studies, id)
 
-/** Whether it is there and not over. Errors: AppError 'file/unreadable'. */
+/** Returns true if the study exists and is not over. Errors: AppError 'file/unreadable'. */
 export function isOpenStudy(dataDirectory: string, id: string): boolean {
   const directory = studyDirectory(dataDirectory, id)
   return existsSync(paths(directory).study) && studyState(directory).status !== 'finished'
@@ -118,7 +118,10 @@ export function studyDirectories(dataDirectory: string): string[] {
   }
 }
 
-/** As the last process left it: one that died cannot have said so. Errors: AppError 'file/unreadable'. */
+/**
+ * Returns the state as the last process left it; a process that died cannot have recorded its end. Errors: AppError
+ * 'file/unreadable'.
+ */
 export function studyState(directory: string): StudyState {
   const { state, lock } = paths(directory)
   const { data } = stateSchema.safeParse(readJsonObject(state, 'file/unreadable'))

@@ -120,7 +120,7 @@ function requireEmpty(directory: string): void {
   )
 }
 
-/** Its critic is made with the policy, from the base alone. */
+/** Refuses AgileRL's PPO with an adapter: its critic is made with the policy, from the base alone. */
 function requireStart(tool: ProjectTool, run: RunConfig, adapter: string | null): void {
   if (adapter === null || tool !== 'agilerl' || run.algorithm.id !== 'ppo') return
   throw new AppError(
@@ -150,7 +150,7 @@ async function writeStartingAdapter(source: string, target: string): Promise<voi
 const resources = (folder: string, names: readonly string[]): ProjectFiles =>
   Object.fromEntries(names.map((name) => [`${folder}/${name}`, projectResource(`${folder}/${name}`)]))
 
-/** What tells Turnwise of a training where it watches. */
+/** Files that report a training to Turnwise where it watches. */
 const watchingFiles = (): ProjectFiles => resources('watching', ['recording.py', 'watch.py'])
 
 /* The folder agilerl/: a manifest, a training script, the reward, and how accelerate starts it. */

@@ -139,7 +139,7 @@ function fixtureSamples(data: ProjectData): RewardInput[] {
 /** A file's path in the project and its content. */
 export type ProjectFiles = Readonly<Record<string, string | Uint8Array>>
 
-/** What the tool's files are made of. */
+/** Content for the tool's files. */
 export interface ProjectParts {
   readonly run: RunConfig
   readonly data: ProjectData

@@ -135,7 +135,7 @@ function heldBackBytes(
 }
 
 interface StageSetup {
-  /** In place of the run's. */
+  /** Folder used in place of the run's. */
   readonly directory: string
   readonly stage: Stage
   readonly model: ModelFolder

@@ -7,7 +7,7 @@ import { performers } from './performers.ts'
 
 type Handler = (order: unknown) => void
 
-/** Which input belongs to which job is checked where it is asked for (processes/job.ts). */
+/** Loads the code of a job. The types of its input are checked where the job is requested (processes/job.ts). */
 const load = (code: () => Promise<unknown>) => code() as Promise<Perform<unknown, unknown, unknown>>
 
 const [name = '', life = '{}'] = process.argv.slice(2)

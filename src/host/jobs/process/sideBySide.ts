@@ -28,7 +28,7 @@ export interface SideBySideRequest {
 /** A base and those that stand on it. */
 export interface OpenedGroup extends Disposable {
   readonly policy: OrtPolicy
-  /** By their place in the request. */
+  /** Members by their place in the request. */
   readonly members: readonly (readonly [candidate: number, model: OpenedModel])[]
 }
 

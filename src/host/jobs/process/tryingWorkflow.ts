@@ -64,7 +64,7 @@ export async function tryWorkflow(asked: WorkflowTrialInput, { say }: Tools<Tria
   await say(endOf(await rewardTrajectories(played, options), tokenizer))
 }
 
-/** As a run has it: the workflow is a file. */
+/** Writes the workflow to a file, as a run has it. */
 function withCode({ config, code, settings, directory }: WorkflowTrialInput): RunConfig {
   const file = path.join(directory, `workflow.${code.language}`)
   writeFileAtomic(file, code.code)
